@@ -254,7 +254,7 @@ class Sweep {
                       .buffers = buffers_name(),
                       .hosts = hosts_,
                       .graph = options_.graph,
-                      .align = options_.alignment_text(),
+                      .align = options_.alignment_text(result.measured[i].candidate.align),
                       .pattern = options_.pattern};
       reports_.csv.write(csv_row(cell));
       reports_.record(json_of(cell));

@@ -108,6 +108,8 @@ TuneOptions understand_tune(const TuneFlags& flags) {
     throw Failure{ExitCode::usage,
                   "--collective: tables are of collectives with equal blocks, without v-forms and "
                   "messages"};
+  if (!options.sweep.more_alignments.empty())
+    throw Failure{ExitCode::usage, "--align: a table is of one alignment, and several are given"};
   options.path = flags.output.empty() ? runtime::usual_tuning_path(runtime::process_environment())
                                       : flags.output;
   if (options.path.empty())

@@ -37,7 +37,10 @@ def read_rows(text):
         records = [json.loads(line) for line in text.splitlines() if line.strip()]
         context = next((r for r in records if r["record"] == "context"), {})
         return [r for r in records if r["record"] == "cell"], context
-    return list(csv.DictReader(io.StringIO(text))), {}
+    rows = list(csv.DictReader(io.StringIO(text)))
+    if len({row.get("align") for row in rows}) > 1:
+        rows = [{**row, "label": f"{label_of(row)}@{row['align']}"} for row in rows]
+    return rows, {}
 
 
 def read_choices(text):

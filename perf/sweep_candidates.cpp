@@ -95,6 +95,17 @@ void make_labels_unique(std::vector<Candidate>& candidates) {
   }
 }
 
+// All of them with arrays that begin elsewhere.
+void add_alignments(const SweepOptions& options, std::vector<Candidate>& candidates) {
+  const std::vector<Candidate> first = candidates;
+  for (const Alignment& alignment : options.more_alignments)
+    for (Candidate candidate : first) {
+      candidate.label += "@" + alignment.text();
+      candidate.align = alignment;
+      candidates.push_back(std::move(candidate));
+    }
+}
+
 }  // namespace
 
 std::vector<Candidate> candidates_for(std::optional<Collective> collective,
@@ -111,6 +122,7 @@ std::vector<Candidate> candidates_for(std::optional<Collective> collective,
   for (const std::string& name : options.algorithms)
     if (auto candidate = named(catalog, collective, name, size)) candidates.push_back(*candidate);
   make_labels_unique(candidates);
+  add_alignments(options, candidates);
   for (Candidate& candidate : candidates)
     if (const auto found = options.inject.find(candidate.label); found != options.inject.end())
       candidate.inject = found->second;

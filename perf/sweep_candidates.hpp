@@ -25,18 +25,20 @@ struct MockupRule;
 
 /// One way to run a collective.
 struct Candidate {
-  std::string label{};       ///< Unique within the sweep: "ring", "knomial:k=4", "ring#2".
-  std::string algorithm{};   ///< "ring", "auto", "native".
-  std::string parameters{};  ///< "k=4", or empty.
-  std::string choice{};      ///< What Options::algorithm is given; empty unless forced.
-  Kind kind = Kind::forced;  ///< How it is called.
-  double inject = 0;         ///< Share of time added on purpose.
-  std::size_t segment = 0;   ///< As Options::segment; 0 takes that of the sweep.
+  std::string label{};               ///< Unique within the sweep: "ring", "knomial:k=4", "ring#2".
+  std::string algorithm{};           ///< "ring", "auto", "native".
+  std::string parameters{};          ///< "k=4", or empty.
+  std::string choice{};              ///< What Options::algorithm is given; empty unless forced.
+  Kind kind = Kind::forced;          ///< How it is called.
+  double inject = 0;                 ///< Share of time added on purpose.
+  std::size_t segment = 0;           ///< As Options::segment; 0 takes that of the sweep.
   const MockupRule* rule = nullptr;  ///< Of a mock-up: which.
+  std::optional<Alignment> align{};  ///< Where its arrays begin, if not as the sweep's others.
 };
 
 /// The candidates for one collective: those named, or every row of the catalog that admits this
-/// number of ranks, then auto, then native where there is one. Throws Failure{usage} where a name
+/// number of ranks, then auto, then native where there is one; then all of them once more for each
+/// further alignment, as in "auto@16:page". Throws Failure{usage} where a name
 /// is unknown to all collectives of the sweep. @param collective which, or nothing for messages
 /// between ranks, which have no algorithms. @param options of the sweep.
 /// @param size number of ranks. @param has_library whether a library with calls of its own launched

@@ -100,7 +100,9 @@ nlohmann::ordered_json json_of(const Context& context, const SweepOptions& optio
   record["touch"] = options.touch;
   record["budget_s"] = options.budget_s;
   record["determinism"] = level_of(options);
-  const std::string align = options.alignment_text();
+  std::string align = options.alignment_text();
+  for (const Alignment& other : options.more_alignments)
+    align += "," + options.alignment_text(other);
   record["align"] = align.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(align);
   record["pattern"] = name_of(options.pattern);
   if (options.is_isolated()) {

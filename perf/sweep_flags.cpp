@@ -43,7 +43,7 @@ constexpr std::array kFlags{
          "of ours: auto, shm, tcp, mpi, shm+mpi, fastest"},
     Flag{"--buffers", &SweepFlags::buffers, Purpose::steers, "private, or visible to peers"},
     Flag{"--align", &SweepFlags::align, Purpose::steers,
-         "where arrays begin: malloc, page, 64, or IN:OUT"},
+         "where arrays begin: malloc, page, 64, or IN:OUT; a,b,... race"},
     Flag{"--pattern", &SweepFlags::pattern, Purpose::steers,
          "back_to_back, or isolated: each call after a barrier and a pause"},
     Flag{"--memory", &SweepFlags::memory, Purpose::steers,

@@ -82,7 +82,7 @@ class Race {
         measured_[i].first_us = time[0];
       }
       const bool checks = setting_.options.check && runs_.gives_results(i);
-      if (checks) note(measured_[i], runs_.check());
+      if (checks) note(measured_[i], runs_.check(i));
       if (first && replays) runs_.capture(i);
       if (checks && replays) note(measured_[i], runs_.check_replay(i));
       if (checks) setting_.tick();

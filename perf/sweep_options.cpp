@@ -150,28 +150,41 @@ void understand_where(const SweepFlags& flags, SweepOptions& options) {
     refuse("--segment: calls on streams of a GPU have none; leave it out beside --memory cuda");
 }
 
-// After the datatype, the kind of memory and --in-place.
-void understand_arrays(const SweepFlags& flags, SweepOptions& options) {
-  const auto alignment = parse_alignment(flags.align);
+// One of a list.
+Alignment alignment_of(const std::string& word, const SweepOptions& options) {
+  const auto alignment = parse_alignment(word);
   if (!alignment)
     refuse(
         fmt::format("--align '{}' is no place for arrays: write malloc, page, a power of two "
                     "from 1 to 2048, or two of these as 16:page for inputs and outputs",
-                    flags.align));
-  options.align = *alignment;
+                    word));
   const std::size_t least = least_alignment(options.type);
   for (const std::size_t offset : {alignment->in_offset(), alignment->out_offset()})
     if (offset % least != 0)
-      refuse(fmt::format("--align '{}': elements of {} need an alignment of {} bytes or more",
-                         flags.align, name_of(options.type), least));
+      refuse(fmt::format("--align '{}': elements of {} need an alignment of {} bytes or more", word,
+                         name_of(options.type), least));
   if (options.in_place && alignment->in != alignment->out)
     refuse(
         fmt::format("--align '{}': with --in-place input and output are one array; write one "
                     "alignment",
-                    flags.align));
+                    word));
+  return *alignment;
+}
+
+// After the datatype, the kind of memory and --in-place.
+void understand_arrays(const SweepFlags& flags, SweepOptions& options) {
+  for (const std::string& word : split(flags.align, ',')) {
+    const Alignment next = alignment_of(word, options);
+    if (std::ranges::find(options.more_alignments, next.text(), &Alignment::text) !=
+        options.more_alignments.end())
+      refuse(fmt::format("--align names '{}' twice: name each alignment once", next.text()));
+    options.more_alignments.push_back(next);
+  }
+  options.align = options.more_alignments.front();
+  options.more_alignments.erase(options.more_alignments.begin());
   options.pattern = by_name<CallPattern>("pattern", flags.pattern, kCallPatterns);
   if (!options.on_gpus) return;
-  if (alignment->text() != Alignment{}.text())
+  if (options.align.text() != Alignment{}.text() || !options.more_alignments.empty())
     refuse("--align places arrays of the host: leave it out beside --memory cuda");
   if (options.is_isolated())
     refuse(
@@ -232,12 +245,13 @@ std::vector<std::size_t> SweepOptions::sizes() const {
   return result;
 }
 
-Alignment SweepOptions::array_alignment() const {
-  return buffers == "visible" ? align.of_visible() : align;
+Alignment SweepOptions::array_alignment(const std::optional<Alignment>& other) const {
+  const Alignment& wanted = other ? *other : align;
+  return buffers == "visible" ? wanted.of_visible() : wanted;
 }
 
-std::string SweepOptions::alignment_text() const {
-  return on_gpus ? "" : array_alignment().text();
+std::string SweepOptions::alignment_text(const std::optional<Alignment>& other) const {
+  return on_gpus ? "" : array_alignment(other).text();
 }
 
 std::string_view name_of(CallPattern pattern) {

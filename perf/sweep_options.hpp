@@ -91,6 +91,7 @@ struct SweepOptions {
   std::string transport{};                      ///< Which transport carries our own algorithms.
   std::string buffers{};                        ///< What kind of memory the buffers are.
   Alignment align{};                            ///< Where arrays of the host begin, as asked for.
+  std::vector<Alignment> more_alignments{};     ///< Others, which race with it.
   CallPattern pattern = CallPattern::back_to_back;  ///< How calls follow each other.
   bool on_gpus = false;                             ///< Whether that is memory of GPUs.
   std::string gpu_transport{};  ///< As cuda::Options::transport; empty: not on GPUs.
@@ -112,10 +113,12 @@ struct SweepOptions {
 
   /// @return the sizes asked for, ascending.
   [[nodiscard]] std::vector<std::size_t> sizes() const;
-  /// @return where arrays of the host begin: malloc does not place visible ones.
-  [[nodiscard]] Alignment array_alignment() const;
-  /// @return array_alignment as text; nothing on GPUs, whose driver places arrays.
-  [[nodiscard]] std::string alignment_text() const;
+  /// @param other one of more_alignments, or nothing: align. @return where arrays of the host
+  /// begin: malloc does not place visible ones.
+  [[nodiscard]] Alignment array_alignment(const std::optional<Alignment>& other = {}) const;
+  /// @param other as array_alignment. @return that as text; nothing on GPUs, whose driver places
+  /// arrays.
+  [[nodiscard]] std::string alignment_text(const std::optional<Alignment>& other = {}) const;
   /// @return whether calls are isolated.
   [[nodiscard]] bool is_isolated() const noexcept { return pattern == CallPattern::isolated; }
 };

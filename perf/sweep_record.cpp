@@ -31,8 +31,9 @@ constexpr std::array kColumns{
            [](const Cell& c) {
              const std::string& label = c.measured.candidate.label;
              const std::size_t copy = label.find('#');
+             if (copy == std::string::npos) return Json(c.measured.candidate.algorithm);
              return Json(c.measured.candidate.algorithm +
-                         (copy == std::string::npos ? "" : label.substr(copy)));
+                         label.substr(copy, label.find('@', copy) - copy));
            }},
     Column{"parameters", [](const Cell& c) { return Json(c.measured.candidate.parameters); }},
     Column{"transport", [](const Cell& c) { return Json(c.transport); }},

@@ -69,14 +69,27 @@ std::size_t differing(const std::vector<std::byte>& a, const std::vector<std::by
 Runs::Runs(const Setting& setting, const Problem& problem, std::vector<Measured>& entries)
     : world_{setting.world}, setting_{setting}, problem_{problem}, entries_{entries},
       gpu_{world_.gpu()}, allocate_{memory_of(setting)}, allocate_more_{placed_memory_of(setting)},
-      buffers_{problem, setting.world.communicator().rank(), setting.options.array_alignment(),
-               allocate_, gpu_},
-      mockups_(entries.size()), graphs_(entries.size()) {}
+      mockups_(entries.size()), graphs_(entries.size()) {
+  allocate_buffers();
+}
+
+void Runs::allocate_buffers() {
+  std::vector<std::string> known;
+  for (const Measured& entry : entries_) {
+    const Alignment alignment = setting_.options.array_alignment(entry.candidate.align);
+    const auto found = std::ranges::find(known, alignment.text());
+    used_.push_back(static_cast<std::size_t>(found - known.begin()));
+    if (found != known.end()) continue;
+    known.push_back(alignment.text());
+    buffers_.push_back(
+        std::make_unique<Buffers>(problem_, communicator().rank(), alignment, allocate_, gpu_));
+  }
+}
 
 void Runs::prepare(std::size_t i) {
   Measured& entry = entries_[i];
   switch (entry.candidate.kind) {
-    case Kind::native: return prepare_native(entry);
+    case Kind::native: return prepare_native(i);
     case Kind::mockup: return prepare_mockup(i);
     case Kind::probe:
       entry.runs = "probe";
@@ -94,10 +107,11 @@ bool Runs::is_so_everywhere(bool here) {
   return lacking[0] == 0;
 }
 
-void Runs::prepare_native(Measured& entry) {
+void Runs::prepare_native(std::size_t i) {
+  Measured& entry = entries_[i];
   entry.runs = "native";
   const bool has = std::ranges::all_of(
-      buffers_.native_calls(), [this](const Call& call) { return world_.has_native(call); });
+      buffers(i).native_calls(), [this](const Call& call) { return world_.has_native(call); });
   if (!is_so_everywhere(has))
     entry.refused =
         world_.library_in_words() + " has no such call for these buffers, datatype and operator";
@@ -108,7 +122,7 @@ void Runs::prepare_mockup(std::size_t i) {
   entry.runs = entry.candidate.label;
   const bool is_native = world_.has_library() && !setting_.own_calls;
   mockups_[i] = std::make_unique<Mockup>(
-      *entry.candidate.rule, problem_, buffers_.calls().front(), allocate_more_,
+      *entry.candidate.rule, problem_, buffers(i).calls().front(), allocate_more_,
       MockupWorlds{world_, setting_.fewer, is_native, setting_.options.determinism});
   if (!is_so_everywhere(mockups_[i]->can_run()))
     entry.refused =
@@ -118,7 +132,7 @@ void Runs::prepare_mockup(std::size_t i) {
 void Runs::prepare_ours(std::size_t i) {
   Measured& entry = entries_[i];
   try {
-    for (const Call& call : buffers_.calls()) {
+    for (const Call& call : buffers(i).calls()) {
       const Plan plan = communicator().plan().run(call, options_of(i));
       entry.runs = plan.algorithm();
       entry.segment_bytes = gpu_ == nullptr ? plan.segment() : 0;
@@ -136,11 +150,11 @@ bool Runs::gives_results(std::size_t i) const {
          (candidate.rule == nullptr || !candidate.rule->leaves_last_out);
 }
 
-Options Runs::options_of(std::size_t i) const {
+Options Runs::options_of(std::size_t i) {
   Options options{.visible = setting_.options.buffers == "visible",
                   .determinism = setting_.options.determinism,
                   .stream = gpu_ == nullptr ? Stream{} : gpu_->stream(),
-                  .counts = buffers_.counts()};
+                  .counts = buffers(i).counts()};
   const Candidate& candidate = entries_[i].candidate;
   if (candidate.kind == Kind::automatic) return options;
   options.algorithm = candidate.choice;
@@ -155,10 +169,10 @@ void Runs::invoke(std::size_t i) {
   if (kind == Kind::mockup) return mockups_[i]->run();
   if (kind == Kind::probe) return probe_->run();
   if (kind == Kind::native) {
-    for (const Call& call : buffers_.native_calls()) world_.native(call);
+    for (const Call& call : buffers(i).native_calls()) world_.native(call);
     return;
   }
-  for (const Call& call : buffers_.calls()) communicator().run(call, options_of(i));
+  for (const Call& call : buffers(i).calls()) communicator().run(call, options_of(i));
 }
 
 void Runs::invoke_or_replay(std::size_t i) {
@@ -170,14 +184,14 @@ void Runs::wait() {
   if (gpu_ != nullptr) gpu_->wait();
 }
 
-void Runs::spoil() {
-  buffers_.poison();
-  buffers_.refresh();
+void Runs::spoil(std::size_t i) {
+  buffers(i).poison();
+  buffers(i).refresh();
   communicator().barrier();
 }
 
 double Runs::run_anew(std::size_t i) {
-  spoil();
+  spoil(i);
   const auto start = Clock::now();
   invoke(i);
   wait();
@@ -189,20 +203,20 @@ void Runs::capture(std::size_t i) {
 }
 
 Check Runs::check_replay(std::size_t i) {
-  const std::vector<std::byte> direct = buffers_.output();
-  spoil();
+  const std::vector<std::byte> direct = buffers(i).output();
+  spoil(i);
   graphs_[i]->launch();
   wait();
-  Check result = buffers_.check();
+  Check result = buffers(i).check();
   result.wrong =
-      std::max(result.wrong, differing(direct, buffers_.output(), size_of(problem_.type)));
+      std::max(result.wrong, differing(direct, buffers(i).output(), size_of(problem_.type)));
   return result;
 }
 
 void Runs::refresh(std::size_t i) {
   if (!setting_.options.touch) return;
   if (entries_[i].candidate.kind == Kind::probe) return probe_->refresh();
-  buffers_.refresh();
+  buffers(i).refresh();
 }
 
 // The start line. Before an isolated call of the MPI it is the MPI's own barrier: in a program that
@@ -221,7 +235,7 @@ double Runs::sample(std::size_t i) {
   line_up(i);
   const double time_us = timed_us(i);
   if (setting_.options.touch)
-    kept_ = entries_[i].candidate.kind == Kind::probe ? probe_->read() : buffers_.read();
+    kept_ = entries_[i].candidate.kind == Kind::probe ? probe_->read() : buffers(i).read();
   return time_us;
 }
 

@@ -1,5 +1,6 @@
 /// @file
-/// How the candidates of one size run, all on the same buffers, and how one sample is timed.
+/// How the candidates of one size run, all on the same buffers unless their alignments differ, and
+/// how one sample is timed.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ class Runs {
   double run_anew(std::size_t i);
   /// Has later samples of it replay a graph that is captured now. @param i whose, which has run.
   void capture(std::size_t i);
-  /// @return the outcome of the last run.
-  [[nodiscard]] Check check() { return buffers_.check(); }
+  /// @param i who ran last. @return the outcome of that run.
+  [[nodiscard]] Check check(std::size_t i) { return buffers(i).check(); }
   /// Replays its graph on new inputs and spoiled outputs. @param i whose, which ran last. @return
   /// the outcome, where an element counts as wrong too whose bits differ from those of that run.
   [[nodiscard]] Check check_replay(std::size_t i);
@@ -47,14 +48,17 @@ class Runs {
  private:
   [[nodiscard]] Communicator& communicator() { return world_.communicator(); }
   [[nodiscard]] bool is_so_everywhere(bool here);
-  [[nodiscard]] Options options_of(std::size_t i) const;
-  void prepare_native(Measured& entry);
+  [[nodiscard]] Options options_of(std::size_t i);
+  // Those of a candidate.
+  [[nodiscard]] Buffers& buffers(std::size_t i) { return *buffers_[used_[i]]; }
+  void allocate_buffers();
+  void prepare_native(std::size_t i);
   void prepare_mockup(std::size_t i);
   void prepare_ours(std::size_t i);
   void invoke(std::size_t i);
   void invoke_or_replay(std::size_t i);
   void wait();
-  void spoil();
+  void spoil(std::size_t i);
   void refresh(std::size_t i);
   void line_up(std::size_t i);
   [[nodiscard]] double timed_us(std::size_t i);
@@ -65,8 +69,9 @@ class Runs {
   std::vector<Measured>& entries_;
   cuda::TimedStream* gpu_;  // or null
   Allocate allocate_;
-  Allocate allocate_more_;  // for mock-ups, placed as outputs are
-  Buffers buffers_;
+  Allocate allocate_more_;                           // for mock-ups, placed as outputs are
+  std::vector<std::unique_ptr<Buffers>> buffers_{};  // of each alignment
+  std::vector<std::size_t> used_{};                  // which of them, by candidate
   std::optional<Probe> probe_{};
   std::vector<std::unique_ptr<Mockup>> mockups_;              // by candidate
   std::vector<std::unique_ptr<cuda::CapturedGraph>> graphs_;  // likewise

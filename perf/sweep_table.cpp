@@ -138,8 +138,10 @@ void Table::header(const Context& context, const SweepOptions& options) {
   if (options.on_gpus) return header_on_gpus(context, options, type + "; " + inputs + level);
   line(fmt::format("# ours over {}, {} buffers; {}; {}; {}{}", options.transport, options.buffers,
                    type, options.in_place ? "in place" : "out of place", inputs, level));
+  const std::size_t more = options.more_alignments.size();
   line(fmt::format(
-      "# arrays: {} (--align); calls: {} (--pattern)", options.alignment_text(),
+      "# arrays: {}{} (--align); calls: {} (--pattern)", options.alignment_text(),
+      more == 0 ? "" : fmt::format(", {} others behind @", more),
       options.is_isolated()
           ? fmt::format("isolated, each after a barrier and {} us of computing", kPause_us)
           : "back to back"));

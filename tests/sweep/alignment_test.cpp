@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "perf/sweep_buffers.hpp"
+#include "perf/sweep_candidates.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/sweep_options.hpp"
 
@@ -74,6 +75,25 @@ TEST(Alignment, OneThatCannotBeIsRefused) {
   }
   EXPECT_EQ(refusal_with({"--align", "8", "-d", "c64"}), "") << "two doubles";
   EXPECT_EQ(refusal_with({"--align", "4", "-d", "i32_index", "-o", "min_loc"}), "");
+}
+
+TEST(Alignment, SeveralRaceInOneRun) {
+  const SweepOptions options =
+      understand(flags_from({"-C", "all_reduce", "-a", "auto,ring,ring", "--align", "page,16:4,64",
+                             "--inject", "ring#2@64=5%"}));
+  EXPECT_EQ(options.align.text(), "page");
+  std::vector<std::string> labels;
+  for (const Candidate& candidate : candidates_for(Collective::all_reduce, options, 4, true)) {
+    labels.push_back(candidate.label);
+    EXPECT_EQ(candidate.inject, candidate.label == "ring#2@64" ? 0.05 : 0);
+    EXPECT_EQ(candidate.label.find("@16:4") != std::string::npos,
+              options.alignment_text(candidate.align) == "16:4");
+  }
+  EXPECT_EQ(labels, (std::vector<std::string>{"auto", "ring", "ring#2", "auto@16:4", "ring@16:4",
+                                              "ring#2@16:4", "auto@64", "ring@64", "ring#2@64"}));
+  EXPECT_NE(refusal_with({"--align", "page,24"}).find("--align '24'"), std::string::npos);
+  EXPECT_NE(refusal_with({"--align", "4,page,4:4"}).find("'4' twice"), std::string::npos);
+  EXPECT_NE(refusal_with({"--align", ""}).find("--align ''"), std::string::npos);
 }
 
 TEST(Alignment, VisibleArraysBeginAtPagesUnlessAskedFor) {

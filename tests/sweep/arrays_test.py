@@ -45,6 +45,19 @@ def test_settings(command):
         expect(f"# arrays: {align} (--align); calls: {pattern.split('_')[0]}" in output, arguments, output)
 
 
+def test_several(command):
+    """Several alignments race in one run, each in arrays of its own."""
+    context, cells, rows, output = measured(
+        command, "-C", "all_gather,broadcast", "-a", "auto,native", "-b", "4K", "-e", "4K", "-n", "3",
+        "--align", "page,16:4,64")
+    expect(context["align"] == "page,16:4,64", context)
+    wanted = {(algorithm, align) for algorithm in ("auto", "native") for align in ("page", "16:4", "64")}
+    expect({(row["algorithm"], row["align"]) for row in rows} == wanted, rows)
+    expect({cell["label"] for cell in cells} ==
+           {"auto", "native", "auto@16:4", "native@16:4", "auto@64", "native@64"}, cells)
+    expect("# arrays: page, 2 others behind @ (--align)" in output, output)
+
+
 def test_all(command):
     """Every collective is right wherever arrays begin, and isolated."""
     for arguments in (["--align", "4:64"], ["--align", "2048:page", "--buffers", "visible"],
@@ -83,7 +96,7 @@ def test_usage(command):
 def main(launcher, tutti):
     """Runs all."""
     command = Command(launcher, tutti)
-    for test in (test_usage, test_settings, test_all, test_older):
+    for test in (test_usage, test_settings, test_several, test_all, test_older):
         test(command)
     return 0
 

@@ -67,6 +67,9 @@ def check_texts(plot):
     for records in ([context, cell], [cell, context]):
         assert plot.read_rows("\n".join(map(json.dumps, records))) == ([cell], context)
     assert plot.read_rows(json.dumps(cell)) == ([cell], {})
+    told = "algorithm,parameters,align\nauto,,page\nauto,k=2,16:4\n"
+    assert [row["label"] for row in plot.read_rows(told)[0]] == ["auto@page", "auto:k=2@16:4"]
+    assert "label" not in plot.read_rows(told.replace("16:4", "page"))[0][0]
     assert plot.bandwidth({"busbw_gb_s": 6, "median_us": 2}, 4) == 3
 
 

@@ -150,6 +150,16 @@ TEST(Record, SaysWhereArraysBeganAndHowCallsFollowed) {
   EXPECT_EQ(json_of(cell)["pattern"], "isolated");
 }
 
+TEST(Record, TheAlgorithmIsNamedWithoutItsAlignment) {
+  Cell cell = sample_cell();
+  const auto algorithm = [&](const char* label) {
+    cell.measured.candidate.label = label;
+    return json_of(cell)["algorithm"].get<std::string>();
+  };
+  EXPECT_EQ(algorithm("knomial:k=4@16:4"), "knomial");
+  EXPECT_EQ(algorithm("knomial:k=4#2@16:4"), "knomial#2");
+}
+
 TEST(Baseline, OlderFilesKnowNoGraphsAndBeganArraysAtPages) {
   auto old = json_of(sample_cell());
   for (const char* name : {"graph", "align", "pattern"}) old.erase(name);
