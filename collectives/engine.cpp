@@ -202,7 +202,8 @@ Problem Engine::problem_of(const Call& call, const Options& options) const {
 
 Selection Engine::select(const Call& call, const Options& options) {
   const Problem problem = problem_of(call, options);
-  return options.stream.is_some() ? streamed().select(problem) : selectors_.select(problem);
+  return options.stream.is_some() ? streamed().select(problem)
+                                  : selectors_.select_with_times(problem);
 }
 
 std::string Engine::explain(const Call& call, const Options& options) {
@@ -214,7 +215,7 @@ std::string Engine::explain(const Call& call, const Options& options) {
   return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
          " bytes on " + std::to_string(transport_->size()) + " ranks: " +
          (options.stream.is_some() ? streamed().explain(problem)
-                                   : selectors_.select(problem).explain());
+                                   : selectors_.select_with_times(problem).explain());
 }
 
 }  // namespace tutti::inline v0::detail

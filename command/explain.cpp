@@ -113,6 +113,8 @@ int run_explain(const ExplainFlags& flags, const ExplainWanted& wanted) {
       candidates.push_back(json_of_candidate(candidate));
     json.push_back({{"bytes", problem.bytes()},
                     {"chosen", selection.chosen.choice.text()},
+                    {"times", detail::name_of(selection.times)},
+                    {"rests_on", selection.costs},
                     {"candidates", std::move(candidates)}});
   }
   write_text(flags.json ? json.dump(1) + "\n" : text, "");

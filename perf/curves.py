@@ -93,6 +93,12 @@ def predicted_times(choices):
     return times
 
 
+def are_assumed(choices):
+    """Whether predicted times rest on costs that nobody measured on that machine. Files that do not
+    tell are older than times that were measured."""
+    return any(choice.get("times", "assumed") == "assumed" for choice in choices)
+
+
 def reigns(times):
     """(bytes, label) of every size: who is the fastest. Who was at the size before goes on where the
     intervals do not tell it from the fastest, or noise would make crossovers."""

@@ -3,7 +3,7 @@
 import html
 import math
 
-from curves import (crossovers, measured_times, predicted_times, stretches, times_of,
+from curves import (are_assumed, crossovers, measured_times, predicted_times, stretches, times_of,
                     worth_comparing)
 from drawing import bytes_text, time_text
 from page import error_bars, figure_over_sizes, go
@@ -13,7 +13,7 @@ LETTER = 6.6  # pixels
 PICTURE = 850  # pixels that the sizes have
 
 
-def add_curves(figure, label, style, measured, predicted):
+def add_curves(figure, label, style, measured, predicted, how):
     """Points with their intervals, and a dashed line."""
     sizes = sorted(measured)
     middle = [measured[size][0] for size in sizes]
@@ -31,10 +31,10 @@ def add_curves(figure, label, style, measured, predicted):
     if label == "auto":  # it runs one of the others, and is to be seen below that one's line
         line = {"color": "rgba(119,119,119,0.3)", "width": 8}
     figure.add_trace(go.Scatter(
-        x=sizes, y=[predicted[size][0] for size in sizes], name=name + ", predicted", mode="lines",
+        x=sizes, y=[predicted[size][0] for size in sizes], name=name + ", " + how, mode="lines",
         legendgroup=label, line=line,
         customdata=[[bytes_text(size), time_text(predicted[size][0])] for size in sizes],
-        hovertemplate="%{customdata[0]}: %{customdata[1]}<extra>" + name + ", predicted</extra>"))
+        hovertemplate="%{customdata[0]}: %{customdata[1]}<extra>" + name + f", {how}</extra>"))
 
 
 def add_reigns(figure, times, styles, kind):
@@ -70,10 +70,11 @@ def figure_of(lines, choices, styles, sizes):
                                  "tickvals": [1.5, 0.5], "ticktext": list(ROWS), "ticks": "",
                                  "showline": False, "title": "fastest", "fixedrange": True,
                                  "showgrid": False})
+    how = "predicted, assumed costs" if are_assumed(choices) else "predicted"
     if "auto" in lines and "auto" in predicted:
-        add_curves(figure, "auto", styles["auto"], times_of(lines["auto"]), predicted["auto"])
+        add_curves(figure, "auto", styles["auto"], times_of(lines["auto"]), predicted["auto"], how)
     for label in shown:
-        add_curves(figure, label, styles[label], measured[label], predicted[label])
+        add_curves(figure, label, styles[label], measured[label], predicted[label], how)
     for kind, times in (("measured", measured), ("predicted", predicted)):
         add_reigns(figure, times, styles, kind)
         for size, _, _ in crossovers(times):

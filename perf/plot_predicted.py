@@ -2,7 +2,7 @@
 
 import math
 
-from curves import (crossovers, measured_times, predicted_times, stretches, times_of,
+from curves import (are_assumed, crossovers, measured_times, predicted_times, stretches, times_of,
                     worth_comparing)
 from drawing import time_text
 
@@ -67,12 +67,12 @@ def draw_strip(axis, measured, predicted, styles, sizes):
     axis.set_ylabel("fastest of ours")
 
 
-def draw_legend(axis):
+def draw_legend(axis, predicted):
     """Who is who, above the curves, where none of them is hidden."""
     handles, labels = axis.get_legend_handles_labels()
     handles.append(Line2D([], [], color="#444444", **PREDICTED))
     handles += [Line2D([], [], **CROSSOVER, **style) for style in CROSSOVERS.values()]
-    labels += ["predicted", *(f"crossover, {kind}" for kind in CROSSOVERS)]
+    labels += [predicted, *(f"crossover, {kind}" for kind in CROSSOVERS)]
     axis.legend(handles, labels, loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.0),
                 fontsize=7.5, frameon=False, handletextpad=0.4, columnspacing=1.1,
                 labelspacing=0.3)
@@ -104,5 +104,5 @@ def draw_predicted(axis, strip, lines, styles, choices):
     axis.set_axisbelow(True)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
-    draw_legend(axis)
+    draw_legend(axis, "predicted, assumed costs" if are_assumed(choices) else "predicted")
     draw_strip(strip, measured, predicted, styles, sorted(choice["bytes"] for choice in choices))

@@ -13,6 +13,12 @@ std::string pack_background(const BackgroundFiles& files) {
   std::string bytes;
   put_text(bytes, files.tuning.path);
   put_text(bytes, usable_tuning(files.tuning));
+  const TimedCallsFile& timed = files.timed;
+  const std::string refusal = timed.is_wanted ? why_not_kept(timed.path) : std::string{};
+  put(bytes, static_cast<std::uint8_t>(timed.is_wanted && refusal.empty() ? 1 : 0));
+  put_text(bytes, timed.path);
+  put_text(bytes, timed.is_wanted ? usable_timed_calls(timed.path) : std::string{});
+  put_text(bytes, refusal.empty() ? refusal : "calls were not timed: " + refusal);
   NetworkText network;
   if (!files.network.empty()) {
     network = find_network(files.network);
@@ -24,8 +30,8 @@ std::string pack_background(const BackgroundFiles& files) {
   return bytes;
 }
 
-std::shared_ptr<const detail::Background> unpack_background(
-    std::string_view bytes, const std::vector<std::pair<int, std::string>>& hosts) {
+ReceivedBackground unpack_background(std::string_view bytes,
+                                     const std::vector<std::pair<int, std::string>>& hosts) {
   auto background = std::make_shared<detail::Background>();
   const std::string path{take_text(bytes)};
   if (const std::string_view text = take_text(bytes); !text.empty()) {
@@ -33,6 +39,10 @@ std::shared_ptr<const detail::Background> unpack_background(
     tuning.origin = path;
     background->tuning = std::make_shared<const detail::Tuning>(std::move(tuning));
   }
+  const bool may_time_calls = take<std::uint8_t>(bytes) != 0;
+  const std::string_view timed_path = take_text(bytes);
+  const std::string_view timed = take_text(bytes);
+  const std::string_view untimed = take_text(bytes);
   NetworkText network;
   network.origin = take_text(bytes);
   network.content = take_text(bytes);
@@ -40,7 +50,22 @@ std::shared_ptr<const detail::Background> unpack_background(
   if (!network.origin.empty())
     background->network = std::make_shared<const detail::HostNetwork>(
         detail::find_hosts(network.origin, read_networks(network), network.is_file, hosts));
-  return background;
+  return {.background = with_timed_calls(*background, timed_path, timed, untimed),
+          .may_time_calls = may_time_calls,
+          .timed_path = std::string{timed_path}};
+}
+
+std::shared_ptr<const detail::Background> with_timed_calls(const detail::Background& background,
+                                                           std::string_view origin,
+                                                           std::string_view text,
+                                                           std::string_view refusal) {
+  auto made = std::make_shared<detail::Background>(background);
+  made->untimed = refusal;
+  if (text.empty()) return made;
+  detail::Tuning timed = detail::tuning_of(text);
+  timed.origin = origin;
+  made->timed = std::make_shared<const detail::Tuning>(std::move(timed));
+  return made;
 }
 
 }  // namespace tutti::runtime

@@ -10,14 +10,16 @@
 #include <vector>
 
 #include "selector/background.hpp"
+#include "timed_calls_file.hpp"
 #include "tuning_file.hpp"
 
 namespace tutti::runtime {
 
 /// What rank 0 is to look for.
 struct BackgroundFiles {
-  TuningFile tuning{};    ///< See there.
-  std::string network{};  ///< As find_network takes it; empty: nobody says.
+  TuningFile tuning{};     ///< See there.
+  TimedCallsFile timed{};  ///< See there.
+  std::string network{};   ///< As find_network takes it; empty: nobody says.
 };
 
 /// @param asked by InitOptions::topology. @param environment any. @return it, or TUTTI_TOPOLOGY.
@@ -27,10 +29,24 @@ struct BackgroundFiles {
 /// begins with the path of what cannot be read or is malformed.
 [[nodiscard]] std::string pack_background(const BackgroundFiles& files);
 
+/// What rank 0 says.
+struct ReceivedBackground {
+  std::shared_ptr<const detail::Background> background{};  ///< Not null.
+  bool may_time_calls = false;  ///< Whether calls are to be timed, if they were not before.
+  std::string timed_path{};     ///< Where rank 0 keeps them.
+};
+
 /// @param bytes of pack_background. @param hosts of the world: number, as Footing::hosts, and name
 /// of each. @return what they say. Throws Error{invalid_argument} where hosts are not in the
 /// network, or are too many for it.
-[[nodiscard]] std::shared_ptr<const detail::Background> unpack_background(
+[[nodiscard]] ReceivedBackground unpack_background(
     std::string_view bytes, const std::vector<std::pair<int, std::string>>& hosts);
+
+/// @param background of a world. @param origin of a text of timed calls, for a person. @param text
+/// of keep_timed_calls; empty if there are none. @param refusal why there are none. @return the
+/// same with the calls.
+[[nodiscard]] std::shared_ptr<const detail::Background> with_timed_calls(
+    const detail::Background& background, std::string_view origin, std::string_view text,
+    std::string_view refusal);
 
 }  // namespace tutti::runtime

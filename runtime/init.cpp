@@ -62,6 +62,7 @@ Settings settle(const InitOptions& options, const runtime::Config& config) {
 runtime::BackgroundFiles background_files(const InitOptions& options) {
   const runtime::Environment environment = runtime::process_environment();
   return {.tuning = runtime::find_tuning(options.tuning, environment),
+          .timed = runtime::find_timed_calls(options.tuning, environment),
           .network = runtime::find_topology(options.topology, environment)};
 }
 

@@ -10,8 +10,6 @@
 namespace tutti::runtime {
 namespace {
 
-constexpr std::string_view kNoFile = "none";
-
 std::string words_of(const detail::TunedMachine& machine) {
   return std::to_string(machine.cores) + (machine.cores == 1 ? " core" : " cores") + " of " +
          machine.processor;
@@ -45,7 +43,7 @@ std::string usual_tuning_path(const Environment& environment) {
 TuningFile find_tuning(const std::string& asked, const Environment& environment) {
   const std::string named =
       !asked.empty() ? asked : std::string{value_of(environment, "TUTTI_TUNING").value_or("")};
-  if (named == kNoFile) return {};
+  if (named == kNoTuningFile) return {};
   if (!named.empty()) return {.path = named, .is_asked = true};
   return {.path = usual_tuning_path(environment)};
 }

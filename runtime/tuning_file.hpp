@@ -11,6 +11,9 @@
 
 namespace tutti::runtime {
 
+/// The name that stands for no file.
+inline constexpr std::string_view kNoTuningFile = "none";
+
 /// Of the file that measured choices are taken from.
 struct TuningFile {
   std::string path{};     ///< Empty: there is none to look for.

@@ -112,6 +112,7 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] std::vector<int> hosts_of(const std::vector<Rank>& members) const;
   [[nodiscard]] std::vector<Locality> localities_of(const std::vector<Rank>& members) const;
   void understand_background();
+  void time_calls_once(const std::vector<PeerInfo>& infos, Deadline deadline);
 
   Rank self_ = 0;
   std::uint64_t id_ = 0;
@@ -132,6 +133,8 @@ class World : public std::enable_shared_from_this<World> {
   bool has_tcp_too_ = false;                          // then the first way is TCP
   std::string said_{};                                // what rank 0 has read, packed
   std::shared_ptr<const detail::Background> background_{};  // that
+  bool may_time_calls_ = false;                             // if nobody timed them before
+  std::string timed_calls_path_{};                          // where rank 0 keeps them
 };
 
 }  // namespace tutti::runtime

@@ -109,6 +109,7 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
     world->remote_tariffs_ = world->find_tariffs_of_ways(far, options.network_megabits, deadline);
   else
     world->remote_tariffs_ = {world->find_remote_tariff(far, options.network_megabits, deadline)};
+  world->time_calls_once(infos, deadline);
   return world;
 }
 
@@ -122,7 +123,11 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     put(hello, links_->process());
     put(hello, links_->next_world());
     put(hello, summary_of(options));
-    if (self_ == 0) hello += pack_background(options.background);
+    if (self_ == 0) {
+      BackgroundFiles files = options.background;
+      files.timed.is_wanted = files.timed.is_wanted && channel.size() > 1;
+      hello += pack_background(files);
+    }
     return hello;
   });
   bool is_known = true;
@@ -240,7 +245,10 @@ void World::understand_background() {
   for (const Rank rank : everyone())
     if (const int host = host_of_[static_cast<std::size_t>(rank)]; host == rank)
       hosts.emplace_back(host, peer(rank).info.host.name);
-  background_ = unpack_background(std::exchange(said_, {}), hosts);
+  ReceivedBackground received = unpack_background(std::exchange(said_, {}), hosts);
+  background_ = std::move(received.background);
+  may_time_calls_ = received.may_time_calls;
+  timed_calls_path_ = std::move(received.timed_path);
 }
 
 void World::require_memory() const {

@@ -78,6 +78,10 @@ struct Placement {
 struct Background {
   std::shared_ptr<const Tuning> tuning{};        ///< Of this machine; may be null.
   std::shared_ptr<const HostNetwork> network{};  ///< Between hosts; may be null.
+  /// Plain calls that were timed on this machine, see find_timed; may be null. They change what
+  /// explain() says that calls take, and never what is chosen.
+  std::shared_ptr<const Tuning> timed{};
+  std::string untimed{};  ///< Why calls were not timed at the start, if they were to be.
 
   /// Networks of ranks that are placed alike are one, so that their profiles are shared.
   /// @param placement of the ranks. @return it.

@@ -163,6 +163,7 @@ void Selector::calibrate() {
   wanted.transport.erase(0, wanted.transport.find('+') + 1);  // between hosts
   if (fit(tariff_.costs, wanted)) {
     tariff_.origin = "measured: " + tuning()->origin;
+    is_calibrated_ = true;
     if (!tariff_.lasting) tariff_.lasting = assumed;
   }
   wanted.visible = true;
@@ -340,6 +341,7 @@ Selection Selector::select(const Problem& problem) {
                       .charged = costs_of(problem),
                       .on_network = uses_network(problem),
                       .determinism = problem.determinism};
+  if (is_calibrated_ && !charges_what_lasts(problem)) selection.times = TimeBasis::calibrated;
   if (selection.forced) {
     selection.chosen = force(problem);
     selection.candidates.push_back(selection.chosen);

@@ -2,10 +2,12 @@
 /// Which algorithm a call runs: filter by traits, predict, take the least, and remember why.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -31,6 +33,15 @@ struct Surroundings {
   std::shared_ptr<const Background> background{};  ///< May be null.
 };
 
+/// What predicted times rest on.
+enum class TimeBasis : std::uint8_t {
+  assumed,     ///< Costs of which some or all were not measured.
+  calibrated,  ///< Costs that `tutti calibrate` measured.
+  timed        ///< Plain calls that were timed when a world first started on this machine.
+};
+/// @return "assumed", "calibrated" or "timed".
+[[nodiscard]] std::string_view name_of(TimeBasis basis) noexcept;
+
 /// What was chosen, and from what.
 struct Selection {
   Candidate chosen{};
@@ -41,6 +52,7 @@ struct Selection {
   std::string measured{};     ///< The file that the choice comes from, or why its one cannot serve.
   bool on_network = false;    ///< Whether candidates have terms.
   Determinism determinism{};  ///< What was to be kept.
+  TimeBasis times{};          ///< What Candidate::predicted rests on.
   std::string transport{};    ///< What messages go by, where there are several ways.
   std::vector<Selection> other_ways{};  ///< What would have run there.
 
@@ -64,6 +76,10 @@ class Selector {
   /// Throws Error{invalid_argument} where a forced algorithm is unknown or cannot serve, and says
   /// why.
   [[nodiscard]] Selection select(const Problem& problem);
+  /// Replaces predicted costs by times, where plain calls were timed on this machine: all
+  /// candidates get the same factor, so that their order stays. @param selection of select. @param
+  /// problem for which it was made.
+  void put_times(Selection& selection, const Problem& problem);
   /// Whether ranks outnumber the cores that they have, as far as the tariff says.
   [[nodiscard]] bool shares_cores() const noexcept { return tariff_.costs.shared_cores > 0; }
 
@@ -83,6 +99,8 @@ class Selector {
   void calibrate();
   bool fit(LinkCosts& costs, const TunedCosts& wanted) const;
   [[nodiscard]] bool charges_what_lasts(const Problem& problem) const noexcept;
+  [[nodiscard]] Femtoseconds cost_of(const TunedPlace& place, const TunedCell& cell,
+                                     const Problem& problem);
   void prove(Candidate& candidate, const Contract& contract);
   [[nodiscard]] Profiles& profiles_for(const Choice& choice) noexcept;
 
@@ -93,7 +111,8 @@ class Selector {
   std::shared_ptr<const Catalog> catalog_;
   std::vector<Level> levels_{};  // that part the ranks into groups of hierarchies
   std::shared_ptr<const RankNetwork> network_{};
-  bool is_described_ = false;  // whether somebody said what the network is
+  bool is_calibrated_ = false;  // whether the tariff's costs are those of a file
+  bool is_described_ = false;   // whether somebody said what the network is
   std::shared_ptr<const Graph> graph_{};
   std::shared_ptr<Profiles> own_profiles_ =
       std::make_shared<Profiles>();  // of rows that were added

@@ -51,4 +51,14 @@ Selection Selectors::select(const Problem& problem) {
   return selection;
 }
 
+Selection Selectors::select_with_times(const Problem& problem) {
+  Selection selection = select(problem);
+  const auto put_times = [&](Selection& one) {
+    selectors_[one.chosen.way].put_times(one, problem);
+  };
+  put_times(selection);
+  std::ranges::for_each(selection.other_ways, put_times);
+  return selection;
+}
+
 }  // namespace tutti::inline v0::detail

@@ -25,6 +25,9 @@ class Selectors {
   /// @param problem any. @return what was chosen, and what the other ways would run. Throws as
   /// Selector::select, and as way_of where the problem says the transport.
   [[nodiscard]] Selection select(const Problem& problem);
+  /// As select, for a person: with times as Selector::put_times makes them. @param problem any.
+  /// @return the same choice. Throws as select.
+  [[nodiscard]] Selection select_with_times(const Problem& problem);
   /// @param transport a way's name, or what of it goes between hosts; empty for the first one.
   /// @return its number. Throws Error{invalid_argument} that lists the names.
   [[nodiscard]] std::size_t way_of(std::string_view transport) const;

@@ -1,11 +1,11 @@
 /// @file
 /// What was measured on a machine and is kept in a file: a person can read it, and selectors do.
 ///
-/// The file is JSON: `"format": "tutti-tuning"`, `"version": 1`, `machine` with `processor` and
-/// `cores`; `costs`, what messages were measured to cost, which the model rests on; and `tables`,
-/// each for one collective on one number of ranks and hosts over one
-/// transport and kind of buffers: `rules`, what to run from how many bytes on, and `cells`, the
-/// measured times that they were made of.
+/// The file is JSON: `"format": "tutti-tuning"`, `"version": 1`, `tutti`, the version that
+/// measured, if only that one may use it; `machine` with `processor` and `cores`; `costs`, what
+/// messages were measured to cost, which the model rests on; and `tables`, each for one collective
+/// on one number of ranks and hosts over one transport and kind of buffers: `rules`, what to run
+/// from how many bytes on, and `cells`, the measured times that they were made of.
 #pragma once
 
 #include <cstddef>
@@ -83,6 +83,7 @@ struct TunedCosts {
 /// A file.
 struct Tuning {
   std::string origin{};              ///< Its path, for a person.
+  std::string version{};             ///< The tutti that measured, or empty.
   TunedMachine machine{};            ///< Where it was measured.
   std::vector<TunedCosts> costs{};   ///< At most one for the same ranks, hosts and so on.
   std::vector<TunedTable> tables{};  ///< At most one for a place.

@@ -227,7 +227,8 @@ Tuning tuning_of(std::string_view text) {
   if (file.whole("version") != kVersion)
     file.refuse("version", "is not " + std::to_string(kVersion) + ": measure again");
   const Field machine{file.at("machine"), "/machine"};
-  Tuning tuning{.machine = {machine.text("processor"), machine.count("cores")}};
+  Tuning tuning{.version = json.contains("tutti") ? file.text("tutti") : std::string{},
+                .machine = {machine.text("processor"), machine.count("cores")}};
   file.each("costs", [&](const Field& field) { tuning.costs.push_back(costs_in(field)); });
   file.each("tables", [&](const Field& field) {
     TunedTable table = table_in(field);
@@ -239,12 +240,11 @@ Tuning tuning_of(std::string_view text) {
 }
 
 std::string text_of(const Tuning& tuning) {
-  TuningJson json{
-      {"format", kFormat},
-      {"version", kVersion},
-      {"machine", {{"processor", tuning.machine.processor}, {"cores", tuning.machine.cores}}},
-      {"costs", TuningJson::array()},
-      {"tables", TuningJson::array()}};
+  TuningJson json{{"format", kFormat}, {"version", kVersion}};
+  if (!tuning.version.empty()) json["tutti"] = tuning.version;
+  json["machine"] = {{"processor", tuning.machine.processor}, {"cores", tuning.machine.cores}};
+  json["costs"] = TuningJson::array();
+  json["tables"] = TuningJson::array();
   for (const TunedCosts& costs : tuning.costs) json["costs"].push_back(json_of(costs));
   for (const TunedTable& table : tuning.tables) json["tables"].push_back(json_of(table));
   std::string text;

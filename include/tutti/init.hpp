@@ -56,6 +56,8 @@ struct InitOptions {
   /// The tuning file of `tutti tune`, by which measured algorithms are chosen; rank 0's is taken by
   /// all. Empty: TUTTI_TUNING, or tutti/tuning.json in XDG_CONFIG_HOME or in .config of the home
   /// folder, if it is there. "none": no file. One of another machine is warned of and not used.
+  /// Unless it is "none", the first start on a machine times plain calls for some milliseconds and
+  /// keeps the times beside the usual file: explain() tells them, and no choice rests on them.
   std::string tuning{};
   /// The network between hosts, by which algorithms are chosen, as `tutti topology` takes it: a
   /// family such as "fat_tree:16x8:up=1x8", whose hosts are taken in the order of ranks, or a file,

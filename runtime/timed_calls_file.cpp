@@ -1,0 +1,102 @@
+#include "timed_calls_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <tutti/error.hpp>
+#include <tutti/version.hpp>
+
+#include "algorithms/hash.hpp"
+#include "tuning_file.hpp"
+
+namespace tutti::runtime {
+namespace {
+
+/// Of the machine's kind, for a file's name.
+std::string machine_digits(const detail::TunedMachine& machine) {
+  const std::uint64_t hash = detail::combine(detail::combine(0, machine.processor),
+                                             static_cast<std::uint64_t>(machine.cores));
+  std::array<char, 16> digits{};
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), hash, 16).ptr;
+  return {digits.data(), end};
+}
+
+/// The file, if it is of this machine and version.
+std::optional<detail::Tuning> read_timed_calls(const std::string& path) try {
+  std::error_code ignored;
+  if (path.empty() || !std::filesystem::is_regular_file(path, ignored)) return {};
+  detail::Tuning timed = detail::read_tuning(path);
+  if (timed.machine != this_machine() || timed.version != version()) return {};
+  return timed;
+} catch (const Error&) {
+  return {};
+}
+
+bool write_whole(const std::string& path, std::string_view text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return false;
+  bool is_good = true;
+  while (is_good && !text.empty()) {
+    const ssize_t count = ::write(file, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    is_good = count > 0;
+    if (is_good) text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return ::close(file) == 0 && is_good;
+}
+
+}  // namespace
+
+TimedCallsFile find_timed_calls(std::string_view asked, const Environment& environment) {
+  const std::string named = !asked.empty()
+                                ? std::string{asked}
+                                : std::string{value_of(environment, "TUTTI_TUNING").value_or("")};
+  if (named == kNoTuningFile) return {};
+  const std::string usual = usual_tuning_path(environment);
+  if (usual.empty()) return {.is_wanted = true};
+  const std::string folder = usual.substr(0, usual.rfind('/') + 1);
+  return {.path = folder + "calls-" + machine_digits(this_machine()) + ".json", .is_wanted = true};
+}
+
+std::string usable_timed_calls(const std::string& path) {
+  const std::optional<detail::Tuning> timed = read_timed_calls(path);
+  return timed ? detail::text_of(*timed) : std::string{};
+}
+
+std::string why_not_kept(const std::string& path) {
+  if (path.empty()) return "neither XDG_CONFIG_HOME nor HOME says where to keep them";
+  const std::filesystem::path folder = std::filesystem::path{path}.parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return folder.string() + " cannot be made: " + error.message();
+  if (::access(folder.c_str(), W_OK) == 0) return {};
+  return folder.string() + " cannot be written: " + std::strerror(errno);
+}
+
+std::string keep_timed_calls(const std::string& path, std::vector<detail::TunedTable> tables) {
+  // Read again: another job may have kept its own meanwhile.
+  detail::Tuning timed = read_timed_calls(path).value_or(
+      detail::Tuning{.version = std::string{version()}, .machine = this_machine()});
+  for (detail::TunedTable& table : tables) {
+    std::erase_if(timed.tables,
+                  [&](const detail::TunedTable& other) { return other.place == table.place; });
+    timed.tables.push_back(std::move(table));
+  }
+  std::string text = detail::text_of(timed);
+  const std::string fresh = path + "." + std::to_string(getpid());
+  if (write_whole(fresh, text) && ::rename(fresh.c_str(), path.c_str()) == 0) return text;
+  ::unlink(fresh.c_str());
+  return text;
+}
+
+}  // namespace tutti::runtime
