@@ -21,8 +21,14 @@ inline int run_faulted(int count, char** words, int rounds,
   const std::string transport = count > 1 ? words[1] : "nccl";
   GpuWorld world{2};
   std::vector<int> reached(2);
-  const auto errors = world.run(
-      [&](Rank rank) { body(world, rank, transport, reached[static_cast<std::size_t>(rank)]); });
+  const auto errors = world.run([&](Rank rank) {
+    try {
+      body(world, rank, transport, reached[static_cast<std::size_t>(rank)]);
+    } catch (...) {  // nobody waits for calls of a program that has ended
+      const Communicator ended = std::move(world[rank]);
+      throw;
+    }
+  });
   bool is_early = false;
   bool is_good = false;
   for (std::size_t rank = 0; rank < reached.size(); ++rank) {

@@ -4,9 +4,10 @@
 PROGRAM is that of faulted.cpp or faulted_gradients.cpp, on the stand-ins. It runs once to count calls,
 then once for each of the first CALLS (default: 2) of every function, or for RUNS of all these, equally
 spaced; that call then fails. It must end in time, by itself, with nothing left that was not itself to be given back by the
-call that failed.
+call that failed. Several run at once, since most of them wait for deadlines.
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import tempfile
 
 PATIENCE = 300
+AT_ONCE = 4
 # What these were to end is left where they fail, and what is to be ended in a context that cannot be
 # made current.
 ENDS = {"cuMemFreeAsync", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuMemPoolDestroy",
@@ -54,15 +56,20 @@ def main():
                   for call in range(1, min(int(count), arguments.most) + 1)]
         if arguments.sample:
             faults = faults[::max(1, len(faults) // arguments.sample)]
+        def fail(fault):
+            """Runs it with a fault. Returns its status, what it wrote and what it left."""
+            function, call = fault
+            report = pathlib.Path(folder, f"leaks-{function}-{call}")
+            status, said = run(program, FAULT=f"{function}:{call}", LEAKS=str(report))
+            return status, said, report.read_text(encoding="utf-8") if report.exists() else "no report"
+
         wrong = met = 0
-        for function, call in faults:
-            leaks.unlink(missing_ok=True)
-            status, said = run(program, FAULT=f"{function}:{call}", LEAKS=str(leaks))
-            left = leaks.read_text(encoding="utf-8") if leaks.exists() else "no report"
-            met += "cannot" in said
-            if status != 0 or (left and function not in ENDS):
-                wrong += 1
-                print(f"FAILED {function} call {call}, {status}: {said}left: {left}", flush=True)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            for (function, call), (status, said, left) in zip(faults, pool.map(fail, faults)):
+                met += "cannot" in said
+                if status != 0 or (left and function not in ENDS):
+                    wrong += 1
+                    print(f"FAILED {function} call {call}, {status}: {said}left: {left}", flush=True)
     print(f"{len(faults)} faults in {len(counts)} functions, {met} of which a rank tells; {wrong} went wrong")
     return wrong
 
