@@ -14,7 +14,7 @@
 namespace tutti::perf {
 
 /// Where inputs and outputs begin. Each word is "malloc", 16 bytes after a page; "page", at a page;
-/// or a power of two, so many bytes after a page.
+/// or a power of two, that many bytes after a page.
 struct Alignment {
   std::string in = "malloc";   ///< Of inputs, and of arrays that are both.
   std::string out = "malloc";  ///< Of outputs.
@@ -43,7 +43,7 @@ using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
 [[nodiscard]] std::shared_ptr<std::byte> allocate_private(std::size_t bytes);
 /// @param allocate gives memory of the host. @param bytes more than zero. @param offset from a
 /// page.
-/// @return memory that begins so many bytes after a page.
+/// @return memory that begins that many bytes after a page.
 [[nodiscard]] std::shared_ptr<std::byte> allocate_at(const Allocate& allocate, std::size_t bytes,
                                                      std::size_t offset);
 

@@ -155,7 +155,7 @@ Alignment alignment_of(const std::string& word, const SweepOptions& options) {
   const auto alignment = parse_alignment(word);
   if (!alignment)
     refuse(
-        fmt::format("--align '{}' is no place for arrays: write malloc, page, a power of two "
+        fmt::format("--align '{}' is not an alignment: write malloc, page, a power of two "
                     "from 1 to 2048, or two of these as 16:page for inputs and outputs",
                     word));
   const std::size_t least = least_alignment(options.type);

@@ -46,7 +46,7 @@ struct TunedCell {
   double high_us = 0;             ///< Upper end of it.
   /// Where arrays began, as `--align` of `tutti tune` says it; older files do not.
   std::string align = "page";
-  /// How calls followed each other, as `--pattern` says it; likewise.
+  /// How calls followed each other, as `--pattern` says it; older files do not.
   std::string pattern = "back_to_back";
 };
 

@@ -111,7 +111,7 @@ class Tune(unittest.TestCase):
         _, text, _ = self.tune(*sizes)
         self.assertIn("2 sizes to measure", text, "those of private arrays, which began at pages")
         code, _, said = self.tune("--align", "24")
-        self.assertEqual((code, "--align '24' is no place for arrays" in said), (2, True), said)
+        self.assertEqual((code, "--align '24' is not an alignment" in said), (2, True), said)
 
     def test_goes_on_after_an_interrupt(self):
         arguments = ["-C", "all", "-e", "1M", "--budget", "1s", "-o", str(self.path)]

@@ -60,8 +60,7 @@ TEST(Alignment, ReadsWhatPeopleWrite) {
 
 TEST(Alignment, OneThatCannotBeIsRefused) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
-      {{"--align", "24"},
-       "--align '24' is no place for arrays: write malloc, page, a power of two"},
+      {{"--align", "24"}, "--align '24' is not an alignment: write malloc, page, a power of two"},
       {{"--align", "4", "-d", "f64"}, "elements of f64 need an alignment of 8 bytes"},
       {{"--align", "page:2"}, "elements of f32 need an alignment of 4 bytes"},
       {{"--align", "16:4", "--in-place"}, "input and output are one array"},

@@ -84,7 +84,7 @@ def test_older(command):
 
 def test_usage(command):
     """One line from one rank; the help says what there is."""
-    for arguments, text in ((["--align", "24"], "--align '24' is no place for arrays"),
+    for arguments, text in ((["--align", "24"], "--align '24' is not an alignment"),
                             (["--pattern", "alone"], "choose from back_to_back, isolated")):
         status, output, said = command.run(2, *arguments)
         expect(status == 2 and len(said) == 1 and text in said[0], arguments, status, said)
