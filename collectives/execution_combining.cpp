@@ -3,6 +3,8 @@
 #include <array>
 #include <functional>
 
+#include <tutti/spi/copy.hpp>
+
 #include "execution.hpp"
 
 namespace tutti::inline v0::detail {
@@ -15,13 +17,13 @@ void Execution::Combining::take(std::span<const std::byte> bytes) {
     std::size_t part = bytes.size() / element_bytes * element_bytes;
     if (begun_ > 0 || part == 0) {
       part = std::min(element_bytes - begun_, bytes.size());
-      std::ranges::copy(bytes.first(part), element_.begin() + begun_);
+      copy_bytes(element_.data() + begun_, bytes.data(), part);
       begun_ = (begun_ + part) % element_bytes;
       if (begun_ == 0) combine(std::span{element_}.first(element_bytes));
     } else if (reinterpret_cast<std::uintptr_t>(bytes.data()) % element_bytes != 0) {
       alignas(64) std::array<std::byte, kBlockBytes> block;
       part = std::min(part, kBlockBytes);
-      std::ranges::copy(bytes.first(part), block.begin());
+      copy_bytes(block.data(), bytes.data(), part);
       combine(std::span{block}.first(part));
     } else {
       combine(bytes.first(part));

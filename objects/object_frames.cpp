@@ -1,9 +1,10 @@
 #include "object_frames.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <string>
+
+#include <tutti/spi/copy.hpp>
 
 namespace tutti::inline v0::detail {
 namespace {
@@ -13,8 +14,8 @@ void put_text(std::array<char, size>& to, std::string_view text) {
   constexpr std::string_view kCut = "...";
   const bool is_long = text.size() >= size;
   const std::size_t kept = is_long ? size - 1 - kCut.size() : text.size();
-  if (kept > 0) std::memcpy(to.data(), text.data(), kept);
-  if (is_long) std::memcpy(to.data() + kept, kCut.data(), kCut.size());
+  if (kept > 0) copy_bytes(to.data(), text.data(), kept);
+  if (is_long) copy_bytes(to.data() + kept, kCut.data(), kCut.size());
 }
 
 template <std::size_t size>

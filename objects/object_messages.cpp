@@ -1,6 +1,7 @@
 // Objects from one rank to another: a frame, and behind it the bytes of a large one.
 #include <algorithm>
-#include <cstring>
+
+#include <tutti/spi/copy.hpp>
 
 #include "collectives/engine.hpp"
 #include "object_operation.hpp"
@@ -27,7 +28,7 @@ void ObjectOperation::prepare_message() {
   if (call_.way == Way::recv) return;
   ObjectFrame& frame = sent_[0];
   const std::size_t text = std::min(call_.problem.size(), kInlineBytes);
-  if (text > 0) std::memcpy(frame.payload.data(), call_.problem.data(), text);
+  if (text > 0) copy_bytes(frame.payload.data(), call_.problem.data(), text);
   if (bytes_beside(frame.size) > 0)
     executions_.push_back(engine_.acquire(
         message_call(std::span{call_.bytes.data(), static_cast<std::size_t>(frame.size)}), {}));

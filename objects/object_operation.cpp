@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <tutti/call_name.hpp>
+#include <tutti/spi/copy.hpp>
 
 #include "algorithms/hash.hpp"
 #include "collectives/engine.hpp"
@@ -135,7 +136,7 @@ void ObjectOperation::fill_frames() {
     ObjectFrame& frame = sent_.emplace_back();
     frame.report = own;
     frame.size = size;
-    if (size > 0 && bytes_beside(size) == 0) std::memcpy(frame.payload.data(), object, size);
+    if (size > 0 && bytes_beside(size) == 0) copy_bytes(frame.payload.data(), object, size);
     object += size;
   }
   const bool takes = call_.way != Way::send && (call_.way != Way::gather || is_root());

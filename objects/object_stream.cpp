@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/copy.hpp>
 
 #include "collectives/engine.hpp"
 #include "object_operation.hpp"
@@ -30,7 +31,7 @@ StreamShape::StreamShape(std::size_t object, bool is_cut) noexcept
 void StreamShape::end(std::span<std::byte> bytes, const std::string& problem) const noexcept {
   const std::uint64_t words = std::min(problem.size(), kMostWords);
   std::byte* const end = bytes.data() + object();
-  if (words > 0) std::memcpy(end - words, problem.data(), words);
+  if (words > 0) copy_bytes(end - words, problem.data(), words);
   std::memcpy(end, &words, sizeof words);
 }
 
@@ -140,7 +141,7 @@ void ObjectArrivals::copy(std::size_t segment) {
   Part& part = parts_[segment];
   if (part.access == kNoAccess) return;
   const std::size_t offset = shape_.segments().offset(segment);
-  std::memcpy(memory_ + offset, part.at, shape_.segments().size(segment));
+  copy_bytes(memory_ + offset, part.at, shape_.segments().size(segment));
   part.at = memory_ + offset;
   end_access(segment);
 }

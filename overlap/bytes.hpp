@@ -9,6 +9,7 @@
 #include <span>
 
 #include <tutti/gradient_sync.hpp>
+#include <tutti/spi/copy.hpp>
 
 namespace tutti::inline v0::detail {
 
@@ -24,7 +25,7 @@ namespace tutti::inline v0::detail {
                                            std::uint64_t hash = 0x7475747469636b70) noexcept {
   for (std::size_t i = 0; i < bytes.size(); i += sizeof hash) {
     std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, std::min(sizeof word, bytes.size() - i));
+    copy_bytes(&word, bytes.data() + i, std::min(sizeof word, bytes.size() - i));
     hash = (hash ^ word) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 32;  // else two highest bits that differ would cancel each other
   }

@@ -1,10 +1,10 @@
 // Checkpoints with what is divided among ranks, and with what a GradientSync keeps.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 
 #include <tutti/attempt.hpp>
+#include <tutti/spi/copy.hpp>
 #include <tutti/training.hpp>
 
 #include "agreement.hpp"
@@ -176,7 +176,7 @@ void share_out(CheckpointTransfer& transfer, const SavedSync& saved, std::size_t
   transfer.world.broadcast(whole, 0, transfer.options);
   const Block& block = own.blocks[parameter];
   if (block.count > 0)
-    std::memcpy(own.data[parameter], whole.data() + block.first, block.count * sizeof(float));
+    copy_bytes(own.data[parameter], whole.data() + block.first, block.count * sizeof(float));
 }
 
 void load_kept(CheckpointTransfer& transfer, const SavedSync& saved,
@@ -208,7 +208,7 @@ void load_kept(CheckpointTransfer& transfer, const SavedSync& saved,
                    transfer.outcome, transfer.options);
     const auto own = std::ranges::find(kept.factors, p, &KeptPart::parameter);
     if (is_known && own != kept.factors.end() && own->elements.size() == factors.size())
-      std::ranges::copy(factors, own->elements.begin());
+      copy_bytes(own->elements.data(), factors.data(), factors.size() * sizeof factors[0]);
   }
 }
 
@@ -357,8 +357,8 @@ void take_shards(const GradientSync& sync, std::span<const Parameter> whole,
   const std::size_t bytes = size_of(shards.type);
   for (std::size_t p = 0; p < whole.size(); ++p)
     if (own.blocks[p].count > 0)
-      std::memcpy(own.data[p], detail::bytes_of(whole[p]).data() + own.blocks[p].first * bytes,
-                  own.blocks[p].count * bytes);
+      copy_bytes(own.data[p], detail::bytes_of(whole[p]).data() + own.blocks[p].first * bytes,
+                 own.blocks[p].count * bytes);
 }
 
 }  // namespace tutti::inline v0

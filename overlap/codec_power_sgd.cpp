@@ -112,7 +112,8 @@ class PowerSgd final : public CompressedReduction {
           left_.data()[matrix.left + k * matrix.rows + row] = dot(own, right_of(matrix, k));
       }
     for (const Plain& plain : plain_)
-      std::ranges::copy(elements().subspan(plain.first, plain.count), left_.data() + plain.place);
+      copy_bytes(left_.data() + plain.place, elements().data() + plain.first,
+                 plain.count * sizeof(float));
     return context().first->async().all_reduce(left_, average, call_options());
   }
   Request go_on() override {
@@ -132,7 +133,7 @@ class PowerSgd final : public CompressedReduction {
         const std::span<float> own = row_of(matrix, row);
         const std::span<float> errors =
             std::span{errors_}.subspan(matrix.first + row * matrix.columns, own.size());
-        std::ranges::copy(own, errors.begin());
+        copy_bytes(errors.data(), own.data(), own.size_bytes());
         std::ranges::fill(own, 0.0F);
         add_rows(matrix, row, [](float& right, float& to, float left) { to += left * right; });
         float check = 0;

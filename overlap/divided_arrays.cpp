@@ -1,9 +1,9 @@
 #include "divided_arrays.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <tutti/attempt.hpp>
+#include <tutti/spi/copy.hpp>
 
 namespace tutti::inline v0::detail {
 namespace {
@@ -76,7 +76,7 @@ void ArrayMover::save(CheckpointFile* file, const DividedArray& array, const std
     const std::byte* from = packed_.data();
     for (std::size_t i = 0; i < chunk.blocks.size(); ++i) {
       if (chunk.counts[i] == 0) continue;
-      std::memcpy(whole.data() + (chunk.blocks[i].first - chunk.first) * array.bytes, from,
+      copy_bytes(whole.data() + (chunk.blocks[i].first - chunk.first) * array.bytes, from,
                   chunk.counts[i]);
       from += chunk.counts[i];
     }
@@ -96,7 +96,7 @@ void ArrayMover::load(CheckpointFile* file, const DividedArray& array, std::byte
     std::size_t packed = 0;
     for (std::size_t i = 0; rank == 0 && i < chunk.blocks.size(); ++i) {
       if (chunk.counts[i] == 0) continue;
-      std::memcpy(packed_.data() + packed,
+      copy_bytes(packed_.data() + packed,
                   whole.data() + (chunk.blocks[i].first - chunk.first) * array.bytes,
                   chunk.counts[i]);
       packed += chunk.counts[i];

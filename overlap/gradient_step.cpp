@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include <tutti/attempt.hpp>
+#include <tutti/spi/copy.hpp>
 
 #include "agreement.hpp"
 #include "bytes.hpp"
@@ -188,7 +189,7 @@ bool GradientSync::State::is_waiting_for_gradients() const noexcept {
 void GradientSync::State::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes == 0) return;
   if (streams_) streams_->copy(to, from, bytes);
-  else std::memcpy(to, from, bytes);
+  else copy_bytes(to, from, bytes);
 }
 
 void GradientSync::State::clear(std::byte* to, std::size_t bytes) {

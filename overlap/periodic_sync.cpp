@@ -1,7 +1,7 @@
-#include <cstring>
 
 #include <tutti/attempt.hpp>
 #include <tutti/periodic_sync.hpp>
+#include <tutti/spi/copy.hpp>
 
 #include "agreement.hpp"
 #include "arrays.hpp"
@@ -133,7 +133,7 @@ void PeriodicSync::meet_others() {
           }
         },
         static_cast<std::byte*>(sync_.view(i)), momentum_[i].data(), copies_[i].data());
-    if (weights_[i].count > 0) std::memcpy(weights_[i].data, copies_[i].data(), copies_[i].size());
+    if (weights_[i].count > 0) copy_bytes(weights_[i].data, copies_[i].data(), copies_[i].size());
   }
 }
 

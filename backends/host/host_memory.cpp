@@ -9,6 +9,7 @@
 #include <new>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/copy.hpp>
 #include <tutti/spi/streaming.hpp>
 
 #include "integer_division.hpp"
@@ -34,8 +35,8 @@ std::byte* element(void* array, std::size_t offset_bytes) {
 void copy_operand(const Fold& work, std::size_t element_bytes) {
   const std::size_t bytes = work.count * element_bytes;
   if (bytes == 0) return;
-  if (work.destination != work.operands[0]) std::memcpy(work.destination, work.operands[0], bytes);
-  for (void* const copy : work.copies) std::memcpy(copy, work.destination, bytes);
+  if (work.destination != work.operands[0]) copy_bytes(work.destination, work.operands[0], bytes);
+  for (void* const copy : work.copies) copy_bytes(copy, work.destination, bytes);
 }
 
 // The user's function may be slow to enter, so two operands are one call. More of them go through
@@ -73,22 +74,28 @@ const std::int8_t* exponents_of(const Fold& fold) noexcept {
   return fold.exponents.empty() ? nullptr : fold.exponents.data();
 }
 
+/// Streams the line of a destination that begins at `at` or behind it, before the next step; with
+/// the first one what lies before it is stored, with the last one what lies behind.
+void stream_step(std::byte* to, const std::byte* from, std::size_t at, std::size_t bytes) {
+  const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) % kLine;
+  if (at == 0) copy_bytes(to, from, std::min(head, bytes));
+  const std::size_t line = head + at;
+  if (line + kLine <= bytes) stream_line(to + line, from + line);
+  else if (line < bytes) copy_bytes(to + line, from + line, bytes - line);
+}
+
 /// Stores results of a fold in all their places, while the operands of the next ones come into the
 /// cache: one after the other, each would wait for the memory, and take half as long again.
 void stream_results(const std::byte* results, const Fold& fold, std::size_t offset,
                     std::size_t bytes) {
   const std::size_t left = fold.count * size_of(fold.type) - offset - bytes;
-  std::size_t at = 0;
-  for (; bytes - at >= kLine; at += kLine) {
+  for (std::size_t at = 0; at < bytes; at += kLine) {
     if (at < left)
       for (const void* const operand : fold.operands)
         __builtin_prefetch(element(operand, offset + bytes + at));
-    stream_line(element(fold.destination, offset + at), results + at);
-    for (void* const copy : fold.copies) stream_line(element(copy, offset + at), results + at);
+    stream_step(element(fold.destination, offset), results, at, bytes);
+    for (void* const copy : fold.copies) stream_step(element(copy, offset), results, at, bytes);
   }
-  std::memcpy(element(fold.destination, offset + at), results + at, bytes - at);
-  for (void* const copy : fold.copies)
-    std::memcpy(element(copy, offset + at), results + at, bytes - at);
 }
 
 /// Reduces two operands to several places.
@@ -126,13 +133,13 @@ void fold_by_blocks(Kernel kernel, Work work, const Fold& fold, bool divides) {
     std::byte* const results = element(work.destination, offset);
     if (divides) divide_integers(fold.type, results, work.end - work.first, fold.divisor);
     for (void* const copy : fold.copies)
-      std::memcpy(element(copy, offset), results, (work.end - work.first) * element_bytes);
+      copy_bytes(element(copy, offset), results, (work.end - work.first) * element_bytes);
   }
 }
 
 class HostMemory final : public Memory {
  public:
-  explicit HostMemory(InstructionSet set) : kernels_{kernels_of(set)} {}
+  explicit HostMemory(const KernelTable& kernels) : kernels_{kernels} {}
 
   std::byte* allocate(std::size_t bytes) override {
     return static_cast<std::byte*>(::operator new(bytes, kAlignment));
@@ -146,8 +153,10 @@ class HostMemory final : public Memory {
     if (bytes >= kStreamedBytes) {
       stream(to, from, bytes);
       end_streams();
-    } else if (bytes != 0) {
-      std::memcpy(to, from, bytes);
+    } else if (bytes > kLine) {
+      kernels_.copy(to, from, bytes);
+    } else {
+      copy_bytes(to, from, bytes);
     }
   }
 
@@ -203,13 +212,13 @@ class HostMemory final : public Memory {
 }  // namespace
 
 std::shared_ptr<Memory> make_host_memory(InstructionSet set) {
-  return std::make_shared<HostMemory>(set);
+  return std::make_shared<HostMemory>(kernels_of(set));
 }
 
 }  // namespace tutti::host
 
 std::shared_ptr<tutti::Memory> tutti::make_host_memory() {
-  return host::make_host_memory(host::supported_instruction_sets().back());
+  return std::make_shared<host::HostMemory>(host::widest_kernels());
 }
 
 std::shared_ptr<std::byte> tutti::allocate_zeroed(std::shared_ptr<tutti::Memory> memory,

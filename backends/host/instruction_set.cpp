@@ -1,6 +1,6 @@
 #include "instruction_set.hpp"
 
-#include <algorithm>
+#include <array>
 #include <string>
 
 #include <tutti/error.hpp>
@@ -34,6 +34,29 @@ bool has_avx512() {
 }
 #endif
 
+InstructionSet find_widest() noexcept {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (has_avx2() && has_avx512()) return InstructionSet::avx512;
+  if (has_avx2()) return InstructionSet::avx2;
+#endif
+  return InstructionSet::baseline;
+}
+
+// Looked for once: in a virtual machine the question takes microseconds.
+InstructionSet widest() noexcept {
+  static const InstructionSet set = find_widest();
+  return set;
+}
+
+const KernelTable& table_of(InstructionSet set) noexcept {
+#if defined(__x86_64__)
+  if (set == InstructionSet::avx512) return kAvx512Kernels;
+  if (set == InstructionSet::avx2) return kAvx2Kernels;
+#endif
+  return kBaselineKernels;
+}
+
 }  // namespace
 
 std::string_view name_of(InstructionSet set) noexcept {
@@ -45,32 +68,23 @@ std::string_view name_of(InstructionSet set) noexcept {
   return "unknown";
 }
 
-// Looked for once: in a virtual machine the question takes microseconds.
-const std::vector<InstructionSet>& supported_instruction_sets() {
-  static const std::vector<InstructionSet> supported = [] {
-    std::vector<InstructionSet> sets{InstructionSet::baseline};
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (has_avx2()) sets.push_back(InstructionSet::avx2);
-    if (has_avx2() && has_avx512()) sets.push_back(InstructionSet::avx512);
-#endif
-    return sets;
-  }();
-  return supported;
+std::span<const InstructionSet> supported_instruction_sets() noexcept {
+  static constexpr std::array kAll{InstructionSet::baseline, InstructionSet::avx2,
+                                   InstructionSet::avx512};
+  return std::span{kAll}.first(static_cast<std::size_t>(widest()) + 1);
 }
 
 const KernelTable& kernels_of(InstructionSet set) {
-  const auto& supported = supported_instruction_sets();
-  if (std::find(supported.begin(), supported.end(), set) == supported.end()) {
+  if (set > widest())
     throw Error{ErrorCode::invalid_argument,
                 "this processor lacks the instruction set '" + std::string{name_of(set)} +
-                    "'; the widest it has is '" + std::string{name_of(supported.back())} + "'"};
-  }
-#if defined(__x86_64__)
-  if (set == InstructionSet::avx512) return kAvx512Kernels;
-  if (set == InstructionSet::avx2) return kAvx2Kernels;
-#endif
-  return kBaselineKernels;
+                    "'; the widest it has is '" + std::string{name_of(widest())} + "'"};
+  return table_of(set);
+}
+
+const KernelTable& widest_kernels() noexcept {
+  static const KernelTable& kernels = table_of(widest());
+  return kernels;
 }
 
 }  // namespace tutti::host

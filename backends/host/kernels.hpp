@@ -1,5 +1,5 @@
 /// @file
-/// The reduction kernels: one table per instruction set, filled from one source. This header is all
+/// The kernels that reduce and copy: one table per instruction set, filled from one source. This header is all
 /// that the files compiled for newer processors share with the rest. It must stay free of inline
 /// functions and templates: the linker keeps one copy of each, and could keep one that an older
 /// processor cannot run.
@@ -27,9 +27,13 @@ struct Work {
 /// Computes a fold from left to right.
 using Kernel = void (*)(const Work& work);
 
+/// Copies without overlap, as copy_bytes does. More than 64 bytes.
+using CopyKernel = void (*)(void* to, const void* from, std::size_t bytes) noexcept;
+
 /// The kernel of every operator for every datatype; null where the operator is not defined, and for
 /// OperatorKind::user.
 struct KernelTable {
+  CopyKernel copy;                            ///< Of bytes.
   Kernel kernels[kDatatypes][kOperatorKinds];  ///< By datatype and operator.
 };
 

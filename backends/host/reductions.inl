@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "copies.inl"
 #include "kernels.hpp"
 #include "vectors.inl"
 
@@ -325,6 +326,7 @@ constexpr void set_indexed(Row row) {
 /// Evaluated by the compiler, so that loading the library runs none of these instructions.
 constexpr KernelTable make_table() {
   KernelTable table{};
+  table.copy = copy_many;
   set_integer<std::uint8_t, std::int8_t>({table, Datatype::i8});
   set_integer<std::uint16_t, std::int16_t>({table, Datatype::i16});
   set_integer<std::uint32_t, std::int32_t>({table, Datatype::i32});

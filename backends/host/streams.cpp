@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <tutti/spi/copy.hpp>
 #include <tutti/spi/streaming.hpp>
 
 namespace tutti::inline v0 {
@@ -9,10 +10,10 @@ namespace tutti::inline v0 {
 void stream(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   const std::size_t to_line = -reinterpret_cast<std::uintptr_t>(to) % host::kLine;
   const std::size_t head = std::min(bytes, to_line);
-  std::memcpy(to, from, head);
+  copy_bytes(to, from, head);
   std::size_t at = head;
   for (; bytes - at >= host::kLine; at += host::kLine) host::stream_line(to + at, from + at);
-  std::memcpy(to + at, from + at, bytes - at);
+  copy_bytes(to + at, from + at, bytes - at);
 }
 
 void end_streams() noexcept {

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <memory>
 
+#include <tutti/spi/copy.hpp>
+
 #include "check.hpp"
 
 namespace tutti::inline v0::mpi {
@@ -29,7 +31,7 @@ bool receive(MPI_Message& message, Notice& notice) {
 Notice make_notice(const Error& cause) noexcept {
   Notice notice{.code = cause.cause(), .culprit = cause.culprit()};
   const std::size_t length = std::min(std::strlen(cause.what()), notice.text.size());
-  std::memcpy(notice.text.data(), cause.what(), length);
+  copy_bytes(notice.text.data(), cause.what(), length);
   notice.length = static_cast<std::uint32_t>(length);
   return notice;
 }

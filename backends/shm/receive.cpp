@@ -2,10 +2,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
-#include <sys/uio.h>
-
+#include <tutti/spi/copy.hpp>
 #include <tutti/spi/fingerprint.hpp>
 
 #include "transport.hpp"
@@ -17,8 +15,6 @@ namespace {
 constexpr std::uint64_t kPullBytes = std::uint64_t{256} << 10;
 /// The same where the system reads them, of which each call takes 2 us beside the 90 for a MiB.
 constexpr std::uint64_t kReadBytes = std::uint64_t{4} << 20;
-/// As much of another process at a time as stays in the cache until it is reduced.
-constexpr std::size_t kBounceBytes = std::size_t{256} << 10;
 
 }  // namespace
 
@@ -60,7 +56,7 @@ void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint6
   if (arrival.message.is_request) {
     grant(peer, id, arrival.message, arrival.ranges);
   } else {
-    take_bytes(peer, id, arrival.payload);
+    take_bytes(peer, id, arrival.payload.view());
   }
   spare_arrivals_.push_back(std::move(arrival));
 }
@@ -171,14 +167,14 @@ void ShmTransport::take_more(Peer& peer, const Slot& slot) {
     Arrival& last = peer.arrivals.back();
     if (last.message.is_request || part.size() > last.message.bytes - last.payload.size())
       throw nonsense();
-    last.payload.insert(last.payload.end(), part.begin(), part.end());
+    last.payload.put(part);
   }
   peer.in.consume(extent);
 }
 
 void ShmTransport::read_ranges(std::span<const std::byte> list) {
   ranges_.resize(list.size() / sizeof(Range));
-  if (!ranges_.empty()) std::memcpy(ranges_.data(), list.data(), ranges_.size() * sizeof(Range));
+  if (!ranges_.empty()) copy_bytes(ranges_.data(), list.data(), ranges_.size() * sizeof(Range));
 }
 
 void ShmTransport::keep(Peer& peer, const Message& message, std::span<const std::byte> payload) {
@@ -188,8 +184,9 @@ void ShmTransport::keep(Peer& peer, const Message& message, std::span<const std:
     spare_arrivals_.pop_back();
   }
   arrival.message = message;
+  arrival.payload.clear();
   if (message.is_request) arrival.ranges.assign(ranges_.begin(), ranges_.end());
-  else arrival.payload.assign(payload.begin(), payload.end());
+  else arrival.payload.put(payload);
   peer.arrivals.push_back(std::move(arrival));
   ++unclaimed_;
 }
@@ -324,24 +321,17 @@ void ShmTransport::pull_some(Peer& peer, Pull& pull, Record& record) {
 }
 
 std::size_t ShmTransport::pull_from_process(Peer& peer, const Range& range, Record& record) {
-  const bool bounces = record.transfer.combiner != nullptr;
+  const pid_t process = peer.member->process;
+  const bool combines = record.transfer.combiner != nullptr;
   const Cursor before = record.cursor;
-  Piece to{nullptr, 0};
-  if (bounces) {
-    if (bounce_.empty()) bounce_.resize(kBounceBytes + 64);
-    void* aligned = bounce_.data();
-    std::size_t room = bounce_.size();
-    std::align(64, kBounceBytes, aligned, room);
-    to = {static_cast<std::byte*>(aligned), std::min<std::size_t>(range.bytes, kBounceBytes)};
-  } else {
-    to = record.cursor.next(range.bytes);
-  }
+  Piece to = combines ? Piece{nullptr, range.bytes} : record.cursor.next(range.bytes);
   for (std::size_t read = 0; read < to.bytes;) {
-    const iovec local{to.data + read, to.bytes - read};
-    const iovec remote{reinterpret_cast<void*>(range.where + read), to.bytes - read};
-    const ssize_t got = process_vm_readv(peer.member->process, &local, 1, &remote, 1, 0);
+    const ssize_t got =
+        combines ? process_copies_.read_here(process, range.where, range.bytes, to.data)
+                 : process_copies_.read(process, range.where + read, to.data + read, to.bytes - read);
     if (got > 0) {
       read += static_cast<std::size_t>(got);
+      if (combines) to.bytes = read;
       continue;
     }
     if (got < 0 && errno == EINTR) continue;
@@ -361,7 +351,7 @@ std::size_t ShmTransport::pull_from_process(Peer& peer, const Range& range, Reco
         "cannot read the memory of rank " + std::to_string(rank) + ": " + std::strerror(errno),
         rank};
   }
-  if (bounces) deliver(record, {to.data, to.bytes});
+  if (combines) deliver(record, {to.data, to.bytes});
   else record.moved += to.bytes;
   return to.bytes;
 }

@@ -4,8 +4,6 @@
 #include <cerrno>
 #include <utility>
 
-#include <sys/uio.h>
-
 #include "transport.hpp"
 
 namespace tutti::shm {
@@ -60,16 +58,16 @@ void ShmTransport::push_all(Peer& peer) {
 
 // Either the receiver sees that we write, and waits with its abort, or we see that it has given up.
 // @return whether all went well.
-bool ShmTransport::push_some(Peer& peer, Record& record) const {
+bool ShmTransport::push_some(Peer& peer, Record& record) {
   if (peer.member->process < 0) return false;
   const std::byte* const data = record.transfer.pieces.front().data + record.bytes;
   const std::uint64_t bytes = std::min(record.rest.bytes, kWriteBytes);
-  const iovec local{const_cast<std::byte*>(data - record.rest.bytes), bytes};
-  const iovec remote{reinterpret_cast<void*>(record.rest.where), bytes};
   std::atomic<std::uint32_t>& storing = peer.consumed_here->storing;
   storing.fetch_add(1, std::memory_order_seq_cst);
   const bool may = may_touch(peer);
-  const ssize_t put = may ? process_vm_writev(peer.member->process, &local, 1, &remote, 1, 0) : -1;
+  const ssize_t put = may ? process_copies_.write(peer.member->process, record.rest.where,
+                                                  data - record.rest.bytes, bytes)
+                          : -1;
   const bool is_interrupted = may && put < 0 && errno == EINTR;
   storing.fetch_sub(1, std::memory_order_release);
   if (put <= 0) return is_interrupted;

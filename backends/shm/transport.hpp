@@ -9,6 +9,8 @@
 
 #include "distance.hpp"
 #include "domain.hpp"
+#include "payload.hpp"
+#include "process_copies.hpp"
 
 namespace tutti::shm {
 
@@ -83,7 +85,7 @@ class ShmTransport final : public Transport {
   // A message that came before its receive, with its bytes, or the ranges of its request.
   struct Arrival {
     Message message{};
-    std::vector<std::byte> payload{};
+    Payload payload{};
     std::vector<Range> ranges{};
   };
   // Bytes that we read where they lie.
@@ -167,7 +169,7 @@ class ShmTransport final : public Transport {
   void ask_for_rest(Peer& peer, Record& record, std::uint32_t id, Range& first);
   void take_share(Peer& peer, const Slot& slot);
   void push_all(Peer& peer);
-  [[nodiscard]] bool push_some(Peer& peer, Record& record) const;
+  [[nodiscard]] bool push_some(Peer& peer, Record& record);
   void take_stored(Peer& peer, const Slot& slot);
 
   // Receiving: receive.cpp, and whole.cpp for messages that come with one slot.
@@ -216,7 +218,7 @@ class ShmTransport final : public Transport {
   std::uint32_t polls_ = 0;
   Rank next_probed_ = 0;                   // of all ranks the first
   std::vector<Range> ranges_{};            // of the request at hand
-  std::vector<std::byte> bounce_{};        // what was read out of another process
+  ProcessCopies process_copies_{};
   std::vector<Arrival> spare_arrivals_{};  // kept, so that their memory is used again
   std::vector<Pull> spare_pulls_{};
 };

@@ -1,7 +1,8 @@
 // Messages that are there as a whole with their slot, on the receiver's side: the shortest way
 // through.
 #include <algorithm>
-#include <cstring>
+
+#include <tutti/spi/copy.hpp>
 
 #include "transport.hpp"
 
@@ -40,7 +41,7 @@ void ShmTransport::give_whole(Peer& peer, const Transfer& transfer, const Whole&
   const std::size_t bytes = whole.payload.size();
   const std::byte* const data = whole.payload.data();
   if (transfer.combiner != nullptr && bytes > 0) transfer.combiner->take({data, bytes});
-  else if (transfer.pieces.size() == 1) std::memcpy(transfer.pieces[0].data, data, bytes);
+  else if (transfer.pieces.size() == 1) copy_bytes(transfer.pieces[0].data, data, bytes);
   else Cursor{transfer.pieces}.write(data, bytes);
   peer.in.count_match(bytes);
   if (whole.extent.bytes > 0) peer.in.consume(whole.extent);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <tutti/attempt.hpp>
+#include <tutti/spi/copy.hpp>
 #include <tutti/spi/fingerprint.hpp>
 
 namespace tutti::sim {
@@ -60,7 +61,7 @@ void gather(std::span<const Piece> from, std::vector<std::byte>& into) {
 
 void scatter(std::span<const std::byte> from, std::span<const Piece> into) {
   for (const Piece& piece : into) {
-    std::memcpy(piece.data, from.data(), piece.bytes);
+    copy_bytes(piece.data, from.data(), piece.bytes);
     from = from.subspan(piece.bytes);
   }
 }
@@ -240,13 +241,13 @@ bool Network::feed(const Message& message) {
   constexpr std::size_t kMostSkipped = 16;
   std::span<const std::byte> left{message.payload};
   std::byte* room = parts_.below(2) == 0 ? message.receive.combiner->room() : nullptr;
-  if (room != nullptr) std::ranges::copy(left, room);
+  if (room != nullptr) copy_bytes(room, left.data(), left.size());
   const Result<void> outcome = detail::attempt([&] {
     while (!left.empty()) {
       const std::size_t bytes = 1 + parts_.below(left.size());
       const std::size_t skipped = parts_.below(kMostSkipped);
       std::vector<std::byte> part(skipped + bytes);
-      std::memcpy(part.data() + skipped, left.data(), bytes);
+      copy_bytes(part.data() + skipped, left.data(), bytes);
       message.receive.combiner->take({room != nullptr ? room : part.data() + skipped, bytes});
       if (room != nullptr) room += bytes;
       left = left.subspan(bytes);

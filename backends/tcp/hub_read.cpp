@@ -3,6 +3,8 @@
 #include <string>
 #include <system_error>
 
+#include <tutti/spi/copy.hpp>
+
 #include "crc32c.hpp"
 #include "hub.hpp"
 
@@ -151,7 +153,7 @@ void Hub::absorb(Link& link, std::span<const std::byte> bytes) {
   const std::uint64_t before = inbound->received;
   inbound->received += bytes.size();
   if (inbound->receive == nullptr)
-    std::memcpy(inbound->buffer.data() + before, bytes.data(), bytes.size());
+    copy_bytes(inbound->buffer.data() + before, bytes.data(), bytes.size());
   else if (!guard(*inbound->port, [&] { inbound->receive->take(bytes); })) forget(*inbound);
 }
 

@@ -18,6 +18,7 @@
 #include <tutti/export.hpp>
 #include <tutti/flat.hpp>
 #include <tutti/raise.hpp>
+#include <tutti/spi/copy.hpp>
 
 namespace tutti::inline v0 {
 
@@ -100,7 +101,7 @@ class Encoder : public detail::Depth {
     size_ += sizeof length + bytes;
     room_ -= sizeof length + bytes;
     std::memcpy(to, &length, sizeof length);
-    if (bytes > 0) std::memcpy(to + sizeof length, data, bytes);
+    if (bytes > 0) copy_bytes(to + sizeof length, data, bytes);
   }
   /// Appends zero bytes where elements took less than one each. @param begin size() before the
   /// first of them. @param count elements.
@@ -135,7 +136,7 @@ class Encoder : public detail::Depth {
 
  private:
   void append(const void* data, std::size_t bytes) noexcept {
-    if (bytes > 0) std::memcpy(data_ + size_, data, bytes);
+    if (bytes > 0) copy_bytes(data_ + size_, data, bytes);
     size_ += bytes;
     room_ -= bytes;
   }
@@ -179,7 +180,7 @@ class Encoder : public detail::Depth {
     if (memory_.bytes - size_ < bytes) {
       const std::size_t larger = std::max({std::size_t{256}, memory_.bytes * 2, size_ + bytes});
       RawBytes memory{std::make_unique_for_overwrite<std::byte[]>(larger), larger};
-      if (size_ > 0) std::memcpy(memory.data.get(), memory_.data.get(), size_);
+      if (size_ > 0) copy_bytes(memory.data.get(), memory_.data.get(), size_);
       memory_ = std::move(memory);
       data_ = memory_.data.get();
     }
@@ -255,7 +256,7 @@ class TUTTI_API Decoder : public detail::Depth {
     auto* to = static_cast<std::byte*>(data);
     while (bytes > 0) {
       const std::span<const std::byte> part = take_some(bytes);
-      std::memcpy(to, part.data(), part.size());
+      copy_bytes(to, part.data(), part.size());
       to += part.size();
       bytes -= part.size();
     }

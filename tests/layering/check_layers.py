@@ -52,6 +52,10 @@ GOTO = re.compile(r"\bgoto\b")
 GETENV = re.compile(r"\b((secure_)?getenv|environ)\b")
 ENVIRONMENT_FILE = "runtime/config.cpp"  # the only file that looks at the process's environment
 MPI_CALL = re.compile(r"\bMPI_[A-Z][a-z]\w*\s*\(")  # what profilers see; PMPI_ they do not
+# memcpy of more than an object, which is slow between some addresses: copy_bytes has the reason.
+MEMCPY = re.compile(r"\bmemcpy\s*\((?![^;]*,\s*sizeof[^,*;]*\)\s*;)")
+PAYLOAD = ("include/", "backends/", "collectives/", "objects/", "overlap/")
+NOT_PAYLOAD = ("include/tutti/spi/copy.hpp", "backends/cuda/")  # the latter is compiled for devices
 USING_NAMESPACE = re.compile(r"^\s*using\s+namespace\b")
 STANDARD = re.compile(r"[a-z0-9_]+")  # <vector>, <cstdint>: neither a dot nor a slash
 
@@ -116,7 +120,12 @@ def check_file(root, file):
         and file.stem not in ("catalog",) else LONGEST_FILE
     if length > limit:
         yield f"{path}: {length} lines, at most {limit} are allowed"
-    for number, line in enumerate(strip_comments(text), 1):
+    lines = strip_comments(text)
+    if path.startswith(PAYLOAD) and not path.startswith(NOT_PAYLOAD):
+        code = "\n".join(lines)
+        for match in MEMCPY.finditer(code):
+            yield f"{path}:{code.count(chr(10), 0, match.start()) + 1}: memcpy of payload; copy_bytes does it"
+    for number, line in enumerate(lines, 1):
         where = f"{path}:{number}"
         match = INCLUDE.match(line)
         if match and box:

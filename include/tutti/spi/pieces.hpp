@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include <tutti/export.hpp>
+#include <tutti/spi/copy.hpp>
 #include <tutti/spi/streaming.hpp>
 #include <tutti/spi/transport.hpp>
 
@@ -53,7 +53,7 @@ class TUTTI_API Cursor {
   /// left.
   void read(std::byte* to, std::uint64_t bytes) noexcept {
     pass(bytes, [&to](std::span<const std::byte> run) {
-      std::memcpy(to, run.data(), run.size());
+      copy_bytes(to, run.data(), run.size());
       to += run.size();
     });
   }
@@ -68,7 +68,7 @@ class TUTTI_API Cursor {
   /// Copies bytes into the pieces. @param from whence. @param bytes no more than have room.
   void write(const std::byte* from, std::uint64_t bytes) noexcept {
     pass(bytes, [&from](std::span<std::byte> run) {
-      std::memcpy(run.data(), from, run.size());
+      copy_bytes(run.data(), from, run.size());
       from += run.size();
     });
   }
