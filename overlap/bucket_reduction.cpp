@@ -1,7 +1,9 @@
 #include "bucket_reduction.hpp"
 
+#include <array>
 #include <cmath>
-#include <type_traits>
+
+#include <tutti/spi/gradient_kernels.hpp>
 
 #include "bytes.hpp"
 #include "codec.hpp"
@@ -9,7 +11,7 @@
 namespace tutti::inline v0::detail {
 namespace {
 
-/// One all_reduce.
+/// One all_reduce. Then each rank looks at its own block.
 class WholeReduction final : public BucketReduction {
  public:
   using BucketReduction::BucketReduction;
@@ -18,9 +20,12 @@ class WholeReduction final : public BucketReduction {
     options.algorithm = context().options->algorithm;
     return context().first->async().run(whole_call(context(), Collective::all_reduce), options);
   }
+  void inspect() override {
+    if (is_inspected(*context().options)) look_at_own(context());
+  }
 };
 
-/// A reduce_scatter and an all_gather; each rank looks at its own block between them.
+/// A reduce_scatter and an all_gather; each rank has its own block to itself between them.
 class HalvedReduction final : public BucketReduction {
  public:
   explicit HalvedReduction(BucketContext given)
@@ -31,9 +36,11 @@ class HalvedReduction final : public BucketReduction {
     call.out_count = context().own_block().count;
     return context().first->async().run(call, counted_options());
   }
-  void inspect() override { look_at_own(context()); }
+  void inspect() override {
+    if (is_inspected(*context().options)) look_at_own(context());
+  }
   Request go_on() override {
-    if (context().shard) context().shard(context().own_block(), context().own());
+    context().shard(context().own_block(), context().own());
     Call call = whole_call(context(), Collective::all_gather);
     call.in = context().own();
     call.in_count = context().own_block().count;
@@ -49,6 +56,33 @@ class HalvedReduction final : public BucketReduction {
   }
   std::vector<std::size_t> blocks_;  // elements by rank
 };
+
+template <class T>
+using Lanes = std::array<T, kGradientLanes>;
+
+/// Elements of a part of a block.
+constexpr std::size_t kSeenPart = 4096;
+static_assert(kSeenPart % (kGradientLanes * sizeof(std::uint64_t)) == 0, "a part has whole groups");
+
+/// The second half is added to the first one, until one sum is left.
+double sum_of(Lanes<double> sums) noexcept {
+  for (std::size_t half = kGradientLanes / 2; half > 0; half /= 2)
+    for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+  return sums[0];
+}
+
+/// Of the own block.
+void count_not_finite(const BucketContext& context) {
+  Findings& findings = *context.findings;
+  with_elements(context.type, context.own(), context.own_block().count, [&](auto elements) {
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      if (std::isfinite(exact(elements[i]))) continue;
+      findings.not_finite += 1;
+      findings.first_not_finite =
+          std::min(findings.first_not_finite, context.own_block().first + i);
+    }
+  });
+}
 
 }  // namespace
 
@@ -71,47 +105,48 @@ std::vector<std::size_t> blocks_of(const BucketContext& context) {
   return blocks;
 }
 
-void look_at_own(const BucketContext& context) {
-  Findings& findings = *context.findings;
-  const std::size_t bytes = context.own_block().count * size_of(context.type);
-  if (context.options->hash)
-    findings.hash += static_cast<std::uint32_t>(
-        mixed_bits(hash_of({context.own(), bytes}, mixed_bits(context.place))));
-  with_elements(context.type, context.own(), context.own_block().count, [&](auto elements) {
-    double squares = 0;
-    for (const auto& element : elements) squares += exact(element) * exact(element);
-    findings.squares += squares;
-    if (std::isfinite(squares)) return;
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      if (std::isfinite(exact(elements[i]))) continue;
-      findings.not_finite += 1;
-      findings.first_not_finite =
-          std::min(findings.first_not_finite, context.own_block().first + i);
-    }
-  });
+std::uint64_t hash_in_lanes(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
+  Lanes<std::uint64_t> hashes;
+  hashes.fill(seed);
+  gradient_kernels().add_hash(bytes.data(), bytes.size(), hashes.data());
+  return hash_of(std::as_bytes(std::span{hashes}), seed);
 }
 
-bool has_not_finite(Datatype type, std::byte* data, std::size_t count) {
-  bool is_found = false;
-  with_elements(type, data, count, [&](auto elements) {
-    // Without a branch, so that compilers vectorise it: 0 times what is finite is 0, else NaN.
-    using Element = typename decltype(elements)::value_type;
-    using Number = std::conditional_t<std::is_same_v<Element, double>, double, float>;
-    unsigned others = 0;
-    for (const Element& element : elements) {
-      const auto zero = static_cast<Number>(element) * Number{0};
-      others += zero != zero ? 1U : 0U;
-    }
-    is_found = others != 0;
-  });
-  return is_found;
+void look_at_own(const BucketContext& context) {
+  const GradientOptions& options = *context.options;
+  const GradientKernels& kernels = gradient_kernels();
+  const bool wants_norm = options.norm || options.max_norm > 0;
+  const std::uint64_t seed = mixed_bits(context.place);
+  const std::size_t count = context.own_block().count;
+  const std::size_t element_bytes = size_of(context.type);
+  Lanes<double> squares{};
+  Lanes<std::uint64_t> hashes;
+  hashes.fill(seed);
+  bool are_finite = true;
+  // Part by part, so that all that look at one find it in the first-level cache but for the first.
+  for (std::size_t first = 0; first < count; first += kSeenPart) {
+    const std::size_t size = std::min(kSeenPart, count - first);
+    const std::byte* const part = context.own() + first * element_bytes;
+    if (wants_norm) kernels.add_squares(context.type, part, size, squares.data());
+    else if (options.check_finite)
+      are_finite = kernels.are_finite(context.type, part, size) && are_finite;
+    if (options.hash) kernels.add_hash(part, size * element_bytes, hashes.data());
+  }
+  Findings& findings = *context.findings;
+  if (options.hash)
+    findings.hash +=
+        static_cast<std::uint32_t>(mixed_bits(hash_of(std::as_bytes(std::span{hashes}), seed)));
+  const double sum = sum_of(squares);
+  findings.squares += sum;
+  if (options.check_finite && !(are_finite && std::isfinite(sum))) count_not_finite(context);
+}
+
+bool has_not_finite(Datatype type, const std::byte* data, std::size_t count) {
+  return !gradient_kernels().are_finite(type, data, count);
 }
 
 void scale(Datatype type, std::byte* data, std::size_t count, double factor) {
-  with_elements(type, data, count, [factor](auto elements) {
-    using Element = typename decltype(elements)::value_type;
-    for (auto& element : elements) element = narrowed<Element>(exact(element) * factor);
-  });
+  gradient_kernels().multiply(type, data, count, factor);
 }
 
 std::unique_ptr<BucketReduction> make_reduction(BucketContext context) {
@@ -121,7 +156,7 @@ std::unique_ptr<BucketReduction> make_reduction(BucketContext context) {
 
 std::unique_ptr<BucketReduction> make_host_reduction(BucketContext context) {
   if (context.is_compressed) return make_compressed(std::move(context));
-  if (has_midpoint(*context.options)) return std::make_unique<HalvedReduction>(std::move(context));
+  if (context.shard) return std::make_unique<HalvedReduction>(std::move(context));
   return std::make_unique<WholeReduction>(std::move(context));
 }
 

@@ -25,10 +25,6 @@ class GradientStreams;
 [[nodiscard]] inline bool holds_shards(const GradientOptions& options) noexcept {
   return options.on_shard != nullptr && (options.check_finite || options.max_norm > 0);
 }
-/// @param options see GradientOptions. @return whether someone looks at reduced gradients.
-[[nodiscard]] inline bool has_midpoint(const GradientOptions& options) noexcept {
-  return is_inspected(options) || options.on_shard != nullptr;
-}
 
 /// What was seen of reduced gradients, each by the rank that owns it.
 struct Findings {
@@ -167,7 +163,7 @@ template <class T>
 
 /// @param type of elements. @param data where they are. @param count how many. @return whether one
 /// of them is infinite or no number.
-[[nodiscard]] bool has_not_finite(Datatype type, std::byte* data, std::size_t count);
+[[nodiscard]] bool has_not_finite(Datatype type, const std::byte* data, std::size_t count);
 
 /// Multiplies elements. @param type of them. @param data where they are. @param count how many.
 /// @param factor by what.

@@ -32,6 +32,13 @@ namespace tutti::inline v0::detail {
   return hash;
 }
 
+/// As hash_of, of large arrays: a hash of kGradientLanes hashes, each of which has every
+/// kGradientLanes-th word, so that a processor computes several at once.
+/// @param bytes what to hash. @param seed of all hashes. @return the hash, another one than hash_of
+/// gives.
+[[nodiscard]] std::uint64_t hash_in_lanes(std::span<const std::byte> bytes,
+                                          std::uint64_t seed = 0x7475747469636b70) noexcept;
+
 /// SplitMix64's finalizer (Steele, Lea, Flood, OOPSLA 2014). @param x any. @return another one.
 [[nodiscard]] constexpr std::uint64_t mixed_bits(std::uint64_t x) noexcept {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <tutti/spi/gradient_kernels.hpp>
+
 namespace tutti::inline v0::detail {
 namespace {
 
@@ -70,22 +72,32 @@ CompressedReduction::CompressedReduction(BucketContext given)
 }
 
 Request CompressedReduction::begin() {
-  if (!copies_.empty())
-    with_elements(context().type, context().memory.data(), copies_.size(), [this](auto elements) {
-      for (std::size_t i = 0; i < copies_.size(); ++i) copies_[i] = static_cast<float>(elements[i]);
-    });
+  if (!copies_.empty()) copy_in();
   return encode();
 }
 
 void CompressedReduction::end() {
   decode();
-  if (!copies_.empty())
-    with_elements(context().type, context().memory.data(), copies_.size(), [this](auto elements) {
-      using Element = typename decltype(elements)::value_type;
-      for (std::size_t i = 0; i < copies_.size(); ++i) elements[i] = Element(copies_[i]);
-    });
+  if (!copies_.empty()) copy_out();
   // Each rank looks at its share only: the ranks add up what they have seen.
-  if (has_midpoint(*context().options)) look_at_own(context());
+  if (is_inspected(*context().options)) look_at_own(context());
+}
+
+void CompressedReduction::copy_in() {
+  const Datatype type = context().type;
+  std::byte* const data = context().memory.data();
+  if (type != Datatype::f64)
+    return gradient_kernels().lengthen(type, data, copies_.size(), copies_.data());
+  const auto* const elements = reinterpret_cast<const double*>(data);
+  for (std::size_t i = 0; i < copies_.size(); ++i) copies_[i] = static_cast<float>(elements[i]);
+}
+
+void CompressedReduction::copy_out() {
+  const Datatype type = context().type;
+  std::byte* const data = context().memory.data();
+  if (type != Datatype::f64)
+    return gradient_kernels().shorten(type, copies_.data(), copies_.size(), data);
+  std::ranges::copy(copies_, reinterpret_cast<double*>(data));
 }
 
 }  // namespace tutti::inline v0::detail

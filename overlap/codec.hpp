@@ -54,6 +54,9 @@ class CompressedReduction : public BucketReduction {
   [[nodiscard]] float factor() const noexcept { return factor_; }
 
  private:
+  void copy_in();
+  void copy_out();
+
   std::vector<float> copies_;  // of elements of another type
   std::span<float> elements_;
   float factor_;

@@ -2,9 +2,11 @@
 // gradient compression", ICLR 2018): each rank sends indices and values of its own, and adds what
 // it left out to its next gradient.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
-#include <numeric>
+
+#include <tutti/spi/gradient_kernels.hpp>
 
 #include "codec.hpp"
 
@@ -15,6 +17,15 @@ struct Picked {
   std::uint32_t index = 0;
   float value = 0;
 };
+
+/// Elements that are added and counted while they are in the caches.
+constexpr std::size_t kCountedPart = 16384;
+
+/// As GradientKernels::count_magnitudes has it.
+std::uint32_t magnitude_of(float element) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(element) & 0x7fffffff;
+  return std::min(bits, 0x7f800000U);
+}
 
 class TopK final : public CompressedReduction {
  public:
@@ -28,7 +39,7 @@ class TopK final : public CompressedReduction {
     own_ = context().first->allocate<Picked>(picked_);
     all_ = context().first->allocate<Picked>(picked_ * context().ranks());
     errors_.resize(count);
-    order_.resize(count);
+    candidates_.resize(count);
   }
   std::uint64_t sent_bytes() const override {
     return (context().ranks() - 1) * picked_ * sizeof(Picked);
@@ -39,24 +50,22 @@ class TopK final : public CompressedReduction {
 
  protected:
   Request encode() override {
-    const std::span<const float> own = elements();
-    for (std::size_t i = 0; i < own.size(); ++i) errors_[i] += own[i];
-    std::iota(order_.begin(), order_.end(), std::uint32_t{0});
-    // What is no number counts as the largest, so that all ranks see it. Equal ones are told apart
-    // by their index, so that a run is repeatable.
-    const auto size_of_element = [this](std::uint32_t i) {
-      const float size = std::fabs(errors_[i]);
-      return std::isnan(size) ? std::numeric_limits<float>::infinity() : size;
-    };
-    std::ranges::nth_element(order_, order_.begin() + static_cast<std::ptrdiff_t>(picked_),
-                             [&](std::uint32_t a, std::uint32_t b) {
-                               const float left = size_of_element(a);
-                               const float right = size_of_element(b);
-                               return left > right || (left == right && a < b);
-                             });
-    for (std::size_t i = 0; i < picked_; ++i) {
-      own_.data()[i] = {order_[i], errors_[order_[i]]};
-      errors_[order_[i]] = 0;
+    add_and_count();
+    const Threshold threshold = find_threshold();
+    // Those that are as large as the threshold are told apart by their index, so that a run is
+    // repeatable.
+    std::size_t picked = 0;
+    std::size_t left_equal = picked_ - threshold.above;
+    for (const std::uint32_t index : std::span{candidates_}.first(candidate_count_)) {
+      float& error = errors_[index];
+      const std::uint32_t size = magnitude_of(error);
+      if (size < threshold.least) continue;
+      const bool is_picked = size > threshold.least || left_equal > 0;
+      if (is_picked) {
+        if (size == threshold.least) --left_equal;
+        own_.data()[picked++] = {index, error};
+      }
+      if (is_picked || !std::isfinite(error)) error = 0;  // else all steps to come would be void
     }
     return context().first->async().all_gather(own_, all_, call_options());
   }
@@ -65,16 +74,60 @@ class TopK final : public CompressedReduction {
     const float share = factor() / static_cast<float>(context().ranks());
     for (const Picked& picked : all_)
       if (picked.index < elements().size()) elements()[picked.index] += picked.value * share;
-    for (float& error : errors_)
-      if (!std::isfinite(error)) error = 0;  // else all steps to come would be void
   }
 
  private:
+  /// Which elements are picked: all of a larger magnitude, and as many of this one as still fit.
+  struct Threshold {
+    std::uint32_t least = 0;
+    std::size_t above = 0;  ///< Elements of a larger magnitude.
+  };
+
+  /// Adds the gradient to what was left out, and counts magnitudes. What is no number counts as
+  /// infinite, so that all ranks see it.
+  void add_and_count() {
+    const GradientKernels& kernels = gradient_kernels();
+    bins_.assign(kMagnitudeBins, 0);
+    for (std::size_t first = 0; first < errors_.size(); first += kCountedPart) {
+      const std::size_t size = std::min(kCountedPart, errors_.size() - first);
+      kernels.add(elements().data() + first, size, errors_.data() + first);
+      kernels.count_magnitudes(errors_.data() + first, size, bins_.data());
+    }
+  }
+
+  /// Finds in which bin the last picked element is, then in which parts of it, from the upper bits
+  /// of a magnitude to the lowest.
+  [[nodiscard]] Threshold find_threshold() {
+    Threshold threshold;
+    narrow(threshold, kMagnitudeShift);
+    candidate_count_ = gradient_kernels().find_magnitudes(errors_.data(), errors_.size(),
+                                                          threshold.least, candidates_.data());
+    for (unsigned shift = kMagnitudeShift; shift > 0;) {
+      const unsigned before = shift;
+      shift -= kMagnitudeShift / 2;
+      bins_.assign(std::size_t{1} << (before - shift), 0);
+      for (const std::uint32_t index : std::span{candidates_}.first(candidate_count_)) {
+        const std::uint32_t beyond = magnitude_of(errors_[index]) - threshold.least;
+        if (beyond >> before == 0) ++bins_[beyond >> shift];
+      }
+      narrow(threshold, shift);
+    }
+    return threshold;
+  }
+  /// Goes to the bin of the last element that is picked. @param shift of bins.
+  void narrow(Threshold& threshold, unsigned shift) const {
+    std::size_t bin = bins_.size() - 1;
+    for (; bin > 0 && threshold.above + bins_[bin] < picked_; --bin) threshold.above += bins_[bin];
+    threshold.least += static_cast<std::uint32_t>(bin) << shift;
+  }
+
   std::size_t picked_;
   Buffer<Picked> own_{};
   Buffer<Picked> all_{};
   std::vector<float> errors_{};  // what was left out
-  std::vector<std::uint32_t> order_{};
+  std::vector<std::uint32_t> bins_{};
+  std::vector<std::uint32_t> candidates_{};  // indices, the first candidate_count_ of them
+  std::size_t candidate_count_ = 0;
 };
 
 }  // namespace

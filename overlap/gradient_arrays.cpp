@@ -33,7 +33,7 @@ std::optional<GradientSync::State::Difference> GradientSync::State::difference_i
     std::uint64_t hash;
     std::int64_t rank;  // of all ranks
   };
-  const Held own{streams_ ? streams_->hash_of(bytes, options_.timeout) : detail::hash_of(bytes),
+  const Held own{streams_ ? streams_->hash_of(bytes, options_.timeout) : detail::hash_in_lanes(bytes),
                  groups_[0].rank()};
   const auto all = ranks.all_gather(own, call_options());
   if (std::ranges::all_of(all, [&](const Held& one) { return one.hash == own.hash; }))

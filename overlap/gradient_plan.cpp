@@ -151,7 +151,7 @@ void place_parameters(GradientPlan& plan, std::span<const Parameter> parameters,
 }  // namespace
 
 GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOptions& options,
-                       std::span<const std::size_t> order, bool may_lie_in_place) {
+                       std::span<const std::size_t> order, InPlace in_place) {
   GradientPlan plan;
   plan.owners = owners_of(parameters);
   plan.names = std::vector<std::uint32_t>(parameters.size());
@@ -165,7 +165,9 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
     const std::size_t index = plan.owners[order[position]];
     if (--missing[index] > 0) continue;  // it is ready with the last of its names
     const Parameter& parameter = parameters[index];
-    const bool is_in_place = may_lie_in_place && lies_in_place(parameter, options);
+    const bool may_lie_there =
+        in_place == InPlace::all || (in_place == InPlace::visible && parameter.visible);
+    const bool is_in_place = may_lie_there && lies_in_place(parameter, options);
     const std::pair kind{parameter.group, parameter.type};
     auto found = open.find(kind);
     if (found != open.end() && !is_in_place &&

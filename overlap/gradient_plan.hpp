@@ -40,12 +40,15 @@ struct GradientPlan {
   std::uint64_t hash = 0;              ///< Of all of it.
 };
 
+/// Which parameters may be reduced where they lie, see GradientOptions::in_place_bytes.
+enum class InPlace : std::uint8_t { none, visible, all };
+
 /// @param parameters of the model. @param options see GradientOptions. @param order of parameters
-/// in buckets, and of buckets. @param may_lie_in_place whether GradientOptions::in_place_bytes
-/// counts. @return the plan.
+/// in buckets, and of buckets. @param in_place which parameters may be buckets by themselves.
+/// @return the plan.
 [[nodiscard]] GradientPlan make_plan(std::span<const Parameter> parameters,
                                      const GradientOptions& options,
-                                     std::span<const std::size_t> order, bool may_lie_in_place);
+                                     std::span<const std::size_t> order, InPlace in_place);
 
 /// @param options see GradientOptions. @return the order that they come to: any but automatic.
 [[nodiscard]] GradientOrder order_of(const GradientOptions& options) noexcept;

@@ -7,9 +7,9 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/service_thread.hpp>
 
+#include "agreement.hpp"
 #include "arrays.hpp"
 #include "bytes.hpp"
-#include "agreement.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::inline v0 {
@@ -94,7 +94,7 @@ void GradientSync::State::begin(Communicator& world, const std::shared_ptr<State
 void GradientSync::State::connect(Communicator& world) {
   for (std::size_t i = 0; i < options_.groups.size(); ++i)
     groups_.push_back(copy_of(*options_.groups[i], kKey + 1 + i));
-  const bool has_seconds = detail::has_midpoint(options_) || !options_.compression.empty();
+  const bool has_seconds = options_.on_shard || !options_.compression.empty();
   if (has_seconds && !options_.stream.is_some())
     for (Communicator& group : groups_) seconds_.push_back(copy_of(group, kKeyOfSeconds));
   if (is_negotiating()) control_ = copy_of(groups_[0], kKeyOfControl);
@@ -107,9 +107,13 @@ void GradientSync::State::connect(Communicator& world) {
 }
 
 void GradientSync::State::adopt(std::span<const std::size_t> order) {
-  const bool may_lie_in_place =
-      streams_ ? !streams_->are_seen() : !groups_[0].allocate<std::byte>(1).is_visible();
-  plan_ = detail::make_plan(parameters_, options_, order, may_lie_in_place);
+  // Where ranks see memory of each other, they read a bucket that is a copy, or an array of which
+  // the program says that they see it.
+  const bool is_copy_seen =
+      streams_ ? streams_->are_seen() : groups_[0].allocate<std::byte>(1).is_visible();
+  const detail::InPlace seen = streams_ ? detail::InPlace::none : detail::InPlace::visible;
+  plan_ =
+      detail::make_plan(parameters_, options_, order, is_copy_seen ? seen : detail::InPlace::all);
   missing_ = std::vector<std::atomic<std::uint32_t>>(plan_.buckets.size());
   agreeing_.resize(plan_.buckets.size());
   own_findings_.resize(plan_.buckets.size());

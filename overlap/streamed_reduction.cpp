@@ -49,14 +49,16 @@ class StreamedReduction final : public BucketReduction {
  public:
   using BucketReduction::BucketReduction;
   Request begin() override {
-    if (has_midpoint(*context().options))
+    if (context().shard) {
       enqueue_halves(context(), {}, [this] {
         enqueue_inspection(context());
-        if (context().shard) context().shard(context().own_block(), context().own());
+        context().shard(context().own_block(), context().own());
       });
-    else
+    } else {
       context().first->run(whole_call(context(), Collective::all_reduce),
                            stream_options(context(), context().options->algorithm));
+      enqueue_inspection(context());
+    }
     return {};
   }
 };

@@ -39,9 +39,9 @@ std::vector<BucketCost> costs_of(const Model& model, const GradientOptions& opti
   std::vector<std::size_t> order(parameters.size());
   std::iota(order.rbegin(), order.rend(), std::size_t{0});
   if (options.order != GradientOrder::reversed) order = model.arrivals();
+  const auto in_place = may_lie_in_place ? detail::InPlace::all : detail::InPlace::none;
   std::vector<BucketCost> costs;
-  for (const auto& bucket :
-       detail::make_plan(parameters, options, order, may_lie_in_place).buckets) {
+  for (const auto& bucket : detail::make_plan(parameters, options, order, in_place).buckets) {
     BucketCost cost{.alone = time(static_cast<double>(bucket.count * size_of(bucket.type)))};
     for (const std::size_t i : bucket.parameters)
       cost.ready = std::max(cost.ready, model.tensors[i].ready_s);

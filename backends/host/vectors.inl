@@ -68,7 +68,7 @@ V finish(V value, int divisor) {
 }
 
 /// Two to a power that is no subnormal.
-float power_of_two(int exponent) {
+[[maybe_unused]] float power_of_two(int exponent) {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(127 + exponent) << 23);
 }
 

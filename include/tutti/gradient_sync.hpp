@@ -33,7 +33,9 @@ struct Parameter {
   /// Rows of the matrix that it is, in row-major order, for compression to a low rank; 0: it is
   /// none.
   std::size_t rows = 0;
-  /// Whether data is memory of Communicator::allocate that peers see; equal on all ranks.
+  /// Whether data is memory of Communicator::allocate that peers see; equal on all ranks. Then
+  /// they read and write it where it lies, with GradientStorage::flat and, from
+  /// GradientOptions::in_place_bytes on, with GradientStorage::copies.
   bool visible = false;
   /// With GradientOptions::on_shard: where all ranks store what was made of the gradient, such as
   /// the updated weights; null: where the gradient lies. As many elements of the same type.
@@ -121,9 +123,10 @@ struct GradientOptions {
   std::size_t bucket_bytes = std::size_t{4} << 20;
   /// The same of the first bucket, which starts early where it is small.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
-  /// With GradientStorage::copies, where ranks see no memory of each other, as over a network:
-  /// parameters of so many bytes are buckets by themselves, and are reduced where they lie, since
-  /// two copies cost more than larger buckets gain. Not with UnusedGradients::detect, nor with
+  /// With GradientStorage::copies: parameters of so many bytes are buckets by themselves, and are
+  /// reduced where they lie, since two copies cost more than larger buckets gain. This holds for
+  /// all parameters where ranks see no memory of each other, as over a network, and else for those
+  /// with Parameter::visible in memory of the host. Not with UnusedGradients::detect, nor with
   /// kFlat.
   std::size_t in_place_bytes = std::size_t{1} << 20;
   GradientOrder order = GradientOrder::automatic;  ///< See GradientOrder.
@@ -167,8 +170,7 @@ struct GradientOptions {
   int in_flight = 2;    ///< Buckets that are reduced at the same time, at most; 1 or more.
   Duration timeout{0};  ///< Of a bucket, and of the step's end; zero takes the communicator's.
   /// As Options::algorithm of all_reduce, for buckets that are reduced by one; empty chooses. Two
-  /// halves, as with norm, max_norm, hash, check_finite, on_shard and compression, choose their
-  /// own.
+  /// halves, as with on_shard and compression, choose their own.
   std::string algorithm{};
   /// Called by GradientSync's thread for each bucket that has been reduced, in their order, so that
   /// an optimizer runs while others are under way. What it throws makes the step void. Gradients of

@@ -258,7 +258,7 @@ TEST_P(GradientChoices, FindWeightsThatDifferAndMakeThemEqual) {
   });
 }
 
-/// Several buckets are under way though ranks look at them between the halves.
+/// Several buckets are under way while ranks look at those that are reduced.
 TEST_P(GradientChoices, GiveTheNormOfBucketsThatOverlap) {
   train(GetParam(), [](Communicator& world) {
     Model model{{3000, 3000, 3000, 3000, 3000, 3000}};
@@ -290,7 +290,7 @@ TEST_P(GradientChoices, WriteATraceOfTheLastSteps) {
     Model model{{100, 200}};
     std::vector<Parameter> parameters = model.parameters();
     parameters[0].name = "a \"name\"\n";
-    GradientSync sync{world, parameters, {.bucket_bytes = 0, .norm = true, .record = 2}};
+    GradientSync sync{world, parameters, {.bucket_bytes = 0, .on_shard = [](auto) {}, .record = 2}};
     for (int step = 0; step < 5; ++step) {
       model.go_backward(sync, world.rank(), step);
       sync.wait();
