@@ -25,7 +25,8 @@ namespace tutti::inline v0::detail {
                                            std::uint64_t hash = 0x7475747469636b70) noexcept {
   for (std::size_t i = 0; i < bytes.size(); i += sizeof hash) {
     std::uint64_t word = 0;
-    copy_bytes(&word, bytes.data() + i, std::min(sizeof word, bytes.size() - i));
+    if (bytes.size() - i >= sizeof word) std::memcpy(&word, bytes.data() + i, sizeof word);
+    else std::ranges::copy(bytes.subspan(i), std::as_writable_bytes(std::span{&word, 1}).begin());
     hash = (hash ^ word) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 32;  // else two highest bits that differ would cancel each other
   }
