@@ -107,7 +107,7 @@ nlohmann::ordered_json json_of(const Context& context, const SweepOptions& optio
   record["pattern"] = name_of(options.pattern);
   if (options.is_isolated()) {
     record["pause_us"] = kPause_us;
-    record["start_line"] = "barrier of the library that is measured";
+    record["start_line"] = "the barrier of tutti";
   }
   return record;
 }

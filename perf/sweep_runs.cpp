@@ -219,20 +219,18 @@ void Runs::refresh(std::size_t i) {
   buffers(i).refresh();
 }
 
-// The start line. Before an isolated call of the MPI it is the MPI's own barrier: in a program that
-// uses one library each call finds what the same library has left.
-void Runs::line_up(std::size_t i) {
-  const bool is_isolated = setting_.options.is_isolated();
-  if (is_isolated && entries_[i].candidate.kind == Kind::native) world_.native(call::barrier());
-  else communicator().barrier();
-  if (is_isolated) spin(kPause_us);
+// The start line, the same one for the MPI's calls: ranks leave a barrier one after the other, each
+// library's in its own way, and whose barrier lets a broadcast's root leave first has a shorter call.
+void Runs::line_up() {
+  communicator().barrier();
+  if (setting_.options.is_isolated()) spin(kPause_us);
 }
 
 double Runs::sample(std::size_t i) {
   invoke_or_replay(i);
   wait();
   refresh(i);
-  line_up(i);
+  line_up();
   const double time_us = timed_us(i);
   if (setting_.options.touch)
     kept_ = entries_[i].candidate.kind == Kind::probe ? probe_->read() : buffers(i).read();

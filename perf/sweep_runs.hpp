@@ -60,7 +60,7 @@ class Runs {
   void wait();
   void spoil(std::size_t i);
   void refresh(std::size_t i);
-  void line_up(std::size_t i);
+  void line_up();
   [[nodiscard]] double timed_us(std::size_t i);
 
   World& world_;
