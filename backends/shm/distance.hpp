@@ -45,7 +45,7 @@ class Distance {
   static constexpr std::uint64_t kLeastTimed = 1024;  ///< Shorter ones are over too soon.
   static constexpr std::uint32_t kTimedOfNear = 16;   ///< Of so many copies one is timed,
   static constexpr std::uint32_t kTimedOfFar = 64;    ///< and fewer where it costs as much.
-  static constexpr std::uint64_t kNearBytes = 12;     ///< In a nanosecond, at least.
+  static constexpr std::uint64_t kNearBytes = 8;      ///< In a nanosecond, at least.
   static constexpr Duration kClock{60};               ///< That reading it takes, twice.
   static constexpr int kSure = 3;                     ///< One copy may be held up by anything.
   std::uint32_t copies_ = 0;
