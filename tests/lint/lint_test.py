@@ -79,19 +79,21 @@ class OfAnMpi(unittest.TestCase):
     """An MPI's calls, one of which dawdles."""
 
     def test_a_dawdling_call_is_found_where_it_dawdles(self):
-        code, text, found = lint("-C", "all_reduce,all_gather", "-b", "64", "-e", "64K", "-f", "32",
-                                 "--budget", "30ms", "--threshold", "400%",
-                                 before=(LAUNCHER, "-n", "2"), LD_PRELOAD=DAWDLER)
-        self.assertNotEqual(code, 0, text)
-        broken = {(one["collective"], one["bytes"], one["guideline"]): one["help"]
-                  for one in found["findings"] if one["broken"]}
-        for bytes_ in (2048, 65536):
-            for guideline, key in (("reduce + broadcast", "all_reduce"),
-                                   ("reduce_scatter + all_gather", "all_reduce"),
-                                   ("its own messages, by recursive_doubling", "all_reduce")):
-                self.assertIn((key, bytes_, guideline), broken, text)
         # Half of 2 KiB is none that dawdles, half of 64 KiB is.
-        self.assertIn(("all_reduce", 2048, "two calls of half"), broken, text)
+        expected = {("all_reduce", 2048, "two calls of half")} | {
+            ("all_reduce", bytes_, guideline) for bytes_ in (2048, 65536)
+            for guideline in ("reduce + broadcast", "reduce_scatter + all_gather",
+                              "its own messages, by recursive_doubling")}
+        for _ in range(3):  # what else runs on the machine may hold up the quicker way as well
+            code, text, found = lint("-C", "all_reduce,all_gather", "-b", "64", "-e", "64K", "-f", "32",
+                                     "--budget", "30ms", "--threshold", "400%",
+                                     before=(LAUNCHER, "-n", "2"), LD_PRELOAD=DAWDLER)
+            broken = {(one["collective"], one["bytes"], one["guideline"]): one["help"]
+                      for one in found["findings"] if one["broken"]}
+            if expected <= broken.keys():
+                break
+        self.assertNotEqual(code, 0, text)
+        self.assertEqual(expected - broken.keys(), set(), text)
         self.assertNotIn(("all_reduce", 65536, "two calls of half"), broken, text)
         self.assertFalse([key for key in broken if key[0] != "all_reduce" or key[1] == 64], text)
         told = broken["all_reduce", 2048, "its own messages, by recursive_doubling"]

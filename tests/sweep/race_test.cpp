@@ -146,25 +146,21 @@ TEST(Race, IsolatedCallsAreOneInASampleAfterAPauseThatIsNotTimed) {
   }
 }
 
-TEST(Race, AnIsolatedNativeCallFollowsTheLibrarysBarrierAndThePause) {
+// Each library's barrier lets ranks go in an order of its own: one stands before all calls,
+// tutti's.
+TEST(Race, AnIsolatedNativeCallFollowsAnUntimedOneThePauseAndNoBarrierOfTheLibrary) {
   Watched world;
   std::chrono::duration<double> taken{};
   static_cast<void>(isolated(world, kCandidates.back(), taken));
   const std::vector<Watched::Event>& events = world.events();
-  std::size_t barriers = 0;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (!events[i].is_barrier) continue;
-    ++barriers;
-    ASSERT_TRUE(i > 0 && i + 1 < events.size());
-    EXPECT_FALSE(events[i - 1].is_barrier) << "a call that is not timed";
-    EXPECT_FALSE(events[i + 1].is_barrier);
-    const std::chrono::duration<double, std::micro> pause = events[i + 1].begin - events[i].end;
-    EXPECT_GE(pause.count(), kPause_us);
+  EXPECT_TRUE(std::ranges::none_of(events, &Watched::Event::is_barrier));
+  std::size_t pauses = 0;
+  for (std::size_t i = 1; i < events.size(); ++i) {
+    const std::chrono::duration<double, std::micro> pause = events[i].begin - events[i - 1].end;
+    pauses += pause.count() >= kPause_us ? 1 : 0;
   }
-  EXPECT_EQ(barriers, kIsolatedRounds);
-  Watched other;
-  static_cast<void>(race(other, {.rounds = 9}));
-  EXPECT_TRUE(std::ranges::none_of(other.events(), &Watched::Event::is_barrier));
+  EXPECT_GE(pauses, kIsolatedRounds);
+  EXPECT_GE(events.size(), 2 * kIsolatedRounds);
 }
 
 // Who of two ranks gets a wrong element from the native call.
