@@ -85,7 +85,9 @@ std::size_t network_of_hosts(const std::string& origin, const std::vector<NamedT
   for (const NamedTopology& network : networks) names.emplace_back(network);
   std::optional<std::size_t> chosen;
   for (const auto& [number, name] : hosts) {
-    const auto has_host = [&](const HostNames& one) { return one.find(name).has_value(); };
+    const auto has_host = [&host = name](const HostNames& one) {
+      return one.find(host).has_value();
+    };
     const auto found = std::ranges::find_if(names, has_host);
     if (found == names.end()) refuse_unknown(origin, name, networks);
     const auto at = static_cast<std::size_t>(found - names.begin());

@@ -28,7 +28,7 @@ NamedTopology named(Topology topology) {
 bool has_switch_name(std::string_view text) {
   constexpr std::string_view kWord = "switchname";
   const auto is_letter = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
-  return !std::ranges::search(text, kWord, is_letter).empty();
+  return std::search(text.begin(), text.end(), kWord.begin(), kWord.end(), is_letter) != text.end();
 }
 
 }  // namespace

@@ -79,8 +79,8 @@ V finish_average(V half, float divisor, float largest) {
   half = half / divisor;
   const V bound = V{} + largest / 2;
   const V infinity = V{} + __builtin_inff();
-  half = (half > bound) & (half < infinity) ? bound : half;
-  half = (half < -bound) & (half > -infinity) ? -bound : half;
+  half = ((half > bound) & (half < infinity)) ? bound : half;
+  half = ((half < -bound) & (half > -infinity)) ? -bound : half;
   return half + half;
 }
 

@@ -234,7 +234,7 @@ TEST(CallersOfWorlds, AreOneThreadAtATime) {
        }}};
   for (const auto& [name, call] : calls) {
     std::atomic<bool> is_found = false;
-    train(kTwoCallers, [&, name = name](Communicator& world) {
+    train(kTwoCallers, [&, name = name, call = call](Communicator& world) {
       if (world.rank() == 1) {
         while (!is_found) std::this_thread::yield();
         return call(world);
