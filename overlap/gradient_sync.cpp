@@ -46,6 +46,7 @@ GradientSync::State::State(Communicator& world, std::span<const Parameter> param
       is_accumulated_(parameters.size()), is_used_(parameters.size(), 1), kept_(parameters.size()),
       is_missing_(parameters.size()), missing_names_(parameters.size()),
       ready_times_(parameters.size()) {
+  groups_.reserve(1 + options_.groups.size());  // calls hold the first while others come
   groups_.push_back(copy_of(world, kKey));
 }
 
