@@ -120,7 +120,7 @@ class QuantizedReduction final : public CompressedReduction {
   Request go_on() override {
     std::byte* const own = received_.data() + context().rank() * slot_;
     const float share = factor() / static_cast<float>(context().ranks());
-    // What was received of a part is in its sum then, so its memory takes the second half.
+    // The second half goes where a part was received: its sum has it then.
     for_each_part(share_of(context().rank()).size(), [&](std::size_t first, std::size_t size) {
       const std::span<float> sum = std::span{sum_}.first(size);
       std::ranges::fill(sum, 0.0F);

@@ -38,7 +38,7 @@ void enqueue_halves(const BucketContext& context, const std::string& algorithm, 
   context.first->run(call, options);
 }
 
-/// Of the own block, which is reduced: the ranks add up what they have seen.
+/// Looks at the own block, which is reduced: the ranks add up what they have seen.
 void enqueue_inspection(const BucketContext& context) {
   if (!is_inspected(*context.options)) return;
   context.streams->inspect(context.type, context.own(), context.own_block().count,

@@ -55,7 +55,7 @@ std::string alignment_in(const Parsed& cell) {
 }
 
 bool is_same(const Parsed& a, const Parsed& b) {
-  // What older files do not say: they know no graphs, arrays of the host began at pages, and calls
+  // Older files do not say it: they know no graphs, arrays of the host began at pages, and calls
   // were back to back.
   if (a.value("graph", false) != b.value("graph", false)) return false;
   if (alignment_in(a) != alignment_in(b)) return false;

@@ -49,7 +49,7 @@ class Runs {
   [[nodiscard]] Communicator& communicator() { return world_.communicator(); }
   [[nodiscard]] bool is_so_everywhere(bool here);
   [[nodiscard]] Options options_of(std::size_t i);
-  // Those of a candidate.
+  // The buffers of a candidate.
   [[nodiscard]] Buffers& buffers(std::size_t i) { return *buffers_[used_[i]]; }
   void allocate_buffers();
   void prepare_native(std::size_t i);

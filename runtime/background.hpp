@@ -29,7 +29,7 @@ struct BackgroundFiles {
 /// begins with the path of what cannot be read or is malformed.
 [[nodiscard]] std::string pack_background(const BackgroundFiles& files);
 
-/// What rank 0 says.
+/// The answer of rank 0.
 struct ReceivedBackground {
   std::shared_ptr<const detail::Background> background{};  ///< Not null.
   bool may_time_calls = false;  ///< Whether calls are to be timed, if they were not before.

@@ -33,8 +33,8 @@ struct MeshOptions {
   Versions versions{};                  ///< What this program speaks; tests change it.
 };
 
-/// What two ranks have between them: authenticated, non-blocking sockets, from which nothing is
-/// left to be read.
+/// The connection of two ranks: authenticated, non-blocking sockets, from which nothing is left to
+/// be read.
 struct Link {
   Rank peer = 0;         ///< Who is at the other end.
   bool local = false;    ///< Whether memory is shared, or could be; the same at both ends.

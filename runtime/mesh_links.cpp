@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kLeaveTime{500};
 constexpr std::byte kUsable{1};
 constexpr std::byte kUnusable{0};
 
-/// What a rank sends to each peer once it is connected to all of them.
+/// A rank sends this to each peer once it is connected to all of them.
 constexpr std::byte kComplete{2};
 
 }  // namespace

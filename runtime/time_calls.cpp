@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What is timed of each collective at a size.
+/// The rounds of each collective at a size.
 struct Step {
   std::size_t bytes;  // of the whole vector
   int rounds;         // of which the median counts

@@ -11,7 +11,7 @@
 
 namespace tutti::runtime {
 
-/// What was timed.
+/// The times, or why there are none.
 struct TimedCalls {
   std::vector<detail::TunedTable> tables{};  ///< On rank 0: cells of the timed collectives.
   std::string refusal{};  ///< On rank 0: why the times say nothing, for a person; empty if they do.

@@ -22,7 +22,7 @@
 namespace tutti::runtime {
 namespace {
 
-/// Of the machine's kind, for a file's name.
+/// The machine's kind in digits, for a file's name.
 std::string machine_digits(const detail::TunedMachine& machine) {
   const std::uint64_t hash = detail::combine(detail::combine(0, machine.processor),
                                              static_cast<std::uint64_t>(machine.cores));

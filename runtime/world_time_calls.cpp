@@ -21,7 +21,7 @@
 namespace tutti::runtime {
 namespace {
 
-/// Of one call: a rank that stops must not keep the others from starting.
+/// Deadline of one call: a rank that stops must not keep the others from starting.
 constexpr std::chrono::seconds kPatienceWithCalls{1};
 
 }  // namespace

@@ -33,7 +33,7 @@ struct Surroundings {
   std::shared_ptr<const Background> background{};  ///< May be null.
 };
 
-/// What predicted times rest on.
+/// The ground that predicted times stand on.
 enum class TimeBasis : std::uint8_t {
   assumed,     ///< Costs of which some or all were not measured.
   calibrated,  ///< Costs that `tutti calibrate` measured.

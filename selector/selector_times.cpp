@@ -49,7 +49,7 @@ std::string_view name_of(TimeBasis basis) noexcept {
   return "assumed";
 }
 
-/// What the model says of a timed call, on as many ranks as it was timed.
+/// Predicts a timed call by the model, on as many ranks as it was timed.
 Femtoseconds Selector::cost_of(const TunedPlace& place, const TunedCell& cell,
                                const Problem& problem) {
   const Contract contract{.collective = place.collective, .size = place.ranks};

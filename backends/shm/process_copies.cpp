@@ -10,7 +10,7 @@ namespace tutti::shm {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
-/// What goes through our memory at a time: it stays in the cache in between.
+/// Bytes that go through our memory at a time: they stay in the cache in between.
 constexpr std::size_t kRoomBytes = std::size_t{256} << 10;
 
 bool collide(std::uint64_t to, std::uint64_t from) noexcept {

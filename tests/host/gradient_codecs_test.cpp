@@ -119,7 +119,7 @@ struct BlockKernels {
   decltype(GradientKernels::add_bytes) add;
 };
 
-/// What blocks are, from plain loops.
+/// Blocks as plain loops make them.
 struct PlainBlocks {
   std::vector<std::byte> packed{};
   std::vector<float> unpacked{};
