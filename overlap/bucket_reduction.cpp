@@ -71,7 +71,7 @@ double sum_of(Lanes<double> sums) noexcept {
   return sums[0];
 }
 
-/// Of the own block.
+/// Counts in the own block.
 void count_not_finite(const BucketContext& context) {
   Findings& findings = *context.findings;
   with_elements(context.type, context.own(), context.own_block().count, [&](auto elements) {

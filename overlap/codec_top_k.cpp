@@ -83,8 +83,8 @@ class TopK final : public CompressedReduction {
     std::size_t above = 0;  ///< Elements of a larger magnitude.
   };
 
-  /// Adds the gradient to what was left out, and counts magnitudes. What is no number counts as
-  /// infinite, so that all ranks see it.
+  /// Adds the gradient to what was left out, and counts magnitudes. A NaN counts as infinite, so
+  /// that all ranks see it.
   void add_and_count() {
     const GradientKernels& kernels = gradient_kernels();
     bins_.assign(kMagnitudeBins, 0);

@@ -9,13 +9,12 @@ command is run for each FILE first, and writes it. docs/choices.md says what it 
 
 import argparse
 import json
-import shlex
-import subprocess
 import sys
 
 from regret_file import Malformed, Sweep, bytes_text
 from regret_statistics import (MUCH, crossed_regrets, difference, geometric_mean, median, number,
                                rank_correlation, regret, share, table)
+from sweep_runs import Unmeasured, measure
 
 NOT_OURS = ("native", "probe")
 CLOSE = 1.1  # a predicted winner this near to the measured one is as good
@@ -183,22 +182,6 @@ def lines_of_world(told):
             *[f"  {one['collective']} {bytes_text(one['bytes'])}: auto ran {one['ran']}, "
               f"{' and '.join(f'{ratio:.2f}' for ratio in one['crossed'])} times "
               f"{' and '.join(dict.fromkeys(one['best']))}" for one in told["above"]], ""]
-
-
-class Unmeasured(Exception):
-    """A sweep that could not be run; the message says why."""
-
-
-def measure(command, files):
-    """Runs a sweep once for each file, in an order of the rounds that differs."""
-    for seed, path in enumerate(files, 1):
-        words = [*shlex.split(command), "--seed", str(seed), "--json", path]
-        try:
-            done = subprocess.run(words, stdout=subprocess.DEVNULL, check=False)
-        except OSError as error:
-            raise Unmeasured(f"cannot run '{words[0]}': {error.strerror}") from None
-        if done.returncode != 0:
-            raise Unmeasured(f"'{shlex.join(words)}' failed with status {done.returncode}")
 
 
 def main(arguments):

@@ -13,12 +13,12 @@ import csv
 import json
 import os
 import shlex
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from regret_file import bytes_text  # noqa: E402
 from regret_statistics import geometric_mean, median, number, table  # noqa: E402
+from sweep_runs import Unmeasured, add_cells, run_sweep, words_of  # noqa: E402
 
 EXIT_USAGE, EXIT_ENVIRONMENT = 2, 4
 COLLECTIVES = "all_reduce,broadcast,all_gather,all_to_all"
@@ -28,7 +28,7 @@ LEAST_LARGE, LEAST_SMALL = 0.9, 0.8  # ratios below these are counted
 
 
 class Unusable(Exception):
-    """A file or command that gives no times; the message says why."""
+    """A file that gives no times; the message says why."""
 
 
 def rows_of(path):
@@ -112,15 +112,8 @@ def measure(wanted):
         for name, command in wanted.sweep:
             for kind in KINDS:
                 path = os.path.join(wanted.folder, f"{name}.{kind}.{seed}.csv")
-                words = [*shlex.split(command), "-a", "auto,native", "-C", wanted.collective,
-                         "-b", wanted.begin, "-e", wanted.end, "-f", wanted.factor, "--budget", wanted.budget,
-                         "--pattern", wanted.pattern, "--buffers", kind, "--seed", str(seed), "--csv", path]
-                try:
-                    done = subprocess.run(words, stdout=subprocess.DEVNULL, check=False)
-                except OSError as error:
-                    raise Unusable(f"cannot run '{words[0]}': {error.strerror}") from None
-                if done.returncode != 0:
-                    raise Unusable(f"'{shlex.join(words)}' failed with status {done.returncode}")
+                run_sweep([*shlex.split(command), "-a", "auto,native", *words_of(wanted), "--buffers", kind,
+                           "--seed", str(seed), "--csv", path])
                 named.append((name, path))
     return named
 
@@ -140,21 +133,14 @@ def main(arguments):
                         help="a sweep under that MPI's launcher, which is run first")
     parser.add_argument("--folder", default=".", help="where the files of --sweep go")
     parser.add_argument("--passes", type=int, default=1, help="how often each sweep is run")
-    parser.add_argument("-C", "--collective", default=COLLECTIVES, help="a,b,...")
-    parser.add_argument("-b", "--begin", default="8", help="least bytes")
-    parser.add_argument("-e", "--end", default="32M", help="greatest bytes")
-    parser.add_argument("-f", "--factor", default="4", help="from one size to the next")
-    parser.add_argument("--budget", default="200ms", help="time per size and algorithm")
-    parser.add_argument("--pattern", default="isolated", help="or back_to_back, see tutti sweep")
-    parser.add_argument("--worst", type=int, default=20, help="how many cells are listed")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_cells(parser, COLLECTIVES, "8", "32M", "200ms")
     parser.add_argument("files", nargs="*", type=pair, metavar="NAME=FILE.csv")
     wanted = parser.parse_args(arguments)
     if not wanted.files and not wanted.sweep:
         parser.error("name a file as NAME=FILE.csv, or a sweep by --sweep")
     try:
         cells = cells_of(merged(wanted.files + measure(wanted)))
-    except Unusable as error:
+    except (Unusable, Unmeasured) as error:
         print(f"beside_mpis.py: {error}", file=sys.stderr)
         return EXIT_ENVIRONMENT if wanted.sweep else EXIT_USAGE
     found = {"collectives": summed_up(cells), "cells": cells}

@@ -3,20 +3,22 @@
 
 COMMAND is a tutti sweep, such as "build/release/bin/tutti sweep --ranks 2". It is run once for each FILE,
 over several collectives with every pair of an input's and an output's offset racing in one run, and
-writes FILE as JSON lines. Without --sweep the files are read as they are. Of each cell the median of
-plain calls is compared with that at pages in the same run; of several files the median ratio counts.
+writes FILE as JSON lines. Without --sweep the files are read as they are. The median of plain calls in
+each cell is compared with that at pages in the same run; of several files the median ratio counts.
 docs/sweep.md has an example.
 """
 
 import argparse
 import json
 import os
+import shlex
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from regret import EXIT_ENVIRONMENT, EXIT_USAGE, Unmeasured, measure  # noqa: E402
+from regret import EXIT_ENVIRONMENT, EXIT_USAGE  # noqa: E402
 from regret_file import Malformed, Sweep, bytes_text  # noqa: E402
 from regret_statistics import geometric_mean, median, table  # noqa: E402
+from sweep_runs import Unmeasured, add_cells, measure, words_of  # noqa: E402
 
 COLLECTIVES = "broadcast,scatter,gather,all_gather,all_to_all,reduce_scatter,all_reduce"
 OFFSETS = ("page", "4", "16", "32", "64")
@@ -78,21 +80,13 @@ def main(arguments):
     """Measures, reads, prints. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="offsets.py", description=__doc__.splitlines()[0])
     parser.add_argument("--sweep", metavar="COMMAND", help="a sweep of two ranks, which writes each FILE first")
-    parser.add_argument("-C", "--collective", default=COLLECTIVES, help="a,b,...")
-    parser.add_argument("-b", "--begin", default="4K", help="least bytes")
-    parser.add_argument("-e", "--end", default="8M", help="greatest bytes")
-    parser.add_argument("-f", "--factor", default="4", help="from one size to the next")
-    parser.add_argument("--budget", default="50ms", help="time per size and pair of offsets")
-    parser.add_argument("--pattern", default="isolated", help="or back_to_back, see tutti sweep")
-    parser.add_argument("--worst", type=int, default=20, help="how many cells are listed at most")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_cells(parser, COLLECTIVES, "4K", "8M", "50ms")
     parser.add_argument("files", nargs="+", metavar="FILE", help="what tutti sweep --json wrote")
     wanted = parser.parse_args(arguments)
     try:
         if wanted.sweep:
-            measure(f"{wanted.sweep} -a auto --align {pairs()} -C {wanted.collective} -b {wanted.begin} "
-                    f"-e {wanted.end} -f {wanted.factor} --budget {wanted.budget} "
-                    f"--pattern {wanted.pattern}", wanted.files)
+            measure(shlex.join([*shlex.split(wanted.sweep), "-a", "auto", "--align", pairs(), *words_of(wanted)]),
+                    wanted.files)
         found = told(compared([Sweep(path) for path in wanted.files]))
     except (Malformed, Unmeasured) as error:
         print(f"offsets.py: {error}", file=sys.stderr)

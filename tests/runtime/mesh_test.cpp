@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "forwarding_channel.hpp"
 #include "ranks.hpp"
 #include "runtime/fields.hpp"
 #include "runtime/memory_domain.hpp"
@@ -293,22 +294,17 @@ TEST(Mesh, RefusesSizesThatCannotBe) {
 }
 
 /// A channel whose rank dies after some rounds.
-class DyingChannel final : public Channel {
+class DyingChannel final : public ForwardingChannel {
  public:
-  DyingChannel(Channel& other, int rounds) : other_{other}, rounds_{rounds} {}
-  [[nodiscard]] Rank rank() const noexcept override { return other_.rank(); }
-  [[nodiscard]] int size() const noexcept override { return other_.size(); }
-  [[nodiscard]] std::string describe() const override { return other_.describe(); }
-  [[nodiscard]] bool is_private() const noexcept override { return other_.is_private(); }
+  DyingChannel(Channel& inner, int rounds) : ForwardingChannel{inner}, rounds_{rounds} {}
   [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
                                                     Deadline deadline) override {
-    auto all = other_.all_gather(own, deadline);
+    auto all = inner_.all_gather(own, deadline);
     if (--rounds_ == 0) throw Error{ErrorCode::bug, "dies"};
     return all;
   }
 
  private:
-  Channel& other_;
   int rounds_;
 };
 
@@ -336,25 +332,20 @@ TEST(Mesh, NamesTheRankThatDiedOnTheWay) {
 }
 
 /// A channel whose rank is late to connect, or gives an address at which nobody listens.
-class OddChannel final : public Channel {
+class OddChannel final : public ForwardingChannel {
  public:
-  OddChannel(Channel& other, bool is_late, std::string place)
-      : other_{other}, is_late_{is_late}, place_{std::move(place)} {}
-  [[nodiscard]] Rank rank() const noexcept override { return other_.rank(); }
-  [[nodiscard]] int size() const noexcept override { return other_.size(); }
-  [[nodiscard]] std::string describe() const override { return other_.describe(); }
-  [[nodiscard]] bool is_private() const noexcept override { return other_.is_private(); }
+  OddChannel(Channel& inner, bool is_late, std::string place)
+      : ForwardingChannel{inner}, is_late_{is_late}, place_{std::move(place)} {}
   [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
                                                     Deadline deadline) override {
     const bool is_place = ++round_ == 2;
     const std::string said = is_place && !place_.empty() ? place_ : std::string{own};
-    auto all = other_.all_gather(said, deadline);
+    auto all = inner_.all_gather(said, deadline);
     if (is_place && is_late_) std::this_thread::sleep_for(300ms);
     return all;
   }
 
  private:
-  Channel& other_;
   bool is_late_;
   std::string place_;
   int round_ = 0;

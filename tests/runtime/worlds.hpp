@@ -14,6 +14,7 @@
 #include <tutti/tutti.hpp>
 
 #include "runtime/world.hpp"
+#include "tests/runtime/forwarding_channel.hpp"
 #include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
@@ -55,16 +56,12 @@ inline std::vector<Outcome> in_world(
 }
 
 /// A channel around another one, into which a test may meddle.
-class Meddling final : public Channel {
+class Meddling final : public ForwardingChannel {
  public:
   /// Is told how many exchanges there were before, and what each rank said.
   using Meddle = std::function<void(int, std::vector<std::string>&)>;
 
-  Meddling(Channel& inner, Meddle meddle) : inner_{inner}, meddle_{std::move(meddle)} {}
-  [[nodiscard]] Rank rank() const noexcept override { return inner_.rank(); }
-  [[nodiscard]] int size() const noexcept override { return inner_.size(); }
-  [[nodiscard]] std::string describe() const override { return inner_.describe(); }
-  [[nodiscard]] bool is_private() const noexcept override { return inner_.is_private(); }
+  Meddling(Channel& inner, Meddle meddle) : ForwardingChannel{inner}, meddle_{std::move(meddle)} {}
   [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
                                                     Deadline deadline) override {
     std::vector<std::string> heard = inner_.all_gather(own, deadline);
@@ -73,7 +70,6 @@ class Meddling final : public Channel {
   }
 
  private:
-  Channel& inner_;
   Meddle meddle_;
   int exchanges_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "parsed_flags.hpp"
 #include "perf/sweep_buffers.hpp"
 #include "perf/sweep_candidates.hpp"
 #include "perf/sweep_failure.hpp"
@@ -18,18 +19,9 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-SweepFlags flags_from(std::vector<std::string> arguments) {
-  SweepFlags flags;
-  CLI::App app;
-  declare_flags(app, flags);
-  std::reverse(arguments.begin(), arguments.end());
-  app.parse(arguments);
-  return flags;
-}
-
 std::string refusal_with(const std::vector<std::string>& arguments) {
   try {
-    static_cast<void>(understand(flags_from(arguments)));
+    static_cast<void>(understand(parse(arguments)));
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::usage);
     return failure.what();
@@ -78,8 +70,8 @@ TEST(Alignment, OneThatCannotBeIsRefused) {
 
 TEST(Alignment, SeveralRaceInOneRun) {
   const SweepOptions options =
-      understand(flags_from({"-C", "all_reduce", "-a", "auto,ring,ring", "--align", "page,16:4,64",
-                             "--inject", "ring#2@64=5%"}));
+      understand(parse({"-C", "all_reduce", "-a", "auto,ring,ring", "--align", "page,16:4,64",
+                        "--inject", "ring#2@64=5%"}));
   EXPECT_EQ(options.align.text(), "page");
   std::vector<std::string> labels;
   for (const Candidate& candidate : candidates_for(Collective::all_reduce, options, 4, true)) {
@@ -97,7 +89,7 @@ TEST(Alignment, SeveralRaceInOneRun) {
 
 TEST(Alignment, VisibleArraysBeginAtPagesUnlessAskedFor) {
   const auto text = [](const std::vector<std::string>& arguments) {
-    return understand(flags_from(arguments)).alignment_text();
+    return understand(parse(arguments)).alignment_text();
   };
   EXPECT_EQ(text({}), "malloc");
   EXPECT_EQ(text({"--buffers", "visible"}), "page");
@@ -110,10 +102,10 @@ TEST(Alignment, IsRepeatedAndOlderFilesMeantPages) {
   const auto again = [](const std::vector<std::string>& arguments) {
     return flags_of(arguments, {});
   };
-  const SweepFlags flags = flags_from({"--align", "16:4", "--pattern", "isolated"});
+  const SweepFlags flags = parse({"--align", "16:4", "--pattern", "isolated"});
   EXPECT_EQ(again(repeat_arguments(flags)).align, "16:4");
   EXPECT_EQ(again(repeat_arguments(flags)).pattern, "isolated");
-  EXPECT_EQ(again(repeat_arguments(flags_from({}))).align, "malloc");
+  EXPECT_EQ(again(repeat_arguments(parse({}))).align, "malloc");
   EXPECT_EQ(again({"--collective=all_reduce"}).align, "page");
   EXPECT_EQ(again({"--collective=all_reduce"}).pattern, "back_to_back");
   EXPECT_NO_THROW(static_cast<void>(understand(again({"--memory=cuda"}))));

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "parsed_flags.hpp"
 #include "perf/sweep_candidates.hpp"
 #include "perf/sweep_failure.hpp"
 #include "perf/sweep_rounds.hpp"
@@ -13,15 +14,6 @@
 
 namespace tutti::perf {
 namespace {
-
-SweepFlags parse(std::vector<std::string> arguments) {
-  SweepFlags flags;
-  CLI::App app;
-  declare_flags(app, flags);
-  std::reverse(arguments.begin(), arguments.end());
-  app.parse(arguments);
-  return flags;
-}
 
 // The message and exit code with which flags are refused.
 std::string refusal(const std::vector<std::string>& arguments) {

@@ -1,0 +1,42 @@
+"""Running tutti sweep from scripts that compare its times."""
+
+import shlex
+import subprocess
+
+
+class Unmeasured(Exception):
+    """A sweep that could not be run; the message says why."""
+
+
+def run_sweep(words):
+    """Runs a command given word by word, without its table."""
+    try:
+        done = subprocess.run(words, stdout=subprocess.DEVNULL, check=False)
+    except OSError as error:
+        raise Unmeasured(f"cannot run '{words[0]}': {error.strerror}") from None
+    if done.returncode != 0:
+        raise Unmeasured(f"'{shlex.join(words)}' failed with status {done.returncode}")
+
+
+def measure(command, files):
+    """Runs a sweep once for each file, in an order of the rounds that differs."""
+    for seed, path in enumerate(files, 1):
+        run_sweep([*shlex.split(command), "--seed", str(seed), "--json", path])
+
+
+def add_cells(parser, collectives, begin, end, budget):
+    """Declares which cells a study measures, and what it prints of them."""
+    parser.add_argument("-C", "--collective", default=collectives, help="a,b,...")
+    parser.add_argument("-b", "--begin", default=begin, help="least bytes")
+    parser.add_argument("-e", "--end", default=end, help="greatest bytes")
+    parser.add_argument("-f", "--factor", default="4", help="from one size to the next")
+    parser.add_argument("--budget", default=budget, help="time per size and algorithm")
+    parser.add_argument("--pattern", default="isolated", help="or back_to_back, see tutti sweep")
+    parser.add_argument("--worst", type=int, default=20, help="how many cells are listed at most")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def words_of(wanted):
+    """The words by which tutti sweep measures these cells."""
+    return ["-C", wanted.collective, "-b", wanted.begin, "-e", wanted.end, "-f", wanted.factor,
+            "--budget", wanted.budget, "--pattern", wanted.pattern]
