@@ -43,8 +43,7 @@ if(TUTTI_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
-# One target per box; a box is compiled with the include folders of the boxes it may see, so that a
-# forbidden include does not compile.
+# One target per box; the test `layering` checks what a box includes.
 # g++ 12 warns of overlapping copies inside std::string that cannot happen (GCC bug 105651).
 # Nobody puts functions of a program in the place of ours, which g++ would have to allow for in code
 # that may be loaded anywhere: it would inline none but those of headers.

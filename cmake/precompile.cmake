@@ -3,14 +3,14 @@
 # themselves; perf/ says itself what goes together.
 option(TUTTI_COMPILE_TOGETHER "Compile several files of a box at once" ON)
 if(TUTTI_COMPILE_TOGETHER)
-  foreach(box IN ITEMS algorithms collectives host hybrid overlap proof runtime selector shm sim tcp topology)
+  foreach(box IN ITEMS algorithms base collectives host hybrid overlap proof runtime selector shm sim tcp topology)
     set_target_properties(tutti_${box} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
   endforeach()
 endif()
 
 # A debug build of the boxes is optimised a little too, as that of `host` is: what it saves in the tests,
 # which are not, is several times what it costs to compile.
-foreach(box IN ITEMS algorithms collectives hybrid overlap proof runtime selector shm sim tcp topology)
+foreach(box IN ITEMS algorithms base collectives hybrid overlap proof runtime selector shm sim tcp topology)
   target_compile_options(tutti_${box} PRIVATE $<$<CONFIG:Debug>:-O1>)
 endforeach()
 
@@ -24,7 +24,7 @@ if(TUTTI_SANITIZE)
   target_precompile_headers(tutti_precompiled PRIVATE
     <algorithm> <array> <chrono> <cstring> <functional> <map> <memory> <mutex> <optional> <span>
     <string> <string_view> <thread> <utility> <vector>)
-  foreach(box IN ITEMS algorithms collectives hybrid overlap proof runtime selector shm sim tcp topology)
+  foreach(box IN ITEMS algorithms base collectives hybrid overlap proof runtime selector shm sim tcp topology)
     target_precompile_headers(tutti_${box} REUSE_FROM tutti_precompiled)
   endforeach()
 endif()

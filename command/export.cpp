@@ -9,8 +9,8 @@
 
 #include "command/commands.hpp"
 #include "perf/command_line.hpp"
-#include "perf/export_tuning.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
+#include "perf/tuning/export_tuning.hpp"
 #include "runtime/tuning_file.hpp"
 
 namespace tutti::perf {

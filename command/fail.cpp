@@ -7,7 +7,7 @@
 #include <tutti/error.hpp>
 
 #include "perf/environment.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 
 namespace tutti::perf {
 

@@ -19,15 +19,15 @@
 #include "command/on_world.hpp"
 #include "perf/command_line.hpp"
 #include "perf/environment.hpp"
-#include "perf/gradients_fit.hpp"
-#include "perf/gradients_measure.hpp"
-#include "perf/gradients_predict.hpp"
-#include "perf/gradients_report.hpp"
+#include "perf/failure.hpp"
+#include "perf/gradients/fit.hpp"
+#include "perf/gradients/measure.hpp"
+#include "perf/gradients/predict.hpp"
+#include "perf/gradients/report.hpp"
+#include "perf/interrupt.hpp"
 #include "perf/line_file.hpp"
-#include "perf/sweep_failure.hpp"
-#include "perf/sweep_interrupt.hpp"
-#include "perf/sweep_plot.hpp"
-#include "perf/sweep_units.hpp"
+#include "perf/pages/draw.hpp"
+#include "perf/units.hpp"
 
 namespace tutti::perf {
 
@@ -74,7 +74,7 @@ class GradientsReports {
 
   void open() {
     if (!flags_.plot.empty()) commands_.push_back(plot_command(flags_.plot));
-    if (!flags_.html.empty()) commands_.push_back(page_command(flags_.html, "gradients_page.py"));
+    if (!flags_.html.empty()) commands_.push_back(page_command(flags_.html, "gradients.py"));
     check_writable(flags_.settings);
     json_ = LineFile{flags_.json};
   }

@@ -9,9 +9,9 @@
 #include "command/on_world.hpp"
 #include "perf/command_line.hpp"
 #include "perf/environment.hpp"
-#include "perf/lint.hpp"
-#include "perf/sweep_failure.hpp"
-#include "perf/sweep_units.hpp"
+#include "perf/failure.hpp"
+#include "perf/tuning/lint.hpp"
+#include "perf/units.hpp"
 
 namespace tutti::perf {
 

@@ -16,10 +16,10 @@
 
 #include "command/commands.hpp"
 #include "command/fail.hpp"
+#include "perf/build.hpp"
 #include "perf/command_line.hpp"
 #include "perf/environment.hpp"
-#include "perf/sweep_build.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 
 namespace tutti::perf {
 namespace {

@@ -13,9 +13,9 @@
 #include "command/fail.hpp"
 #include "command/with_gpus.hpp"
 #include "perf/environment.hpp"
+#include "perf/failure.hpp"
+#include "perf/interrupt.hpp"
 #include "perf/spawn.hpp"
-#include "perf/sweep_failure.hpp"
-#include "perf/sweep_interrupt.hpp"
 
 namespace tutti::perf {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "perf/sweep_options.hpp"
+#include "perf/sweep/options.hpp"
 #include "perf/world.hpp"
 
 namespace tutti::perf {

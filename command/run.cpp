@@ -26,7 +26,7 @@
 #include "command/run_stream.hpp"
 #include "perf/command_line.hpp"
 #include "perf/exit_code.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 #include "perf/world.hpp"
 #include "runtime/cryptography.hpp"
 #include "runtime/folder.hpp"

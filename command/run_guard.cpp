@@ -22,7 +22,7 @@
 #include <utility>
 
 #include "command/run_stream.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 
 namespace tutti::perf {
 

@@ -15,8 +15,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "perf/failure.hpp"
 #include "perf/spawn.hpp"
-#include "perf/sweep_failure.hpp"
 #include "runtime/folder.hpp"
 
 namespace tutti::perf {

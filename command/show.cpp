@@ -15,8 +15,8 @@
 #include "command/commands.hpp"
 #include "command/msccl.hpp"
 #include "perf/command_line.hpp"
+#include "perf/failure.hpp"
 #include "perf/load.hpp"
-#include "perf/sweep_failure.hpp"
 #include "schedules/print.hpp"
 
 namespace tutti::perf {

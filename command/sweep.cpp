@@ -13,16 +13,16 @@
 #include "command/fail.hpp"
 #include "command/on_world.hpp"
 #include "perf/environment.hpp"
+#include "perf/failure.hpp"
+#include "perf/interrupt.hpp"
+#include "perf/pages/draw.hpp"
 #include "perf/spawn.hpp"
-#include "perf/sweep_baseline.hpp"
-#include "perf/sweep_choice.hpp"
-#include "perf/sweep_context.hpp"
-#include "perf/sweep_failure.hpp"
-#include "perf/sweep_interrupt.hpp"
-#include "perf/sweep_measure.hpp"
-#include "perf/sweep_plot.hpp"
-#include "perf/sweep_table.hpp"
-#include "perf/sweep_units.hpp"
+#include "perf/sweep/baseline.hpp"
+#include "perf/sweep/choice.hpp"
+#include "perf/sweep/context.hpp"
+#include "perf/sweep/measure.hpp"
+#include "perf/sweep/table.hpp"
+#include "perf/units.hpp"
 
 namespace tutti::perf {
 
@@ -193,7 +193,7 @@ class Sweep {
         reports_.table = Table{stdout, options_.color};
         if (!flags_.plot.empty()) reports_.commands.push_back(plot_command(flags_.plot));
         if (!flags_.html.empty())
-          reports_.commands.push_back(page_command(flags_.html, "sweep_page.py"));
+          reports_.commands.push_back(page_command(flags_.html, "sweep.py"));
         if (!flags_.baseline.empty())
           reports_.baseline = std::make_unique<Baseline>(flags_.baseline, options_.touch);
         reports_.csv = LineFile{flags_.csv};

@@ -14,7 +14,7 @@
 #include "command/network.hpp"
 #include "perf/command_line.hpp"
 #include "perf/exit_code.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 #include "topology/load.hpp"
 
 namespace tutti::perf {

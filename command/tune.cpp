@@ -14,11 +14,11 @@
 #include "command/commands.hpp"
 #include "command/fail.hpp"
 #include "command/on_world.hpp"
-#include "perf/calibrate.hpp"
 #include "perf/command_line.hpp"
-#include "perf/sweep_failure.hpp"
-#include "perf/sweep_plot.hpp"
-#include "perf/tune.hpp"
+#include "perf/failure.hpp"
+#include "perf/pages/draw.hpp"
+#include "perf/tuning/calibrate.hpp"
+#include "perf/tuning/tune.hpp"
 #include "runtime/tuning_file.hpp"
 
 namespace tutti::perf {
@@ -123,7 +123,7 @@ int tune(World& world, TuneOptions options) {
   std::int64_t code = 0;
   if (!options.html.empty() && world.communicator().rank() == 0) {
     try {
-      options.page_command = page_command(options.html, "tune_page.py");
+      options.page_command = page_command(options.html, "tune.py");
     } catch (const Failure& failure) {
       code = fail_alike("tutti tune", failure);
     }

@@ -9,7 +9,7 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "backends/cuda/timed_stream.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 #include "perf/world_gpu.hpp"
 
 namespace tutti::perf {

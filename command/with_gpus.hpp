@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "perf/sweep_options.hpp"
+#include "perf/sweep/options.hpp"
 #include "perf/world.hpp"
 
 namespace tutti::perf {

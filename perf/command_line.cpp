@@ -18,7 +18,7 @@
 #include "algorithms/nearest_word.hpp"
 #include "base/text_file.hpp"
 #include "perf/environment.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 
 namespace tutti::perf {
 

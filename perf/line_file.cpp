@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "perf/command_line.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 
 namespace tutti::perf {
 

@@ -13,7 +13,7 @@
 
 #include "base/text_file.hpp"
 #include "perf/command_line.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 
 namespace tutti::perf {
 namespace {

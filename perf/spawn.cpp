@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 
 namespace tutti::perf {
 

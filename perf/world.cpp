@@ -11,7 +11,7 @@
 #include <tutti/init.hpp>
 #include <tutti/spi/communicator.hpp>
 
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 
 namespace tutti::perf {
 namespace {

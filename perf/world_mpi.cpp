@@ -16,7 +16,7 @@
 #include <tutti/mpi.hpp>
 
 #include "perf/environment.hpp"
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 #include "perf/world.hpp"
 
 namespace tutti::perf {

@@ -1,5 +1,5 @@
 // The world of a command built where there is no MPI.
-#include "perf/sweep_failure.hpp"
+#include "perf/failure.hpp"
 #include "perf/world.hpp"
 
 namespace tutti::perf {

@@ -15,10 +15,9 @@ import os
 import shlex
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from regret_file import bytes_text  # noqa: E402
-from regret_statistics import geometric_mean, median, number, table  # noqa: E402
-from sweep_runs import Unmeasured, add_cells, run_sweep, words_of  # noqa: E402
+from regret_file import bytes_text
+from regret_statistics import geometric_mean, median, number, table
+from sweep_runs import Unmeasured, add_cells, run_sweep, words_of
 
 EXIT_USAGE, EXIT_ENVIRONMENT = 2, 4
 COLLECTIVES = "all_reduce,broadcast,all_gather,all_to_all"

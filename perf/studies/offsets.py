@@ -14,11 +14,10 @@ import os
 import shlex
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from regret import EXIT_ENVIRONMENT, EXIT_USAGE  # noqa: E402
-from regret_file import Malformed, Sweep, bytes_text  # noqa: E402
-from regret_statistics import geometric_mean, median, table  # noqa: E402
-from sweep_runs import Unmeasured, add_cells, measure, words_of  # noqa: E402
+from regret import EXIT_ENVIRONMENT, EXIT_USAGE
+from regret_file import Malformed, Sweep, bytes_text
+from regret_statistics import geometric_mean, median, table
+from sweep_runs import Unmeasured, add_cells, measure, words_of
 
 COLLECTIVES = "broadcast,scatter,gather,all_gather,all_to_all,reduce_scatter,all_reduce"
 OFFSETS = ("page", "4", "16", "32", "64")

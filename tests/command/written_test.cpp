@@ -12,8 +12,8 @@
 #include <tutti/spi/schedule_file.hpp>
 
 #include "command/msccl.hpp"
+#include "perf/failure.hpp"
 #include "perf/load.hpp"
-#include "perf/sweep_failure.hpp"
 #include "schedules/print.hpp"
 #include "schedules/written.hpp"
 

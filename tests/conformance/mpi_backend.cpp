@@ -7,7 +7,7 @@
 
 #include "backends.hpp"
 #include "backends/mpi/network.hpp"
-#include "tests/mpi/two_hosts.hpp"
+#include "tests/backends/mpi/two_hosts.hpp"
 
 namespace tutti::conformance {
 namespace {

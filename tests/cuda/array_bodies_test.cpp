@@ -12,7 +12,7 @@
 #include <tutti/types.hpp>
 
 #include "bodies.hpp"
-#include "tests/host/oracle.hpp"
+#include "tests/backends/host/oracle.hpp"
 
 namespace tutti::inline v0::cuda {
 namespace {

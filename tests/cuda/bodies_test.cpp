@@ -11,7 +11,7 @@
 
 #include "backends/cuda/fold_work.hpp"
 #include "bodies.hpp"
-#include "tests/host/oracle.hpp"
+#include "tests/backends/host/oracle.hpp"
 
 namespace tutti::inline v0::cuda {
 namespace {

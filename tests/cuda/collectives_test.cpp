@@ -13,7 +13,7 @@
 #include "device_buffers.hpp"
 #include "device_floats.hpp"
 #include "gpu_world.hpp"
-#include "tests/executor/rows.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::harness {

@@ -10,7 +10,7 @@
 
 #include "backends/cuda/device_memory.hpp"
 #include "backends/cuda/survey.hpp"
-#include "tests/host/oracle.hpp"
+#include "tests/backends/host/oracle.hpp"
 
 namespace tutti::cuda {
 namespace {

@@ -17,7 +17,7 @@
 #include <tutti/mpi.hpp>
 
 #include "device_floats.hpp"
-#include "tests/mpi/watchdog.hpp"
+#include "tests/backends/mpi/watchdog.hpp"
 #include "tests/support/patience.hpp"
 
 using namespace std::chrono_literals;

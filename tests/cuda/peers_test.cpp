@@ -17,7 +17,7 @@
 #include "gpu_world.hpp"
 #include "graph.hpp"
 #include "host_world.hpp"
-#include "tests/executor/rows.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/runtime/worlds.hpp"
 #include "tests/support/patience.hpp"
 

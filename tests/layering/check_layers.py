@@ -1,48 +1,24 @@
 #!/usr/bin/env python3
-"""Checks the rules of the house: who includes whom, lengths of files, macros, goto, getenv, PMPI_.
+"""Checks the rules of the house: includes, lengths of files, macros, goto, getenv, PMPI_.
+
+The table "The house" in docs/ARCHITECTURE.md says which folder may include what.
 
 Usage: check_layers.py ROOT. Prints a line per offence; the exit status is 1 if there is any.
 """
+import fnmatch
 import pathlib
 import re
 import sys
 
-# What the files of a folder may include, beside the standard library and their own folder. The
-# first folder that matches counts, so the narrower ones stand first. Tests and the command see everything.
-RULES = {
-    "include/tutti/cereal.hpp": ["include", "cereal"],
-    "include/tutti/cereal_archives.hpp": ["include", "cereal"],
-    "include/tutti": ["include"],
-    "algorithms": ["include"],
-    "base": ["include", "nlohmann"],
-    "backends/host": ["include"],
-    "backends/sim": ["include"],
-    "backends/cuda": ["include", "cuda.h", "kernels.fatbin.c", "nccl.h"],
-    "backends/mpi": ["include", "mpi.h"],
-    "backends/shm": ["include"],
-    "backends/tcp": ["include"],
-    "backends/hybrid": ["include"],
-    "proof": ["include", "algorithms"],
-    "topology": ["include", "base", "nlohmann", "hwloc.h"],
-    "selector": ["include", "algorithms", "base", "proof", "topology", "nlohmann"],
-    "collectives": ["include", "algorithms", "proof", "selector"],
-    "objects": ["include", "algorithms", "collectives"],
-    "overlap": ["include", "base", "nlohmann"],
-    "examples/conjugate_gradient": ["include", "mpi.h"],
-    "examples": ["include"],
-    "schedules": ["include", "base", "proof", "selector", "nlohmann", "expat.h", "fmt"],
-    "runtime": ["include", "algorithms", "backends", "base", "collectives", "selector", "topology",
-                "pmix.h"],
-    "perf": ["include", "algorithms", "backends", "base", "collectives", "overlap", "proof", "runtime",
-             "schedules", "selector", "topology", "CLI", "fmt", "gloo", "mpi.h", "nlohmann"],
-}
-SEES_EVERYTHING = ["tests", "command"]
-# What overlap/ needs beside, to store checkpoints, to name the host, and to share memory on it.
-OVERLAP_SYSTEM_HEADERS = {"fcntl.h", "sys/mman.h", "sys/stat.h", "unistd.h"}
+# The table of the house: folders and files in the first column, what they may include in the last.
+TABLE = "docs/ARCHITECTURE.md"
+HEADING = "## The house"
+ALL = "everything"
+SYSTEM = "system headers"
 SOURCES = {".cpp", ".hpp", ".inl", ".h", ".cu"}
 LONGEST_FILE = 400
 LONGEST_ALGORITHM = 120
-# Operating system and vector headers that only backends, the runtime and perf may use, but for those below.
+# Operating system and vector headers: "system headers" in the table.
 SYSTEM_HEADERS = re.compile(
     r"(sys/.*|netinet/.*|arpa/.*|net/.*|linux/.*|netdb\.h|ifaddrs\.h|unistd\.h|fcntl\.h|poll\.h|"
     r"pthread\.h|sched\.h|signal\.h|dirent\.h|dlfcn\.h|cpuid\.h|.*intrin\.h|arm_neon\.h)")
@@ -74,12 +50,36 @@ def strip_comments(text):
     return lines
 
 
-def box_of(path):
-    """The folder of RULES that a path relative to the root lies in, or None."""
-    for folder in RULES:
-        if path == folder or path.startswith(folder + "/"):
-            return folder
-    return None
+class House:
+    """The table of the house."""
+
+    def __init__(self, root):
+        text = (root / TABLE).read_text(encoding="utf-8").partition(HEADING)[2]
+        self.rules = {}
+        for line in text.split("\n\n## ")[0].split("\n"):
+            cells = [cell.strip() for cell in line.strip("| ").split("|")]
+            if not line.startswith("| `") or len(cells) != 3:
+                continue
+            allowed = [name.rstrip("/") for name in re.findall(r"`([^`]+)`", cells[2])]
+            box = re.match(r"`([^`]+)`", cells[0]).group(1).rstrip("/")
+            self.rules[box] = allowed + [word for word in (ALL, SYSTEM) if word in cells[2]]
+        # A file of its own row, then the innermost folder.
+        self.boxes = sorted(self.rules, key=lambda box: (not box.endswith(".hpp"), -len(box)))
+
+    def box_of(self, path):
+        """The row that a path relative to the root belongs to, or None."""
+        for box in self.boxes:
+            if fnmatch.fnmatch(path, box) or path.startswith(box + "/"):
+                return box
+        return None
+
+    def may_include(self, box, target):
+        allowed = self.rules[box]
+        if target == "std" or ALL in allowed or target.startswith(box + "/"):
+            return True
+        if SYSTEM in allowed and SYSTEM_HEADERS.fullmatch(target):
+            return True
+        return any(target == name or target.startswith(name + "/") for name in allowed)
 
 
 def target_of(root, file, quote, name):
@@ -98,22 +98,10 @@ def target_of(root, file, quote, name):
     return "std" if STANDARD.fullmatch(name) else name
 
 
-def may_include(box, target):
-    if target == "std" or target.startswith(box + "/"):
-        return True
-    if box == "runtime" and target.startswith("openssl/"):
-        return True
-    if box == "overlap" and target in OVERLAP_SYSTEM_HEADERS:
-        return True
-    if box.startswith(("backends/", "base", "runtime", "perf")) and SYSTEM_HEADERS.fullmatch(target):
-        return True
-    return any(target == allowed or target.startswith(allowed + "/") for allowed in RULES[box])
-
-
-def check_file(root, file):
+def check_file(root, house, file):
     """Yields the offences of one file."""
     path = file.relative_to(root).as_posix()
-    box = box_of(path)
+    box = house.box_of(path)
     text = file.read_text(encoding="utf-8")
     length = text.count("\n")
     limit = LONGEST_ALGORITHM if path.startswith("algorithms/") and path.endswith(".cpp") \
@@ -130,7 +118,7 @@ def check_file(root, file):
         match = INCLUDE.match(line)
         if match and box:
             target = target_of(root, file, *match.groups())
-            if not may_include(box, target):
+            if not house.may_include(box, target):
                 yield f"{where}: {box} may not include {match.group(2)}"
         if MACRO.match(line):
             yield f"{where}: a function-like macro"
@@ -144,16 +132,16 @@ def check_file(root, file):
             yield f"{where}: getenv outside of {ENVIRONMENT_FILE}"
 
 
-def sources(root):
-    folders = sorted({name.split("/")[0] for name in RULES}) + SEES_EVERYTHING
-    for folder in folders:
+def sources(root, house):
+    for folder in sorted({box.split("/")[0] for box in house.rules}):
         yield from (file for file in sorted((root / folder).rglob("*")) if file.suffix in SOURCES)
 
 
 def offences_of(root):
     """All offences of the tree, and how many files were read."""
-    files = list(sources(root))
-    offences = [offence for file in files for offence in check_file(root, file)]
+    house = House(root)
+    files = list(sources(root, house))
+    offences = [offence for file in files for offence in check_file(root, house, file)]
     return offences, len(files)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every rule of check_layers.py finds its offence in a small tree, and a clean tree passes."""
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -53,10 +54,13 @@ BROKEN = [
 ]
 
 
+TABLE = pathlib.Path(__file__).parents[2] / check_layers.TABLE
+
+
 def check(files):
-    """Writes a tree of these files. Returns its offences and how many files were read."""
+    """Writes a tree of these files and the table. Returns its offences and how many files were read."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
+        for name, text in {**files, check_layers.TABLE: TABLE.read_text(encoding="utf-8")}.items():
             file = pathlib.Path(folder, name)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
@@ -74,9 +78,19 @@ class CheckLayers(unittest.TestCase):
                 self.assertEqual(len(offences), 1, offences)
                 self.assertIn(message, offences[0])
 
+    def test_a_folder_of_the_tree_has_a_row(self):
+        root = TABLE.parents[1]
+        boxes = check_layers.House(root).rules
+        for folder in sorted(root.iterdir()):
+            if any(file.suffix in check_layers.SOURCES for file in folder.glob("**/*.[ch]pp")) \
+                    and folder.name not in ("build", "cmake", "docs") and not folder.name.startswith("."):
+                self.assertTrue(any(box.startswith(folder.name) for box in boxes), folder.name)
+
     def test_exit_status(self):
         checker = check_layers.__file__
         with tempfile.TemporaryDirectory() as empty:
+            pathlib.Path(empty, "docs").mkdir()
+            shutil.copy(TABLE, pathlib.Path(empty, "docs"))
             self.assertEqual(subprocess.run([sys.executable, checker, empty], check=False,
                                             capture_output=True).returncode, 1)
 

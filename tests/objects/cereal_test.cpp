@@ -9,7 +9,7 @@
 
 #include <tutti/type_name.hpp>
 
-#include "tests/executor/counted_new.hpp"
+#include "tests/collectives/counted_new.hpp"
 #include "tests/fuzz/object_input.hpp"
 
 namespace tutti::inline v0 {

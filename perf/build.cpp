@@ -1,0 +1,47 @@
+#include "perf/build.hpp"
+
+#include <unistd.h>
+
+#include "perf/build_commit.hpp"  // the build writes it
+
+// The build defines these for this file alone; an empty one is unknown.
+#ifndef TUTTI_VERSION
+#define TUTTI_VERSION "unversioned"
+#endif
+#ifndef TUTTI_COMPILER
+#define TUTTI_COMPILER "compiler " __VERSION__
+#endif
+#ifndef TUTTI_SCRIPTS_SOURCE
+#define TUTTI_SCRIPTS_SOURCE ""
+#endif
+#ifndef TUTTI_SCRIPTS_INSTALLED
+#define TUTTI_SCRIPTS_INSTALLED ""
+#endif
+#ifndef TUTTI_PYTHON
+#define TUTTI_PYTHON ""
+#endif
+
+namespace tutti::perf {
+
+std::string build_version() {
+  const std::string commit = kBuildCommit;
+  return commit.empty() ? TUTTI_VERSION : std::string{TUTTI_VERSION} + " (" + commit + ")";
+}
+
+std::string build_compiler() {
+  return TUTTI_COMPILER;
+}
+
+std::string script_named(const std::string& name) {
+  for (const std::string folder : {TUTTI_SCRIPTS_SOURCE, TUTTI_SCRIPTS_INSTALLED}) {
+    const std::string path = folder + "/" + name;
+    if (!folder.empty() && access(path.c_str(), R_OK) == 0) return path;
+  }
+  return {};
+}
+
+std::string build_python() {
+  return TUTTI_PYTHON;
+}
+
+}  // namespace tutti::perf

@@ -1,0 +1,28 @@
+#include "perf/interrupt.hpp"
+
+#include <csignal>
+
+namespace tutti::perf {
+
+namespace {
+
+// A signal handler can reach nothing but a global.
+volatile std::sig_atomic_t caught = 0;
+
+extern "C" void remember_signal(int signal) {
+  caught = signal;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  std::signal(SIGINT, remember_signal);
+  std::signal(SIGTERM, remember_signal);
+}
+
+int interrupt_signal() noexcept {
+  return caught;
+}
+
+}  // namespace tutti::perf

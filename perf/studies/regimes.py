@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Draws which algorithm tutti would choose: a map of bytes and ranks, coloured by winner.
+
+Usage: regimes.py [--tutti COMMAND] [-C all_reduce] [-b 8,64,...] -o FILE.svg NETWORK...
+Networks are written as `tutti explain --topology` takes them, each with as many ranks as it has
+places; switch:16@8 has eight ranks on each host. FILE.json beside the picture says the same in numbers.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "pages"))
+from drawing import bytes_text  # noqa: E402
+
+try:
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    from matplotlib.patches import Patch, Rectangle
+except ImportError:
+    sys.exit("regimes.py needs matplotlib: apt-get install python3-matplotlib")
+
+SIZES = ",".join(str(8 << shift) for shift in range(0, 26, 2))  # 8 B to 256 MiB
+
+
+def base_of(algorithm):
+    """What is coloured alike: an algorithm whatever its parameters."""
+    return algorithm.split(":")[0].split("(")[0]
+
+
+def explained(command, network, collective, sizes):
+    """What is chosen for each size, and by how much over the next algorithm of another name."""
+    topology, _, per_host = network.partition("@")
+    text = subprocess.run(
+        [command, "explain", "--topology", topology, "--per-host", per_host or "1",
+         "-C", collective, "-b", sizes, "--json"],
+        check=True, capture_output=True, text=True).stdout
+    cells = []
+    for size in json.loads(text):
+        serving = [one for one in size["candidates"] if "left_out" not in one]
+        others = [one for one in serving if base_of(one["algorithm"]) != base_of(size["chosen"])]
+        ahead = others[0]["us"] / serving[0]["us"] if others else None
+        cells.append({"bytes": size["bytes"], "chosen": size["chosen"], "us": serving[0]["us"],
+                      "next": others[0]["algorithm"] if others else None, "ahead": ahead})
+    return cells
+
+
+def draw(regimes, collective, path):
+    """One row per network, one column per size; how far ahead the winner is stands in the cell."""
+    matplotlib.rcParams["svg.hashsalt"] = "tutti"
+    names = sorted({base_of(cell["chosen"]) for row in regimes for cell in row["cells"]})
+    colours = dict(zip(names, pyplot.get_cmap("tab20").colors))
+    sizes = [cell["bytes"] for cell in regimes[0]["cells"]]
+    figure, axes = pyplot.subplots(figsize=(1.5 + 0.62 * len(sizes), 1.6 + 0.42 * len(regimes)))
+    for y, row in enumerate(regimes):
+        for x, cell in enumerate(row["cells"]):
+            axes.add_patch(Rectangle((x, y), 1, 1, color=colours[base_of(cell["chosen"])], lw=0))
+            if cell["ahead"]:
+                axes.text(x + 0.5, y + 0.5, f"{cell['ahead']:.2f}", ha="center", va="center",
+                          fontsize=7)
+    axes.set(xlim=(0, len(sizes)), ylim=(0, len(regimes)),
+             xlabel="bytes of the vector; in the cells: time of the next algorithm over the winner's",
+             title=f"{collective}: predicted winner")
+    axes.set_xticks([x + 0.5 for x in range(len(sizes))], [bytes_text(size) for size in sizes])
+    axes.set_yticks([y + 0.5 for y in range(len(regimes))], [row["network"] for row in regimes])
+    axes.legend(handles=[Patch(color=colours[name], label=name) for name in names],
+                loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    dateless = {"Date": None} if path.suffix == ".svg" else None  # equal inputs, equal files
+    figure.savefig(path, bbox_inches="tight", metadata=dateless)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tutti", default="tutti", help="the command")
+    parser.add_argument("-C", "--collective", default="all_reduce")
+    parser.add_argument("-b", "--bytes", default=SIZES, help="with commas between them")
+    parser.add_argument("-o", "--output", required=True, type=pathlib.Path, help="an .svg or .png")
+    parser.add_argument("networks", nargs="+", metavar="NETWORK")
+    wanted = parser.parse_args()
+    if wanted.output.suffix not in (".svg", ".png"):
+        parser.error(f"'{wanted.output}' is not an .svg or .png file")
+    try:
+        regimes = [{"network": network,
+                    "cells": explained(wanted.tutti, network, wanted.collective, wanted.bytes)}
+                   for network in wanted.networks]
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"regimes.py: {error.stderr.strip()}")
+    wanted.output.with_suffix(".json").write_text(
+        json.dumps({"collective": wanted.collective, "regimes": regimes}, indent=1) + "\n")
+    draw(regimes, wanted.collective, wanted.output)
+
+
+if __name__ == "__main__":
+    main()

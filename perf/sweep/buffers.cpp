@@ -1,0 +1,193 @@
+#include "perf/sweep/buffers.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti::perf {
+
+namespace {
+
+constexpr std::size_t kGuard = 4096;  // a page, so that it changes no alignment
+constexpr std::byte kGuardByte{0xa5};
+constexpr std::byte kPoisonByte{0x5a};
+constexpr std::size_t kCacheLine = 64;
+
+}  // namespace
+
+Buffers::Block::Block(std::size_t size, std::size_t offset, const Allocate& allocate,
+                      cuda::TimedStream* stream)
+    : bytes{size}, whole{(bytes + kGuard - 1) / kGuard * kGuard + 2 * kGuard},
+      memory{stream == nullptr ? allocate_at(allocate, whole, offset) : allocate(whole)},
+      host{stream == nullptr ? memory : allocate_private(whole)}, gpu{stream} {
+  std::memset(host.get(), static_cast<int>(kGuardByte), whole);
+  if (gpu != nullptr) gpu->copy(memory.get(), host.get(), whole);
+}
+
+std::byte* Buffers::Block::data() const noexcept {
+  return memory.get() + kGuard;
+}
+
+std::byte* Buffers::Block::on_host(const void* address) const noexcept {
+  return host.get() + (static_cast<const std::byte*>(address) - memory.get());
+}
+
+void Buffers::Block::store(void* to, std::size_t count) const {
+  if (gpu != nullptr) gpu->copy(static_cast<std::byte*>(to), on_host(to), count);
+}
+
+void Buffers::Block::load() const {
+  if (gpu != nullptr) gpu->copy(host.get(), memory.get(), whole);
+}
+
+bool Buffers::Block::is_intact() const {
+  const auto is_guard = [](std::byte b) { return b == kGuardByte; };
+  const std::byte* const first = on_host(data());
+  return std::all_of(host.get(), host.get() + kGuard, is_guard) &&
+         std::all_of(first + bytes, first + bytes + kGuard, is_guard);
+}
+
+// An MPI has broadcasts in place only.
+bool Buffers::shares_memory() const noexcept {
+  return problem_.in_place || (is_collective(problem_) && gpu_ == nullptr &&
+                               problem_.collective == Collective::broadcast);
+}
+
+// Where input and output are one array of a broadcast, it is the input of the root alone.
+std::size_t Buffers::in_offset(const Alignment& alignment, Rank rank) const {
+  const bool is_output = shares_memory() && !problem_.in_place && rank != problem_.root;
+  return is_output ? alignment.out_offset() : alignment.in_offset();
+}
+
+Buffers::Buffers(const Problem& problem, Rank rank, const Alignment& alignment,
+                 const Allocate& allocate, cuda::TimedStream* gpu)
+    : problem_{problem}, gpu_{gpu}, layout_{layout_of(problem, rank)}, pattern_{problem},
+      op_{problem.op}, element_bytes_{size_of(problem.type)},
+      in_{(shares_memory() ? std::max(layout_.in_count, layout_.out_count) : layout_.in_count) *
+              element_bytes_,
+          in_offset(alignment, rank), allocate, gpu},
+      out_{shares_memory() ? 0 : layout_.out_count * element_bytes_, alignment.out_offset(),
+           allocate, gpu} {
+  place();
+  if (gpu != nullptr) keep_input(allocate);
+  if (problem.uneven) place_blocks(rank);
+  if (is_collective(problem)) calls_ = {call_};
+  else if (layout_.in_count > 0) calls_ = messages(rank);
+  native_calls_ = calls_;
+  for (Call& call : native_calls_) {
+    if (!told_) continue;
+    (call.collective == Collective::reduce_scatter ? call.in_counts : call.out_counts) = counts_;
+  }
+}
+
+// All ranks know the blocks of an all_gather and a reduce_scatter, else each knows its own.
+void Buffers::place_blocks(Rank rank) {
+  const Collective collective = problem_.collective;
+  told_ = !knows_own_counts_only(problem_);
+  const Rank first = collective == Collective::all_to_all ? rank : 0;
+  for (Rank r = 0; r < problem_.size; ++r)
+    counts_.push_back(block_count(problem_, (first + r) % problem_.size));
+  if (told_) return;
+  call_.own_counts = true;
+  const bool is_asked = rank == problem_.root || collective == Collective::all_to_all;
+  if (is_asked && collective != Collective::gather) call_.in_counts = counts_;
+  if (is_asked && collective != Collective::scatter) call_.out_counts = counts_;
+}
+
+void Buffers::place() {
+  if (is_collective(problem_) && problem_.collective == Collective::barrier) {
+    call_ = call::barrier();
+    return;
+  }
+  const bool reduces = is_collective(problem_) && is_reduction(problem_.collective);
+  std::byte* in = in_.data();
+  std::byte* out = out_.data();
+  if (shares_memory()) {
+    const std::size_t shift = layout_.shared_offset * element_bytes_;
+    out = in_.data() + (layout_.out_count < layout_.in_count ? shift : 0);
+    in = in_.data() + (layout_.in_count < layout_.out_count ? shift : 0);
+  }
+  call_ = {.collective = problem_.collective,
+           .in = layout_.in_count == 0 ? nullptr : in,
+           .out = layout_.out_count == 0 ? nullptr : out,
+           .in_count = layout_.in_count,
+           .out_count = layout_.out_count,
+           .type = problem_.type,
+           .element_bytes = element_bytes_,
+           .root = problem_.root,
+           .op = reduces ? &op_ : nullptr,
+           .point_to_point = problem_.point_to_point};
+}
+
+// Rank 0 of a ping-pong sends first.
+std::vector<Call> Buffers::messages(Rank rank) const {
+  const Rank last = problem_.size - 1;
+  Call call = call_;
+  if (call.point_to_point == PointToPoint::sendrecv) {
+    call.to = (rank + 1) % problem_.size;
+    call.from = (rank + last) % problem_.size;
+    return {call};
+  }
+  Call reply = call;
+  call.to = reply.from = last - rank;
+  call.out = nullptr;
+  call.out_count = 0;
+  reply.point_to_point = PointToPoint::recv;
+  reply.in = nullptr;
+  reply.in_count = 0;
+  if (rank == 0) return {call, reply};
+  return {reply, call};
+}
+
+// All ranks allocate, also those without an input.
+void Buffers::keep_input(const Allocate& allocate) {
+  kept_input_.emplace(call_.in_count * element_bytes_, 0, allocate, gpu_);
+  std::byte* const data = kept_input_->data();
+  pattern_.fill(layout_.input, kept_input_->on_host(data));
+  kept_input_->store(data, kept_input_->bytes);
+}
+
+void Buffers::refresh() {
+  if (call_.in == nullptr) return;
+  // Written is the memory that the call only reads.
+  auto* const in = static_cast<std::byte*>(const_cast<void*>(call_.in));
+  if (kept_input_) gpu_->copy(in, kept_input_->data(), kept_input_->bytes);
+  else pattern_.fill(layout_.input, in);
+}
+
+void Buffers::poison() {
+  if (call_.out == nullptr) return;
+  std::memset(out_block().on_host(call_.out), static_cast<int>(kPoisonByte), out_bytes());
+  out_block().store(call_.out, out_bytes());
+}
+
+std::uint64_t Buffers::read() const {
+  if (gpu_ != nullptr || call_.out == nullptr) return 0;
+  const auto* bytes = static_cast<const std::byte*>(call_.out);
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at < out_bytes(); at += kCacheLine)
+    sum += static_cast<std::uint64_t>(bytes[at]);
+  return sum;
+}
+
+Check Buffers::check() {
+  if (call_.out == nullptr) return {};
+  in_.load();
+  out_.load();
+  const std::byte* const out = out_block().on_host(call_.out);
+  Check result{.wrong = pattern_.count_wrong(layout_.output, out),
+               .hash = pattern_.hash(layout_.output, out)};
+  if (call_.in != nullptr && !shares_memory())  // an input is only read
+    result.wrong += pattern_.count_wrong(layout_.input, in_.on_host(call_.in));
+  // A stray write counts as one wrong element: nobody knows how many it would have spoiled.
+  if (!in_.is_intact() || !out_.is_intact()) ++result.wrong;
+  return result;
+}
+
+std::vector<std::byte> Buffers::output() {
+  if (call_.out == nullptr) return {};
+  out_block().load();
+  const std::byte* const out = out_block().on_host(call_.out);
+  return {out, out + out_bytes()};
+}
+
+}  // namespace tutti::perf

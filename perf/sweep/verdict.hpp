@@ -1,0 +1,46 @@
+/// @file
+/// Who won one size, by how much, and whether that can be said at all.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "perf/statistics.hpp"
+#include "perf/sweep/measure.hpp"
+
+namespace tutti::perf {
+
+/// How a candidate stands in the race.
+enum class Standing : std::uint8_t {
+  best,    ///< Least median.
+  tie,     ///< Not significantly, or not relevantly, slower than the best.
+  slower,  ///< Slower than the best.
+  absent   ///< Took no part.
+};
+
+/// @param standing any. @return its name.
+[[nodiscard]] std::string_view name_of(Standing standing) noexcept;
+
+/// The outcome of one size. Indices are those of SizeResult::measured.
+struct Verdict {
+  std::vector<Summary> summaries{};        ///< Of each candidate; samples is 0 if it has none.
+  std::vector<Comparison> against_best{};  ///< Each candidate against the best.
+  std::vector<Standing> standings{};       ///< Of each candidate.
+  std::optional<std::size_t> best{};       ///< Fastest of the algorithms and native.
+  std::optional<std::size_t> ours{};       ///< Fastest without native.
+  std::optional<double> ours_vs_native{};  ///< Native's time divided by that of ours.
+  std::optional<double> auto_vs_native{};  ///< Native's time divided by that of auto.
+  std::optional<double> auto_loss{};       ///< Auto's time over that of ours, minus 1; 0 in a tie.
+
+  std::vector<std::size_t> equals{};  ///< Others in the race as good as the best.
+
+  /// @return whether somebody is as good as the best, so that nobody won.
+  [[nodiscard]] bool is_tie() const { return !equals.empty(); }
+};
+
+/// Judges. `auto` runs one of the other algorithms, so it takes part in the race only where none of
+/// them does. @param result the samples. @return the verdict; empty without samples.
+[[nodiscard]] Verdict judge(const SizeResult& result);
+
+}  // namespace tutti::perf

@@ -1,0 +1,23 @@
+/// @file
+/// What `tutti tune` measures: choices with the parameters that are worth a try, without those that
+/// the prediction rules out.
+#pragma once
+
+#include <vector>
+
+#include "perf/sweep/candidates.hpp"
+#include "perf/world.hpp"
+
+namespace tutti::perf {
+
+/// How many times the least predicted time a choice may take and still be measured: predictions are
+/// wrong by less.
+inline constexpr double kDoubtful = 4;
+
+/// Collective. @param world the ranks. @param problem of one size. @param visible as
+/// Options::visible. @return every choice that the model cannot rule out, with segments of several
+/// lengths where it is run in segments; then auto, which is what the model chooses.
+[[nodiscard]] std::vector<Candidate> doubtful_candidates(World& world, const Problem& problem,
+                                                         bool visible);
+
+}  // namespace tutti::perf

@@ -1,0 +1,228 @@
+// What each library reads.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "perf/failure.hpp"
+#include "perf/tuning/export_mpich.hpp"
+#include "perf/tuning/export_tuning.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+using ByCollective = std::map<Collective, std::vector<const ExportedTable*>>;
+
+ByCollective by_collective(const Exported& exported) {
+  ByCollective tables;
+  for (const ExportedTable& table : exported.tables)
+    tables[table.place.collective].push_back(&table);
+  return tables;
+}
+
+// Of coll_base_functions.h's COLLTYPE.
+int number_of_collective(Collective collective) {
+  switch (collective) {
+    case Collective::all_gather: return 0;
+    case Collective::all_reduce: return 2;
+    case Collective::all_to_all: return 3;
+    case Collective::barrier: return 6;
+    case Collective::broadcast: return 7;
+    case Collective::gather: return 9;
+    case Collective::reduce: return 11;
+    case Collective::reduce_scatter: return 13;
+    case Collective::scatter: return 15;
+    default: return -1;  // has no counterparts
+  }
+}
+
+// The classic file: a number of ranks' rules hold for all above it too, up to the next.
+std::string for_openmpi(const Exported& exported, const std::string& origin) {
+  const ByCollective tables = by_collective(exported);
+  std::string text = fmt::format("{} # collectives, from {}\n", tables.size(), origin);
+  for (const auto& [collective, of_sizes] : tables) {
+    text += fmt::format("{} # MPI_{}\n{} # numbers of ranks\n", number_of_collective(collective),
+                        name_there(Library::openmpi, collective), of_sizes.size());
+    for (const ExportedTable* const table : of_sizes) {
+      text += fmt::format("{} # ranks\n{} # rules: bytes, algorithm, fan, segment\n",
+                          table->place.ranks, table->rules.size());
+      for (const ExportedTable::Rule& rule : table->rules)
+        text += fmt::format("{} {} 0 {} # {}\n", rule.from_bytes, rule.runs->number,
+                            rule.segment_bytes, rule.runs->theirs);
+    }
+  }
+  return text;
+}
+
+// An algorithm by another name turns its rule off. 6.0 has renamed one.
+std::string_view name_in_6(const Counterpart& runs) {
+  const bool was_renamed = runs.collective == Collective::all_gather && runs.theirs == "bruck";
+  return was_renamed ? "bruck-k-fanout" : runs.theirs;
+}
+
+std::string for_openmpi6(const Exported& exported, const std::string&) {
+  nlohmann::ordered_json json{{"rule_file_version", 3},
+                              {"module", "tuned"},
+                              {"collectives", nlohmann::ordered_json::object()}};
+  for (const auto& [collective, of_sizes] : by_collective(exported)) {
+    auto& list = json["collectives"][std::string{name_there(Library::openmpi, collective)}];
+    for (const ExportedTable* const table : of_sizes) {
+      nlohmann::ordered_json rules = nlohmann::ordered_json::array();
+      for (const ExportedTable::Rule& rule : table->rules) {
+        nlohmann::ordered_json entry{{"msg_size_min", rule.from_bytes}};
+        if (rule.until_bytes > 0) entry["msg_size_max"] = rule.until_bytes - 1;
+        else entry["msg_size_max"] = "inf";
+        entry["alg"] = name_in_6(*rule.runs);
+        // The parser's word; the schema has none, and the converter of old files another one.
+        if (rule.segment_bytes > 0) entry["seg_size"] = rule.segment_bytes;
+        rules.push_back(std::move(entry));
+      }
+      list.push_back({{"comm_size_min", table->place.ranks},
+                      {"comm_size_max", table->place.ranks},
+                      {"rules", std::move(rules)}});
+    }
+  }
+  return json.dump(1) + "\n";
+}
+
+// Intel MPI counts what a rank passes, where blocks make up the whole vector.
+std::size_t per_call(const detail::TunedPlace& place, std::size_t bytes) {
+  const bool is_of_blocks =
+      place.collective == Collective::all_gather || place.collective == Collective::all_to_all ||
+      place.collective == Collective::gather || place.collective == Collective::scatter;
+  return is_of_blocks ? bytes / static_cast<std::size_t>(place.ranks) : bytes;
+}
+
+std::string upper(std::string_view name) {
+  std::string text{name};
+  for (char& letter : text)
+    letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+// Conditions on the number of processes, which the reference of Intel MPI describes, make 2021.18
+// take an algorithm for all sizes and numbers, so that there are none: there is one set of rules.
+std::string for_intel(const Exported& exported, const std::string& origin) {
+  constexpr std::size_t kMost = 2147483647;
+  std::string text = "# from " + origin + "; to be sourced by a shell\n";
+  for (const auto& [collective, of_sizes] : by_collective(exported)) {
+    std::string rules;
+    if (of_sizes.size() > 1)
+      throw Failure{
+          ExitCode::usage,
+          fmt::format("{} was measured on {} and {} ranks, and Intel MPI has one set of "
+                      "rules for all: say which by --ranks",
+                      name_of(collective), of_sizes[0]->place.ranks, of_sizes[1]->place.ranks)};
+    for (const ExportedTable* const table : of_sizes)
+      for (const ExportedTable::Rule& rule : table->rules) {
+        const std::size_t until =
+            rule.until_bytes > 0 ? per_call(table->place, rule.until_bytes) - 1 : kMost;
+        const std::size_t from = per_call(table->place, rule.from_bytes);
+        if (from > until) continue;
+        rules +=
+            fmt::format("{}{}:{}-{}", rules.empty() ? "" : ";", rule.runs->number, from, until);
+      }
+    text += fmt::format("export I_MPI_ADJUST_{}=\"{}\"\n",
+                        upper(name_there(Library::intel, collective)), rules);
+  }
+  return text;
+}
+
+// UCC looks at the destination, which in a reduce_scatter is a rank's own block.
+std::size_t bytes_in_ucc(const detail::TunedPlace& place, std::size_t bytes) {
+  const auto ranks = static_cast<std::size_t>(place.ranks);
+  return place.collective == Collective::reduce_scatter ? bytes / ranks : bytes;
+}
+
+std::string for_ucc(const Exported& exported, const std::string& origin) {
+  std::string tokens;
+  for (const ExportedTable& table : exported.tables)
+    for (const ExportedTable::Rule& rule : table.rules)
+      tokens += fmt::format("{}{}:{}-{}:[{}-{}]:inf:@{}", tokens.empty() ? "" : "#",
+                            name_there(Library::ucc, table.place.collective),
+                            bytes_in_ucc(table.place, rule.from_bytes),
+                            rule.until_bytes > 0
+                                ? std::to_string(bytes_in_ucc(table.place, rule.until_bytes))
+                                : "inf",
+                            table.place.ranks, table.place.ranks, rule.runs->theirs);
+  return fmt::format("# from {}; to be sourced by a shell\nexport UCC_TL_UCP_TUNE=\"{}\"\n", origin,
+                     tokens);
+}
+
+// Rows of the plugin's file. A row has to name a protocol: LL has the least latency, and half the
+// bandwidth. Channels are 0, by which NCCL decides: -1 leaves the plugin's own default, which is 1.
+std::string nccl_rows(std::string_view collective, const ExportedTable::Rule& rule,
+                      std::string_view where) {
+  constexpr std::size_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::size_t kSimpleFrom = 65536;
+  const std::string_view algorithm = rule.runs->theirs;
+  const std::size_t until = rule.until_bytes > 0 ? rule.until_bytes - 1 : kMost;
+  const std::size_t split = algorithm == "pat" ? 0 : kSimpleFrom;  // which has no LL
+  std::string rows;
+  const auto add = [&](std::size_t first, std::size_t last, std::string_view protocol) {
+    if (first <= last)
+      rows +=
+          fmt::format("{},{},{},{},{},0,{}\n", collective, first, last, algorithm, protocol, where);
+  };
+  if (split > 0) add(rule.from_bytes, std::min(until, split - 1), "ll");
+  add(std::max(rule.from_bytes, split), until, "simple");
+  return rows;
+}
+
+// The first row that fits counts. Calls that none fits would get one channel, so the last ones fit
+// all: there is no way to say that NCCL is to decide.
+std::string for_nccl(const Exported& exported, const std::string& origin) {
+  std::string text = fmt::format(
+      "# from {}\n# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks\n",
+      origin);
+  for (const ExportedTable& table : exported.tables)
+    for (const ExportedTable::Rule& rule : table.rules)
+      text += nccl_rows(name_there(Library::nccl, table.place.collective), rule,
+                        fmt::format("{},{}", table.place.hosts, table.place.ranks));
+  text += "# whatever else is called\n";
+  for (const Counterpart& one : counterparts_of(Library::nccl))
+    if (one.ours == "ring" || one.ours == "chain")
+      text += nccl_rows(name_there(Library::nccl, one.collective), {.runs = &one}, "-1,-1");
+  return text;
+}
+
+struct Format {
+  const char* name;
+  Library library;
+  std::string (*write)(const Exported&, const std::string&);
+};
+constexpr std::array kFormats{Format{"openmpi", Library::openmpi, for_openmpi},
+                              Format{"openmpi6", Library::openmpi, for_openmpi6},
+                              Format{"mpich", Library::mpich, for_mpich},
+                              Format{"mpich5", Library::mpich5, for_mpich5},
+                              Format{"intel", Library::intel, for_intel},
+                              Format{"ucc", Library::ucc, for_ucc},
+                              Format{"nccl", Library::nccl, for_nccl}};
+
+const Format& format_named(const std::string& name) {
+  return *std::ranges::find(kFormats, name, &Format::name);
+}
+
+}  // namespace
+
+std::vector<std::string> export_formats() {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
+
+Library library_of(const std::string& format) {
+  return format_named(format).library;
+}
+
+std::string text_in_format(const std::string& format, const Exported& exported,
+                           const std::string& origin) {
+  return format_named(format).write(exported, origin);
+}
+
+}  // namespace tutti::perf

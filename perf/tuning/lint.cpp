@@ -1,0 +1,214 @@
+#include "perf/tuning/lint.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include <tutti/spi/algorithm.hpp>
+#include <tutti/spi/catalog.hpp>
+
+#include "perf/command_line.hpp"
+#include "perf/failure.hpp"
+#include "perf/interrupt.hpp"
+#include "perf/sweep/context.hpp"
+#include "perf/sweep/mockup.hpp"
+#include "perf/tuning/override.hpp"
+
+namespace tutti::perf {
+
+namespace {
+
+constexpr int kLintSignalExit = 128;  // as shells report a process that a signal ended
+
+std::vector<Problem> sized_problems(Collective collective, const SweepOptions& options, int size) {
+  std::vector<Problem> problems;
+  const Problem problem{.collective = collective,
+                        .type = options.type,
+                        .op = options.op,
+                        .root = options.root,
+                        .size = size};
+  if (collective == Collective::barrier) return {problem};
+  for (const std::size_t bytes : options.sizes()) {
+    const Problem sized = with_bytes(problem, bytes);
+    if (problems.empty() || problems.back().count != sized.count) problems.push_back(sized);
+  }
+  return problems;
+}
+
+// In the rounds in which both took part.
+Comparison compare_rounds(const std::vector<double>& times, const std::vector<double>& reference) {
+  const std::size_t rounds = std::min(times.size(), reference.size());
+  return compare(std::span{times}.first(rounds), std::span{reference}.first(rounds));
+}
+
+}  // namespace
+
+Linter::Linter(World& world, const LintOptions& options) : world_{world}, options_{options} {
+  const int size = world_.communicator().size();
+  if (size == 1)
+    throw Failure{ExitCode::usage,
+                  "one rank has nothing to compare: start more, by a launcher or --ranks 4"};
+  checks_library_ = world_.has_library() && !options_.own_calls;
+  carrier_ = options_.sweep.transport == "mpi" ? "its own messages, by " : "tutti's ";
+  is_oversubscribed_ = collect_context(world_, {}).is_oversubscribed();
+  if (size == 2) return;
+  std::vector<Rank> ranks(static_cast<std::size_t>(size) - 1);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  fewer_ = world_.part(ranks);
+  for_fewer_ = fewer_ ? fewer_.get() : &world_;
+}
+
+Candidate Linter::checked() const {
+  if (checks_library_) return {.label = "native", .algorithm = "native", .kind = Kind::native};
+  return {.label = "auto", .algorithm = "auto", .kind = Kind::automatic};
+}
+
+// Our algorithms that the MPI has too, and can be told to run.
+std::vector<std::string> Linter::known_there(Collective collective) const {
+  std::vector<std::string> names;
+  const auto library = library_named(world_.library());
+  if (!checks_library_ || !library) return names;
+  for (const Counterpart& counterpart : counterparts_of(*library)) {
+    const Algorithm* const row = options_.sweep.catalog->find(collective, counterpart.ours);
+    const int size = world_.communicator().size();
+    if (counterpart.collective == collective && row != nullptr && admits(row->traits.sizes, size))
+      names.emplace_back(counterpart.ours);
+  }
+  return names;
+}
+
+// The first one is what is checked.
+std::vector<Candidate> Linter::candidates_of(const Problem& problem) const {
+  std::vector<Candidate> candidates{checked()};
+  for (const MockupRule& rule : mockup_rules())
+    if ((!rule.of || *rule.of == problem.collective) && rule.serves(problem) &&
+        (!rule.leaves_last_out || for_fewer_ != nullptr))
+      candidates.push_back({.label = std::string{rule.label},
+                            .algorithm = std::string{rule.label},
+                            .kind = Kind::mockup,
+                            .rule = &rule});
+  for (std::string& name : known_there(problem.collective)) {
+    SweepOptions one = options_.sweep;
+    one.algorithms = {name};
+    for (Candidate& candidate : candidates_for(problem.collective, one, problem.size, true)) {
+      candidate.label = carrier_ + candidate.label;
+      candidates.push_back(std::move(candidate));
+    }
+  }
+  return candidates;
+}
+
+SizeResult Linter::measure(const Problem& problem, const std::vector<Candidate>& candidates,
+                           std::uint64_t seed) {
+  SweepOptions sweep = options_.sweep;
+  sweep.seed = seed;
+  const Setting setting{world_, sweep, is_oversubscribed_, [] {}, for_fewer_, options_.own_calls};
+  SizeResult result = measure_size(setting, problem, candidates);
+  interrupted_ = result.interrupted;
+  for (const Measured& measured : result.measured)
+    wrong_ += measured.wrong + (measured.bit_equal ? 0 : 1);
+  return result;
+}
+
+// Of rank 0, which has the samples.
+std::vector<Finding> Linter::judge(const SizeResult& result) const {
+  std::vector<Finding> findings;
+  const Measured& call = result.measured.front();
+  for (std::size_t i = 1; i < result.measured.size(); ++i) {
+    const Measured& other = result.measured[i];
+    if (call.times_us.empty() || other.times_us.empty()) continue;
+    Finding finding{.problem = result.problem,
+                    .guideline = other.candidate.label,
+                    .call_us = median_of(call.times_us),
+                    .other_us = median_of(other.times_us)};
+    const bool is_turned = other.candidate.rule != nullptr && other.candidate.rule->leaves_last_out;
+    if (is_turned) std::swap(finding.call_us, finding.other_us);
+    finding.comparison = is_turned ? compare_rounds(other.times_us, call.times_us)
+                                   : compare_rounds(call.times_us, other.times_us);
+    finding.is_broken = finding.comparison.p < Comparison::kSignificance &&
+                        finding.comparison.ratio >= 1 + options_.threshold;
+    if (finding.is_broken) finding.help = help_for(finding, other);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+// What is checked, and what may be faster: known to all ranks.
+std::vector<Candidate> Linter::suspects(const SizeResult& result) {
+  const std::vector<Finding> findings = judge(result);
+  std::vector<std::int64_t> is_suspect(result.measured.size());
+  for (std::size_t i = 1; i < result.measured.size(); ++i)
+    is_suspect[i] = std::ranges::any_of(findings, [&](const Finding& finding) {
+      return finding.is_broken && finding.guideline == result.measured[i].candidate.label;
+    });
+  from_rank_zero(world_.communicator(), is_suspect);
+  std::vector<Candidate> suspects{result.measured.front().candidate};
+  for (std::size_t i = 1; i < result.measured.size(); ++i)
+    if (is_suspect[i] != 0) suspects.push_back(result.measured[i].candidate);
+  return suspects;
+}
+
+// What seems to be broken is measured again, by itself.
+void Linter::check(const Problem& problem) {
+  const SizeResult first = measure(problem, candidates_of(problem), options_.sweep.seed);
+  if (interrupted_) return;
+  const std::vector<Candidate> again = suspects(first);
+  std::vector<Finding> findings = judge(first);
+  if (again.size() > 1) {
+    const SizeResult second = measure(problem, again, options_.sweep.seed + 1);
+    if (interrupted_) return;
+    for (Finding& found : judge(second)) {
+      const auto before = std::ranges::find(findings, found.guideline, &Finding::guideline);
+      if (before != findings.end()) *before = std::move(found);
+    }
+  }
+  if (world_.communicator().rank() != 0) return;
+  note_all(findings);
+}
+
+// Of algorithms that are faster, the fastest one is enough.
+void Linter::note_all(std::vector<Finding>& findings) {
+  const auto is_of_algorithm = [this](const Finding& finding) {
+    return finding.is_broken && finding.guideline.starts_with(carrier_);
+  };
+  const Finding* fastest = nullptr;
+  for (const Finding& finding : findings)
+    if (is_of_algorithm(finding) && (fastest == nullptr || finding.other_us < fastest->other_us))
+      fastest = &finding;
+  for (const Finding& finding : findings)
+    note(finding, &finding == fastest || !is_of_algorithm(finding));
+}
+
+std::string Linter::help_for(const Finding& finding, const Measured& other) const {
+  const MockupRule* const rule = other.candidate.rule;
+  const std::string_view algorithm =
+      rule != nullptr ? rule->algorithm : std::string_view{other.candidate.algorithm};
+  std::string help;
+  if (const auto library = library_named(world_.library()); library && checks_library_)
+    help = override_for(*library, finding.problem.collective, algorithm);
+  return help.empty() && rule != nullptr ? std::string{rule->advice} : help;
+}
+
+int Linter::run() {
+  const int size = world_.communicator().size();
+  if (world_.communicator().rank() == 0) {
+    check_writable(options_.json_path);
+    announce();
+  }
+  for (const Collective collective : options_.sweep.collectives)
+    for (const Problem& problem : sized_problems(collective, options_.sweep, size))
+      if (!interrupted_) check(problem);
+  if (world_.communicator().rank() == 0) {
+    close();
+    save();
+  }
+  std::array<std::int64_t, 2> outcome{
+      static_cast<std::int64_t>(wrong_),
+      static_cast<std::int64_t>(std::ranges::count(findings_, true, &Finding::is_broken))};
+  from_rank_zero(world_.communicator(), outcome);
+  if (interrupted_) return kLintSignalExit + std::max(interrupt_signal(), 2);
+  if (outcome[0] > 0) return static_cast<int>(ExitCode::wrong_data);
+  return static_cast<int>(outcome[1] > 0 ? ExitCode::slower : ExitCode::good);
+}
+
+}  // namespace tutti::perf
