@@ -1,11 +1,18 @@
 # The CUDA toolkit, which compiles the kernels and says how the driver is called. The driver itself, and
 # NCCL, are loaded at run time, so that one build serves machines with and without GPUs. Sets
 # TUTTI_CUDA, TUTTI_CUDA_WHY and TUTTI_CUDA_INCLUDE_DIR.
-option(TUTTI_BUILD_CUDA "Build what GPUs need, where the CUDA toolkit is" ON)
+# Kernels take a minute and a half to compile, so by default they are compiled only where a GPU's driver is.
+find_library(driver NAMES libcuda.so.1 PATHS /usr/lib/wsl/lib NO_CACHE)
+if(driver)
+  set(has_driver ON)
+else()
+  set(has_driver OFF)
+endif()
+option(TUTTI_BUILD_CUDA "Build tutti::cuda, where the CUDA toolkit is; by default where a driver is too" ${has_driver})
 set(TUTTI_CUDA_ARCHITECTURES "80;90" CACHE STRING
     "GPUs that kernels are compiled for, by compute capability; newer ones compile them when they load them")
 set(TUTTI_CUDA OFF)
-set(TUTTI_CUDA_WHY "TUTTI_BUILD_CUDA is OFF")
+set(TUTTI_CUDA_WHY "TUTTI_BUILD_CUDA is OFF, as it is by default where no driver of a GPU is")
 if(TUTTI_BUILD_CUDA)
   find_program(TUTTI_NVCC nvcc HINTS /usr/local/cuda/bin ENV CUDA_PATH PATH_SUFFIXES bin)
   if(TUTTI_NVCC)
