@@ -5,10 +5,6 @@
 
 namespace tutti::runtime {
 
-std::string find_topology(const std::string& asked, const Environment& environment) {
-  return !asked.empty() ? asked : std::string{value_of(environment, "TUTTI_TOPOLOGY").value_or("")};
-}
-
 std::string pack_background(const BackgroundFiles& files) {
   std::string bytes;
   put_text(bytes, files.tuning.path);

@@ -22,9 +22,6 @@ struct BackgroundFiles {
   std::string network{};   ///< As find_network takes it; empty: nobody says.
 };
 
-/// @param asked by InitOptions::topology. @param environment any. @return it, or TUTTI_TOPOLOGY.
-[[nodiscard]] std::string find_topology(const std::string& asked, const Environment& environment);
-
 /// @param files to look for. @return what they say, as bytes. Throws Error{invalid_argument} that
 /// begins with the path of what cannot be read or is malformed.
 [[nodiscard]] std::string pack_background(const BackgroundFiles& files);

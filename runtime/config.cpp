@@ -17,10 +17,6 @@ namespace tutti::runtime {
 namespace {
 
 constexpr std::string_view kPrefix = "TUTTI_";
-constexpr std::array<std::string_view, 11> kVariables{
-    "TUTTI_RANK",    "TUTTI_SIZE",   "TUTTI_LOCAL_RANK",  "TUTTI_LOCAL_SIZE",
-    "TUTTI_URL",     "TUTTI_HOSTS",  "TUTTI_SECRET_FILE", "TUTTI_ADDRESS",
-    "TUTTI_TIMEOUT", "TUTTI_TUNING", "TUTTI_TOPOLOGY"};
 
 [[noreturn]] void refuse(std::string_view name, std::string_view value, const std::string& right) {
   throw Error{ErrorCode::invalid_argument,
@@ -36,56 +32,93 @@ std::optional<Number> parse(std::string_view text) {
 }
 
 template <class Number>
+Number number_of_text(std::string_view name, std::string_view text, Number least, Number most) {
+  const std::optional<Number> number = parse<Number>(text);
+  if (!number || *number < least || *number > most)
+    refuse(name, text,
+           "a whole number is wanted, " + std::to_string(least) + " or more, at most " +
+               std::to_string(most));
+  return *number;
+}
+
+template <class Number>
 std::optional<Number> number_between(const Environment& environment, std::string_view name,
                                      Number least, Number most) {
   const auto text = value_of(environment, name);
   if (!text) return {};
-  const std::optional<Number> number = parse<Number>(*text);
-  if (!number || *number < least || *number > most)
-    refuse(name, *text,
-           "a whole number is wanted, " + std::to_string(least) + " or more, at most " +
-               std::to_string(most));
-  return number;
+  return number_of_text(name, *text, least, most);
 }
 
 // A misspelt variable would change nothing, and nobody would know why.
 void check_names(const Environment& environment) {
   for (auto entry = environment.lower_bound(kPrefix);
        entry != environment.end() && entry->first.starts_with(kPrefix); ++entry) {
-    if (std::find(kVariables.begin(), kVariables.end(), entry->first) != kVariables.end()) continue;
+    if (std::ranges::find(kVariables, entry->first, &Variable::name) != kVariables.end()) continue;
     std::string message = "there is no variable " + entry->first + "; tutti reads";
-    for (const std::string_view name : kVariables)
-      message += (name == kVariables.front() ? " " : ", ") + std::string{name};
+    for (const Variable& variable : kVariables)
+      message += (&variable == &kVariables.front() ? " " : ", ") + std::string{variable.name};
     throw Error{ErrorCode::invalid_argument, message};
   }
 }
 
-std::optional<std::chrono::nanoseconds> timeout_of(const Environment& environment) {
-  constexpr double kLongestSeconds = 1e9;
-  const auto text = value_of(environment, "TUTTI_TIMEOUT");
-  if (!text) return {};
-  const std::optional<double> seconds = parse<double>(*text);
-  if (!seconds || !std::isfinite(*seconds) || *seconds <= 0 || *seconds > kLongestSeconds)
-    refuse("TUTTI_TIMEOUT", *text,
-           "a time in seconds is wanted, such as 30 or 0.5, more than 0 and at most 1000000000");
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>{*seconds});
+// The kinds of values, each with where it goes.
+
+template <std::optional<int> Config::*member, int least, int most>
+void read_number(std::string_view name, std::string_view value, Config& into) {
+  into.*member = number_of_text(name, value, least, most);
 }
 
-std::vector<std::string> hosts_of(const Environment& environment) {
-  constexpr std::string_view kName = "TUTTI_HOSTS";
+template <std::string Config::*member>
+void read_text(std::string_view, std::string_view value, Config& into) {
+  into.*member = value;
+}
+
+void read_timeout(std::string_view name, std::string_view value, Config& into) {
+  constexpr double kLongestSeconds = 1e9;
+  const std::optional<double> seconds = parse<double>(value);
+  if (!seconds || !std::isfinite(*seconds) || *seconds <= 0 || *seconds > kLongestSeconds)
+    refuse(name, value,
+           "a time in seconds is wanted, such as 30 or 0.5, more than 0 and at most 1000000000");
+  into.timeout =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>{*seconds});
+}
+
+void read_hosts(std::string_view name, std::string_view value, Config& into) {
   try {
-    return placement_of_text(value_of(environment, kName).value_or(""));
+    into.hosts = placement_of_text(value);
   } catch (const Error& error) {
-    throw Error{error.code(), std::string{kName} + ": " + error.what()};
+    throw Error{error.code(), std::string{name} + ": " + error.what()};
   }
 }
 
-std::string text_of(const Environment& environment, std::string_view name) {
-  return std::string{value_of(environment, name).value_or("")};
-}
-
 }  // namespace
+
+const std::array<Variable, 11> kVariables{
+    Variable{"TUTTI_RANK", "own rank, together with TUTTI_SIZE",
+             read_number<&Config::rank, 0, kLargestWorld - 1>},
+    Variable{"TUTTI_SIZE", "number of ranks", read_number<&Config::size, 1, kLargestWorld>},
+    Variable{"TUTTI_LOCAL_RANK", "own rank among the ranks of this host",
+             read_number<&Config::local_rank, 0, kLargestWorld - 1>},
+    Variable{"TUTTI_LOCAL_SIZE", "number of ranks on this host",
+             read_number<&Config::local_size, 1, kLargestWorld>},
+    Variable{"TUTTI_URL",
+             "meeting place of the ranks: tcp://host:port, where rank 0 listens, unix://name, or "
+             "file:///path",
+             read_text<&Config::url>},
+    Variable{"TUTTI_HOSTS", "host of each rank, such as a*2,b*2; names a missing one in errors",
+             read_hosts},
+    Variable{"TUTTI_SECRET_FILE", "file of mode 0600 with the job's secret",
+             read_text<&Config::secret_file>},
+    Variable{"TUTTI_ADDRESS",
+             "interface or address of this host at which other hosts reach this rank",
+             read_text<&Config::address>},
+    Variable{"TUTTI_TIMEOUT", "seconds until a world must stand", read_timeout},
+    Variable{"TUTTI_TUNING",
+             "tuning file of rank 0; or none, which also times no calls at the first start",
+             read_text<&Config::tuning>},
+    Variable{"TUTTI_TOPOLOGY", "network between hosts: a family, or rank 0's file",
+             read_text<&Config::topology>},
+};
 
 Environment process_environment() {
   Environment environment;
@@ -117,15 +150,11 @@ std::optional<std::uint32_t> number_of_32_bits(const Environment& environment,
 
 Config read_config(const Environment& environment) {
   check_names(environment);
-  return {.rank = number_of(environment, "TUTTI_RANK", 0, kLargestWorld - 1),
-          .size = number_of(environment, "TUTTI_SIZE", 1, kLargestWorld),
-          .local_rank = number_of(environment, "TUTTI_LOCAL_RANK", 0, kLargestWorld - 1),
-          .local_size = number_of(environment, "TUTTI_LOCAL_SIZE", 1, kLargestWorld),
-          .url = text_of(environment, "TUTTI_URL"),
-          .hosts = hosts_of(environment),
-          .secret_file = text_of(environment, "TUTTI_SECRET_FILE"),
-          .address = text_of(environment, "TUTTI_ADDRESS"),
-          .timeout = timeout_of(environment)};
+  Config config;
+  for (const Variable& variable : kVariables)
+    if (const auto value = value_of(environment, variable.name))
+      variable.read(variable.name, *value, config);
+  return config;
 }
 
 }  // namespace tutti::runtime

@@ -3,6 +3,7 @@
 /// variables in it say.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -24,20 +25,31 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 /// looks at them.
 [[nodiscard]] Environment process_environment();
 
-/// What our own variables say, all of which are optional. Nothing else of ours is read from the
-/// environment but TUTTI_TUNING and TUTTI_TOPOLOGY, see find_tuning and find_topology.
+/// The values of our own variables, all of which are optional: see kVariables.
 struct Config {
-  std::optional<Rank> rank{};       ///< TUTTI_RANK: the own rank, together with TUTTI_SIZE.
-  std::optional<int> size{};        ///< TUTTI_SIZE: the number of ranks.
-  std::optional<int> local_rank{};  ///< TUTTI_LOCAL_RANK: the own rank among those of its host.
-  std::optional<int> local_size{};  ///< TUTTI_LOCAL_SIZE: the number of ranks on the own host.
-  std::string url{};  ///< TUTTI_URL: where the ranks meet: tcp://host:port, file:///path.
-  std::vector<std::string> hosts{};  ///< TUTTI_HOSTS: the hosts of all ranks, as "a*2,b*2".
-  std::string secret_file{};         ///< TUTTI_SECRET_FILE: holds the job's secret; mode 0600.
-  std::string address{};  ///< TUTTI_ADDRESS: the own address, at which others reach this rank.
-  std::optional<std::chrono::nanoseconds>
-      timeout{};  ///< TUTTI_TIMEOUT: seconds until a world must stand.
+  std::optional<Rank> rank{};
+  std::optional<int> size{};
+  std::optional<int> local_rank{};
+  std::optional<int> local_size{};
+  std::string url{};
+  std::vector<std::string> hosts{};
+  std::string secret_file{};
+  std::string address{};
+  std::optional<std::chrono::nanoseconds> timeout{};
+  std::string tuning{};
+  std::string topology{};
 };
+
+/// One of our own variables.
+struct Variable {
+  std::string_view name;
+  std::string_view help;  ///< Its meaning, for tables.
+  /// Stores a value, which is not empty. Throws Error{invalid_argument} that names the variable.
+  void (*read)(std::string_view name, std::string_view value, Config& into);
+};
+
+/// All of them: nothing else of ours is read from the environment.
+extern const std::array<Variable, 11> kVariables;
 
 /// Ranks of a world at the most; what is above it is a mistake.
 inline constexpr int kLargestWorld = 1 << 20;

@@ -61,9 +61,11 @@ Settings settle(const InitOptions& options, const runtime::Config& config) {
 
 runtime::BackgroundFiles background_files(const InitOptions& options) {
   const runtime::Environment environment = runtime::process_environment();
-  return {.tuning = runtime::find_tuning(options.tuning, environment),
-          .timed = runtime::find_timed_calls(options.tuning, environment),
-          .network = runtime::find_topology(options.topology, environment)};
+  const runtime::Config config = runtime::read_config(environment);
+  const std::string& tuning = options.tuning.empty() ? config.tuning : options.tuning;
+  return {.tuning = runtime::find_tuning(tuning, environment),
+          .timed = runtime::find_timed_calls(tuning, environment),
+          .network = options.topology.empty() ? config.topology : options.topology};
 }
 
 Communicator connect(Channel& channel, const InitOptions& options, const Settings& settings,

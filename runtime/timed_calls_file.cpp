@@ -57,10 +57,7 @@ bool write_whole(const std::string& path, std::string_view text) {
 
 }  // namespace
 
-TimedCallsFile find_timed_calls(std::string_view asked, const Environment& environment) {
-  const std::string named = !asked.empty()
-                                ? std::string{asked}
-                                : std::string{value_of(environment, "TUTTI_TUNING").value_or("")};
+TimedCallsFile find_timed_calls(std::string_view named, const Environment& environment) {
   if (named == kNoTuningFile) return {};
   const std::string usual = usual_tuning_path(environment);
   if (usual.empty()) return {.is_wanted = true};

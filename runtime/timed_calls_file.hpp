@@ -17,10 +17,10 @@ struct TimedCallsFile {
   bool is_wanted = false;  ///< Whether calls may be timed, and the file be used.
 };
 
-/// @param asked by InitOptions::tuning. @param environment any. @return the file: beside the usual
+/// @param named as of find_tuning. @param environment any. @return the file: beside the usual
 /// tuning file, with a name of its own for each kind of machine, since machines may share a home
 /// folder. Not wanted where the tuning file is "none".
-[[nodiscard]] TimedCallsFile find_timed_calls(std::string_view asked,
+[[nodiscard]] TimedCallsFile find_timed_calls(std::string_view named,
                                               const Environment& environment);
 
 /// @param path of the file. @return its text, if this version of tutti wrote it on a machine of

@@ -40,9 +40,7 @@ std::string usual_tuning_path(const Environment& environment) {
   return home ? std::string{*home} + "/.config" + kName : std::string{};
 }
 
-TuningFile find_tuning(const std::string& asked, const Environment& environment) {
-  const std::string named =
-      !asked.empty() ? asked : std::string{value_of(environment, "TUTTI_TUNING").value_or("")};
+TuningFile find_tuning(const std::string& named, const Environment& environment) {
   if (named == kNoTuningFile) return {};
   if (!named.empty()) return {.path = named, .is_asked = true};
   return {.path = usual_tuning_path(environment)};

@@ -27,8 +27,9 @@ struct TuningFile {
 /// tutti/tuning.json in XDG_CONFIG_HOME, or in .config of HOME; empty without both.
 [[nodiscard]] std::string usual_tuning_path(const Environment& environment);
 
-/// @param asked by InitOptions::tuning. @param environment any. @return the file to look for.
-[[nodiscard]] TuningFile find_tuning(const std::string& asked, const Environment& environment);
+/// @param named by InitOptions::tuning or TUTTI_TUNING; may be empty. @param environment any.
+/// @return the file to look for.
+[[nodiscard]] TuningFile find_tuning(const std::string& named, const Environment& environment);
 
 /// Reads what a selector needs of a file. One of another machine is told of on the standard error
 /// output, and not used. @param file see TuningFile. @return its text without the cells, or nothing

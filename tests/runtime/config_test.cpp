@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <tutti/error.hpp>
@@ -35,6 +37,18 @@ TEST(Config, EveryVariableChangesSomething) {
   EXPECT_EQ(read_config({{"TUTTI_SECRET_FILE", "/s"}}).secret_file, "/s");
   EXPECT_EQ(read_config({{"TUTTI_ADDRESS", "10.0.0.1"}}).address, "10.0.0.1");
   EXPECT_EQ(read_config({{"TUTTI_TIMEOUT", "1.5"}}).timeout, std::chrono::milliseconds{1500});
+  EXPECT_EQ(read_config({{"TUTTI_TUNING", "none"}}).tuning, "none");
+  EXPECT_EQ(read_config({{"TUTTI_TOPOLOGY", "switch:4"}}).topology, "switch:4");
+}
+
+TEST(Config, TheManualHasEveryVariable) {
+  std::ifstream page{TUTTI_STARTING_PAGE};
+  const std::string text{std::istreambuf_iterator<char>{page}, {}};
+  for (const Variable& variable : kVariables) {
+    const std::string row =
+        "| `" + std::string{variable.name} + "` | " + std::string{variable.help} + " |";
+    EXPECT_NE(text.find(row), std::string::npos) << row;
+  }
 }
 
 TEST(Config, EmptyMeansNotSet) {
