@@ -43,20 +43,14 @@ std::string words_of_counts(std::span<const std::size_t> counts) {
 }
 
 bool is_average_of_halves(const Operator& op, Datatype type) noexcept {
-  return op.kind() == OperatorKind::average && (type == Datatype::f16 || type == Datatype::bf16);
+  return op.kind() == OperatorKind::average && is_half(type);
 }
 
 /// Whether every rank waits for a message of each other one, or for one that comes of it.
 bool awaits_all(const Problem& problem) {
   if (problem.own_counts || !problem.counts.empty() || problem.count == 0) return false;
-  switch (problem.contract.collective) {
-    case Collective::all_reduce:
-    case Collective::all_gather:
-    case Collective::all_to_all:
-    case Collective::reduce_scatter:
-    case Collective::barrier: return true;
-    default: return false;
-  }
+  const Collective collective = problem.contract.collective;
+  return !is_rooted(collective) && !is_prefix(collective);
 }
 
 }  // namespace

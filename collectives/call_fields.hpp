@@ -17,17 +17,14 @@ namespace tutti::inline v0::detail {
 /// Whether a rank reads `in`.
 [[nodiscard]] inline bool reads_input(const Call& call, Rank self) noexcept {
   if (is_message(call)) return call.point_to_point != PointToPoint::recv;
-  const bool is_from_root =
-      call.collective == Collective::broadcast || call.collective == Collective::scatter;
-  return call.collective != Collective::barrier && (!is_from_root || self == call.root);
+  return call.collective != Collective::barrier &&
+         is_among(traits_of(call.collective).readers, self, call.root);
 }
 /// Whether a rank writes `out`.
 [[nodiscard]] inline bool writes_output(const Call& call, Rank self) noexcept {
   if (is_message(call)) return call.point_to_point != PointToPoint::send;
-  if (call.collective == Collective::exscan) return self > 0;
-  const bool is_to_root =
-      call.collective == Collective::reduce || call.collective == Collective::gather;
-  return call.collective != Collective::barrier && (!is_to_root || self == call.root);
+  return call.collective != Collective::barrier &&
+         is_among(traits_of(call.collective).writers, self, call.root);
 }
 /// The counts of its own blocks that a rank reads, or none.
 [[nodiscard]] inline OwnCounts counts_read(const Call& call, Rank self) noexcept {

@@ -61,39 +61,23 @@ void check_size(const Problem& problem) {
            "the vector of all blocks is too large to be addressed in memory");
 }
 
-/// What the caller's own buffers say about the size of a block.
+/// The size of a block by the caller's own buffers.
 std::size_t block_count(const Call& call, int size) {
-  switch (call.collective) {
-    case Collective::all_reduce:
-    case Collective::reduce:
-    case Collective::broadcast:
-    case Collective::gather:
-    case Collective::all_gather:
-    case Collective::scan:
-    case Collective::exscan: return call.in_count;
-    case Collective::scatter:
-    case Collective::reduce_scatter: return call.out_count;
-    case Collective::all_to_all:
-      if (call.in_count % static_cast<std::size_t>(size) != 0)
-        refuse(call.collective, "the input has " + elements(call.in_count) +
-                                    ", not a multiple of the " + std::to_string(size) + " ranks");
-      return call.in_count / static_cast<std::size_t>(size);
-    case Collective::barrier: return 1;
-  }
-  return 0;
+  if (call.collective == Collective::barrier) return 1;
+  if (is_scattering(call.collective)) return call.out_count;
+  if (!is_between_pairs(call.collective)) return call.in_count;
+  if (call.in_count % static_cast<std::size_t>(size) != 0)
+    refuse(call.collective, "the input has " + elements(call.in_count) +
+                                ", not a multiple of the " + std::to_string(size) + " ranks");
+  return call.in_count / static_cast<std::size_t>(size);
 }
 
 bool uses_input(const Contract& contract, Rank self) {
-  const bool from_root =
-      contract.collective == Collective::broadcast || contract.collective == Collective::scatter;
-  return !from_root || self == contract.root;
+  return is_among(traits_of(contract.collective).readers, self, contract.root);
 }
 
 bool uses_output(const Contract& contract, Rank self) {
-  if (contract.collective == Collective::exscan) return self > 0;
-  const bool at_root =
-      contract.collective == Collective::reduce || contract.collective == Collective::gather;
-  return !at_root || self == contract.root;
+  return is_among(traits_of(contract.collective).writers, self, contract.root);
 }
 
 void check_count(Collective collective, const char* which, std::size_t is, std::size_t should) {
@@ -106,13 +90,9 @@ void check_count(Collective collective, const char* which, std::size_t is, std::
 /// output's.
 std::size_t in_place_offset(const Layout& layout) {
   const auto own = static_cast<std::uint32_t>(layout.self());
-  switch (layout.contract().collective) {
-    case Collective::gather:
-    case Collective::all_gather: return layout.out_offset(own);
-    case Collective::scatter:
-    case Collective::reduce_scatter: return layout.in_offset(own);
-    default: return 0;
-  }
+  const Collective collective = layout.contract().collective;
+  if (is_gathering(collective)) return layout.out_offset(own);
+  return is_scattering(collective) ? layout.in_offset(own) : 0;
 }
 
 void check_overlap(std::string_view name, const Layout& layout, std::size_t element_bytes,
@@ -124,16 +104,16 @@ void check_overlap(std::string_view name, const Layout& layout, std::size_t elem
   const std::size_t out_bytes = layout.out_total() * element_bytes;
   if (in_begin + in_bytes <= out_begin || out_begin + out_bytes <= in_begin) return;
   const std::size_t offset = in_place_offset(layout) * element_bytes;
-  const bool gathers = collective == Collective::gather || collective == Collective::all_gather;
+  const bool gathers = is_gathering(collective);
   bool in_place = gathers ? in_begin == out_begin + offset : out_begin == in_begin + offset;
-  if (collective == Collective::all_to_all) in_place = in_place && in_bytes == out_bytes;
+  if (is_between_pairs(collective)) in_place = in_place && in_bytes == out_bytes;
   if (in_place) return;
-  const bool parts = collective == Collective::scatter || collective == Collective::reduce_scatter;
-  refuse(name, std::string{"input and output overlap; give two separate buffers, or the same "
-                           "place where the call works in place"} +
-                   (gathers ? ": in place the input is the own block of the output"
-                    : parts ? ": in place the output is the own block of the input"
-                            : ""));
+  refuse(name,
+         std::string{"input and output overlap; give two separate buffers, or the same "
+                     "place where the call works in place"} +
+             (gathers                     ? ": in place the input is the own block of the output"
+              : is_scattering(collective) ? ": in place the output is the own block of the input"
+                                          : ""));
 }
 
 /// Whether the bits of a result depend on the order in which operands are reduced, and on what is
@@ -143,7 +123,7 @@ bool depends_on_order(const Call& call, int size) {
   switch (call.op->kind()) {
     case OperatorKind::sum:
     case OperatorKind::prod:
-    case OperatorKind::average: return call.type > Datatype::u64;
+    case OperatorKind::average: return !is_integer(call.type);
     case OperatorKind::user: return true;
     default: return false;
   }

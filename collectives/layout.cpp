@@ -7,20 +7,17 @@ namespace {
 
 /// Position of a block among those that one rank's input holds, in order.
 std::size_t in_index(const Contract& contract, std::uint32_t block) noexcept {
-  if (contract.collective == Collective::all_gather || contract.collective == Collective::gather)
-    return 0;
-  if (contract.collective == Collective::all_to_all)
+  if (is_gathering(contract.collective)) return 0;
+  if (is_between_pairs(contract.collective))
     return block % static_cast<std::uint32_t>(contract.size);
   return block;
 }
 
 /// Position of a block among those that one rank's output holds, in order.
 std::size_t out_index(const Contract& contract, std::uint32_t block) noexcept {
-  if (contract.collective == Collective::all_to_all)
+  if (is_between_pairs(contract.collective))
     return block / static_cast<std::uint32_t>(contract.size);
-  if (contract.collective == Collective::gather || contract.collective == Collective::all_gather)
-    return block;
-  return 0;
+  return is_gathering(contract.collective) ? block : 0;
 }
 
 }  // namespace
@@ -63,7 +60,7 @@ void Layout::place() {
     if (contract_.wants_output(self_, block))
       out_offsets_.push_back(out_offsets_.back() + count(block));
   };
-  if (contract_.collective == Collective::all_to_all) {
+  if (is_between_pairs(contract_.collective)) {
     // Only the own row and column matter; visiting all pairs would cost n * n.
     for (std::uint32_t k = 0; k < n; ++k) {
       in_offsets_.push_back(in_offsets_.back() + count(self * n + k));

@@ -25,41 +25,20 @@ struct Part {
   const char* name;        // empty where it is the whole element
 };
 
-constexpr std::uint64_t kInfinity32 = 0x7f80'0000;
-constexpr std::uint64_t kInfinity64 = 0x7ff0'0000'0000'0000;
-
 /// @return the parts of an element; none of an opaque one.
 std::vector<Part> parts_of(Datatype type) {
-  const auto whole = [type](bool is_signed, std::uint64_t infinity) {
-    return std::vector<Part>{{0, size_of(type), is_signed, infinity, ""}};
-  };
-  const auto complex = [](std::size_t bytes, std::uint64_t infinity) {
-    return std::vector<Part>{{0, bytes, true, infinity, "real part "},
-                             {bytes, bytes, true, infinity, "imaginary part "}};
-  };
-  const auto indexed = [](std::size_t bytes, std::uint64_t infinity) {
-    return std::vector<Part>{{0, bytes, true, infinity, "value "}, {bytes, 4, true, 0, "index "}};
-  };
-  switch (type) {
-    case Datatype::i8:
-    case Datatype::i16:
-    case Datatype::i32:
-    case Datatype::i64: return whole(true, 0);
-    case Datatype::u8:
-    case Datatype::u16:
-    case Datatype::u32:
-    case Datatype::u64: return whole(false, 0);
-    case Datatype::f16: return whole(true, 0x7c00);
-    case Datatype::bf16: return whole(true, 0x7f80);
-    case Datatype::f32: return whole(true, kInfinity32);
-    case Datatype::f64: return whole(true, kInfinity64);
-    case Datatype::c32: return complex(4, kInfinity32);
-    case Datatype::c64: return complex(8, kInfinity64);
-    case Datatype::i32_index: return indexed(4, 0);
-    case Datatype::i64_index: return indexed(8, 0);
-    case Datatype::f32_index: return indexed(4, kInfinity32);
-    case Datatype::f64_index: return indexed(8, kInfinity64);
-    case Datatype::opaque: break;
+  const DatatypeTraits& traits = traits_of(type);
+  const std::size_t bytes = traits.alignment;  // of a number
+  switch (traits.kind) {
+    case ElementKind::signed_integer:
+    case ElementKind::real: return {{0, bytes, true, traits.infinity, ""}};
+    case ElementKind::unsigned_integer: return {{0, bytes, false, 0, ""}};
+    case ElementKind::complex:
+      return {{0, bytes, true, traits.infinity, "real part "},
+              {bytes, bytes, true, traits.infinity, "imaginary part "}};
+    case ElementKind::indexed:
+      return {{0, bytes, true, traits.infinity, "value "}, {bytes, 4, true, 0, "index "}};
+    case ElementKind::opaque: break;
   }
   return {};
 }

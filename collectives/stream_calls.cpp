@@ -35,11 +35,6 @@ NativeCall native_call_of(const Problem& problem) {
   return call;
 }
 
-bool is_real(Datatype type) noexcept {
-  return type == Datatype::f16 || type == Datatype::bf16 || type == Datatype::f32 ||
-         type == Datatype::f64;
-}
-
 /// Where the ranks' GPUs are. What was measured or told of the host's network is none of theirs.
 Surroundings surroundings_of(const StreamTransport& streams, const std::vector<int>& hosts) {
   std::vector<Locality> localities = streams.localities();
@@ -87,7 +82,8 @@ std::string StreamCalls::why_not_native(const Problem& problem) const {
   if (!problem.algorithm.empty()) return {};
   const bool is_extreme = problem.op != nullptr && (problem.op->kind() == OperatorKind::min ||
                                                     problem.op->kind() == OperatorKind::max);
-  if (is_extreme && is_real(problem.type)) return "it gives NaN another meaning";
+  if (is_extreme && is_any_of(problem.type, ElementKind::real))
+    return "it gives NaN another meaning";
   if (problem.op != nullptr && problem.op->kind() == OperatorKind::average &&
       problem.type == Datatype::f16)
     return "it divides each contribution first, which loses small ones";

@@ -42,7 +42,7 @@ struct TuneFlag {
 };
 
 constexpr std::array kWorldFlags{
-    TuneFlag{"--transport", &SweepFlags::transport, "auto, shm, tcp, mpi, shm+mpi"},
+    TuneFlag{"--transport", &SweepFlags::transport, kTransportNames.data()},
     TuneFlag{"--load", &SweepFlags::load, "algorithms of one's own: module.so,schedule.json,..."},
     TuneFlag{"--ranks", &SweepFlags::ranks, "start so many, or insist on it"},
     TuneFlag{"--timeout", &SweepFlags::timeout, "deadline of one operation"},
@@ -83,11 +83,10 @@ std::vector<std::string> repeat_arguments(const TuneFlags& flags) {
 
 // Where peers see each other's memory, both kinds are worth a table.
 std::vector<std::string> kinds_of(const TuneFlags& flags) {
-  const std::string& transport = flags.sweep.transport;
-  const bool is_local = transport == "shm" || transport == "auto";
   if (flags.buffers.empty())
-    return is_local ? std::vector<std::string>{"private", "visible"}
-                    : std::vector<std::string>{"private"};
+    return transport_named(flags.sweep.transport).shares_memory
+               ? std::vector<std::string>{"private", "visible"}
+               : std::vector<std::string>{"private"};
   std::vector<std::string> kinds = split(flags.buffers, ',');
   for (const std::string& kind : kinds)
     if (kind != "private" && kind != "visible")

@@ -136,15 +136,13 @@ class BucketReduction {
 /// @param context see BucketContext. @return a reduction, as the options say.
 [[nodiscard]] std::unique_ptr<BucketReduction> make_reduction(BucketContext context);
 
-/// Calls a function with elements of their type.
+/// Calls a function with a span of elements of their type, which is real.
 template <class Function>
 void with_elements(Datatype type, std::byte* data, std::size_t count, Function function) {
-  switch (type) {
-    case Datatype::f16: return function(std::span{reinterpret_cast<Float16*>(data), count});
-    case Datatype::bf16: return function(std::span{reinterpret_cast<BFloat16*>(data), count});
-    case Datatype::f64: return function(std::span{reinterpret_cast<double*>(data), count});
-    default: return function(std::span{reinterpret_cast<float*>(data), count});
-  }
+  with_element_type(type, [&]<class T>(const ElementType<T>&) {
+    if constexpr (is_any_of(datatype_of<T>(), ElementKind::real))
+      function(std::span{reinterpret_cast<T*>(data), count});
+  });
 }
 
 /// @param element of any of the types. @return it, exactly.

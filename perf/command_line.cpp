@@ -105,6 +105,13 @@ Collective collective_named(const std::string& text) {
   return static_cast<Collective>(found - names.begin());
 }
 
+const TransportTraits& transport_named(const std::string& text) {
+  if (const TransportTraits* const found = find_transport(text)) return *found;
+  std::vector<std::string> names;
+  for (const TransportTraits& transport : kTransports) names.emplace_back(transport.name);
+  refuse_word("transport", text, names);
+}
+
 std::vector<Collective> collectives_named(const std::string& text) {
   std::vector<bool> wanted(kCollectives, text == "all");
   if (text != "all")

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <tutti/transports.hpp>
 #include <tutti/types.hpp>
 
 // Most readers of words need no algorithms.
@@ -45,6 +46,9 @@ struct RankRange {
 
 /// @param text a collective's name. @return it. Throws Failure{usage}.
 [[nodiscard]] Collective collective_named(const std::string& text);
+
+/// @param text a transport's name. @return it. Throws Failure{usage}.
+[[nodiscard]] const TransportTraits& transport_named(const std::string& text);
 
 /// @param text "all", or names with commas between them. @return them, in the order of the catalog.
 /// Throws Failure{usage}.

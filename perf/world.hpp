@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <tutti/communicator.hpp>
+#include <tutti/transports.hpp>
 
 #include "backends/cuda/timed_stream.hpp"
 
@@ -47,14 +48,15 @@ class World {
 
 /// Joins the world this process was launched into. Throws Failure{environment} that names cause and
 /// cure, on all ranks alike, or Error where the ranks do not come together; then end_job must
-/// follow. @param transport "auto", "shm", "tcp", "mpi", or "shm+mpi". @param options of the
+/// follow. @param transport one of kTransports. @param options of the
 /// communicator, whose timeout counts for joining too. @return the world.
 [[nodiscard]] std::unique_ptr<World> join_world(const std::string& transport,
                                                 const CommunicatorOptions& options);
 
 /// @param transport see join_world. @return whether messages of the launching MPI are in it.
 [[nodiscard]] inline bool is_of_mpi(std::string_view transport) {
-  return transport.ends_with("mpi") || transport == "fastest";
+  const TransportTraits* const traits = find_transport(transport);
+  return traits != nullptr && traits->is_of_mpi;
 }
 
 /// Joins ranks that no MPI launched. @param transport see InitOptions. @param options as

@@ -6,20 +6,12 @@
 namespace tutti::inline v0::detail {
 
 Collective timed_like(Collective collective) noexcept {
-  switch (collective) {
-    case Collective::broadcast:
-    case Collective::scatter:
-    case Collective::gather: return Collective::broadcast;
-    case Collective::reduce:
-    case Collective::scan:
-    case Collective::exscan: return Collective::reduce;
-    case Collective::all_gather:
-    case Collective::all_to_all:
-    case Collective::reduce_scatter: return Collective::all_gather;
-    case Collective::all_reduce:
-    case Collective::barrier: break;
-  }
-  return Collective::all_reduce;
+  const CollectiveTraits& traits = traits_of(collective);
+  if (traits.is_prefix || collective == Collective::reduce) return Collective::reduce;
+  if (is_rooted(collective)) return Collective::broadcast;
+  const bool has_blocks =
+      is_gathering(collective) || is_scattering(collective) || is_between_pairs(collective);
+  return has_blocks ? Collective::all_gather : Collective::all_reduce;
 }
 
 const TunedTable* find_timed(const Tuning& timed, const TunedPlace& place) noexcept {

@@ -10,19 +10,6 @@
 namespace tutti::inline v0::cuda {
 namespace {
 
-/// The least alignment of an element: that of its parts.
-std::size_t alignment_of(Datatype type) noexcept {
-  switch (type) {
-    case Datatype::c32: return sizeof(float);
-    case Datatype::c64: return sizeof(double);
-    case Datatype::i32_index:
-    case Datatype::f32_index: return sizeof(float);
-    case Datatype::i64_index:
-    case Datatype::f64_index: return sizeof(double);
-    default: return size_of(type);
-  }
-}
-
 /// Operands, then results.
 std::vector<void*> places_of(const Fold& fold) {
   std::vector<void*> places;
@@ -30,10 +17,10 @@ std::vector<void*> places_of(const Fold& fold) {
   places.push_back(fold.destination);
   places.insert(places.end(), fold.copies.begin(), fold.copies.end());
   for (const void* const place : places)  // of those that are not known none is wrong
-    if (reinterpret_cast<std::uintptr_t>(place) % alignment_of(fold.type) != 0)
+    if (reinterpret_cast<std::uintptr_t>(place) % traits_of(fold.type).alignment != 0)
       throw Error{ErrorCode::invalid_argument, "elements of " + std::string{name_of(fold.type)} +
                                                    " in memory of a GPU begin at multiples of " +
-                                                   std::to_string(alignment_of(fold.type)) +
+                                                   std::to_string(traits_of(fold.type).alignment) +
                                                    " bytes"};
   return places;
 }

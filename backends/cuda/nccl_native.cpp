@@ -32,14 +32,6 @@ std::optional<Elements> elements_of(Datatype type) noexcept {
   }
 }
 
-bool is_complex(Datatype type) noexcept {
-  return type == Datatype::c32 || type == Datatype::c64;
-}
-bool is_integer(Datatype type) noexcept {
-  return type == Datatype::i8 || type == Datatype::u8 || type == Datatype::i32 ||
-         type == Datatype::u32 || type == Datatype::i64 || type == Datatype::u64;
-}
-
 std::optional<ncclRedOp_t> operator_of(OperatorKind kind, Datatype type) noexcept {
   switch (kind) {
     case OperatorKind::sum: return ncclSum;
@@ -52,7 +44,7 @@ std::optional<ncclRedOp_t> operator_of(OperatorKind kind, Datatype type) noexcep
     case OperatorKind::max: break;
     default: return {};
   }
-  if (is_complex(type)) return {};
+  if (is_any_of(type, ElementKind::complex)) return {};
   if (kind == OperatorKind::prod) return ncclProd;
   return kind == OperatorKind::min ? ncclMin : ncclMax;
 }

@@ -198,7 +198,7 @@ class HostMemory final : public Memory {
                     .divisor = fold.divisor,
                     .exponents = exponents_of(fold),
                     .divisor_exponent = fold.divisor_exponent};
-    const bool divides = fold.type <= Datatype::u64 && fold.divisor != 1;
+    const bool divides = is_integer(fold.type) && fold.divisor != 1;
     const bool streams = !fold.copies.empty() && fold.operands.size() == 2 &&
                          fold.count * size_of(fold.type) >= kStreamedFoldBytes;
     if (streams) return fold_in_streams(kernel, fold, divides);

@@ -2,6 +2,7 @@
 #include <tutti/mpi.hpp>
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/init.hpp>
+#include <tutti/transports.hpp>
 
 #include <string>
 #include <utility>
@@ -113,7 +114,8 @@ Communicator init(MPI_Comm comm, const InitOptions& options) {
   MpiChannel channel{comm};
   check_threads(options.communicator);
   InitOptions own = with_progress(options);
-  if (options.transport != "shm+mpi" && options.transport != "fastest")
+  const TransportTraits* const transport = find_transport(options.transport);
+  if (transport == nullptr || !transport->is_of_mpi || !transport->shares_memory)
     return tutti::init(channel, own);
   if (options.transport == "shm+mpi") own.transport = "auto";
   const Duration timeout = options.timeout > Duration::zero() ? options.timeout : kInitTimeout;

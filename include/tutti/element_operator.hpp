@@ -47,10 +47,8 @@ inline constexpr bool is_standard =
 template <class F, class T>
 [[nodiscard]] consteval OperatorKind standard_operator() noexcept {
   constexpr Datatype type = datatype_of<T>();
-  constexpr bool is_indexed = type == Datatype::i32_index || type == Datatype::i64_index ||
-                              type == Datatype::f32_index || type == Datatype::f64_index;
   constexpr bool is_number =
-      type != Datatype::opaque && !is_indexed && !std::is_enum_v<T> && !std::is_same_v<T, bool>;
+      is_defined(OperatorKind::sum, type) && !std::is_enum_v<T> && !std::is_same_v<T, bool>;
   if constexpr (is_number && is_standard<std::plus, F, T>) return OperatorKind::sum;
   else if constexpr (is_number && is_standard<std::multiplies, F, T>) return OperatorKind::prod;
   else if constexpr (!std::is_integral_v<T>) return OperatorKind::user;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include <tutti/export.hpp>
@@ -72,14 +71,6 @@ class TUTTI_API Operator {
   };
   std::shared_ptr<const Functions> functions_{};
 };
-
-/// @param kind any enumerator. @return its name, such as "sum".
-[[nodiscard]] TUTTI_API std::string_view name_of(OperatorKind kind) noexcept;
-
-/// Whether an operator is defined for a datatype: logical and bitwise ones for integers, min and
-/// max for real types, min_loc and max_loc for indexed types, user for all.
-/// @param kind the operator. @param type the elements. @return true if so.
-[[nodiscard]] TUTTI_API bool is_defined(OperatorKind kind, Datatype type) noexcept;
 
 inline const Operator sum{OperatorKind::sum};    ///< See OperatorKind::sum.
 inline const Operator prod{OperatorKind::prod};  ///< See OperatorKind::prod.

@@ -1,148 +1,285 @@
 /// @file
-/// The words every other header uses: ranks, collectives, datatypes, operators.
+/// The facts of collectives, datatypes and operators, each in one table: kCollectiveTraits,
+/// kElementTypes, kOperatorTraits. Names, checks, kernels and help are made of these.
 #pragma once
 
-#include <chrono>
+#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
-#include <tutti/export.hpp>
+#include <tutti/enumerators.hpp>
 #include <tutti/float16.hpp>
 
 namespace tutti::inline v0 {
 
-/// Index of a process in a communicator, 0 .. size - 1.
-using Rank = int;
-/// In place of a sender: whichever rank a message comes from.
-inline constexpr Rank any_rank = -1;
-/// A time that something takes, or one since an arbitrary start.
-using Duration = std::chrono::nanoseconds;
-
-/// The operations a communicator offers. Names follow the MPI standard, spelled out.
-enum class Collective : std::uint8_t {
-  all_reduce,      ///< Every rank gets the reduction of all ranks' vectors.
-  reduce,          ///< The root gets the reduction of all ranks' vectors.
-  broadcast,       ///< Every rank gets the root's vector.
-  scatter,         ///< Rank r gets block r of the root's vector.
-  gather,          ///< The root gets the concatenation of all ranks' blocks.
-  all_gather,      ///< Every rank gets the concatenation of all ranks' blocks.
-  reduce_scatter,  ///< Rank r gets block r of the reduction of all ranks' vectors.
-  all_to_all,      ///< Rank r gets block r of every rank's vector.
-  scan,            ///< Rank r gets the reduction of the vectors of ranks 0 .. r.
-  exscan,   ///< Rank r gets the reduction of the vectors of ranks 0 .. r - 1; rank 0 nothing.
-  barrier,  ///< No rank leaves before every rank has entered.
+/// What a buffer of a collective holds.
+enum class Extent : std::uint8_t {
+  nothing,     ///< The collective has no such buffer.
+  vector,      ///< One vector of equal length on all ranks.
+  own_block,   ///< The block of the own rank.
+  all_blocks,  ///< A block for each rank.
 };
+
+/// Which ranks have a buffer.
+enum class Holders : std::uint8_t { all, root, all_but_first };
+
+/// The facts of a collective.
+struct CollectiveTraits {
+  std::string_view name;
+  Extent input;
+  Holders readers;  ///< Ranks whose input is read.
+  Extent output;
+  Holders writers;    ///< Ranks whose output is written.
+  bool is_reduction;  ///< Applies an operator.
+  bool is_prefix;     ///< A rank gets the reduction of the ranks before it.
+};
+
+/// In the order of Collective.
+inline constexpr auto kCollectiveTraits = [] {
+  using enum Extent;
+  using enum Holders;
+  return std::array{
+      CollectiveTraits{"all_reduce", vector, all, vector, all, true, false},
+      CollectiveTraits{"reduce", vector, all, vector, root, true, false},
+      CollectiveTraits{"broadcast", vector, root, vector, all, false, false},
+      CollectiveTraits{"scatter", all_blocks, root, own_block, all, false, false},
+      CollectiveTraits{"gather", own_block, all, all_blocks, root, false, false},
+      CollectiveTraits{"all_gather", own_block, all, all_blocks, all, false, false},
+      CollectiveTraits{"reduce_scatter", all_blocks, all, own_block, all, true, false},
+      CollectiveTraits{"all_to_all", all_blocks, all, all_blocks, all, false, false},
+      CollectiveTraits{"scan", vector, all, vector, all, true, true},
+      CollectiveTraits{"exscan", vector, all, vector, all_but_first, true, true},
+      CollectiveTraits{"barrier", nothing, all, nothing, all, false, false},
+  };
+}();
 
 /// Number of enumerators of Collective.
-inline constexpr int kCollectives = 11;
+inline constexpr int kCollectives = static_cast<int>(kCollectiveTraits.size());
 
-/// What a call is that is no collective but messages between two ranks.
-enum class PointToPoint : std::uint8_t {
-  none,      ///< Nothing of the kind: it is a collective.
-  send,      ///< The peer gets the elements.
-  recv,      ///< The peer's elements come.
-  sendrecv,  ///< Both at once, to one rank and from the same or another one.
-};
-
+/// In the order of PointToPoint.
+inline constexpr std::array<std::string_view, 4> kPointToPointNames{"none", "send", "recv",
+                                                                    "sendrecv"};
 /// Number of enumerators of PointToPoint.
-inline constexpr int kPointToPoints = 4;
+inline constexpr int kPointToPoints = static_cast<int>(kPointToPointNames.size());
 
-/// Tags of messages between two ranks are 0 .. kUserTags - 1.
-inline constexpr int kUserTags = 8192;
-
-/// The element types tutti reduces. Storage sizes are fixed and equal on all platforms.
-enum class Datatype : std::uint8_t {
-  i8,         ///< std::int8_t
-  i16,        ///< std::int16_t
-  i32,        ///< std::int32_t
-  i64,        ///< std::int64_t
-  u8,         ///< std::uint8_t, also std::byte and bool; char is i8 or u8, as its signedness
-  u16,        ///< std::uint16_t
-  u32,        ///< std::uint32_t
-  u64,        ///< std::uint64_t
-  f16,        ///< IEEE 754 binary16, see Float16
-  bf16,       ///< the upper half of binary32, see BFloat16
-  f32,        ///< float
-  f64,        ///< double
-  c32,        ///< std::complex<float>
-  c64,        ///< std::complex<double>
-  i32_index,  ///< Indexed<std::int32_t>, for min_loc and max_loc
-  i64_index,  ///< Indexed<std::int64_t>
-  f32_index,  ///< Indexed<float>
-  f64_index,  ///< Indexed<double>
-  opaque,     ///< any other trivially copyable type: moved, or reduced by a user's operator only
+/// What the elements of a datatype are. A bit each, so that a set of them is a number.
+enum class ElementKind : std::uint8_t {
+  signed_integer = 1,
+  unsigned_integer = 2,
+  real = 4,
+  complex = 8,
+  indexed = 16,  ///< Indexed<T>.
+  opaque = 32,   ///< Anything else.
 };
+
+/// The facts of a datatype.
+struct DatatypeTraits {
+  std::string_view name;
+  ElementKind kind;
+  std::size_t bytes;  ///< Of an element; 0 of opaque, whose calls say it.
+  /// Of an element in memory: that of its numbers, which is also the size of one of them.
+  std::size_t alignment;
+  std::uint64_t infinity;  ///< The bits of infinity in one number; 0 where there is none.
+};
+
+/// A datatype's C++ type, and its facts.
+/// @tparam T the type of an element.
+template <class T>
+struct ElementType {
+  using type = T;              ///< Of an element.
+  std::string_view name;       ///< See DatatypeTraits.
+  ElementKind kind;            ///< See DatatypeTraits.
+  std::uint64_t infinity = 0;  ///< See DatatypeTraits.
+};
+
+/// In the order of Datatype, but opaque, which has no type of its own.
+inline constexpr std::tuple kElementTypes{
+    ElementType<std::int8_t>{"i8", ElementKind::signed_integer},
+    ElementType<std::int16_t>{"i16", ElementKind::signed_integer},
+    ElementType<std::int32_t>{"i32", ElementKind::signed_integer},
+    ElementType<std::int64_t>{"i64", ElementKind::signed_integer},
+    ElementType<std::uint8_t>{"u8", ElementKind::unsigned_integer},
+    ElementType<std::uint16_t>{"u16", ElementKind::unsigned_integer},
+    ElementType<std::uint32_t>{"u32", ElementKind::unsigned_integer},
+    ElementType<std::uint64_t>{"u64", ElementKind::unsigned_integer},
+    ElementType<Float16>{"f16", ElementKind::real, 0x7c00},
+    ElementType<BFloat16>{"bf16", ElementKind::real, 0x7f80},
+    ElementType<float>{"f32", ElementKind::real, 0x7f80'0000},
+    ElementType<double>{"f64", ElementKind::real, 0x7ff0'0000'0000'0000},
+    ElementType<std::complex<float>>{"c32", ElementKind::complex, 0x7f80'0000},
+    ElementType<std::complex<double>>{"c64", ElementKind::complex, 0x7ff0'0000'0000'0000},
+    ElementType<Indexed<std::int32_t>>{"i32_index", ElementKind::indexed},
+    ElementType<Indexed<std::int64_t>>{"i64_index", ElementKind::indexed},
+    ElementType<Indexed<float>>{"f32_index", ElementKind::indexed, 0x7f80'0000},
+    ElementType<Indexed<double>>{"f64_index", ElementKind::indexed, 0x7ff0'0000'0000'0000}};
+
+/// In the order of Datatype.
+inline constexpr auto kDatatypeTraits = std::apply(
+    []<class... T>(const ElementType<T>&... types) {
+      return std::array{
+          DatatypeTraits{types.name, types.kind, sizeof(T), alignof(T), types.infinity}...,
+          DatatypeTraits{"opaque", ElementKind::opaque, 0, 1, 0}};
+    },
+    kElementTypes);
 
 /// Number of enumerators of Datatype.
-inline constexpr int kDatatypes = 19;
+inline constexpr int kDatatypes = static_cast<int>(kDatatypeTraits.size());
 
-/// The built-in operators, and user for all others. Arrays of bool are not summed, multiplied or
-/// averaged: the sum of two true values is a byte that is neither. The others are for them, too.
-/// Exchanging the two operands of a built-in operator never changes a bit of its result: every NaN
-/// result is the one quiet NaN without sign and payload.
-enum class OperatorKind : std::uint8_t {
-  sum,          ///< Integers wrap modulo 2^bits.
-  prod,         ///< Integers wrap modulo 2^bits.
-  min,          ///< Unsigned comparisons are unsigned. A NaN operand gives NaN; -0 is below +0.
-  max,          ///< As min.
-  min_loc,      ///< Indexed types: the least value, the lower index among equals.
-  max_loc,      ///< Indexed types: the greatest value, the lower index among equals.
-  logical_and,  ///< Integers: 1 if both operands are non-zero, else 0.
-  logical_or,   ///< Integers: 1 if an operand is non-zero, else 0.
-  logical_xor,  ///< Integers: 1 if exactly one operand is non-zero, else 0.
-  bit_and,      ///< Integers.
-  bit_or,       ///< Integers.
-  bit_xor,      ///< Integers.
-  /// The sum divided by the number of ranks, once, at the end. Of f16 and bf16, sums of some of the
-  /// ranks are stored divided by a power of two: the mean of finite numbers is finite.
-  average,
-  user,         ///< A function of the caller's.
+/// The facts of an operator.
+struct OperatorTraits {
+  std::string_view name;
+  unsigned elements;  ///< Kinds of elements it is defined for: bits of ElementKind.
 };
+
+namespace detail {
+/// @param kinds any. @return the set of them.
+template <class... Kinds>
+[[nodiscard]] constexpr unsigned set_of(Kinds... kinds) noexcept {
+  return (0U | ... | static_cast<unsigned>(kinds));
+}
+inline constexpr unsigned kIntegers =
+    set_of(ElementKind::signed_integer, ElementKind::unsigned_integer);
+inline constexpr unsigned kReals = kIntegers | set_of(ElementKind::real);
+inline constexpr unsigned kNumbers = kReals | set_of(ElementKind::complex);
+inline constexpr unsigned kIndexed = set_of(ElementKind::indexed);
+
+/// A value outside the enumeration can only come from a cast; it gets a name that says so.
+inline constexpr std::string_view kNoName = "unknown";
+}  // namespace detail
+
+/// In the order of OperatorKind.
+inline constexpr std::array kOperatorTraits{OperatorTraits{"sum", detail::kNumbers},
+                                            OperatorTraits{"prod", detail::kNumbers},
+                                            OperatorTraits{"min", detail::kReals},
+                                            OperatorTraits{"max", detail::kReals},
+                                            OperatorTraits{"min_loc", detail::kIndexed},
+                                            OperatorTraits{"max_loc", detail::kIndexed},
+                                            OperatorTraits{"logical_and", detail::kIntegers},
+                                            OperatorTraits{"logical_or", detail::kIntegers},
+                                            OperatorTraits{"logical_xor", detail::kIntegers},
+                                            OperatorTraits{"bit_and", detail::kIntegers},
+                                            OperatorTraits{"bit_or", detail::kIntegers},
+                                            OperatorTraits{"bit_xor", detail::kIntegers},
+                                            OperatorTraits{"average", detail::kNumbers},
+                                            OperatorTraits{"user", ~0U}};
 
 /// Number of enumerators of OperatorKind.
-inline constexpr int kOperatorKinds = 14;
+inline constexpr int kOperatorKinds = static_cast<int>(kOperatorTraits.size());
 
-/// A value and where it was found: the element of min_loc and max_loc. Laid out as MPI's pair
-/// types (MPI_FLOAT_INT and its like).
-/// @tparam T the value's type: std::int32_t, std::int64_t, float or double.
-template <class T>
-struct Indexed {
-  T value;             ///< The value compared.
-  std::int32_t index;  ///< The lower index wins among equal values, as in MPI.
-  /// Equality of both members.
-  friend bool operator==(const Indexed&, const Indexed&) = default;
-};
+/// @param collective any enumerator. @return its facts.
+[[nodiscard]] constexpr const CollectiveTraits& traits_of(Collective collective) noexcept {
+  return kCollectiveTraits[static_cast<std::size_t>(collective)];
+}
+/// @param type any enumerator. @return its facts.
+[[nodiscard]] constexpr const DatatypeTraits& traits_of(Datatype type) noexcept {
+  return kDatatypeTraits[static_cast<std::size_t>(type)];
+}
+
+/// Calls a function with the ElementType of a datatype.
+/// @param type any enumerator but opaque, for which nothing is called. @param function takes a
+/// const ElementType<T>& of any T.
+template <class Function>
+constexpr void with_element_type(Datatype type, Function&& function) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    static_cast<void>(((static_cast<std::size_t>(type) == I &&
+                        (static_cast<void>(function(std::get<I>(kElementTypes))), true)) ||
+                       ...));
+  }
+  (std::make_index_sequence<std::tuple_size_v<decltype(kElementTypes)>>{});
+}
 
 /// Bytes of one element. @param type any datatype but opaque. @return the size, 0 for opaque.
-[[nodiscard]] TUTTI_API std::size_t size_of(Datatype type) noexcept;
+[[nodiscard]] constexpr std::size_t size_of(Datatype type) noexcept {
+  return static_cast<int>(type) < kDatatypes ? traits_of(type).bytes : 0;
+}
+/// @param type any enumerator. @param kinds such as ElementKind::real. @return whether its elements
+/// are of one of them.
+template <class... Kinds>
+[[nodiscard]] constexpr bool is_any_of(Datatype type, Kinds... kinds) noexcept {
+  return (static_cast<unsigned>(traits_of(type).kind) & detail::set_of(kinds...)) != 0;
+}
+/// @param type any enumerator. @return whether its elements are whole numbers.
+[[nodiscard]] constexpr bool is_integer(Datatype type) noexcept {
+  return is_any_of(type, ElementKind::signed_integer, ElementKind::unsigned_integer);
+}
+/// @param type any enumerator. @return whether its elements are real numbers of 16 bits, which are
+/// summed in float.
+[[nodiscard]] constexpr bool is_half(Datatype type) noexcept {
+  return is_any_of(type, ElementKind::real) && traits_of(type).bytes == 2;
+}
+
+/// Whether an operator is defined for a datatype: logical and bitwise ones for integers, min and
+/// max for real types, min_loc and max_loc for indexed types, user for all.
+/// @param kind the operator. @param type the elements. @return true if so.
+[[nodiscard]] constexpr bool is_defined(OperatorKind kind, Datatype type) noexcept {
+  return (kOperatorTraits[static_cast<std::size_t>(kind)].elements &
+          static_cast<unsigned>(traits_of(type).kind)) != 0;
+}
 
 /// @param collective any enumerator. @return its name, such as "all_reduce".
-[[nodiscard]] TUTTI_API std::string_view name_of(Collective collective) noexcept;
+[[nodiscard]] constexpr std::string_view name_of(Collective collective) noexcept {
+  return static_cast<int>(collective) < kCollectives ? traits_of(collective).name : detail::kNoName;
+}
 /// @param call any enumerator. @return its name, such as "sendrecv".
-[[nodiscard]] TUTTI_API std::string_view name_of(PointToPoint call) noexcept;
+[[nodiscard]] constexpr std::string_view name_of(PointToPoint call) noexcept {
+  return static_cast<int>(call) < kPointToPoints
+             ? kPointToPointNames[static_cast<std::size_t>(call)]
+             : detail::kNoName;
+}
 /// @param type any enumerator. @return its name, such as "f32".
-[[nodiscard]] TUTTI_API std::string_view name_of(Datatype type) noexcept;
+[[nodiscard]] constexpr std::string_view name_of(Datatype type) noexcept {
+  return static_cast<int>(type) < kDatatypes ? traits_of(type).name : detail::kNoName;
+}
+/// @param kind any enumerator. @return its name, such as "sum".
+[[nodiscard]] constexpr std::string_view name_of(OperatorKind kind) noexcept {
+  return static_cast<int>(kind) < kOperatorKinds
+             ? kOperatorTraits[static_cast<std::size_t>(kind)].name
+             : detail::kNoName;
+}
+
+/// @param holders of a buffer. @param rank any. @param root of the call. @return whether the rank
+/// is one of them.
+[[nodiscard]] constexpr bool is_among(Holders holders, Rank rank, Rank root) noexcept {
+  if (holders == Holders::root) return rank == root;
+  return holders == Holders::all || rank > 0;
+}
+/// @param collective any enumerator. @return whether a rank has its own block in, and gets all: in
+/// place its input is a block of its output.
+[[nodiscard]] constexpr bool is_gathering(Collective collective) noexcept {
+  return traits_of(collective).input == Extent::own_block;
+}
+/// @param collective any enumerator. @return whether all blocks go in, and a rank gets its own: in
+/// place its output is a block of its input.
+[[nodiscard]] constexpr bool is_scattering(Collective collective) noexcept {
+  return traits_of(collective).output == Extent::own_block;
+}
+/// @param collective any enumerator. @return whether each rank has a block for each other one.
+[[nodiscard]] constexpr bool is_between_pairs(Collective collective) noexcept {
+  const CollectiveTraits& traits = traits_of(collective);
+  return traits.input == Extent::all_blocks && traits.output == Extent::all_blocks;
+}
 
 /// Whether the collective has a root. @param collective any enumerator. @return true if so.
 [[nodiscard]] constexpr bool is_rooted(Collective collective) noexcept {
-  return collective == Collective::reduce || collective == Collective::broadcast ||
-         collective == Collective::scatter || collective == Collective::gather;
+  return traits_of(collective).readers == Holders::root ||
+         traits_of(collective).writers == Holders::root;
 }
 
 /// Whether every rank gets the reduction of the ranks before it.
 /// @param collective any enumerator. @return true for scan and exscan.
 [[nodiscard]] constexpr bool is_prefix(Collective collective) noexcept {
-  return collective == Collective::scan || collective == Collective::exscan;
+  return traits_of(collective).is_prefix;
 }
 
 /// Whether the collective applies an operator. @param collective any enumerator.
 /// @return true for all_reduce, reduce, reduce_scatter, scan and exscan.
 [[nodiscard]] constexpr bool is_reduction(Collective collective) noexcept {
-  return collective == Collective::all_reduce || collective == Collective::reduce ||
-         collective == Collective::reduce_scatter || is_prefix(collective);
+  return traits_of(collective).is_reduction;
 }
 
 /// The Datatype of a C++ type; opaque for trivially copyable types tutti cannot reduce itself.
@@ -155,29 +292,23 @@ template <class T>
       "tutti moves only trivially copyable elements: use a struct in place of a std::pair "
       "or std::tuple, tutti::Indexed for min_loc and max_loc, and tutti::objects for "
       "strings and containers");
-  if constexpr (std::is_same_v<T, float>) return Datatype::f32;
-  else if constexpr (std::is_same_v<T, double>) return Datatype::f64;
-  else if constexpr (std::is_same_v<T, Float16>) return Datatype::f16;
-  else if constexpr (std::is_same_v<T, BFloat16>) return Datatype::bf16;
-  else if constexpr (std::is_same_v<T, std::complex<float>>) return Datatype::c32;
-  else if constexpr (std::is_same_v<T, std::complex<double>>) return Datatype::c64;
-  else if constexpr (std::is_same_v<T, Indexed<std::int32_t>>) return Datatype::i32_index;
-  else if constexpr (std::is_same_v<T, Indexed<std::int64_t>>) return Datatype::i64_index;
-  else if constexpr (std::is_same_v<T, Indexed<float>>) return Datatype::f32_index;
-  else if constexpr (std::is_same_v<T, Indexed<double>>) return Datatype::f64_index;
+  constexpr int exact = []<std::size_t... I>(std::index_sequence<I...>) {
+    int found = -1;
+    ((std::is_same_v<T, typename std::tuple_element_t<I, decltype(kElementTypes)>::type>
+          ? void(found = static_cast<int>(I))
+          : void()),
+     ...);
+    return found;
+  }
+  (std::make_index_sequence<std::tuple_size_v<decltype(kElementTypes)>>{});
+  if constexpr (exact >= 0) return static_cast<Datatype>(exact);
   else if constexpr (std::is_same_v<T, std::byte>) return Datatype::u8;
-  else if constexpr (sizeof(T) > 8) return Datatype::opaque;
-  else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
-    return sizeof(T) == 1   ? Datatype::i8
-           : sizeof(T) == 2 ? Datatype::i16
-           : sizeof(T) == 4 ? Datatype::i32
-                            : Datatype::i64;
-  else if constexpr (std::is_integral_v<T>)
-    return sizeof(T) == 1   ? Datatype::u8
-           : sizeof(T) == 2 ? Datatype::u16
-           : sizeof(T) == 4 ? Datatype::u32
-                            : Datatype::u64;
-  else return Datatype::opaque;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
+    // Other names of the same numbers: bool, char, long long, wchar_t.
+    constexpr int size = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return static_cast<Datatype>(
+        static_cast<int>(std::is_signed_v<T> ? Datatype::i8 : Datatype::u8) + size);
+  } else return Datatype::opaque;
 }
 
 }  // namespace tutti::inline v0

@@ -58,7 +58,7 @@ constexpr std::array kGradientsFlags{
                   "work, or sleep where ranks outnumber cores"},
     GradientsFlag{"--steps", &GradientsFlags::steps, false, "of each setting"},
     GradientsFlag{"--warmup", &GradientsFlags::warmup, false, "steps before that do not count"},
-    GradientsFlag{"--transport", &GradientsFlags::transport, false, "auto, shm, tcp, mpi, shm+mpi"},
+    GradientsFlag{"--transport", &GradientsFlags::transport, false, kTransportNames.data()},
     GradientsFlag{"--timeout", &GradientsFlags::timeout, false, "deadline of one operation"},
     GradientsFlag{"--json", &GradientsFlags::json, true, "write a file of JSON lines"},
     GradientsFlag{"--plot", &GradientsFlags::plot, true, "draw an .svg or .png"},
@@ -234,8 +234,7 @@ GradientsOptions understand(const GradientsFlags& flags) {
       static_cast<Computing>(index_among("kind of computing", flags.computing, kinds));
   options.steps = static_cast<std::size_t>(number_in("--steps", flags.steps, {1, kMostSteps}));
   options.warmup = static_cast<std::size_t>(number_in("--warmup", flags.warmup, {0, kMostSteps}));
-  const std::vector<std::string> transports{"auto", "shm", "tcp", "mpi", "shm+mpi"};
-  options.transport = transports[index_among("transport", flags.transport, transports)];
+  options.transport = transport_named(flags.transport).name;
   options.timeout_s = duration_in("--timeout", flags.timeout, kMostTimeout_s);
   add_settings(axes_of(flags), 0, {}, options);
   if (options.settings.empty()) refuse_flag("nothing to measure: " + options.left_out.front());

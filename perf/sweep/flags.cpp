@@ -3,6 +3,8 @@
 #include <array>
 #include <string>
 
+#include <tutti/transports.hpp>
+
 #include "perf/failure.hpp"
 #include "perf/load.hpp"
 #include "perf/sweep/options.hpp"
@@ -39,8 +41,7 @@ constexpr std::array kFlags{
     Flag{"-d,--dtype", &SweepFlags::type, Purpose::steers, "f32, bf16, i8, ... (float too)"},
     Flag{"-o,--op", &SweepFlags::op, Purpose::steers, "sum, max, bit_or, average, ..."},
     Flag{"-r,--root", &SweepFlags::root, Purpose::steers, "of rooted collectives"},
-    Flag{"--transport", &SweepFlags::transport, Purpose::steers,
-         "of ours: auto, shm, tcp, mpi, shm+mpi, fastest"},
+    Flag{"--transport", &SweepFlags::transport, Purpose::steers, kTransportNames.data()},
     Flag{"--buffers", &SweepFlags::buffers, Purpose::steers, "private, or visible to peers"},
     Flag{"--align", &SweepFlags::align, Purpose::steers,
          "where arrays begin: malloc, page, 64, IN:OUT"},

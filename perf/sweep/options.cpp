@@ -125,8 +125,8 @@ void understand_names(const SweepFlags& flags, SweepOptions& options) {
 }
 
 void understand_where(const SweepFlags& flags, SweepOptions& options) {
-  options.transport =
-      word_of("transport", flags.transport, {"auto", "shm", "tcp", "mpi", "shm+mpi", "fastest"});
+  const TransportTraits& transport = transport_named(flags.transport);
+  options.transport = transport.name;
   options.buffers = word_of("kind of buffers", flags.buffers, {"private", "visible"});
   const std::string memory = word_of("memory", flags.memory, {"host", "cuda", "cuda:host"});
   options.on_gpus = memory != "host";
@@ -137,7 +137,7 @@ void understand_where(const SweepFlags& flags, SweepOptions& options) {
   if (options.graph && !options.on_gpus)
     refuse("--graph replays graphs of a GPU: add --memory cuda");
   if (!options.on_gpus) {
-    if (options.buffers == "visible" && (options.transport == "tcp" || options.transport == "mpi"))
+    if (options.buffers == "visible" && !transport.shares_memory)
       refuse(fmt::format(
           "--buffers visible: ranks cannot see each other's memory over transport {}; use "
           "--transport shm, or --buffers private",

@@ -190,33 +190,6 @@ struct Element<Indexed<V>> {
   }
 };
 
-// Calls a function object with a value-initialised element of the datatype.
-template <class Function>
-auto with_type(Datatype type, const Function& function) {
-  switch (type) {
-    case Datatype::i8: return function(std::int8_t{});
-    case Datatype::i16: return function(std::int16_t{});
-    case Datatype::i32: return function(std::int32_t{});
-    case Datatype::i64: return function(std::int64_t{});
-    case Datatype::u8: return function(std::uint8_t{});
-    case Datatype::u16: return function(std::uint16_t{});
-    case Datatype::u32: return function(std::uint32_t{});
-    case Datatype::u64: return function(std::uint64_t{});
-    case Datatype::f16: return function(Float16{});
-    case Datatype::bf16: return function(BFloat16{});
-    case Datatype::f32: return function(float{});
-    case Datatype::f64: return function(double{});
-    case Datatype::c32: return function(std::complex<float>{});
-    case Datatype::c64: return function(std::complex<double>{});
-    case Datatype::i32_index: return function(Indexed<std::int32_t>{});
-    case Datatype::i64_index: return function(Indexed<std::int64_t>{});
-    case Datatype::f32_index: return function(Indexed<float>{});
-    case Datatype::f64_index: return function(Indexed<double>{});
-    case Datatype::opaque: break;
-  }
-  throw Error{ErrorCode::invalid_argument, "a sweep needs a datatype it can reduce"};
-}
-
 template <class T>
 std::size_t differences(const std::byte* a, const std::byte* b, std::size_t count) {
   const auto* x = reinterpret_cast<const T*>(a);
@@ -250,8 +223,7 @@ const std::vector<std::byte>& Pattern::table(Rank source) {
   const Recipe recipe{problem_.op, static_cast<std::uint64_t>(problem_.size)};
   const Rank contributors =
       source == Region::kAllRanks ? problem_.size : Region::kAllRanks - source;
-  with_type(problem_.type, [&](auto zero) {
-    using T = decltype(zero);
+  with_element_type(problem_.type, [&]<class T>(const ElementType<T>&) {
     for (std::size_t i = 0; i < kPeriod; ++i) {
       const T element =
           source < 0 ? Element<T>::reduced(recipe, i, static_cast<std::uint64_t>(contributors))
@@ -277,9 +249,9 @@ std::size_t Pattern::count_wrong(std::span<const Region> regions, const std::byt
   for (const Region& region : regions) {
     const std::byte* wanted = table(region.source).data();
     for_each_run(region, [&](std::size_t offset, std::size_t phase, std::size_t run) {
-      wrong += with_type(problem_.type, [&](auto zero) {
-        return differences<decltype(zero)>(buffer + offset * element_bytes_,
-                                           wanted + phase * element_bytes_, run);
+      with_element_type(problem_.type, [&]<class T>(const ElementType<T>&) {
+        wrong +=
+            differences<T>(buffer + offset * element_bytes_, wanted + phase * element_bytes_, run);
       });
     });
   }
@@ -289,8 +261,7 @@ std::size_t Pattern::count_wrong(std::span<const Region> regions, const std::byt
 std::uint64_t Pattern::hash(std::span<const Region> regions, const std::byte* buffer) const {
   std::uint64_t result = 0xcbf29ce484222325u;
   for (const Region& region : regions) {
-    with_type(problem_.type, [&](auto zero) {
-      using T = decltype(zero);
+    with_element_type(problem_.type, [&]<class T>(const ElementType<T>&) {
       const auto* elements = reinterpret_cast<const T*>(buffer) + region.offset;
       for (std::size_t i = 0; i < region.count; ++i)
         result = std::rotl(result ^ Element<T>::bits(elements[i]), 5) * 0x100000001b3u;

@@ -35,9 +35,7 @@ std::size_t pair_offset(const Problem& problem, Rank rank, Rank other) {
 
 // Whether the vector consists of one block per rank.
 bool is_blockwise(Collective collective) noexcept {
-  return collective == Collective::scatter || collective == Collective::gather ||
-         collective == Collective::all_gather || collective == Collective::reduce_scatter ||
-         collective == Collective::all_to_all;
+  return is_gathering(collective) || is_scattering(collective) || is_between_pairs(collective);
 }
 
 // Also of a gather, where only the root gets the blocks.

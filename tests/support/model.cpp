@@ -253,28 +253,9 @@ std::uint64_t mix(Rank rank, std::size_t index) noexcept {
 }
 
 Model model_of(Datatype type, OperatorKind kind) {
-  switch (type) {
-    case Datatype::i8: return typed_model<std::int8_t>(kind);
-    case Datatype::i16: return typed_model<std::int16_t>(kind);
-    case Datatype::i32: return typed_model<std::int32_t>(kind);
-    case Datatype::i64: return typed_model<std::int64_t>(kind);
-    case Datatype::u8: return typed_model<std::uint8_t>(kind);
-    case Datatype::u16: return typed_model<std::uint16_t>(kind);
-    case Datatype::u32: return typed_model<std::uint32_t>(kind);
-    case Datatype::u64: return typed_model<std::uint64_t>(kind);
-    case Datatype::f16: return typed_model<Float16>(kind);
-    case Datatype::bf16: return typed_model<BFloat16>(kind);
-    case Datatype::f32: return typed_model<float>(kind);
-    case Datatype::f64: return typed_model<double>(kind);
-    case Datatype::c32: return typed_model<std::complex<float>>(kind);
-    case Datatype::c64: return typed_model<std::complex<double>>(kind);
-    case Datatype::i32_index: return typed_model<Indexed<std::int32_t>>(kind);
-    case Datatype::i64_index: return typed_model<Indexed<std::int64_t>>(kind);
-    case Datatype::f32_index: return typed_model<Indexed<float>>(kind);
-    case Datatype::f64_index: return typed_model<Indexed<double>>(kind);
-    case Datatype::opaque: break;
-  }
-  return opaque_model(1);
+  Model model = opaque_model(1);
+  with_element_type(type, [&]<class T>(const ElementType<T>&) { model = typed_model<T>(kind); });
+  return model;
 }
 
 const std::vector<Model>& all_models() {

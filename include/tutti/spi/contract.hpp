@@ -38,8 +38,7 @@ struct Contract {
   /// Whether a rank holds a block at the start: its own contribution to it, or its final value.
   /// @param rank the rank. @param block in [0, blocks()). @return true if so.
   [[nodiscard]] constexpr bool has_input(Rank rank, std::uint32_t block) const noexcept {
-    if (collective == Collective::broadcast || collective == Collective::scatter)
-      return rank == root;
+    if (traits_of(collective).readers == Holders::root) return rank == root;
     if (collective == Collective::all_gather || collective == Collective::gather)
       return static_cast<std::uint32_t>(rank) == block;
     if (collective == Collective::all_to_all) return source(block) == rank;

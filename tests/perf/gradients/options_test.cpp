@@ -94,7 +94,7 @@ TEST(GradientsOptions, SayWhatIsWrong) {
       {&GradientsFlags::computing, "rest", "choose from work, sleep"},
       {&GradientsFlags::steps, "0", "--steps '0' is not a number"},
       {&GradientsFlags::warmup, "-1", "--warmup '-1' is not a number"},
-      {&GradientsFlags::transport, "ssh", "choose from auto, shm, tcp, mpi, shm+mpi"},
+      {&GradientsFlags::transport, "ssh", "choose from auto, shm, tcp, mpi, shm+mpi, fastest"},
       {&GradientsFlags::timeout, "soon", "--timeout 'soon' is not a time"}};
   for (const Case& wrong : cases) {
     GradientsFlags flags = usual();
