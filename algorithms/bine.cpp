@@ -11,7 +11,7 @@
 #include "butterflies.hpp"
 #include "negabinary.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule bine_broadcast(const Shape& shape, Rank self) {
   require(Sizes::power_of_two, shape.size);
@@ -69,4 +69,4 @@ Schedule bine_reduce_scatter(const Shape& shape, Rank self) {
   return reduce_scatter_from(bine_all_gather(shape, self), self);
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

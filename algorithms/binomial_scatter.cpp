@@ -5,7 +5,7 @@
 // vectors. A reduce-scatter followed by its reversal, a gather, is the matching reduce.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule binomial_scatter(const Shape& shape, Rank self) {
   const Rooted rooted{shape.size, shape.root};
@@ -42,4 +42,4 @@ Schedule reduce_scatter_gather_reduce(const Shape& shape, Rank self) {
   return then(circulant_reduce_scatter(shape, self), binomial_gather(shape, self));
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -7,7 +7,7 @@
 // rotations of the originals are not needed. Both win for small blocks.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule bruck_all_gather(const Shape& shape, Rank self) {
   const Cycle cycle{shape.size, self};
@@ -53,4 +53,4 @@ Schedule bruck_all_to_all(const Shape& shape, Rank self) {
   return schedule;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -8,7 +8,7 @@
 #include "patterns.hpp"
 #include "refuse.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 /// One rank's ring along a side.
@@ -23,9 +23,9 @@ struct Dimension {
 std::vector<Dimension> sides_of(const Shape& shape, Rank self) {
   const Graph& graph = graph_of(shape, "bucket:graph=torus:4x4");
   if (graph.family() != GraphFamily::torus && graph.family() != GraphFamily::ring)
-    refuse("it needs a torus such as torus:4x4, not " + graph.text());
+    reject("it needs a torus such as torus:4x4, not " + graph.text());
   for (Rank rank = 0; rank < shape.size; ++rank)
-    if (graph.router_of(rank) != rank) refuse("it needs rank r on router r");
+    if (graph.router_of(rank) != rank) reject("it needs rank r on router r");
   std::vector<Dimension> sides;
   int pieces = 1;
   for (const int size : graph.numbers()) {
@@ -63,4 +63,4 @@ Schedule bucket_all_reduce(const Shape& shape, Rank self) {
   return then(bucket_reduce_scatter(shape, self), bucket_all_gather(shape, self));
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

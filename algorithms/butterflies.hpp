@@ -7,7 +7,7 @@
 
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 /// Ranks folded to a power of a radix: the first ones form groups of as many as the radix, the last
 /// of a group carries the others' operands; of the last group some may be missing.
@@ -53,4 +53,4 @@ struct Halving {
 [[nodiscard]] Schedule halve_and_double(std::span<const Halving> halvings, const Shape& shape,
                                         Rank self);
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

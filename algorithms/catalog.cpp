@@ -3,7 +3,7 @@
 
 #include "patterns.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 namespace algorithms {
 Builder ring_all_reduce, recursive_doubling_all_reduce, rabenseifner_all_reduce,
@@ -310,4 +310,4 @@ std::span<const Algorithm> catalog() noexcept {
   return kRows;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

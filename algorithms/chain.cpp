@@ -3,7 +3,7 @@
 // the root is rank 0. Wins for huge vectors and few ranks.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule chain_broadcast(const Shape& shape, Rank self) {
   const Rooted rooted{shape.size, shape.root};
@@ -19,4 +19,4 @@ Schedule chain_reduce(const Shape& shape, Rank self) {
   return self == shape.root ? schedule.finish({}) : schedule;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

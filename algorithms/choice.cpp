@@ -7,7 +7,7 @@
 #include "nearest_word.hpp"
 #include "refuse.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 const Algorithm& find(const Catalog& catalog, Collective collective, std::string_view name) {
@@ -21,7 +21,7 @@ const Algorithm& find(const Catalog& catalog, Collective collective, std::string
   }
   const std::string nearest{nearest_word(name, choices)};
   const std::string hint = nearest.empty() ? "" : "; did you mean " + nearest + "?";
-  refuse("unknown algorithm '" + std::string{name} + "' for " + std::string{name_of(collective)} +
+  reject("unknown algorithm '" + std::string{name} + "' for " + std::string{name_of(collective)} +
          ": choose from " + names + hint);
 }
 
@@ -34,10 +34,10 @@ void read_parameters(Choice& choice, std::string_view text, std::string_view who
   const AlgorithmParameter parameter = choice.algorithm->parameter;
   const std::string key = std::string{key_of(parameter)} + "=";
   if (parameter == AlgorithmParameter::none)
-    refuse("algorithm '" + std::string{choice.algorithm->name} + "' takes no parameter, but '" +
+    reject("algorithm '" + std::string{choice.algorithm->name} + "' takes no parameter, but '" +
            std::string{whole} + "' gives one");
   if (text.substr(0, key.size()) != key)
-    refuse("unknown parameter '" + std::string{text} + "' in '" + std::string{whole} +
+    reject("unknown parameter '" + std::string{text} + "' in '" + std::string{whole} +
            "': expected " + std::string{choice.algorithm->name} + ":" + key +
            example_of(parameter));
   text.remove_prefix(key.size());
@@ -45,7 +45,7 @@ void read_parameters(Choice& choice, std::string_view text, std::string_view who
     const int least = parameter == AlgorithmParameter::radix ? 2 : 1;
     choice.number = number_in(text, whole);
     if (choice.number < least || choice.number > 1024)
-      refuse("the " + std::string{name_of(parameter)} + " in '" + std::string{whole} +
+      reject("the " + std::string{name_of(parameter)} + " in '" + std::string{whole} +
              "' must be in " + std::to_string(least) + " .. 1024");
     return;
   }
@@ -93,7 +93,7 @@ Choice parse_choice(const Catalog& catalog, Collective collective, std::string_v
   choice.number = choice.algorithm->default_number;
   const bool is_joined = choice.algorithm->parameter == AlgorithmParameter::hierarchy;
   if (!expression.operands.empty() && !is_joined)
-    refuse("algorithm '" + std::string{choice.algorithm->name} + "' is not made of others, but '" +
+    reject("algorithm '" + std::string{choice.algorithm->name} + "' is not made of others, but '" +
            std::string{text} + "' names some");
   if (is_joined && (!expression.operands.empty() || expression.has_parameters))
     choice.hierarchy =
@@ -102,4 +102,4 @@ Choice parse_choice(const Catalog& catalog, Collective collective, std::string_v
   return choice;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

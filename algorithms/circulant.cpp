@@ -9,7 +9,7 @@
 
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 /// The skips asked for, or halving; n first. A skip below half its predecessor would leave gaps.
 static std::vector<int> skips_of(const Shape& shape) {
@@ -62,4 +62,4 @@ Schedule circulant_all_reduce(const Shape& shape, Rank self) {
   return then(circulant_reduce_scatter(shape, self), circulant_all_gather(shape, self));
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

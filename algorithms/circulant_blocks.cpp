@@ -10,7 +10,7 @@
 // all-gather where ranks have blocks of very different sizes.
 #include "circulant_hearing.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule circulant_broadcast(const Shape& shape, Rank self) {
   const Rooted rooted{shape.size, shape.root};
@@ -80,4 +80,4 @@ Schedule circulant_blocks_all_gather(const Shape& shape, Rank self) {
   return schedule;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -1,6 +1,6 @@
 #include "circulant_hearing.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 /// Which blocks a virtual rank other than the root's hears in rounds 0, 1, ..: those before the
@@ -66,4 +66,4 @@ PerSkip BlockRounds::heard(int virtual_rank) const {
   return Hearing{skips, virtual_rank}.blocks();
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -7,7 +7,7 @@
 
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 /// The skips of a circulant graph: skip[k] is n halved, rounded up, ceil(log2 n) - k times; the
 /// last one is n.
@@ -52,4 +52,4 @@ struct BlockRounds {
   }
 };
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

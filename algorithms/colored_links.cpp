@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr int kNobody = -1;
@@ -93,4 +93,4 @@ int ColoredLinks::count(int color) const {
   return rings;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -5,7 +5,9 @@
 #include <array>
 #include <vector>
 
-namespace tutti::inline v0 {
+#include <tutti/version.hpp>
+
+namespace tutti::v0 {
 
 /// So a colour is rings, and links that change places in a square join or split them.
 class ColoredLinks {
@@ -57,4 +59,4 @@ class ColoredLinks {
   std::vector<std::vector<Links>> links_{};
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,7 +7,7 @@
 // otherwise. The direct scatter, gather and all-to-all are the linear ones with all in flight.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 Slots block(Rank rank) {
@@ -64,4 +64,4 @@ Schedule direct_reduce(const Shape& shape, Rank self) {
   return schedule.end_round().finish({});
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -5,7 +5,7 @@
 // round costs more than a message.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule dissemination_barrier(const Shape& shape, Rank self) {
   const Cycle cycle{shape.size, self};
@@ -18,4 +18,4 @@ Schedule dissemination_barrier(const Shape& shape, Rank self) {
   return schedule;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

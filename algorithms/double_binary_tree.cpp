@@ -9,7 +9,7 @@
 #include "patterns.hpp"
 #include "steps_by_round.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 /// One of the two trees, over places 1 .. size - 1. The root of all hangs over it as place 0.
@@ -74,4 +74,4 @@ Schedule double_binary_tree_all_reduce(const Shape& shape, Rank self) {
   return then(double_binary_tree_reduce(shape, self), double_binary_tree_broadcast(shape, self));
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

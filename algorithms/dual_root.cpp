@@ -9,7 +9,7 @@
 // of its own.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule dual_root_all_reduce(const Shape& shape, Rank self) {
   const int half = (shape.size + 1) / 2;
@@ -33,4 +33,4 @@ Schedule dual_root_all_reduce(const Shape& shape, Rank self) {
   return schedule.end_round();
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -4,7 +4,7 @@
 
 #include "refuse.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -26,20 +26,20 @@ Expression take_apart(std::string_view text) {
       const char c = text[at];
       depth += c == '(' ? 1 : c == ')' ? -1 : 0;
       if (depth > kDeepest)
-        refuse("'" + std::string{text} + "' has more than " + std::to_string(kDeepest) +
+        reject("'" + std::string{text} + "' has more than " + std::to_string(kDeepest) +
                " algorithms in each other");
       if (!(c == ',' && depth == 1) && depth > 0) continue;
       expression.operands.push_back(trimmed(text.substr(begin, at - begin)));
       begin = at + 1;
       if (depth == 0) break;
     }
-    if (at == text.size()) refuse("a ')' is missing in '" + std::string{text} + "'");
+    if (at == text.size()) reject("a ')' is missing in '" + std::string{text} + "'");
     ++at;
   }
   const std::string_view rest = trimmed(text.substr(at));
   expression.has_parameters = !rest.empty();
   if (expression.has_parameters && rest.front() != ':')
-    refuse("'" + std::string{rest} + "' is too much in '" + std::string{text} + "'");
+    reject("'" + std::string{rest} + "' is too much in '" + std::string{text} + "'");
   expression.parameters = rest.substr(rest.empty() ? 0 : 1);
   return expression;
 }
@@ -48,7 +48,7 @@ int number_in(std::string_view text, std::string_view whole, int least) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < least)
-    refuse("'" + std::string{text} + "' in '" + std::string{whole} + "' is not a " +
+    reject("'" + std::string{text} + "' in '" + std::string{whole} + "' is not a " +
            (least > 0 ? "positive number" : "number"));
   return value;
 }
@@ -69,4 +69,4 @@ std::string joined(const std::vector<int>& numbers) {
   return text;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

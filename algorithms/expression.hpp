@@ -8,7 +8,7 @@
 
 #include <tutti/spi/catalog.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// `name(operand, operand):parameters` taken apart.
 struct Expression {
@@ -42,4 +42,4 @@ struct Expression {
 /// @param hierarchy any. @return its parameters as written after the colon.
 [[nodiscard]] std::string parameters_of(const Hierarchy& hierarchy);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

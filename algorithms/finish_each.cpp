@@ -2,7 +2,7 @@
 
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule finish_each(const Schedule& schedule) {
   const std::size_t never = schedule.rounds();
@@ -22,4 +22,4 @@ Schedule finish_each(const Schedule& schedule) {
   return finished;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -2,7 +2,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 std::optional<PrimePower> prime_power(int q) noexcept {
   if (q < 2) return std::nullopt;
@@ -61,4 +61,4 @@ int FiniteField::times(int a, int b) const noexcept {
   return power(logarithms_[static_cast<std::size_t>(a)] + logarithms_[static_cast<std::size_t>(b)]);
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

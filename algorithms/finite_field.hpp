@@ -5,7 +5,9 @@
 #include <optional>
 #include <vector>
 
-namespace tutti::inline v0 {
+#include <tutti/version.hpp>
+
+namespace tutti::v0 {
 
 /// A number as the power of a prime.
 struct PrimePower {
@@ -41,4 +43,4 @@ class FiniteField {
   std::vector<int> logarithms_{};  // of every element but 0
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

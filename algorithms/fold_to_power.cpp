@@ -2,7 +2,7 @@
 
 #include "butterflies.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule fold_to_power(const Power& power, Builder* inner, const Shape& shape, Rank self) {
   if (power.extra == 0) return inner(shape, self);
@@ -27,4 +27,4 @@ Schedule fold_to_power(const Power& power, Builder* inner, const Shape& shape, R
   return then(before.end_round(), then(middle, after.end_round()));
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

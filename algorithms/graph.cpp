@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 std::string text_of(const Graph::Edge& edge) {
@@ -14,12 +14,12 @@ std::string text_of(const Graph::Edge& edge) {
 void check_edges(int routers, std::span<const Graph::Edge> edges) {
   for (const Graph::Edge& edge : edges) {
     if (edge.a < 0 || edge.b >= routers)
-      refuse("the link " + text_of(edge) + " is beyond routers 0 .. " +
+      reject("the link " + text_of(edge) + " is beyond routers 0 .. " +
              std::to_string(routers - 1));
-    if (edge.a == edge.b) refuse("router " + std::to_string(edge.a) + " is linked with itself");
+    if (edge.a == edge.b) reject("router " + std::to_string(edge.a) + " is linked with itself");
   }
   const auto twice = std::adjacent_find(edges.begin(), edges.end());
-  if (twice != edges.end()) refuse("the link " + text_of(*twice) + " is given twice");
+  if (twice != edges.end()) reject("the link " + text_of(*twice) + " is given twice");
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ void check_edges(int routers, std::span<const Graph::Edge> edges) {
 Graph::Graph(GraphFamily family, std::vector<int> numbers, int routers, std::vector<Edge> edges)
     : family_{family}, numbers_{std::move(numbers)}, lazy_{make_lazy()} {
   if (routers < 1 || routers > kMostRouters)
-    refuse("a graph has 1 .. " + std::to_string(kMostRouters) + " routers, not " +
+    reject("a graph has 1 .. " + std::to_string(kMostRouters) + " routers, not " +
            std::to_string(routers));
   for (Edge& edge : edges)
     if (edge.a > edge.b) std::swap(edge.a, edge.b);
@@ -47,7 +47,7 @@ Graph::Graph(GraphFamily family, std::vector<int> numbers, int routers, std::vec
   const std::vector<int> reached = distances(0);
   const auto lost = std::find(reached.begin(), reached.end(), -1);
   if (lost != reached.end())
-    refuse("router " + std::to_string(lost - reached.begin()) + " is not reachable from router 0");
+    reject("router " + std::to_string(lost - reached.begin()) + " is not reachable from router 0");
 }
 
 Graph Graph::from_edges(int routers, std::span<const Edge> edges) {
@@ -55,10 +55,10 @@ Graph Graph::from_edges(int routers, std::span<const Edge> edges) {
 }
 
 Graph Graph::with_ranks_on(std::vector<int> routers) const {
-  if (routers.empty()) refuse("a graph has at least one rank");
+  if (routers.empty()) reject("a graph has at least one rank");
   for (std::size_t rank = 0; rank < routers.size(); ++rank)
     if (routers[rank] < 0 || routers[rank] >= this->routers())
-      refuse("rank " + std::to_string(rank) + " sits on router " + std::to_string(routers[rank]) +
+      reject("rank " + std::to_string(rank) + " sits on router " + std::to_string(routers[rank]) +
              ", beyond routers 0 .. " + std::to_string(this->routers() - 1));
   Graph other{*this};
   other.router_of_ = std::move(routers);
@@ -101,4 +101,4 @@ std::vector<int> Graph::distances(int router) const {
   return distance;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

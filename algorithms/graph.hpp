@@ -12,7 +12,7 @@
 
 #include "refuse.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What stands before the routers of all ranks, or before how many ranks sit on each router.
 inline constexpr std::string_view kGraphRanks = ":ranks=";
@@ -33,4 +33,4 @@ struct Graph::Lazy {
 /// @param edges how many.
 void check_size(std::string_view what, std::int64_t routers, std::int64_t edges);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,7 +6,7 @@
 
 #include "graph.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// The lines that were read so far.
@@ -21,7 +21,7 @@ class EdgeList {
   }
 
   [[nodiscard]] Graph graph() const {
-    if (edges_.empty()) refuse("the list has no link");
+    if (edges_.empty()) reject("the list has no link");
     std::vector<Graph::Edge> edges;
     for (const auto& [edge, line] : edges_) edges.push_back({edge.first, edge.second});
     const Graph graph = Graph::from_edges(routers_, edges);
@@ -29,7 +29,7 @@ class EdgeList {
     std::vector<int> routers;
     for (const auto& [rank, seat] : ranks_) {
       if (rank != static_cast<int>(routers.size()))
-        refuse("no line says where rank " + std::to_string(routers.size()) + " sits");
+        reject("no line says where rank " + std::to_string(routers.size()) + " sits");
       if (seat.router >= routers_)
         fail(seat.line, "router " + std::to_string(seat.router) + " has no link");
       routers.push_back(seat.router);
@@ -38,13 +38,13 @@ class EdgeList {
   }
 
  private:
-  struct Seat {
+  struct RankLine {
     int router;
     int line;
   };
 
   [[noreturn]] static void fail(int line, const std::string& cause) {
-    refuse("line " + std::to_string(line) + ": " + cause);
+    reject("line " + std::to_string(line) + ": " + cause);
   }
 
   static std::vector<std::string_view> words_of(std::string_view line) {
@@ -85,7 +85,7 @@ class EdgeList {
   void read_rank(const std::vector<std::string_view>& words) {
     if (words.size() != 3) fail(line_, "expected a rank and its router such as 'rank 5 2'");
     const int rank = number(words[1]);
-    const auto [found, is_new] = ranks_.try_emplace(rank, Seat{number(words[2]), line_});
+    const auto [found, is_new] = ranks_.try_emplace(rank, RankLine{number(words[2]), line_});
     if (!is_new)
       fail(line_, "rank " + std::to_string(rank) + " has its router from line " +
                       std::to_string(found->second.line) + " already");
@@ -94,7 +94,7 @@ class EdgeList {
   int line_ = 0;
   int routers_ = 0;
   std::map<std::pair<int, int>, int> edges_{};  // and the line of each
-  std::map<int, Seat> ranks_{};
+  std::map<int, RankLine> ranks_{};
 };
 
 }  // namespace
@@ -109,4 +109,4 @@ Graph read_edge_list(std::string_view text) {
   }
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -1,7 +1,7 @@
 // The families of graphs whose links are plain to see; graph_slim_fly.cpp has the other one.
 #include "graph.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 static constexpr int kMostDimensions = 16;
 static_assert(1 << kMostDimensions == kMostRouters);
@@ -9,7 +9,7 @@ static_assert(1 << kMostDimensions == kMostRouters);
 void check_size(std::string_view what, std::int64_t routers, std::int64_t edges) {
   constexpr std::int64_t kMostEdges = 1 << 22;
   if (routers < 1 || routers > kMostRouters || edges > kMostEdges)
-    refuse(std::string{what} + " would have " + std::to_string(routers) + " routers and " +
+    reject(std::string{what} + " would have " + std::to_string(routers) + " routers and " +
            std::to_string(edges) + " links; there may be 1 .. " + std::to_string(kMostRouters) +
            " and at most " + std::to_string(kMostEdges));
 }
@@ -34,7 +34,7 @@ Graph Graph::ring(int routers) {
 
 Graph Graph::hypercube(int dimensions) {
   if (dimensions < 0 || dimensions > kMostDimensions)
-    refuse("a hypercube has 0 .. " + std::to_string(kMostDimensions) + " dimensions, not " +
+    reject("a hypercube has 0 .. " + std::to_string(kMostDimensions) + " dimensions, not " +
            std::to_string(dimensions));
   std::vector<Edge> edges;
   for (int a = 0; a < 1 << dimensions; ++a)
@@ -44,10 +44,10 @@ Graph Graph::hypercube(int dimensions) {
 }
 
 Graph Graph::torus(std::span<const int> sides) {
-  if (sides.empty()) refuse("a torus has at least one side");
+  if (sides.empty()) reject("a torus has at least one side");
   std::int64_t routers = 1;
   for (const int side : sides) {
-    if (side < 1) refuse("the sides of a torus are 1 or more, not " + std::to_string(side));
+    if (side < 1) reject("the sides of a torus are 1 or more, not " + std::to_string(side));
     routers *= side;
     check_size("the torus", routers, 0);
   }
@@ -77,4 +77,4 @@ Graph Graph::complete(int routers) {
   return {GraphFamily::complete, {routers}, routers, std::move(edges)};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -3,11 +3,11 @@
 #include "patterns.hpp"
 #include "refuse.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 const Graph& graph_of(const Shape& shape, const char* example) {
   if (shape.graph == nullptr)
-    refuse(std::string{"it is shaped by a network, and none is given: write such as "} + example);
+    reject(std::string{"it is shaped by a network, and none is given: write such as "} + example);
   const Graph& graph = *shape.graph;
   std::vector<bool> taken(static_cast<std::size_t>(graph.routers()));
   for (Rank rank = 0; rank < graph.ranks(); ++rank)
@@ -15,7 +15,7 @@ const Graph& graph_of(const Shape& shape, const char* example) {
   const bool spread = graph.ranks() == graph.routers() &&
                       std::find(taken.begin(), taken.end(), false) == taken.end();
   if (!spread || graph.ranks() != shape.size)
-    refuse("it needs one rank on each router: the graph has " +
+    reject("it needs one rank on each router: the graph has " +
            count_of(graph.routers(), "router") + " with " + count_of(graph.ranks(), "rank") +
            (spread ? "" : ", not one on each") + there_are(shape.size));
   return graph;
@@ -28,4 +28,4 @@ std::vector<Rank> ranks_of(const Graph& graph) {
   return ranks;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -5,7 +5,7 @@
 #include "graph.hpp"
 #include "nearest_word.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// Calls visit for what stands between separators.
@@ -33,7 +33,7 @@ Graph from_links(std::string_view text, std::string_view whole) {
   each_word(text, '+', [&](std::string_view word) {
     const std::vector<int> ends = numbers(word, '-', whole);
     if (ends.size() != 2)
-      refuse("'" + std::string{word} + "' in '" + std::string{whole} +
+      reject("'" + std::string{word} + "' in '" + std::string{whole} +
              "' is not a link such as 0-1");
     edges.push_back({ends[0], ends[1]});
     last = std::max({last, ends[0], ends[1]});
@@ -48,7 +48,7 @@ Graph make(std::string_view family, std::string_view text, std::string_view whol
   if (family == name_of(torus)) return Graph::torus(numbers(text, 'x', whole));
   if (family == name_of(slim_fly)) {
     if (text.substr(0, 2) != "q=")
-      refuse("'" + std::string{whole} + "' lacks its q: write slim_fly:q=5");
+      reject("'" + std::string{whole} + "' lacks its q: write slim_fly:q=5");
     return Graph::slim_fly(number_in(text.substr(2), whole, 0));
   }
   const int size = number_in(text, whole, 0);
@@ -65,7 +65,7 @@ void check_family(std::string_view family) {
     names += (names.empty() ? "" : ", ") + std::string{choices.back()};
   }
   const std::string nearest{nearest_word(family, choices)};
-  refuse("unknown graph '" + std::string{family} + "': choose from " + names +
+  reject("unknown graph '" + std::string{family} + "': choose from " + names +
          (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
@@ -76,7 +76,7 @@ Graph parse_graph(std::string_view text) {
   const std::string_view family = text.substr(0, colon);
   check_family(family);
   if (colon == text.size())
-    refuse("'" + std::string{text} +
+    reject("'" + std::string{text} +
            "' says no size: write such as ring:8, torus:4x4, "
            "slim_fly:q=5 or edges:0-1+1-2");
   const std::string_view rest = text.substr(colon + 1);
@@ -87,7 +87,7 @@ Graph parse_graph(std::string_view text) {
   if (behind.substr(0, kGraphRanks.size()) == kGraphRanks)
     return graph.with_ranks_on(numbers(behind.substr(kGraphRanks.size()), '+', text));
   if (behind.substr(0, kGraphPerRouter.size()) != kGraphPerRouter)
-    refuse("unknown parameter '" + std::string{behind.substr(1)} + "' in '" + std::string{text} +
+    reject("unknown parameter '" + std::string{behind.substr(1)} + "' in '" + std::string{text} +
            "': expected ranks=2+0+1 or per_router=2");
   const int per_router = number_in(behind.substr(kGraphPerRouter.size()), text, 0);
   check_size("with so many ranks per router, the graph", std::int64_t{per_router} * graph.routers(),
@@ -98,4 +98,4 @@ Graph parse_graph(std::string_view text) {
   return graph.with_ranks_on(std::move(routers));
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

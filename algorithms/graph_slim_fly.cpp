@@ -5,7 +5,7 @@
 #include "finite_field.hpp"
 #include "graph.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// The exponents of the primitive element whose powers are X, or Y: differences of neighbours
 /// within a row on side 0, or on side 1.
@@ -26,7 +26,7 @@ static std::vector<int> exponents(int q, bool on_side_1) {
 
 Graph Graph::slim_fly(int q) {
   if (q < 3 || !prime_power(q))
-    refuse("the q of a Slim Fly is a prime power from 3 on, such as 3, 4, 5, 7, 8 or 9, not " +
+    reject("the q of a Slim Fly is a prime power from 3 on, such as 3, 4, 5, 7, 8 or 9, not " +
            std::to_string(q));
   const std::int64_t long_q = q;
   check_size("the Slim Fly", 2 * long_q * long_q, long_q * long_q * (3 * long_q + 1) / 2);
@@ -48,4 +48,4 @@ Graph Graph::slim_fly(int q) {
   return {GraphFamily::slim_fly, {q}, 2 * q * q, std::move(edges)};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

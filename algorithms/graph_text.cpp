@@ -1,7 +1,7 @@
 // Graphs written as parse_graph reads them.
 #include "graph.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 std::string Graph::text() const {
   std::string text{name_of(family_)};
@@ -31,4 +31,4 @@ std::string Graph::text() const {
   return text;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

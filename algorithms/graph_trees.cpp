@@ -7,7 +7,7 @@
 
 #include "graph.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 std::shared_ptr<Graph::Lazy> Graph::make_lazy() {
   return std::make_shared<Lazy>();
@@ -16,7 +16,7 @@ std::shared_ptr<Graph::Lazy> Graph::make_lazy() {
 const SpanningTrees& Graph::trees() const {
   constexpr int kMostTrees = 4096;  // Trees take four bytes per pair of routers.
   if (routers() > kMostTrees)
-    refuse("trees are made for up to " + std::to_string(kMostTrees) + " routers, not " +
+    reject("trees are made for up to " + std::to_string(kMostTrees) + " routers, not " +
            std::to_string(routers()));
   std::call_once(lazy_->trees_once, [this] { lazy_->trees = grow_trees(); });
   return lazy_->trees;
@@ -65,4 +65,4 @@ SpanningTrees Graph::grow_trees() const {
   return trees;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

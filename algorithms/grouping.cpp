@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 Grouping make_grouping(const Hierarchy& hierarchy, int size) {
@@ -44,4 +44,4 @@ std::shared_ptr<const Grouping> grouping_of(const Hierarchy& hierarchy, int size
   return last.grouping;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -7,7 +7,7 @@
 
 #include <tutti/spi/algorithm.hpp>
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 /// Ranks in groups.
 struct Grouping {
@@ -23,4 +23,4 @@ struct Grouping {
 /// @return them. Throws Error{invalid_argument} as groups_of.
 [[nodiscard]] std::shared_ptr<const Grouping> grouping_of(const Hierarchy& hierarchy, int size);
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

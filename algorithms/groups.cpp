@@ -7,7 +7,7 @@
 
 #include "refuse.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 std::vector<int> sizes_of(const std::vector<int>& groups, int size) {
@@ -15,11 +15,11 @@ std::vector<int> sizes_of(const std::vector<int>& groups, int size) {
   if (groups.size() > 1) {
     const std::int64_t sum = std::accumulate(groups.begin(), groups.end(), std::int64_t{0});
     if (sum != size)
-      refuse("its groups have " + count_of(sum, "rank") + " together" + there_are(size));
+      reject("its groups have " + count_of(sum, "rank") + " together" + there_are(size));
     return groups;
   }
   if (groups.front() > size)
-    refuse("it would have " + std::to_string(groups.front()) + " groups" + there_are(size));
+    reject("it would have " + std::to_string(groups.front()) + " groups" + there_are(size));
   const Partition partition{ranks, static_cast<std::size_t>(groups.front())};
   std::vector<int> sizes;
   for (std::size_t group = 0; group < partition.parts; ++group)
@@ -33,7 +33,7 @@ std::vector<std::vector<Rank>> groups_of(const Hierarchy& hierarchy, int size) {
   std::vector<int> group_of = hierarchy.group_of;
   if (group_of.empty()) {
     if (hierarchy.groups.empty())
-      refuse(
+      reject(
           "it says no groups, and on which hosts its ranks are is not known: write such as "
           ":groups=4 behind it");
     for (const int ranks : sizes_of(hierarchy.groups, size))
@@ -41,16 +41,16 @@ std::vector<std::vector<Rank>> groups_of(const Hierarchy& hierarchy, int size) {
                       group_of.empty() ? 0 : group_of.back() + 1);
   }
   if (static_cast<int>(group_of.size()) != size)
-    refuse("it has the groups of " + count_of(static_cast<std::int64_t>(group_of.size()), "rank") +
+    reject("it has the groups of " + count_of(static_cast<std::int64_t>(group_of.size()), "rank") +
            there_are(size));
   const int last = std::ranges::max(group_of);
   if (last >= size)
-    refuse("its groups are numbered up to " + std::to_string(last) + there_are(size));
+    reject("its groups are numbered up to " + std::to_string(last) + there_are(size));
   std::vector<std::vector<Rank>> groups(static_cast<std::size_t>(last) + 1);
   for (Rank rank = 0; rank < size; ++rank)
     groups[static_cast<std::size_t>(group_of[static_cast<std::size_t>(rank)])].push_back(rank);
   for (std::size_t group = 0; group < groups.size(); ++group)
-    if (groups[group].empty()) refuse("its group " + std::to_string(group) + " has no rank");
+    if (groups[group].empty()) reject("its group " + std::to_string(group) + " has no rank");
   return groups;
 }
 
@@ -74,4 +74,4 @@ Choice on_hosts(Choice choice, std::span<const int> hosts) {
   return choice;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -8,7 +8,7 @@
 
 #include "graph.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using Tour = std::vector<int>;
@@ -61,7 +61,7 @@ std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
   if (graph.family() == GraphFamily::hypercube)
     sides.assign(static_cast<std::size_t>(sides.front()), 2);
   else if (graph.family() != GraphFamily::torus)
-    refuse(
+    reject(
         "it needs rings that share no link; they are known of rings, of complete graphs, of tori "
         "and of hypercubes, but not of " +
         graph.text());
@@ -73,7 +73,7 @@ std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
   }
   std::vector<Tour> cycles = torus_rings(sides);
   if (cycles.empty())
-    refuse("it needs rings that share no link, and none were found of " + graph.text());
+    reject("it needs rings that share no link, and none were found of " + graph.text());
   return cycles;
 }
 
@@ -82,4 +82,4 @@ const std::vector<std::vector<int>>& Graph::rings() const {
   return lazy_->rings;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

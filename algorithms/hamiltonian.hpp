@@ -6,7 +6,7 @@
 
 #include <tutti/spi/graph.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Edge-disjoint Hamiltonian cycles, as many as half of a router's links: one of a ring; (n-1)/2,
 /// rounded down, of a complete graph; of a torus one for each side from 3 on, and for each two
@@ -24,4 +24,4 @@ namespace tutti::inline v0 {
 /// @param rows three or more. @param columns three or more. @return its routers in turn.
 [[nodiscard]] std::vector<int> long_torus_ring(int rows, int columns);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tutti::inline v0::detail {
+#include <tutti/version.hpp>
+
+namespace tutti::v0::detail {
 
 /// @param hash of what came before. @param value what comes. @return the hash of both.
 [[nodiscard]] inline std::uint64_t combine(std::uint64_t hash, std::uint64_t value) noexcept {
@@ -20,4 +22,4 @@ namespace tutti::inline v0::detail {
   return combine(hash, text.size());
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

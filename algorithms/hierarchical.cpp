@@ -12,7 +12,7 @@
 // the way out.
 #include "levels.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 Schedule broadcast_on_lanes(const Levels& levels) {
@@ -54,4 +54,4 @@ Schedule hierarchical_reduce(const Shape& shape, Rank self) {
   return then(unfinished(within), between);
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

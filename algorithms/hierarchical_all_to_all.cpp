@@ -9,7 +9,7 @@
 // than bytes.
 #include "levels.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 /// Which block of all is for whom.
@@ -108,4 +108,4 @@ Schedule hierarchical_all_to_all(const Shape& shape, Rank self) {
   return refine(std::move(schedule), n * n * levels.parts());
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -9,7 +9,7 @@
 // commutative operators. Wins where groups are nearer to each other inside than outside.
 #include "levels.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 /// The stage between groups over `n` blocks, of which ranks behind the lanes do nothing.
@@ -40,11 +40,11 @@ Schedule within(const Levels& levels, std::uint32_t n) {
 }
 
 /// Which way blocks are passed.
-enum class Way : std::uint8_t { to_lanes, from_lanes };
+enum class Direction : std::uint8_t { to_lanes, from_lanes };
 
 /// A round in which ranks behind the lanes pass their blocks, or get them; all have the same one
 /// where there is one.
-Schedule pass(const Levels& levels, std::uint32_t n, Way way) {
+Schedule pass(const Levels& levels, std::uint32_t n, Direction way) {
   const std::uint32_t lanes = levels.block_lanes();
   const auto block = [n](Rank rank) { return Slots{Space::out, n == 1 ? 0 : unsigned_of(rank)}; };
   const auto rank = [&](std::uint32_t index) { return levels.rank(levels.group(), index); };
@@ -52,12 +52,12 @@ Schedule pass(const Levels& levels, std::uint32_t n, Way way) {
   Schedule schedule{n};
   if (own >= lanes) {
     const Rank peer = rank(own % lanes);
-    if (way == Way::to_lanes) schedule.add(Send{peer, block(rank(own))});
+    if (way == Direction::to_lanes) schedule.add(Send{peer, block(rank(own))});
     else schedule.add(Recv{peer, block(rank(own))});
     return schedule.end_round();
   }
   for (std::uint32_t index = own + lanes; index < levels.size_of(levels.group()); index += lanes) {
-    if (way == Way::to_lanes) schedule.add(Recv{rank(index), block(rank(index))});
+    if (way == Direction::to_lanes) schedule.add(Recv{rank(index), block(rank(index))});
     else schedule.add(Send{rank(index), block(rank(index))});
   }
   return schedule.end_round();
@@ -68,7 +68,7 @@ Schedule pass(const Levels& levels, std::uint32_t n, Way way) {
 Schedule hierarchical_all_gather(const Shape& shape, Rank self) {
   const Levels levels{shape, self};
   const std::uint32_t n = unsigned_of(shape.size);
-  Schedule before = then(pass(levels, n, Way::to_lanes), between(levels, n));
+  Schedule before = then(pass(levels, n, Direction::to_lanes), between(levels, n));
   return refine(then(std::move(before), within(levels, n)), n * levels.parts());
 }
 
@@ -77,7 +77,7 @@ Schedule hierarchical_reduce_scatter(const Shape& shape, Rank self) {
   const std::uint32_t n = unsigned_of(shape.size);
   // What ends with one group is finished there.
   if (levels.groups() == 1) return refine(within(levels, n), n * levels.parts());
-  Schedule after = then(between(levels, n), pass(levels, n, Way::from_lanes));
+  Schedule after = then(between(levels, n), pass(levels, n, Direction::from_lanes));
   return refine(then(unfinished(within(levels, n)), std::move(after)), n * levels.parts());
 }
 
@@ -86,7 +86,7 @@ Schedule hierarchical_barrier(const Shape& shape, Rank self) {
   Schedule schedule = levels.inside();
   if (levels.index() < levels.block_lanes())
     schedule = then(std::move(schedule), levels.between(1));
-  return refine(then(std::move(schedule), pass(levels, 1, Way::from_lanes)), levels.parts());
+  return refine(then(std::move(schedule), pass(levels, 1, Direction::from_lanes)), levels.parts());
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

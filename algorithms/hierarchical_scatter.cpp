@@ -6,7 +6,7 @@
 // more than the messages that it saves.
 #include "levels.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 /// Blocks have the numbers of their ranks.
@@ -51,4 +51,4 @@ Schedule hierarchical_gather(const Shape& shape, Rank self) {
   return refine(then(around_leader(levels, n), between_leaders(levels, n)), n * levels.parts());
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

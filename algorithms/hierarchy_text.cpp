@@ -7,7 +7,7 @@
 #include "expression.hpp"
 #include "refuse.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using enum Collective;
@@ -47,7 +47,7 @@ void read_parameter(Hierarchy& hierarchy, std::string_view text, std::string_vie
   else if (key == "ranks") hierarchy.group_of = numbers_in(value, whole, 0);
   else if (key == "lanes") hierarchy.lanes = number_in(value, whole);
   else
-    refuse("unknown parameter '" + std::string{text} + "' in '" + std::string{whole} +
+    reject("unknown parameter '" + std::string{text} + "' in '" + std::string{whole} +
            "': expected groups=4, groups=5+3, ranks=0+1+0+1 or lanes=1");
 }
 
@@ -57,7 +57,7 @@ const Ways& ways_of(const Catalog& catalog, std::string_view operand, int lanes)
   const bool can_lead = goes_both(catalog, kToTheLeader, operand);
   if (goes_both(catalog, kThereAndBack, operand) && !(lanes == 1 && can_lead)) return kThereAndBack;
   if (can_lead) return kToTheLeader;
-  refuse(
+  reject(
       "'" + std::string{name} +
       "' cannot work within groups: choose from those that reduce_scatter and all_gather have (" +
       names_of(catalog, kThereAndBack) + ") or reduce and broadcast (" +
@@ -76,7 +76,7 @@ Collective way_of_broadcast(const Catalog& catalog, std::string_view operand, in
 Hierarchy parse_hierarchy(const Catalog& catalog, Collective collective,
                           const Expression& expression, std::string_view whole) {
   if (expression.operands.size() != 2)
-    refuse("'" + std::string{whole} +
+    reject("'" + std::string{whole} +
            "' must name two algorithms: write such as hierarchical(circulant, ring):groups=4");
   Hierarchy hierarchy;
   std::string_view rest = expression.parameters;
@@ -86,7 +86,7 @@ Hierarchy parse_hierarchy(const Catalog& catalog, Collective collective,
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   if (!hierarchy.groups.empty() && !hierarchy.group_of.empty())
-    refuse("'" + std::string{whole} +
+    reject("'" + std::string{whole} +
            "' must say its groups once: as groups=4, groups=5+3 or "
            "ranks=0+1+0+1");
   const auto [within, between] = std::pair{expression.operands[0], expression.operands[1]};
@@ -112,4 +112,4 @@ std::string parameters_of(const Hierarchy& hierarchy) {
   return text + (text.empty() ? "" : ":") + "lanes=" + std::to_string(hierarchy.lanes);
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -4,7 +4,7 @@
 // the whole vector. Open MPI has it as "in-order binary". For operators that do not commute.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 InOrderNode in_order_node(int begin, int end, Rank self) noexcept {
   InOrderNode node;
@@ -36,4 +36,4 @@ Schedule in_order_binary_reduce(const Shape& shape, Rank self) {
   return schedule;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -4,7 +4,7 @@
 // MPICH and UCC have them as "knomial". Win for small vectors.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule knomial_broadcast(const Shape& shape, Rank self) {
   const Rooted rooted{shape.size, shape.root};
@@ -42,4 +42,4 @@ Schedule reduce_broadcast_all_reduce(const Shape& shape, Rank self) {
   return then(binomial_reduce(shape, self), binomial_broadcast(shape, self));
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -6,12 +6,12 @@
 
 #include "refuse.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 const Hierarchy* hierarchy_in(const Shape& shape) {
   if (shape.hierarchy == nullptr)
-    refuse(
+    reject(
         "it is made of two algorithms and groups, and they are missing: write such as "
         "hierarchical(circulant, ring):groups=4");
   return shape.hierarchy.get();
@@ -22,7 +22,7 @@ Schedule build(const Choice& choice, int size, Rank root, Rank self) {
     require(choice.algorithm->traits.sizes, size);
     return continued(choice.build(size, is_rooted(choice.algorithm->collective) ? root : 0, self));
   } catch (const Error& error) {
-    refuse(choice.text() + " cannot serve " + std::to_string(size) +
+    reject(choice.text() + " cannot serve " + std::to_string(size) +
            " of the ranks: " + error.what());
   }
 }
@@ -45,7 +45,7 @@ bool Levels::scatters() const {
 std::uint32_t Levels::count_lanes() const {
   const int most = scatters() ? grouping_->smallest : 1;
   if (hierarchy_->lanes > most)
-    refuse("it would have " + std::to_string(hierarchy_->lanes) + " lanes, and " +
+    reject("it would have " + std::to_string(hierarchy_->lanes) + " lanes, and " +
            (scatters() ? "the smallest group has " + std::to_string(most) + " ranks"
                        : stage(0).text() + " works for one"));
   return unsigned_of(hierarchy_->lanes == 0 ? most : hierarchy_->lanes);
@@ -94,8 +94,8 @@ std::uint32_t Levels::units_between(std::size_t stage) const {
   const Choice& choice = this->stage(stage);
   const When identical = choice.algorithm->traits.rank_identical;
   if (!is_rooted(choice.algorithm->collective) && !holds(identical, groups(), 0))
-    refuse(choice.text() + " would leave different bits in the groups");
+    reject(choice.text() + " would leave different bits in the groups");
   return build(choice, groups(), root_group_, 0).units();
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -8,7 +8,7 @@
 #include "grouping.hpp"
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 /// The groups of a hierarchical algorithm, and where one rank is in them. Each group has a leader:
 /// the root, or its first rank. Throws Error{invalid_argument} where groups or algorithms do not
@@ -77,4 +77,4 @@ class Levels {
   int root_index_;
 };
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

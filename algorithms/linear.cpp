@@ -7,7 +7,7 @@
 // once congest it, as where hundreds of ranks answer one root.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 Schedule exchange(const Shape& shape, Rank self, int in_flight) {
@@ -68,4 +68,4 @@ Schedule direct_gather(const Shape& shape, Rank self) {
   return reverse(direct_scatter(shape, self), Reversal::move);
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -8,7 +8,7 @@
 
 #include "hamiltonian.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// A ring, by row * columns + column.
@@ -81,4 +81,4 @@ std::vector<int> long_torus_ring(int rows, int columns) {
   return transposed(lengthened(transposed(high), columns)).tour;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

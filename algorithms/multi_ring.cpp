@@ -8,7 +8,7 @@
 
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 /// One ring, seen from a rank.
@@ -66,4 +66,4 @@ Schedule multi_ring_all_reduce(const Shape& shape, Rank self) {
   return schedule;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

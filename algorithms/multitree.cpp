@@ -12,7 +12,7 @@
 #include "patterns.hpp"
 #include "steps_by_round.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule multitree_all_gather(const Shape& shape, Rank self) {
   const Graph& graph = graph_of(shape, "multitree:graph=torus:4x4");
@@ -43,4 +43,4 @@ Schedule multitree_all_reduce(const Shape& shape, Rank self) {
   return then(multitree_reduce_scatter(shape, self), multitree_all_gather(shape, self));
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// Edits that turn one word into the other, where two letters that swap places are one edit, too
@@ -44,4 +44,4 @@ std::string_view nearest_word(std::string_view word, std::span<const std::string
   return nearest;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

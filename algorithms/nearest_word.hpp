@@ -5,11 +5,13 @@
 #include <span>
 #include <string_view>
 
-namespace tutti::inline v0 {
+#include <tutti/version.hpp>
+
+namespace tutti::v0 {
 
 /// @param word as written. @param choices what would be right. @return the choice fewest edits
 /// away, or nothing where none is near.
 [[nodiscard]] std::string_view nearest_word(std::string_view word,
                                             std::span<const std::string_view> choices);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -5,7 +5,7 @@
 
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 inline constexpr std::uint32_t kNegativeDigits = 0xAAAAAAAA;
 
@@ -32,4 +32,4 @@ inline constexpr std::uint32_t kNegativeDigits = 0xAAAAAAAA;
   return cycle.at(cycle.self % 2 == 0 ? distance : -distance);
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

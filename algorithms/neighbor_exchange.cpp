@@ -5,7 +5,7 @@
 
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule neighbor_exchange_all_gather(const Shape& shape, Rank self) {
   require(Sizes::even, shape.size);
@@ -31,4 +31,4 @@ Schedule neighbor_exchange_all_gather(const Shape& shape, Rank self) {
   return schedule;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

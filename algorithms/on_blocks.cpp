@@ -5,7 +5,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// What a step over blocks is over those that they stand for: runs of consecutive units.
@@ -76,4 +76,4 @@ Schedule then(Schedule first, const Schedule& second, const Blocks& blocks) {
   return both;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

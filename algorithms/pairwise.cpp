@@ -5,7 +5,7 @@
 // congest. Of the all-to-alls it is the linear one with one transfer in flight.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule pairwise_reduce_scatter(const Shape& shape, Rank self) {
   const Cycle cycle{shape.size, self};
@@ -24,4 +24,4 @@ Schedule pairwise_reduce_scatter(const Shape& shape, Rank self) {
   return schedule.finish(own);
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -5,7 +5,7 @@
 // OSDI 2014. Kept as the baseline that others are compared with.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule parameter_server_all_reduce(const Shape& shape, Rank self) {
   const int servers = std::min(shape.number, shape.size);
@@ -28,4 +28,4 @@ Schedule parameter_server_all_reduce(const Shape& shape, Rank self) {
   return schedule.end_round();
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

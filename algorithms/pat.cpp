@@ -12,7 +12,7 @@
 
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 /// Builds the all-gather. A block is known by the distance of its owner; it arrives from the rank
@@ -68,4 +68,4 @@ Schedule pat_reduce_scatter(const Shape& shape, Rank self) {
   return reduce_scatter_from(pat_all_gather(shape, self), self);
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -10,7 +10,7 @@
 
 #include <tutti/spi/algorithm.hpp>
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 /// The signature of every generator, for declaring them by name.
 using Builder = Schedule(const Shape& shape, Rank self);
@@ -115,4 +115,4 @@ struct InOrderNode {
   return peer < self ? Side::left : Side::right;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

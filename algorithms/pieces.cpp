@@ -5,7 +5,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// Where the units of a vector lie in another one: units below `end` by `offset` further on, the
@@ -100,4 +100,4 @@ Schedule side_by_side(std::span<const Schedule> parts) {
   return all;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

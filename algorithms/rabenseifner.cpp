@@ -7,7 +7,7 @@
 
 #include "butterflies.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule halve_and_double(std::span<const Halving> halvings, const Shape& shape, Rank self) {
   Schedule schedule{unsigned_of(shape.size)};
@@ -47,4 +47,4 @@ Schedule rabenseifner_all_reduce(const Shape& shape, Rank self) {
   return fold_to_power({shape.size, 2}, double_distances, shape, self);
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

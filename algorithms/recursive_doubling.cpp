@@ -4,7 +4,7 @@
 // Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005. Wins for small vectors.
 #include "butterflies.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 static Schedule exchange_whole(const Shape& shape, Rank self) {
   Schedule schedule{1};
@@ -33,4 +33,4 @@ Schedule recursive_doubling_all_gather(const Shape& shape, Rank self) {
   return schedule;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

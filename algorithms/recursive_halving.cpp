@@ -4,7 +4,7 @@
 // operators. Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005. Wins for small and middle sizes.
 #include "butterflies.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule recursive_halving_reduce_scatter(const Shape& shape, Rank self) {
   const Power power{shape.size, 2};
@@ -36,4 +36,4 @@ Schedule recursive_halving_reduce_scatter(const Shape& shape, Rank self) {
   return schedule;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

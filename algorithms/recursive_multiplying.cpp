@@ -6,7 +6,7 @@
 // network card with k ports.
 #include "butterflies.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 static Schedule exchange_digits(const Shape& shape, Rank self) {
   Schedule schedule{1};
@@ -29,4 +29,4 @@ Schedule recursive_multiplying_all_reduce(const Shape& shape, Rank self) {
   return fold_to_power({served.size, served.number}, exchange_digits, served, self);
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -7,10 +7,10 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Throws Error{invalid_argument}. @param message one sentence that says what is wrong.
-[[noreturn]] inline void refuse(std::string message) {
+[[noreturn]] inline void reject(std::string message) {
   throw Error{ErrorCode::invalid_argument, std::move(message)};
 }
 
@@ -24,4 +24,4 @@ namespace tutti::inline v0 {
   return (size == 1 ? ", and there is " : ", and there are ") + count_of(size, "rank");
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

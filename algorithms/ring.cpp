@@ -4,7 +4,7 @@
 // wherever links are shared; its latency grows with n, so it loses for small ones.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule ring_reduce_scatter(const Shape& shape, Rank self) {
   const Cycle ring{shape.size, self};
@@ -26,4 +26,4 @@ Schedule ring_all_reduce(const Shape& shape, Rank self) {
   return then(ring_reduce_scatter(shape, self), ring_all_gather(shape, self));
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -5,7 +5,7 @@
 // it wins for large vectors. Both keep operands in order.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 constexpr Slots kOut{Space::out, 0};
@@ -57,4 +57,4 @@ Schedule chain_exscan(const Shape& shape, Rank self) {
   return schedule.finish(kOut);
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

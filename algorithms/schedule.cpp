@@ -5,7 +5,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 Step Step::refined(std::uint32_t factor) const noexcept {
   Step step = *this;
@@ -89,4 +89,4 @@ Schedule reverse(const Schedule& schedule, Reversal reversal) {
   return reversed;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

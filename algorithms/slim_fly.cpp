@@ -10,7 +10,7 @@
 #include "finite_field.hpp"
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 /// The network seen from one rank. Blocks of a rank, and its cross links, are numbered 0 .. q-1.
@@ -94,4 +94,4 @@ Schedule slim_fly_all_reduce(const Shape& shape, Rank self) {
   return schedule.end_round();
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -4,7 +4,7 @@
 // On one switch its time is that of bruck; it wins where neighbours share a host.
 #include "patterns.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 Schedule sparbit_all_gather(const Shape& shape, Rank self) {
   const Cycle cycle{shape.size, self};
@@ -28,4 +28,4 @@ Schedule sparbit_all_gather(const Shape& shape, Rank self) {
   return schedule;
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

@@ -7,7 +7,7 @@
 
 #include <tutti/spi/schedule.hpp>
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 
 /// A rank's place in a tree.
 struct TreePlace {
@@ -43,4 +43,4 @@ class StepsByRound {
   std::vector<std::vector<Step>> rounds_{};
 };
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

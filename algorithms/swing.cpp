@@ -8,7 +8,7 @@
 
 #include "negabinary.hpp"
 
-namespace tutti::inline v0::algorithms {
+namespace tutti::v0::algorithms {
 namespace {
 
 /// The step in which a block leaves an even rank for the rank `distance` further along. Where both
@@ -67,4 +67,4 @@ Schedule swing_all_reduce(const Shape& shape, Rank self) {
   return then(reduce_scatter_from(all_gather, self), all_gather);
 }
 
-}  // namespace tutti::inline v0::algorithms
+}  // namespace tutti::v0::algorithms

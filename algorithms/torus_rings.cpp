@@ -7,7 +7,7 @@
 #include "colored_links.hpp"
 #include "hamiltonian.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 std::vector<std::vector<int>> torus_rings(const std::vector<int>& sides) {
   constexpr std::int64_t kMostSteps = 5'000'000;  // along rings: tens of milliseconds
@@ -48,4 +48,4 @@ std::vector<std::vector<int>> torus_rings(const std::vector<int>& sides) {
   return rings;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

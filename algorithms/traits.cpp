@@ -3,7 +3,7 @@
 
 #include "finite_field.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Whether a Slim Fly has so many routers.
 static bool is_slim_fly(int size) noexcept {
@@ -101,4 +101,4 @@ void require(Sizes sizes, int size) {
                                                " ranks"};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

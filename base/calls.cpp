@@ -1,9 +1,9 @@
 // What ranks tell each other of their calls.
 #include <algorithm>
 
-#include <tutti/spi/whereabouts.hpp>
+#include <tutti/spi/call_status.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// So long a rank that only looks at a call is taken to wait for it.
@@ -63,14 +63,14 @@ void CallCounter::wait(std::span<const CallWait> waits, bool blocks) noexcept {
   noted_ = std::chrono::steady_clock::now();
 }
 
-void CallCounter::go_on() noexcept {
+void CallCounter::advance() noexcept {
   const std::lock_guard lock{mutex_};
   wait_count_ = 0;
 }
 
-Whereabouts CallCounter::tell(std::uint64_t number) const {
-  Whereabouts told{.state = Whereabouts::State::there,
-                   .begun = begun_.load(std::memory_order_acquire)};
+CallStatus CallCounter::tell(std::uint64_t number) const {
+  CallStatus told{.state = CallStatus::State::there,
+                  .begun = begun_.load(std::memory_order_acquire)};
   if (number == 0) number = told.begun;
   const Slot& slot = slots_[number % kRemembered];
   const std::uint64_t before = slot.number.load(std::memory_order_acquire);
@@ -82,18 +82,18 @@ Whereabouts CallCounter::tell(std::uint64_t number) const {
   if (number > kPlanCalls) {
     const auto plan = plans_.find(number - kPlanCalls);
     if (plan != plans_.end()) {
-      told.memory = Whereabouts::Memory::known;
+      told.memory = CallStatus::Memory::known;
       told.fingerprint = plan->second;
     } else if (!plans_.empty() && number - kPlanCalls < plans_.begin()->first) {
-      told.memory = Whereabouts::Memory::forgotten;
+      told.memory = CallStatus::Memory::forgotten;
     }
   } else if (number > 0 && before == number && after == number) {
-    told.memory = Whereabouts::Memory::known;
+    told.memory = CallStatus::Memory::known;
   } else if (number > 0 && is_taken) {
-    told.memory = Whereabouts::Memory::forgotten;
+    told.memory = CallStatus::Memory::forgotten;
   }
   const auto text = texts_.find(told.fingerprint);
-  if (told.memory == Whereabouts::Memory::known && text != texts_.end())
+  if (told.memory == CallStatus::Memory::known && text != texts_.end())
     told.words = text->second.words;
   const Duration age = std::chrono::steady_clock::now() - noted_;
   if (!blocks_ && age > kBetweenLooks) return told;
@@ -102,4 +102,4 @@ Whereabouts CallCounter::tell(std::uint64_t number) const {
   return told;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

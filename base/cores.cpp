@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using std::filesystem::path;
@@ -102,4 +102,4 @@ int shared_cores(std::span<const Cores> machine, const Cores& own) {
   return machine.size() > cores ? static_cast<int>(cores) : 0;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

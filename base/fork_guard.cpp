@@ -9,7 +9,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 // The system's page is at least as large, and it rounds up.
@@ -35,10 +35,10 @@ ForkGuard::~ForkGuard() {
   munmap(page_, kBytes);
 }
 
-void ForkGuard::refuse(const char* object) {
+void ForkGuard::reject(const char* object) {
   throw Error{ErrorCode::invalid_argument,
               std::string{object} + " belongs to the process that made it, and this is a child " +
                   "forked from that; make a world of its own, or exec first"};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

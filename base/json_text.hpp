@@ -12,14 +12,14 @@
 
 #include "base/text_file.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// The most arrays and objects around a value. Files of tutti need eight.
 inline constexpr std::size_t kMostJsonDepth = 64;
 /// The most values. Each takes up to a hundred bytes of memory.
 inline constexpr std::size_t kMostJsonValues = std::size_t{1} << 24U;
 
-[[noreturn]] inline void refuse_json(const std::string& why) {
+[[noreturn]] inline void reject_json(const std::string& why) {
   throw Error{ErrorCode::invalid_argument, why};
 }
 
@@ -27,7 +27,7 @@ inline constexpr std::size_t kMostJsonValues = std::size_t{1} << 24U;
 /// Error{invalid_argument} where limits are exceeded. @param text any.
 inline void check_json_limits(std::string_view text) {
   if (text.size() > kMostFileBytes)
-    refuse_json("it has more than " + std::to_string(kMostFileBytes >> 20U) +
+    reject_json("it has more than " + std::to_string(kMostFileBytes >> 20U) +
                 " MiB, the most that is read");
   std::size_t depth = 0, values = 1;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -40,7 +40,7 @@ inline void check_json_limits(std::string_view text) {
     } else if (c == '[' || c == '{') {
       ++values;
       if (++depth > kMostJsonDepth)
-        refuse_json("it has arrays and objects more than " + std::to_string(kMostJsonDepth) +
+        reject_json("it has arrays and objects more than " + std::to_string(kMostJsonDepth) +
                     " deep, the most that is read");
     } else if (c == ']' || c == '}') {
       depth -= depth > 0 ? 1 : 0;
@@ -48,7 +48,7 @@ inline void check_json_limits(std::string_view text) {
       ++values;
     }
     if (values > kMostJsonValues)
-      refuse_json("it has more than " + std::to_string(kMostJsonValues) +
+      reject_json("it has more than " + std::to_string(kMostJsonValues) +
                   " values, the most that is read");
   }
 }
@@ -65,11 +65,11 @@ template <class Json>
     const std::string_view before = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
-    refuse_json("it is no JSON: line " + std::to_string(line) + ", column " +
+    reject_json("it is no JSON: line " + std::to_string(line) + ", column " +
                 std::to_string(column) + " is wrong");
   } catch (const typename Json::exception&) {
-    refuse_json("it is no JSON that can be read: a number is too large");
+    reject_json("it is no JSON that can be read: a number is too large");
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

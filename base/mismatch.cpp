@@ -1,9 +1,9 @@
 // What a receiver says of a message that belongs to another call.
+#include <tutti/spi/call_status.hpp>
 #include <tutti/spi/fingerprint.hpp>
 #include <tutti/spi/transport.hpp>
-#include <tutti/spi/whereabouts.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr const char* kMustAgree =
@@ -25,7 +25,7 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
-Error stray_of_plan(Rank peer, std::uint64_t theirs) {
+Error unmatched_plan(Rank peer, std::uint64_t theirs) {
   return Error{ErrorCode::mismatch,
                "rank " + std::to_string(peer) + " ran another plan #" +
                    std::to_string(plan_of(theirs)) + ": its message with fingerprint " +
@@ -56,7 +56,7 @@ Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
       .about(first + 1);
 }
 
-Error stray_message(Rank peer, std::uint64_t theirs, std::uint64_t pending) {
+Error unmatched_message(Rank peer, std::uint64_t theirs, std::uint64_t pending) {
   if (call_of(theirs) == call_of(pending)) return wrong_call(peer, theirs, pending);
   const std::uint64_t number = call_of(theirs) + 1;
   return Error{ErrorCode::mismatch,
@@ -81,4 +81,4 @@ std::optional<Unexpected> Transport::probe(Rank /*from*/, std::uint32_t /*tag*/)
               "the transport " + capabilities().name + " cannot look for messages"};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -8,7 +8,7 @@
 #include <tutti/types.hpp>
 #include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr std::array<std::string_view, 8> kErrorNames{"invalid_argument", "mismatch", "timeout",
@@ -38,4 +38,4 @@ std::string_view version() noexcept {
   return TUTTI_VERSION;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -8,7 +8,7 @@
 #include <tutti/attempt.hpp>
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 void raise(const Error& error) {
   throw Error{error};
@@ -46,4 +46,4 @@ std::optional<Error> error_of(Callee function) noexcept {
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -5,7 +5,7 @@
 
 #include <tutti/spi/service_thread.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 std::thread start_service_thread(const char* name, std::function<void()> body) {
   sigset_t all, before;
@@ -20,4 +20,4 @@ std::thread start_service_thread(const char* name, std::function<void()> body) {
   return thread;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

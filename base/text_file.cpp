@@ -10,17 +10,17 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
-[[noreturn]] void refuse_file(const std::string& path, const std::string& why) {
+[[noreturn]] void reject_file(const std::string& path, const std::string& why) {
   throw Error{ErrorCode::invalid_argument, path + ": " + why};
 }
 
-[[noreturn]] void refuse_error(const std::string& path, int error) {
-  if (error == ENOENT || error == ENOTDIR) refuse_file(path, "no such file");
-  if (error == EISDIR) refuse_file(path, "it is a folder");
-  refuse_file(path, std::string{"it cannot be read: "} + std::strerror(error));
+[[noreturn]] void reject_error(const std::string& path, int error) {
+  if (error == ENOENT || error == ENOTDIR) reject_file(path, "no such file");
+  if (error == EISDIR) reject_file(path, "it is a folder");
+  reject_file(path, std::string{"it cannot be read: "} + std::strerror(error));
 }
 
 /// An open file, which is closed.
@@ -29,7 +29,7 @@ class OpenFile {
   // To open a named pipe without a writer would wait for ever.
   explicit OpenFile(const std::string& path)
       : descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)} {
-    if (descriptor_ < 0) refuse_error(path, errno);
+    if (descriptor_ < 0) reject_error(path, errno);
   }
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
@@ -59,10 +59,10 @@ std::string read_text_file(const std::string& path) {
   for (;;) {
     if (length == text.size()) text.resize(std::clamp(2 * length, kFirstBytes, kMostFileBytes + 1));
     const ssize_t count = file.read(text.data() + length, text.size() - length);
-    if (count < 0) refuse_error(path, errno);
+    if (count < 0) reject_error(path, errno);
     length += static_cast<std::size_t>(count);
     if (length > kMostFileBytes)
-      refuse_file(path, "it has more than " + std::to_string(kMostFileBytes >> 20U) +
+      reject_file(path, "it has more than " + std::to_string(kMostFileBytes >> 20U) +
                             " MiB, the most that is read");
     if (count > 0) continue;
     text.resize(length);
@@ -70,4 +70,4 @@ std::string read_text_file(const std::string& path) {
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

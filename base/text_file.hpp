@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <string>
 
-namespace tutti::inline v0::detail {
+#include <tutti/version.hpp>
+
+namespace tutti::v0::detail {
 
 /// The longest file that is read, in bytes: 256 MiB. The largest network in JSON needs half of
 /// that.
@@ -17,4 +19,4 @@ inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 28U;
 /// @param path of the file. @return its bytes.
 [[nodiscard]] std::string read_text_file(const std::string& path);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

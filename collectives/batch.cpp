@@ -13,7 +13,7 @@
 #include "engine.hpp"
 #include "idleness.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// See BatchScope. Null, or an object on this thread's stack.
@@ -56,8 +56,8 @@ void wait_for_all(Engine* first, FirstError& errors) {
     if (is_over) return;
     Transport& transport = waiting->transport();
     if (moved) idleness.end();
-    else if (idleness.go_on(transport, transport.capabilities().idle_spins,
-                            waiting->progress().drives_others()))
+    else if (idleness.advance(transport, transport.capabilities().idle_spins,
+                              waiting->progress().drives_others()))
       waiting->progress().wake();
   }
 }
@@ -105,7 +105,7 @@ void check_apart(const Engine* first) {
 }  // namespace
 
 BatchScope::BatchScope() {
-  refuse("another batch");
+  reject("another batch");
   gathering = this;
 }
 
@@ -125,7 +125,7 @@ BatchScope* BatchScope::current() noexcept {
   return gathering;
 }
 
-void BatchScope::refuse(std::string_view what) {
+void BatchScope::reject(std::string_view what) {
   if (gathering != nullptr)
     throw Error{ErrorCode::invalid_argument,
                 std::string{what} + " cannot be within a batch, whose calls have not started yet"};
@@ -161,4 +161,4 @@ void BatchScope::run() {
   errors.raise();
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

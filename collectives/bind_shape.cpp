@@ -7,7 +7,7 @@
 #include "algorithms/hash.hpp"
 #include "check_call.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// So many counts are listed.
@@ -160,4 +160,4 @@ std::string words_of(const Problem& problem, const Candidate& chosen, const Bind
   return text;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

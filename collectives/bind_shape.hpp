@@ -9,7 +9,7 @@
 #include "execution.hpp"
 #include "selector/selector.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// @param problem a checked call. @param chosen for it. @param transport whose ranks call.
 /// @param in_flight as CommunicatorOptions::segments_in_flight. @return what its calls share.
@@ -29,4 +29,4 @@ namespace tutti::inline v0::detail {
 [[nodiscard]] std::string words_of(const Problem& problem, const Candidate& chosen,
                                    const Binding& binding, int in_flight);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

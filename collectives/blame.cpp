@@ -10,11 +10,11 @@
 
 #include "wait_for_graph.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
-using State = Whereabouts::State;
-using Memory = Whereabouts::Memory;
+using State = CallStatus::State;
+using Memory = CallStatus::Memory;
 
 /// How long ranks may take to say what they do.
 constexpr Duration kTimeToAnswer = std::chrono::milliseconds{500};
@@ -43,7 +43,7 @@ std::string words_of(Duration time) {
 }
 
 /// What a rank does instead of its part in what another one waits for.
-std::string words_of(const Whereabouts& found, const Whereabouts::Wait& wait) {
+std::string words_of(const CallStatus& found, const CallStatus::Wait& wait) {
   switch (found.state) {
     case State::unknown:
       return std::string{"has not "} + (wait.number > 0 ? "entered the call" : "called for it") +
@@ -86,22 +86,22 @@ std::uint64_t near(std::uint64_t latest, std::uint64_t residue) {
 
 }  // namespace
 
-std::vector<Whereabouts> Blame::ask(std::uint64_t number) const {
-  std::vector<Whereabouts> all(static_cast<std::size_t>(size_));
+std::vector<CallStatus> Blame::ask(std::uint64_t number) const {
+  std::vector<CallStatus> all(static_cast<std::size_t>(size_));
   all[static_cast<std::size_t>(self_)] = calls_.tell(number);
   if (group_ == nullptr) return all;
   std::vector<Rank> others;
   for (Rank rank = 0; rank < size_; ++rank)
     if (rank != self_) others.push_back(rank);
-  std::vector<Whereabouts> found = group_->inquire(others, number, kTimeToAnswer);
+  std::vector<CallStatus> found = group_->inquire(others, number, kTimeToAnswer);
   for (std::size_t i = 0; i < others.size(); ++i)
     all[static_cast<std::size_t>(others[i])] = std::move(found[i]);
   return all;
 }
 
-std::vector<Whereabouts> Blame::ask_until_decided(std::uint64_t number) const {
+std::vector<CallStatus> Blame::ask_until_decided(std::uint64_t number) const {
   const auto until = std::chrono::steady_clock::now() + kTimeToCome;
-  std::vector<Whereabouts> all = ask(number);
+  std::vector<CallStatus> all = ask(number);
   for (auto pause = kPause; std::chrono::steady_clock::now() < until;
        pause = std::min(2 * pause, kLongestPause)) {
     if (Majority{all, number, true}.is_decided()) break;
@@ -116,11 +116,11 @@ Error Blame::explained(const Error& mismatch, std::uint64_t latest) const {
   if (mismatch.call() == 0 || mismatch.culprit() < 0) return mismatch;
   const std::uint64_t number =
       mismatch.call() > kPlanCalls ? mismatch.call() : near(latest, mismatch.call());
-  const std::vector<Whereabouts> all = ask_until_decided(number);
+  const std::vector<CallStatus> all = ask_until_decided(number);
   const Majority majority{all, number, true};
   if (majority.differs()) return majority.verdict();
-  const Whereabouts& own = all[static_cast<std::size_t>(self_)];
-  const Whereabouts& other = all[static_cast<std::size_t>(mismatch.culprit())];
+  const CallStatus& own = all[static_cast<std::size_t>(self_)];
+  const CallStatus& other = all[static_cast<std::size_t>(mismatch.culprit())];
   const std::string call = words_of_number(number);
   if (own.memory != Memory::known) return mismatch;
   const std::string culprit = name_of_rank(mismatch.culprit());
@@ -146,7 +146,7 @@ Error Blame::behind_departure(const Error& departure, std::uint64_t latest) cons
   const Rank peer = departure.culprit();
   if (group_ == nullptr || peer < 0 || peer == self_ || peer >= size_) return departure;
   for (std::uint64_t number = latest; number > 0 && latest - number < kLookedBack; --number) {
-    const std::vector<Whereabouts> both{
+    const std::vector<CallStatus> both{
         calls_.tell(number),
         group_->inquire(std::array{peer}, number, kTimeToAnswerInPassing).front()};
     if (both[1].state != State::left && both[1].state != State::ended) break;
@@ -157,7 +157,7 @@ Error Blame::behind_departure(const Error& departure, std::uint64_t latest) cons
 }
 
 std::optional<Error> Blame::disagreement(std::uint64_t number,
-                                         const std::vector<Whereabouts>& all) const {
+                                         const std::vector<CallStatus>& all) const {
   const Majority first{all, number, false};
   if (!first.differs()) return {};
   const Majority last{ask_until_decided(number), number, false};
@@ -166,7 +166,7 @@ std::optional<Error> Blame::disagreement(std::uint64_t number,
 
 std::optional<Error> Blame::disagreement_with_awaited(const CallWait& wait) const {
   if (group_ == nullptr) return {};
-  const std::vector<Whereabouts> both{
+  const std::vector<CallStatus> both{
       calls_.tell(wait.number),
       group_->inquire(std::array{wait.rank}, wait.number, kTimeToAnswerInPassing).front()};
   if (!Majority{both, wait.number, false}.differs()) return {};
@@ -175,8 +175,8 @@ std::optional<Error> Blame::disagreement_with_awaited(const CallWait& wait) cons
 
 Error Blame::lateness(const Execution& execution, Duration now) const {
   const CallWait noted = execution.wait(now);
-  const Whereabouts::Wait wait{tutti::words_of(noted), noted.number, noted.rank, noted.time};
-  const std::vector<Whereabouts> all = ask(wait.number);
+  const CallStatus::Wait wait{tutti::words_of(noted), noted.number, noted.rank, noted.time};
+  const std::vector<CallStatus> all = ask(wait.number);
   if (wait.number > 0)
     if (const auto error = disagreement(wait.number, all)) return *error;
   std::string text = execution.state() + " timed out on " + name_of_rank(self_) + ": ";
@@ -197,4 +197,4 @@ Error Blame::lateness(const Execution& execution, Duration now) const {
           chain.culprit()};
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -12,7 +12,7 @@
 #include "execution.hpp"
 #include "majority.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// The ranks of a communicator, for one that wants to know what happened. Where they cannot be
 /// asked, what it saw itself has to do.
@@ -42,10 +42,10 @@ class Blame {
   [[nodiscard]] Error behind_departure(const Error& departure, std::uint64_t latest) const;
 
  private:
-  [[nodiscard]] std::vector<Whereabouts> ask(std::uint64_t number) const;
-  [[nodiscard]] std::vector<Whereabouts> ask_until_decided(std::uint64_t number) const;
+  [[nodiscard]] std::vector<CallStatus> ask(std::uint64_t number) const;
+  [[nodiscard]] std::vector<CallStatus> ask_until_decided(std::uint64_t number) const;
   [[nodiscard]] std::optional<Error> disagreement(std::uint64_t number,
-                                                  const std::vector<Whereabouts>& all) const;
+                                                  const std::vector<CallStatus>& all) const;
 
   Group* group_;
   const CallCounter& calls_;
@@ -53,4 +53,4 @@ class Blame {
   int size_;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

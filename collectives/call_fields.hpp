@@ -6,7 +6,7 @@
 
 #include "selector/problem.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 [[nodiscard]] inline bool is_message(const Call& call) noexcept {
   return call.point_to_point != PointToPoint::none;
@@ -38,4 +38,4 @@ namespace tutti::inline v0::detail {
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

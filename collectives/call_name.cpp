@@ -1,6 +1,6 @@
 #include <tutti/call_name.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 thread_local std::string_view current_name{};
@@ -17,4 +17,4 @@ std::string_view CallName::current() noexcept {
   return current_name;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

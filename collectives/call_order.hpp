@@ -8,7 +8,7 @@
 
 #include "execution.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Numbers collectives, which is the same on all ranks. So many from the oldest pending one on have
 /// tags of their own; later ones wait. Tags are used again in turn, so that a message that was
@@ -88,4 +88,4 @@ class CallOrder {
   std::vector<std::uint64_t> kept_{};
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -10,14 +10,14 @@
 
 #include "call_fields.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
-[[noreturn]] void refuse(std::string_view name, const std::string& message) {
+[[noreturn]] void reject(std::string_view name, const std::string& message) {
   throw Error{ErrorCode::invalid_argument, std::string{name} + ": " + message};
 }
-[[noreturn]] void refuse(Collective collective, const std::string& message) {
-  refuse(name_of(collective), message);
+[[noreturn]] void reject(Collective collective, const std::string& message) {
+  reject(name_of(collective), message);
 }
 
 std::string elements(std::size_t count) {
@@ -26,22 +26,22 @@ std::string elements(std::size_t count) {
 
 void check_operator(const Call& call) {
   if (!is_reduction(call.collective)) return;
-  if (call.op == nullptr) refuse(call.collective, "an operator is needed");
+  if (call.op == nullptr) reject(call.collective, "an operator is needed");
   check_enumerator(name_of(call.collective), "operator", static_cast<int>(call.op->kind()),
                    kOperatorKinds);
   if (call.op->kind() == OperatorKind::user &&
       (call.op->function() == nullptr || !*call.op->function()))
-    refuse(call.collective, "the user's operator has no function to apply");
+    reject(call.collective, "the user's operator has no function to apply");
   if (is_prefix(call.collective) && call.op->kind() == OperatorKind::average)
-    refuse(call.collective, "operator average is for reductions of all ranks; use sum");
+    reject(call.collective, "operator average is for reductions of all ranks; use sum");
   const OperatorKind kind = call.op->kind();
   if (call.is_bool && call.type == Datatype::u8 &&
       (kind == OperatorKind::sum || kind == OperatorKind::prod || kind == OperatorKind::average))
-    refuse(call.collective, "operator " + std::string{name_of(kind)} +
+    reject(call.collective, "operator " + std::string{name_of(kind)} +
                                 " is not defined for bool; use logical_and, logical_or or "
                                 "logical_xor, or count in another type");
   if (is_defined(kind, call.type)) return;
-  refuse(call.collective, "operator " + std::string{name_of(kind)} +
+  reject(call.collective, "operator " + std::string{name_of(kind)} +
                               " is not defined for datatype " + std::string{name_of(call.type)});
 }
 
@@ -57,7 +57,7 @@ void check_size(const Problem& problem) {
     }
   }
   if (!fits)
-    refuse(problem.contract.collective,
+    reject(problem.contract.collective,
            "the vector of all blocks is too large to be addressed in memory");
 }
 
@@ -67,7 +67,7 @@ std::size_t block_count(const Call& call, int size) {
   if (is_scattering(call.collective)) return call.out_count;
   if (!is_between_pairs(call.collective)) return call.in_count;
   if (call.in_count % static_cast<std::size_t>(size) != 0)
-    refuse(call.collective, "the input has " + elements(call.in_count) +
+    reject(call.collective, "the input has " + elements(call.in_count) +
                                 ", not a multiple of the " + std::to_string(size) + " ranks");
   return call.in_count / static_cast<std::size_t>(size);
 }
@@ -82,7 +82,7 @@ bool uses_output(const Contract& contract, Rank self) {
 
 void check_count(Collective collective, const char* which, std::size_t is, std::size_t should) {
   if (is != should)
-    refuse(collective, std::string{"the "} + which + " has " + elements(is) + ", expected " +
+    reject(collective, std::string{"the "} + which + " has " + elements(is) + ", expected " +
                            std::to_string(should));
 }
 
@@ -108,7 +108,7 @@ void check_overlap(std::string_view name, const Layout& layout, std::size_t elem
   bool in_place = gathers ? in_begin == out_begin + offset : out_begin == in_begin + offset;
   if (is_between_pairs(collective)) in_place = in_place && in_bytes == out_bytes;
   if (in_place) return;
-  refuse(name,
+  reject(name,
          std::string{"input and output overlap; give two separate buffers, or the same "
                      "place where the call works in place"} +
              (gathers                     ? ": in place the input is the own block of the output"
@@ -139,7 +139,7 @@ Determinism level_of(const Call& call, const Options& options, int size) {
 OwnCounts own_counts(const Call& call, Rank self, int size) {
   const auto need = [&](const char* which, Counts counts) {
     if (counts.size() != static_cast<std::size_t>(size))
-      refuse(call.collective, std::to_string(counts.size()) + " counts are given for the " + which +
+      reject(call.collective, std::to_string(counts.size()) + " counts are given for the " + which +
                                   ", expected one per rank, " + std::to_string(size));
   };
   const bool is_root = self == call.root;
@@ -155,7 +155,7 @@ OwnCounts own_counts(const Call& call, Rank self, int size) {
       need("input", read.in);
       need("output", read.out);
       return read;
-    default: refuse(call.collective, "counts must be known to all ranks; give Options::counts");
+    default: reject(call.collective, "counts must be known to all ranks; give Options::counts");
   }
 }
 
@@ -166,7 +166,7 @@ void check_kept(const Problem& problem, Rank self) {
   };
   if (problem.own.in.empty() || problem.own.out.empty()) return;
   if (const std::size_t in = kept(problem.own.in), out = kept(problem.own.out); in != out)
-    refuse(problem.contract.collective, "the block that the rank keeps has " + elements(in) +
+    reject(problem.contract.collective, "the block that the rank keeps has " + elements(in) +
                                             " in the input and " + std::to_string(out) +
                                             " in the output");
 }
@@ -181,13 +181,13 @@ Layout layout_of(const Problem& problem, Rank self) {
 
 void check_enumerator(std::string_view name, std::string_view what, int value, int count) {
   if (value >= 0 && value < count) return;
-  refuse(name, std::string{what} + " " + std::to_string(value) +
+  reject(name, std::string{what} + " " + std::to_string(value) +
                    " is none that there is; expected 0 .. " + std::to_string(count - 1));
 }
 
 void check_timeout(std::string_view name, Duration timeout) {
   if (timeout >= Duration::zero()) return;
-  refuse(name, "the timeout is " + std::to_string(timeout.count()) +
+  reject(name, "the timeout is " + std::to_string(timeout.count()) +
                    " ns; expected more than zero, zero for that of the communicator, or "
                    "Duration::max() to wait for ever");
 }
@@ -197,7 +197,7 @@ void check_elements(std::string_view name, const Call& call) {
   const std::size_t expected = size_of(call.type);
   if (call.type == Datatype::opaque ? call.element_bytes > 0 : call.element_bytes == expected)
     return;
-  refuse(name, "an element of datatype " + std::string{name_of(call.type)} + " cannot have " +
+  reject(name, "an element of datatype " + std::string{name_of(call.type)} + " cannot have " +
                    std::to_string(call.element_bytes) + " bytes" +
                    (expected > 0 ? ", expected " + std::to_string(expected) : ""));
 }
@@ -207,8 +207,8 @@ void check_buffers(std::string_view name, const Layout& layout, std::size_t elem
   const Contract& contract = layout.contract();
   const bool reads = uses_input(contract, layout.self()) && layout.in_total() > 0;
   const bool writes = uses_output(contract, layout.self()) && layout.out_total() > 0;
-  if (reads && in == nullptr) refuse(name, "the input is a null pointer");
-  if (writes && out == nullptr) refuse(name, "the output is a null pointer");
+  if (reads && in == nullptr) reject(name, "the input is a null pointer");
+  if (writes && out == nullptr) reject(name, "the output is a null pointer");
   if (reads && writes) check_overlap(name, layout, element_bytes, in, out);
 }
 
@@ -237,7 +237,7 @@ void check_started(bool is_enlisted) {
 Problem check(const Call& call, const Options& options, Rank self, int size) {
   check_enumerator("the call", "collective", static_cast<int>(call.collective), kCollectives);
   if (is_rooted(call.collective) && (call.root < 0 || call.root >= size))
-    refuse(call.collective, "root " + std::to_string(call.root) + " is not a rank; expected 0 .. " +
+    reject(call.collective, "root " + std::to_string(call.root) + " is not a rank; expected 0 .. " +
                                 std::to_string(size - 1));
   if (call.collective != Collective::barrier) check_elements(name_of(call.collective), call);
   check_operator(call);
@@ -256,7 +256,7 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
                   .own_counts = call.own_counts};
   if (call.collective == Collective::barrier) {
     if (call.own_counts || !options.counts.empty())
-      refuse(call.collective, "a barrier has no elements; give no counts");
+      reject(call.collective, "a barrier has no elements; give no counts");
     problem.op = &bit_or;  // The token is a bit of a byte, whatever the call says.
     problem.type = Datatype::u8;
     problem.element_bytes = 1;
@@ -264,15 +264,15 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
   }
   if (call.own_counts) {
     if (!options.counts.empty())
-      refuse(call.collective, "counts are given twice, by the call and by Options::counts");
+      reject(call.collective, "counts are given twice, by the call and by Options::counts");
     problem.own = own_counts(call, self, size);
     check_kept(problem, self);
   }
   if (!options.counts.empty()) {
     if (problem.contract.blocks() == 1 && size > 1)
-      refuse(call.collective, "counts per block are given, but its vector is one block");
+      reject(call.collective, "counts per block are given, but its vector is one block");
     if (options.counts.size() != problem.contract.blocks())
-      refuse(call.collective, std::to_string(options.counts.size()) +
+      reject(call.collective, std::to_string(options.counts.size()) +
                                   " counts are given, expected " +
                                   std::to_string(problem.contract.blocks()));
   }
@@ -286,4 +286,4 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
   return problem;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -10,7 +10,7 @@
 #include "layout.hpp"
 #include "selector/problem.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Checks a call made on rank `self` of `size`. Throws Error{invalid_argument}.
 /// @return what it asks.
@@ -42,4 +42,4 @@ void check_started(bool is_enlisted);
 /// Refuses an element that cannot be, likewise.
 void check_elements(std::string_view name, const Call& call);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

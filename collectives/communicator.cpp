@@ -11,17 +11,19 @@
 #include "select_for.hpp"
 #include "start_or_enlist.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
-Communicator make_communicator(Footing footing, std::shared_ptr<Memory> memory,
+Communicator make_communicator(CommunicatorParts communicator_parts, std::shared_ptr<Memory> memory,
                                const CommunicatorOptions& options) {
   return Communicator{std::shared_ptr<detail::Engine>{
-      new detail::Engine(std::move(footing), std::move(memory), options), detail::Engine::end}};
+      new detail::Engine(std::move(communicator_parts), std::move(memory), options),
+      detail::Engine::end}};
 }
 
 Communicator make_communicator(std::unique_ptr<Transport> transport, std::shared_ptr<Memory> memory,
                                const CommunicatorOptions& options) {
-  return make_communicator(Footing{std::move(transport), nullptr}, std::move(memory), options);
+  return make_communicator(CommunicatorParts{std::move(transport), nullptr}, std::move(memory),
+                           options);
 }
 
 Transport& transport_of(Communicator& communicator) {
@@ -34,7 +36,7 @@ const std::vector<int>& hosts_of(Communicator& communicator) {
 
 void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
                     bool compares) {
-  const detail::Use use{communicator.engine_};
+  const detail::CallGuard use{communicator.engine_};
   communicator.engine_->attach_streams(std::move(streams), compares);
 }
 std::shared_ptr<StreamTransport> streams_of(Communicator& communicator) {
@@ -42,13 +44,13 @@ std::shared_ptr<StreamTransport> streams_of(Communicator& communicator) {
 }
 
 void wait_for_stream(Communicator& communicator, Stream stream, Duration timeout) {
-  const detail::Use use{communicator.engine_};
+  const detail::CallGuard use{communicator.engine_};
   communicator.engine_->wait_for_stream(stream, timeout);
 }
 
 Error fail_as_caught(Communicator& communicator) noexcept {
   return detail::attempt([&] {
-           const detail::Use use{communicator.engine_};
+           const detail::CallGuard use{communicator.engine_};
            communicator.engine_->failures().fail_as_caught();
          })
       .error();
@@ -65,18 +67,18 @@ void detail::raise_as_one(Communicator& communicator) {
 }
 
 void call_within(Communicator& communicator, const std::function<void()>& function) {
-  const detail::Use use{communicator.engine_};
+  const detail::CallGuard use{communicator.engine_};
   function();
 }
 
 SoleCaller::SoleCaller(Communicator& communicator) : engine_{communicator.engine_} {
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   engine_->keep();
 }
 
 /// It succeeds, since the engine is kept for this thread.
 SoleCaller::~SoleCaller() {
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   engine_->let_go();
 }
 
@@ -131,7 +133,7 @@ void run_streamed(const std::shared_ptr<detail::Engine>& engine, const Call& cal
 }  // namespace
 
 void Communicator::run(const Call& call, const Options& options) {
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   if (options.stream.is_some()) return run_streamed(engine_, call, options);
   engine_->check_on_host(call);
   if (detail::BatchScope::current() == nullptr) {
@@ -146,13 +148,13 @@ void Communicator::run(const Call& call, const Options& options) {
 }
 
 void Communicator::run_now(const Call& call, const Options& options) {
-  detail::BatchScope::refuse("a call that returns what it brings");
+  detail::BatchScope::reject("a call that returns what it brings");
   run(call, options);
 }
 
 Request Async::run(const Call& call, const Options& options) {
   const std::shared_ptr<detail::Engine> engine = world_->engine_;  // an operator may end the other
-  const detail::Use use{engine};
+  const detail::CallGuard use{engine};
   if (options.stream.is_some()) {
     auto bound = engine->bind_streamed(call, options);
     bound->is_marked = true;
@@ -168,7 +170,7 @@ Request Async::run(const Call& call, const Options& options) {
 
 Plan Plans::run(const Call& call, const Options& options) {
   const std::shared_ptr<detail::Engine>& engine = world_->engine_;
-  const detail::Use use{engine};
+  const detail::CallGuard use{engine};
   if (options.stream.is_some()) {
     auto bound = engine->bind_streamed(call, options);
     bound->is_marked = true;
@@ -191,13 +193,13 @@ Result<Plan> Try::plan(const Call& call, const Options& options) noexcept {
 }
 
 std::string Communicator::explain(const Call& call, const Options& options) {
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   return engine_->explain(call, options);
 }
 
 detail::Selection select_for(Communicator& communicator, const Call& call, const Options& options) {
-  const detail::Use use{communicator.engine_};
+  const detail::CallGuard use{communicator.engine_};
   return communicator.engine_->select(call, options);
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

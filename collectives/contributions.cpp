@@ -6,7 +6,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// The rounds of ranks, as if messages were buffered.
@@ -151,4 +151,4 @@ Contributions::Contributions(int size, Rank self, bool rotational,
   for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -10,7 +10,7 @@
 
 #include <tutti/spi/schedule.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Counts contributions in the messages of one rank. Averages of f16 and bf16 need that: what
 /// stands between two rounds is a sum of c contributions divided by the least power of two from c
@@ -45,4 +45,4 @@ class Contributions {
   return exponent;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

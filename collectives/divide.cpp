@@ -15,27 +15,27 @@
 
 #include "engine.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 // What a rank says in a split.
-struct Wish {
+struct Membership {
   bool wants = false;
   int color = 0;
   int key = 0;
 };
 
-std::vector<Wish> exchange(Communicator& communicator, const Wish& own) {
-  detail::BatchScope::refuse("a split");
+std::vector<Membership> exchange(Communicator& communicator, const Membership& own) {
+  detail::BatchScope::reject("a split");
   const CallName name{"split"};
   constexpr std::size_t kWords = 3;
   const std::array<std::int32_t, kWords> said{own.wants ? 1 : 0, own.color, own.key};
   std::vector<std::int32_t> heard(kWords * static_cast<std::size_t>(communicator.size()));
   communicator.all_gather(said, std::span{heard});
-  std::vector<Wish> wishes;
+  std::vector<Membership> memberships;
   for (std::size_t i = 0; i < heard.size(); i += kWords)
-    wishes.push_back({heard[i] != 0, heard[i + 1], heard[i + 2]});
-  return wishes;
+    memberships.push_back({heard[i] != 0, heard[i + 1], heard[i + 2]});
+  return memberships;
 }
 
 void check_members(std::span<const Rank> members, Rank self, int size) {
@@ -65,7 +65,7 @@ Communicator host_part_of(const detail::Engine& engine, std::span<const Rank> me
 Communicator part_of(const detail::Engine& engine, std::span<const Rank> members, std::uint64_t key,
                      const CommunicatorOptions& options) {
   const auto streams = engine.streams();
-  if (streams != nullptr) detail::BatchScope::refuse("a group of ranks that have GPUs");
+  if (streams != nullptr) detail::BatchScope::reject("a group of ranks that have GPUs");
   Communicator part = host_part_of(engine, members, key, options);
   if (streams != nullptr) attach_streams(part, streams->divide(part), engine.compares_streamed());
   return part;
@@ -106,14 +106,15 @@ const CommunicatorOptions& Communicator::options() const {
 
 Communicator Communicator::split(int color, int key) {
   return run_as_one(*this, [&] {
-    const std::vector<Wish> wishes = exchange(*this, {.wants = true, .color = color, .key = key});
+    const std::vector<Membership> memberships =
+        exchange(*this, {.wants = true, .color = color, .key = key});
     std::vector<Rank> members;
     for (Rank rank = 0; rank < size(); ++rank) {
-      const Wish& wish = wishes[static_cast<std::size_t>(rank)];
-      if (wish.wants && wish.color == color) members.push_back(rank);
+      const Membership& membership = memberships[static_cast<std::size_t>(rank)];
+      if (membership.wants && membership.color == color) members.push_back(rank);
     }
-    std::ranges::stable_sort(members, {},
-                             [&](Rank rank) { return wishes[static_cast<std::size_t>(rank)].key; });
+    std::ranges::stable_sort(
+        members, {}, [&](Rank rank) { return memberships[static_cast<std::size_t>(rank)].key; });
     return group(members, kKeyOfSplits);
   });
 }
@@ -150,4 +151,4 @@ std::shared_ptr<std::byte> Communicator::allocate_bytes(std::size_t bytes) const
   return allocate_zeroed(visible ? std::move(visible) : engine.memory(), bytes);
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -9,20 +9,20 @@
 #include "check_call.hpp"
 #include "point_to_point.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 std::vector<std::string> ways_of(const Transport& transport) {
   const Capabilities& can = transport.capabilities();
-  return can.ways.empty() ? std::vector<std::string>{can.name} : can.ways;
+  return can.transports.empty() ? std::vector<std::string>{can.name} : can.transports;
 }
 
 /// Those that nobody tells are assumed.
-std::vector<Tariff> tariffs_of(Footing& footing, std::size_t ways) {
-  std::vector<Tariff> tariffs{std::move(footing.tariff)};
-  std::ranges::move(footing.other_ways, std::back_inserter(tariffs));
-  tariffs.resize(ways);
-  return tariffs;
+std::vector<CostModel> tariffs_of(CommunicatorParts& communicator_parts, std::size_t transports) {
+  std::vector<CostModel> cost_models{std::move(communicator_parts.cost_model)};
+  std::ranges::move(communicator_parts.other_ways, std::back_inserter(cost_models));
+  cost_models.resize(transports);
+  return cost_models;
 }
 
 /// A call's options, and the communicator's where the call says nothing.
@@ -38,28 +38,30 @@ Options completed(Options options, const Call& call, const CommunicatorOptions& 
 
 }  // namespace
 
-void refuse_empty() {
+void reject_empty() {
   throw Error{ErrorCode::invalid_argument, "the communicator is empty, because it was moved from"};
 }
 
-Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options)
-    : group_{std::move(footing.group)}, calls_{footing.calls ? std::move(footing.calls)
-                                                             : std::make_shared<CallCounter>()},
-      transport_{std::move(footing.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
-      options_{options}, hosts_{footing.hosts}, selectors_{tariffs_of(footing,
-                                                                      ways_of(*transport_).size()),
-                                                           ways_of(*transport_),
-                                                           options.catalog,
-                                                           {std::move(footing.hosts),
-                                                            std::move(footing.localities),
-                                                            {},
-                                                            std::move(footing.background)}},
+Engine::Engine(CommunicatorParts communicator_parts, std::shared_ptr<Memory> memory,
+               const CommunicatorOptions& options)
+    : group_{std::move(communicator_parts.group)}, calls_{communicator_parts.calls
+                                                              ? std::move(communicator_parts.calls)
+                                                              : std::make_shared<CallCounter>()},
+      transport_{std::move(communicator_parts.transport)}, outbox_{*transport_},
+      memory_{std::move(memory)}, options_{options}, hosts_{communicator_parts.hosts},
+      selectors_{tariffs_of(communicator_parts, ways_of(*transport_).size()),
+                 ways_of(*transport_),
+                 options.catalog,
+                 {std::move(communicator_parts.hosts),
+                  std::move(communicator_parts.localities),
+                  {},
+                  std::move(communicator_parts.shared_config)}},
       scratch_{*memory_, options.cache_bytes}, cache_{outbox_, scratch_, *calls_,
                                                       options.cache_bytes,
                                                       options.segments_in_flight},
-      order_{transport_->capabilities().tags, kUserTags}, failures_{{*transport_, order_, *calls_,
-                                                                     group_.get(),
-                                                                     std::move(footing.alarm)}},
+      order_{transport_->capabilities().tags, kUserTags},
+      failures_{{*transport_, order_, *calls_, group_.get(),
+                 std::move(communicator_parts.failure_signal)}},
       payloads_{options.cache_bytes, group_.get()}, progress_{{*transport_, order_, *calls_,
                                                                failures_, options_}} {
   if (options_.segments_in_flight < 1 || options_.segments_in_flight > 8)
@@ -83,7 +85,7 @@ Engine::Engine(Footing footing, std::shared_ptr<Memory> memory, const Communicat
                     transport_->capabilities().name +
                     "' from a thread of its own, which it does not allow: an MPI needs "
                     "MPI_THREAD_MULTIPLE; start it by MPI_Init_thread"};
-  transport_->expect_dozing();
+  transport_->expect_idle_waits();
   progress_thread_ = ProgressThread::of_process();
   progress_thread_->add(*this);
 }
@@ -116,7 +118,7 @@ std::shared_ptr<const Binding> Engine::bind_shape(const Call& call, const Option
 }
 
 Execution* Engine::acquire(const Call& call, const Options& options) {
-  return &cache_.lend(*ready_for(call, options).shape, progress_.in_use());
+  return &cache_.acquire(*ready_for(call, options).shape, progress_.in_use());
 }
 
 Execution* Engine::acquire_plan(const Call& call, const Options& options) {
@@ -130,18 +132,18 @@ Execution* Engine::acquire_plan(const Call& call, const Options& options) {
 }
 
 /// An idle execution, which knows the call's tag.
-Engine::Held& Engine::ready_for(const Call& call, const Options& options) {
+Engine::CachedExecution& Engine::ready_for(const Call& call, const Options& options) {
   failures_.check();
   if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
   if (call.point_to_point != PointToPoint::none) check_tag(call, order_.user_tags());
-  Held& held = cache_.idle(shape_for(call, options));
+  CachedExecution& held = cache_.idle(shape_for(call, options));
   held.execution.set_user_tag(call.tag);
   return held;
 }
 
 /// Most calls of a loop are like the one before, and many end as they begin: those lend nothing.
 void Engine::run(const Call& call, const Options& options) {
-  Held& held = ready_for(call, options);
+  CachedExecution& held = ready_for(call, options);
   Shape& shape = *held.shape;
   if (shape.binding->is_collective && !progress_.has_room(1))
     return run_later(shape, call, options);
@@ -151,11 +153,11 @@ void Engine::run(const Call& call, const Options& options) {
   } catch (...) {
     cache_.recount(held);
     if (!execution.done())
-      cache_.lend(shape, progress_.in_use());  // peers may still write into its memory
+      cache_.acquire(shape, progress_.in_use());  // peers may still write into its memory
     throw;
   }
   if (!execution.done()) {
-    cache_.lend(shape, progress_.in_use());
+    cache_.acquire(shape, progress_.in_use());
     progress_.wait(execution);
     return release(&execution);
   }
@@ -169,7 +171,7 @@ void Engine::run(const Call& call, const Options& options) {
 
 /// Of a call that older ones have to make room for.
 void Engine::run_later(Shape& shape, const Call& call, const Options& options) {
-  Execution& execution = cache_.lend(shape, progress_.in_use());
+  Execution& execution = cache_.acquire(shape, progress_.in_use());
   try {
     start(execution, call.in, call.out, options.timeout);
   } catch (...) {
@@ -218,4 +220,4 @@ std::string Engine::explain(const Call& call, const Options& options) {
                                    : selectors_.select_with_times(problem).explain());
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -27,18 +27,19 @@
 #include "stream_calls.hpp"
 #include "task.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Called by the thread that is in it, see Use; but for what never changes, which any may ask for.
 class Engine {
  public:
-  Engine(Footing footing, std::shared_ptr<Memory> memory, const CommunicatorOptions& options);
+  Engine(CommunicatorParts communicator_parts, std::shared_ptr<Memory> memory,
+         const CommunicatorOptions& options);
   ~Engine();
 
   [[nodiscard]] Transport& transport() noexcept { return *transport_; }
   [[nodiscard]] const std::shared_ptr<Memory>& memory() const noexcept { return memory_; }
   [[nodiscard]] const CommunicatorOptions& options() const noexcept { return options_; }
-  /// As Footing::hosts.
+  /// As CommunicatorParts::hosts.
   [[nodiscard]] const std::vector<int>& hosts() const noexcept { return hosts_; }
   [[nodiscard]] bool has_group() const noexcept { return group_ != nullptr; }
   /// Whether ranks outnumber the cores that they have; the same on all ranks.
@@ -169,9 +170,10 @@ class Engine {
     pending,  ///< Something is, and does not get on.
     moved     ///< Something has got on.
   };
-  /// Goes on with what is pending, by the progress thread. @param may_doze whether it may sleep in
-  /// the transport where nothing moves, until something does or another thread wants to enter.
-  [[nodiscard]] Advance go_on(bool may_doze) noexcept;
+  /// Goes on with what is pending, by the progress thread. @param may_wait_idle whether it may
+  /// sleep in the transport where nothing moves, until something does or another thread wants to
+  /// enter.
+  [[nodiscard]] Advance advance(bool may_wait_idle) noexcept;
   /// As Occupancy::keep.
   void keep() noexcept { occupancy_.keep(); }
   /// As Occupancy::let_go.
@@ -188,7 +190,7 @@ class Engine {
 
  private:
   using Shape = ProgramCache::Shape;
-  using Held = ProgramCache::Held;
+  using CachedExecution = ProgramCache::CachedExecution;
   struct Enlisted {
     Execution* execution;
     const void* in;
@@ -198,7 +200,7 @@ class Engine {
   [[nodiscard]] Problem problem_of(const Call& call, const Options& options) const;
   void compare(const Binding& binding);
   Shape& shape_for(const Call& call, const Options& options);
-  Held& ready_for(const Call& call, const Options& options);
+  CachedExecution& ready_for(const Call& call, const Options& options);
   void run_later(Shape& shape, const Call& call, const Options& options);
   [[nodiscard]] std::shared_ptr<const Binding> bind_shape(const Call& call, const Options& options);
   void check_start(const Execution& execution, const void* in, const void* out);
@@ -232,29 +234,29 @@ class Engine {
   std::shared_ptr<ProgressThread> progress_thread_{};  // or null
 };
 
-[[noreturn]] void refuse_empty();
+[[noreturn]] void reject_empty();
 
 /// @param engine of a communicator, which has none after it was moved from. @return it. Throws
 /// Error{invalid_argument}.
 [[nodiscard]] inline Engine& engine_of(const std::shared_ptr<Engine>& engine) {
-  if (engine == nullptr) refuse_empty();
+  if (engine == nullptr) reject_empty();
   return *engine;
 }
 
 /// A call of this thread, in an engine as long as it lives.
-class Use {
+class CallGuard {
  public:
   /// Throws Error{invalid_argument} as engine_of, and where another thread is in a call, or this
   /// one.
-  explicit Use(const std::shared_ptr<Engine>& engine) : engine_{engine_of(engine)} {
+  explicit CallGuard(const std::shared_ptr<Engine>& engine) : engine_{engine_of(engine)} {
     engine_.enter();
   }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-  ~Use() { engine_.leave(); }
+  CallGuard(const CallGuard&) = delete;
+  CallGuard& operator=(const CallGuard&) = delete;
+  ~CallGuard() { engine_.leave(); }
 
  private:
   Engine& engine_;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -3,7 +3,7 @@
 
 #include "engine.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 void Engine::enlist(Execution& execution, const void* in, void* out, const Enlistment& how) {
   failures_.check();
@@ -63,4 +63,4 @@ void Engine::end_batch() noexcept {
   if (streamed_) streamed_->end_batch();
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -3,7 +3,7 @@
 
 #include "engine.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 void Engine::release(Execution* execution) noexcept {
   if (execution->is_enlisted()) strike(*execution);
@@ -48,7 +48,7 @@ void Engine::release_dropped() noexcept {
   has_dropped_ = false;
   for (const auto& task : progress_.tasks())
     if (task->is_dropped() && !task->done()) task->drop_pending();
-  for (Held& held : progress_.held())
+  for (CachedExecution& held : progress_.held())
     if (held.execution.is_dropped()) give_up(held.execution.state());
   for (auto held = progress_.in_use().begin(); held != progress_.in_use().end();) {
     Execution& execution = (held++)->execution;
@@ -58,4 +58,4 @@ void Engine::release_dropped() noexcept {
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -7,7 +7,7 @@
 #include "check_call.hpp"
 #include "engine.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 void Engine::attach_streams(std::shared_ptr<StreamTransport> streams, bool compares) {
   expects(streams != nullptr, "there are streams to attach");
@@ -96,4 +96,4 @@ void Engine::run_streamed(const Call& call, const Options& options) {
   if (bound->is_marked) streamed_->wait(*bound);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -6,7 +6,7 @@
 
 #include "engine.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 constexpr Occupancy::Words kCommunicatorWords{
@@ -44,9 +44,9 @@ void Engine::enter_after_progress() {
     if (progress_thread_) progress_thread_->check_process();
     if (!occupancy_.is_for_progress_of_another()) {
       if (occupancy_.try_enter()) return;  // it has just left
-      if (!occupancy_.is_for_progress_of_another()) occupancy_.refuse(kCommunicatorWords);
+      if (!occupancy_.is_for_progress_of_another()) occupancy_.reject(kCommunicatorWords);
     }
-    transport_->end_doze();
+    transport_->end_idle_wait();
     std::this_thread::yield();
   }
 }
@@ -56,18 +56,18 @@ bool Engine::enter_when_free() noexcept {
   const Caller caller{callers_};
   const bool is_forked =
       failures_.is_forked() || (progress_thread_ && progress_thread_->is_forked());
-  if (progress_thread_ && !is_forked) transport_->end_doze();
+  if (progress_thread_ && !is_forked) transport_->end_idle_wait();
   return occupancy_.enter_when_free(is_forked);
 }
 
-Engine::Advance Engine::go_on(bool may_doze) noexcept {
+Engine::Advance Engine::advance(bool may_wait_idle) noexcept {
   if (callers_ > 0 || failures_.is_forked() || !occupancy_.try_enter_for_progress())
     return Advance::none;
   Advance advance = progress_.has_anything_pending() ? Advance::pending : Advance::none;
   if (advance == Advance::pending) {
     try {
       if (progress_.step_for_progress()) advance = Advance::moved;
-      else if (may_doze && callers_ == 0) transport_->doze();
+      else if (may_wait_idle && callers_ == 0) transport_->idle_wait();
     } catch (...) {  // The communicator has failed, and says so to its next call.
     }
   }
@@ -80,4 +80,4 @@ Engine::Advance Engine::go_on(bool may_doze) noexcept {
   return advance;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

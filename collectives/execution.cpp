@@ -6,7 +6,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/fingerprint.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// Scratch that is not given back after a run, since lending it would cost as much as the run.
@@ -47,9 +47,9 @@ void Execution::give_back(ScratchBlock& block) noexcept {
   if (block.data != nullptr) scratch_.take_back(std::exchange(block, {}));
 }
 
-void Execution::write_off() noexcept {
+void Execution::abandon() noexcept {
   for (ScratchBlock* const block : {&block_, &input_copy_}) {
-    if (block->data != nullptr) scratch_.write_off();
+    if (block->data != nullptr) scratch_.abandon();
     *block = {};
   }
 }
@@ -76,7 +76,7 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
   if (moved || !is_ready_) prepare(moved);
   for (Instance& instance : instances_) begin(instance);
   active_ = instances_.size();
-  for (Instance& instance : instances_) go_on(instance);
+  for (Instance& instance : instances_) advance(instance);
 }
 
 /// Makes the first segments ready. Where those are all, and their scratch is kept, they stay so.
@@ -103,7 +103,7 @@ void Execution::take_input() {
   const std::byte* const before = std::exchange(input_, caller);
   if (in_place_ && layout.contract().collective == Collective::all_to_all) {
     const std::size_t bytes = layout.in_total() * binding_->element_bytes;
-    if (input_copy_.data == nullptr) input_copy_ = scratch_.lend(bytes);
+    if (input_copy_.data == nullptr) input_copy_ = scratch_.acquire(bytes);
     memory_.copy(input_copy_.data, caller, bytes);
     input_ = input_copy_.data;
   }
@@ -134,7 +134,7 @@ void Execution::borrow() {
   if (block_.data == nullptr) {
     instance_bytes_ = (needed + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
     if (needed == 0) return;
-    block_ = scratch_.lend(instances_.size() * instance_bytes_);
+    block_ = scratch_.acquire(instances_.size() * instance_bytes_);
     if (block_.bytes <= kKeptScratch) footprint_ += block_.bytes;
   }
   std::byte* memory = block_.data;
@@ -284,7 +284,7 @@ void Execution::post(Instance& instance, const Batch& batch) {
   for (; transport_.completed() > 0; transport_.take_oldest()) {
     const Completion& completion = transport_.oldest_completed();
     if (reinterpret_cast<Pending*>(completion.cookie)->instance != &instance) return;
-    settle(instance, completion);
+    complete(instance, completion);
   }
 }
 
@@ -314,7 +314,7 @@ Batch Execution::take_ready(const Instance& instance, std::size_t& index) {
   return batch;
 }
 
-void Execution::go_on(Instance& instance) {
+void Execution::advance(Instance& instance) {
   while (true) {
     if (instance.is_waiting) {
       if (partitioned_ != nullptr && !partitioned_->is_ready(instance.segment)) return;
@@ -340,13 +340,13 @@ void Execution::go_on(Instance& instance) {
 void Execution::complete_oldest(Transport& transport) {
   const Completion& completion = transport.oldest_completed();
   Instance& instance = *reinterpret_cast<Pending*>(completion.cookie)->instance;
-  settle(instance, completion);
+  complete(instance, completion);
   transport.take_oldest();
-  if (instance.left == 0 || instance.ready_count > 0) instance.owner->go_on(instance);
+  if (instance.left == 0 || instance.ready_count > 0) instance.owner->advance(instance);
 }
 
 /// Notes that a transfer is done.
-void Execution::settle(Instance& instance, const Completion& completion) {
+void Execution::complete(Instance& instance, const Completion& completion) {
   auto* pending = reinterpret_cast<Pending*>(completion.cookie);
   const auto message = static_cast<std::uint32_t>(pending - instance.pending.data());
   pending->is_done = true;
@@ -355,4 +355,4 @@ void Execution::settle(Instance& instance, const Completion& completion) {
   finish(instance, instance.program->messages[message]);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -21,7 +21,7 @@
 #include "partitioned.hpp"
 #include "scratch.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// A shape that has been chosen for and bound: everything that calls of this shape share.
 struct Binding {
@@ -102,7 +102,7 @@ class Execution {
   /// Gives the scratch back until the next start, unless it is little. Nothing may be pending.
   void rest() noexcept;
   /// Never gives the scratch back: peers may still write into it.
-  void write_off() noexcept;
+  void abandon() noexcept;
   /// Bytes it holds between two runs, which do not change until the next.
   [[nodiscard]] std::size_t footprint() const noexcept { return footprint_; }
 
@@ -218,12 +218,12 @@ class Execution {
   void place_partitioned(Instance& instance) const;
   void set_partitioned(Partitioned* partitions) noexcept;
   [[nodiscard]] bool aliases() const noexcept;
-  void go_on(Instance& instance);
+  void advance(Instance& instance);
   [[nodiscard]] static Batch take_ready(const Instance& instance, std::size_t& index);
   void issue(Instance& instance, const Batch& batch);
   void post(Instance& instance, const Batch& batch);
   static void finish(Instance& instance, std::uint32_t operation);
-  static void settle(Instance& instance, const Completion& completion);
+  static void complete(Instance& instance, const Completion& completion);
   void note(Instance& instance, std::uint32_t message, const Completion& completion);
   [[nodiscard]] const std::byte* operand_at(const Instance& instance,
                                             const Place& place) const noexcept;
@@ -267,4 +267,4 @@ class Execution {
   std::vector<void*> results_{};
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

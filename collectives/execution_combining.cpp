@@ -7,7 +7,7 @@
 
 #include "execution.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// What comes may end within an element, and lie where no element of its size should.
 void Execution::Combining::take(std::span<const std::byte> bytes) {
@@ -88,4 +88,4 @@ void Execution::combine_part(const Instance& instance, const Combination& combin
   memory_.fold(fold);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

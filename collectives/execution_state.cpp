@@ -4,7 +4,7 @@
 #include "execution.hpp"
 #include "point_to_point.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Calls visit(message) for those that were posted and are not done, until it returns true.
 template <class Visit>
@@ -68,4 +68,4 @@ std::string Execution::state() const {
   return text;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -2,7 +2,7 @@
 // is made of them, that is stored there too.
 #include "execution.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// What a rank does nothing with but receive it, where it belongs, may stay where it is.
 void Execution::place_partitioned(Instance& instance) const {
@@ -22,7 +22,7 @@ void Execution::set_partitioned(Partitioned* partitions) noexcept {
 
 void Execution::resume() {
   for (Instance& instance : instances_)
-    if (instance.is_waiting) go_on(instance);
+    if (instance.is_waiting) advance(instance);
 }
 
 void Execution::place_results(Instance& instance) {
@@ -77,4 +77,4 @@ void Execution::signal(Instance& instance, const Operation& operation) {
   transport_.signal(waited.access, is_stored);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -2,7 +2,7 @@
 
 #include <new>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// What is being handled, for all ranks to be told: an Error as it is, and whatever a user's
@@ -68,7 +68,7 @@ void Failures::complain() const {
 /// Of two ranks in different calls each finds the other one to be wrong: the rest are asked, where
 /// they can be. Where they agree, a rank may have left that had nothing more to do.
 Error Failures::explained(const Error& cause) const {
-  const bool is_over = failure_ || (sources_.alarm && sources_.alarm->went_off());
+  const bool is_over = failure_ || (sources_.failure_signal && sources_.failure_signal->went_off());
   if (is_over) return cause;
   try {
     if (cause.code() == ErrorCode::peer_dead)
@@ -84,4 +84,4 @@ Blame Failures::blame() const {
   return {sources_.group, sources_.calls, sources_.transport.self(), sources_.transport.size()};
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

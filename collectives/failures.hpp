@@ -8,14 +8,14 @@
 #include <type_traits>
 
 #include <tutti/error.hpp>
-#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/failure_signal.hpp>
 #include <tutti/spi/group.hpp>
 #include <tutti/spi/transport.hpp>
 
 #include "blame.hpp"
 #include "call_order.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Of one communicator. Called by the thread that is in its engine.
 class Failures {
@@ -26,7 +26,7 @@ class Failures {
     const CallOrder& order;              ///< Of this rank's calls.
     const CallCounter& calls;            ///< Likewise.
     Group* group = nullptr;              ///< Who can be asked, or null.
-    std::shared_ptr<const Alarm> alarm;  ///< What other ranks say, or null.
+    std::shared_ptr<const FailureSignal> failure_signal;  ///< What other ranks say, or null.
   };
   explicit Failures(Sources sources) noexcept : sources_{std::move(sources)} {}
 
@@ -37,7 +37,7 @@ class Failures {
   /// @return whether this process is a child of the one that made the communicator, where there is
   /// an alarm to tell.
   [[nodiscard]] bool is_forked() const noexcept {
-    return sources_.alarm && sources_.alarm->is_forked();
+    return sources_.failure_signal && sources_.failure_signal->is_forked();
   }
   /// Throws the cause, if it has failed: what all ranks say, where they agree on that, and else
   /// what was seen here.
@@ -46,7 +46,7 @@ class Failures {
   }
   /// Throws what the alarm says, if it says anything.
   void check_alarm() const {
-    if (sources_.alarm) sources_.alarm->check();
+    if (sources_.failure_signal) sources_.failure_signal->check();
   }
   /// It fails, if it has not. Throws as check. @param cause why.
   [[noreturn]] void fail(const Error& cause);
@@ -80,4 +80,4 @@ class Failures {
   bool is_quiet_ = true;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

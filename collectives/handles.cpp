@@ -9,7 +9,7 @@
 #include "engine.hpp"
 #include "start_or_enlist.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 Request::Request(std::shared_ptr<detail::Engine> engine, detail::Execution* execution) noexcept
     : engine_{std::move(engine)}, execution_{execution} {}
@@ -36,7 +36,7 @@ Request::~Request() {
 
 bool Request::test() {
   if (engine_ == nullptr) return true;
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   if (streamed_ != nullptr) {
     if (!engine_->streamed().test(*streamed_)) return false;
     streamed_.reset();
@@ -51,7 +51,7 @@ bool Request::test() {
 
 void Request::wait() {
   if (engine_ == nullptr) return;
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   if (streamed_ != nullptr) {
     engine_->streamed().wait(*streamed_);
     streamed_.reset();
@@ -105,7 +105,7 @@ void Plan::start() {
 
 /// The run before need not be over: runs follow each other on their stream.
 void Plan::start_streamed(const void* in, void* out) {
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   if (streamed_->is_enlisted)
     throw Error{ErrorCode::invalid_argument,
                 "the plan is in a batch that has not started yet; start it again after the batch"};
@@ -118,7 +118,7 @@ void Plan::start(const void* in, void* out) {
   if (execution_ == nullptr)
     throw Error{ErrorCode::invalid_argument,
                 "the plan is empty, because it was moved from; start the one it was moved to"};
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   if (!execution_->done() || execution_->is_enlisted())
     throw Error{ErrorCode::invalid_argument,
                 "the plan is running; wait for it before starting again"};
@@ -128,13 +128,13 @@ void Plan::start(const void* in, void* out) {
 
 bool Plan::test() {
   if (is_empty()) return true;
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   if (streamed_ != nullptr) return engine_->streamed().test(*streamed_);
   return engine_->progress().test(*execution_);
 }
 void Plan::wait() {
   if (is_empty()) return;
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   if (streamed_ != nullptr) return engine_->streamed().wait(*streamed_);
   engine_->progress().wait(*execution_);
 }
@@ -163,4 +163,4 @@ std::size_t Plan::segment() const noexcept {
   return execution_ == nullptr ? 0 : execution_->binding().segment_bytes;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,7 +7,7 @@
 
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// A thread that waits polls for a while, then offers its core to others, then sleeps. Where it
 /// drives another library meanwhile it does not sleep, since nothing wakes it for that; and where
@@ -19,11 +19,11 @@ class Idleness {
   /// A poll brought nothing. @param transport what is waited for. @param spins its idle_spins.
   /// @param drives whether there is a ProgressHook.
   /// @return whether others had the core meanwhile, maybe for long.
-  bool go_on(Transport& transport, int spins, bool drives) {
+  bool advance(Transport& transport, int spins, bool drives) {
     if (polls_++ < spins) return false;
     if (drives && spins > kMostSpinsOfACrowd) polls_ = 0;
     if (drives || polls_ <= spins + kYields) std::this_thread::yield();
-    else transport.doze();
+    else transport.idle_wait();
     return true;
   }
 
@@ -35,4 +35,4 @@ class Idleness {
   std::int64_t polls_ = 0;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

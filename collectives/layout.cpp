@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// Position of a block among those that one rank's input holds, in order.
@@ -80,4 +80,4 @@ std::size_t Layout::out_offset(std::uint32_t block) const noexcept {
   return out_offsets_[out_index(contract_, block)];
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

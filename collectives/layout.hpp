@@ -10,7 +10,7 @@
 
 #include "selector/problem.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// A run of elements inside a block or buffer.
 struct Extent {
@@ -65,4 +65,4 @@ class Layout {
   std::vector<std::size_t> out_offsets_;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -13,7 +13,7 @@
 #include "rounds.hpp"
 #include "units.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 class Lowering {
@@ -138,9 +138,9 @@ class Lowering {
   /// @return their bytes.
   std::size_t add_pieces(const Run& run, Operation& operation) {
     std::size_t bytes = 0;
-    Homes::Walk walk{homes_, run};
+    Homes::RunCursor cursor{homes_, run};
     units_.for_each_block(run.first, run.count, [&](const Extent& extent, std::uint32_t block) {
-      const PlacedPiece piece{walk.next(extent, block), extent.count * units_.element_bytes()};
+      const PlacedPiece piece{cursor.next(extent, block), extent.count * units_.element_bytes()};
       if (piece.bytes == 0) return;
       bytes += piece.bytes;
       if (operation.pieces > 0) {
@@ -181,8 +181,8 @@ class Lowering {
 
   void add_combinations(const RoundFold& fold, Operation& operation,
                         std::span<const std::uint32_t> waited = {}) {
-    Homes::Walk to{homes_, fold.destination};
-    std::vector<Homes::Walk> from;
+    Homes::RunCursor to{homes_, fold.destination};
+    std::vector<Homes::RunCursor> from;
     for (const Run& operand : fold.operands) from.emplace_back(homes_, operand);
     std::size_t offset = 0;  // in each message that it waits for, and so in its result
     units_.for_each_block(
@@ -289,4 +289,4 @@ Program lower(const Schedule& schedule, const Layout& layout, const LoweringOpti
   return Lowering{schedule, layout, lowering, segment, in_place}.run(schedule.rounds());
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 Programs::Programs(Schedule schedule, Layout layout, const LoweringOptions& lowering)
     : schedule_{std::move(schedule)}, layout_{std::move(layout)}, lowering_{lowering},
@@ -32,4 +32,4 @@ Programs::Found Programs::find(std::size_t segment, bool in_place) {
   return {programs_[index].get(), shift};
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -13,7 +13,7 @@
 #include "layout.hpp"
 #include "proof/program.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Which segment of how many; a segment is the same fraction of every block.
 struct Segment {
@@ -76,4 +76,4 @@ class Programs {
   std::size_t footprint_;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

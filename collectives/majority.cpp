@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
-using State = Whereabouts::State;
-using Memory = Whereabouts::Memory;
+using State = CallStatus::State;
+using Memory = CallStatus::Memory;
 
 constexpr const char* kMustAgree =
     "; all ranks must call the same collectives in the same order with matching arguments";
@@ -29,10 +29,10 @@ std::string names_of(std::span<const std::size_t> ranks) {
 
 }  // namespace
 
-Majority::Majority(std::span<const Whereabouts> all, std::uint64_t number, bool differ)
+Majority::Majority(std::span<const CallStatus> all, std::uint64_t number, bool differ)
     : number_{number}, size_{all.size()} {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    const Whereabouts& found = all[rank];
+    const CallStatus& found = all[rank];
     const bool has_come =
         number > kPlanCalls ? found.memory != Memory::none : found.begun >= number;
     if (found.state == State::absent || (found.state == State::there && !has_come))
@@ -40,47 +40,47 @@ Majority::Majority(std::span<const Whereabouts> all, std::uint64_t number, bool 
     else if (found.memory == Memory::known) join(rank, found);
     else if (found.memory == Memory::forgotten && differ) join(rank, found);
   }
-  const bool is_known_to_differ = std::ranges::count(parties_, false, &Party::has_forgotten) > 1;
+  const bool is_known_to_differ = std::ranges::count(groups_, false, &CallGroup::has_forgotten) > 1;
   if (is_known_to_differ)
-    std::erase_if(parties_, [](const Party& party) { return party.has_forgotten; });
-  for (const Party& party : parties_) voters_ += party.ranks.size();
-  std::ranges::stable_sort(parties_, std::greater<>{},
-                           [](const Party& party) { return party.ranks.size(); });
+    std::erase_if(groups_, [](const CallGroup& group) { return group.has_forgotten; });
+  for (const CallGroup& group : groups_) voters_ += group.ranks.size();
+  std::ranges::stable_sort(groups_, std::greater<>{},
+                           [](const CallGroup& group) { return group.ranks.size(); });
 }
 
-void Majority::join(std::size_t rank, const Whereabouts& found) {
+void Majority::join(std::size_t rank, const CallStatus& found) {
   const bool has_forgotten = found.memory == Memory::forgotten;
-  auto party = std::ranges::find_if(parties_, [&](const Party& other) {
+  auto group = std::ranges::find_if(groups_, [&](const CallGroup& other) {
     return other.has_forgotten == has_forgotten &&
            (has_forgotten || other.fingerprint == found.fingerprint);
   });
-  if (party == parties_.end())
-    party = parties_.insert(parties_.end(),
-                            {found.fingerprint, has_forgotten, found.begun, found.words, {}});
-  party->ranks.push_back(rank);
+  if (group == groups_.end())
+    group = groups_.insert(groups_.end(),
+                           {found.fingerprint, has_forgotten, found.begun, found.words, {}});
+  group->ranks.push_back(rank);
 }
 
 bool Majority::is_decided() const noexcept {
-  return still_to_come_ == 0 || (differs() && 2 * parties_.front().ranks.size() > size_);
+  return still_to_come_ == 0 || (differs() && 2 * groups_.front().ranks.size() > size_);
 }
 
-std::string Majority::call_of(const Party& party) const {
-  if (party.has_forgotten)
-    return "so long ago that it is forgotten, since call #" + std::to_string(party.begun) +
+std::string Majority::call_of(const CallGroup& group) const {
+  if (group.has_forgotten)
+    return "so long ago that it is forgotten, since call #" + std::to_string(group.begun) +
            " has begun";
-  const auto same_words = std::ranges::count(parties_, party.words, &Party::words);
-  if (same_words == 1 && !party.words.empty()) return party.words;
-  return (party.words.empty() ? "one" : party.words) + " with fingerprint " +
-         hexadecimal(party.fingerprint);
+  const auto same_words = std::ranges::count(groups_, group.words, &CallGroup::words);
+  if (same_words == 1 && !group.words.empty()) return group.words;
+  return (group.words.empty() ? "one" : group.words) + " with fingerprint " +
+         hexadecimal(group.fingerprint);
 }
 
 Error Majority::verdict() const {
   const std::string call = words_of_number(number_) + " is ";
-  const Party& most = parties_.front();
+  const CallGroup& most = groups_.front();
   if (2 * most.ranks.size() > voters_) {
     const auto odd =
-        std::ranges::min_element(parties_.begin() + 1, parties_.end(), {},
-                                 [](const Party& party) { return party.ranks.front(); });
+        std::ranges::min_element(groups_.begin() + 1, groups_.end(), {},
+                                 [](const CallGroup& group) { return group.ranks.front(); });
     const std::size_t rank = odd->ranks.front();
     return Error{ErrorCode::mismatch,
                  "rank " + std::to_string(rank) + " runs another call: its " + call +
@@ -90,10 +90,10 @@ Error Majority::verdict() const {
   }
   std::string text = "ranks run different calls";
   text += voters_ > 2 ? ", and there is no majority: " + call : ": " + call;
-  for (std::size_t i = 0; i < std::min(parties_.size(), kMostListed); ++i)
-    text += (i == 0 ? "" : ", ") + call_of(parties_[i]) + " on " + names_of(parties_[i].ranks);
-  if (parties_.size() > kMostListed) text += ", and others on other ranks";
+  for (std::size_t i = 0; i < std::min(groups_.size(), kMostListed); ++i)
+    text += (i == 0 ? "" : ", ") + call_of(groups_[i]) + " on " + names_of(groups_[i].ranks);
+  if (groups_.size() > kMostListed) text += ", and others on other ranks";
   return Error{ErrorCode::mismatch, text + kMustAgree, -1}.about(number_);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

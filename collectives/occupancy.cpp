@@ -6,7 +6,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 bool Occupancy::enter_when_free(bool is_forked) noexcept {
   constexpr int kYields = 100;
@@ -18,7 +18,7 @@ bool Occupancy::enter_when_free(bool is_forked) noexcept {
   return true;
 }
 
-void Occupancy::refuse(const Words& words) const {
+void Occupancy::reject(const Words& words) const {
   const std::string object = words.object;
   if (is_in())
     throw Error{ErrorCode::invalid_argument, object +
@@ -29,4 +29,4 @@ void Occupancy::refuse(const Words& words) const {
                   words.otherwise};
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -7,7 +7,7 @@
 
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Where executions post.
 class Outbox {
@@ -44,4 +44,4 @@ class Outbox {
   std::vector<Transfer> gathered_{};
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -6,7 +6,7 @@
 
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Whoever makes the data of a call, or takes them, segment by segment, as in MPI's partitioned
 /// communication. Called by the run's thread.
@@ -25,4 +25,4 @@ class Partitioned {
   virtual void arrived(std::size_t segment) = 0;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

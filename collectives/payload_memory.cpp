@@ -7,7 +7,7 @@
 
 #include <tutti/spi/memory.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 RawBytes PayloadMemory::take(std::size_t bytes) {
   RawBytes* best = nullptr;
@@ -43,4 +43,4 @@ void PayloadMemory::give_visible(Buffer<std::byte> memory) noexcept {
   if (memory.size() > visible_.size()) visible_ = std::move(memory);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -9,7 +9,7 @@
 #include <tutti/codec.hpp>
 #include <tutti/spi/group.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Keeps the largest blocks that come back, since new pages cost more than the bytes that pass
 /// through them.
@@ -38,4 +38,4 @@ class PayloadMemory {
   Buffer<std::byte> visible_{};
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -8,10 +8,10 @@
 
 #include "check_call.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
-[[noreturn]] void refuse(const Call& call, const std::string& message) {
+[[noreturn]] void reject(const Call& call, const std::string& message) {
   throw Error{ErrorCode::invalid_argument,
               std::string{name_of(call.point_to_point)} + ": " + message};
 }
@@ -48,11 +48,11 @@ void check_kind(const Call& call) {
 
 void check_peer(const Call& call, Rank peer, int size) {
   if (peer == any_rank && call.point_to_point == PointToPoint::recv)
-    refuse(call,
+    reject(call,
            "only a call that waits receives from any rank; probe_now tells whose message has "
            "come, to be received from that rank");
   if (peer < 0 || peer >= size)
-    refuse(call, "rank " + std::to_string(peer) + " is not in this communicator; expected 0 .. " +
+    reject(call, "rank " + std::to_string(peer) + " is not in this communicator; expected 0 .. " +
                      std::to_string(size - 1));
 }
 
@@ -63,22 +63,22 @@ void check_point_to_point(const Call& call, const Options& options, int size) {
   if (sends(call)) check_peer(call, call.to, size);
   if (receives(call)) check_peer(call, call.from, size);
   if (!options.algorithm.empty())
-    refuse(call,
+    reject(call,
            "a message has no algorithm; leave \"" + std::string{options.algorithm} + "\" out");
   if (!options.transport.empty())
-    refuse(call, "a message goes the first way; leave transport \"" +
+    reject(call, "a message goes the first way; leave transport \"" +
                      std::string{options.transport} + "\" out");
   if (options.segment != 0 && options.segment != Options::kWhole)
-    refuse(call, "a message has no segments; leave Options::segment as it is");
+    reject(call, "a message has no segments; leave Options::segment as it is");
   if (!options.counts.empty() || call.own_counts)
-    refuse(call, "a message is one block; give no counts");
+    reject(call, "a message is one block; give no counts");
   if (options.determinism)
     check_enumerator(name_of(call.point_to_point), "determinism",
                      static_cast<int>(*options.determinism), kDeterminisms);
   check_elements(name_of(call.point_to_point), call);
   const std::size_t most = most_elements(call.element_bytes);
   if ((sends(call) && call.in_count > most) || (receives(call) && call.out_count > most))
-    refuse(call, "the elements are too many to be addressed in memory");
+    reject(call, "the elements are too many to be addressed in memory");
   check_buffers(name_of(call.point_to_point), layout_of(call), call.element_bytes, call.in,
                 call.out);
 }
@@ -86,7 +86,7 @@ void check_point_to_point(const Call& call, const Options& options, int size) {
 void check_tag(const Call& call, std::uint32_t tags) {
   if (call.tag >= 0 && static_cast<std::uint32_t>(call.tag) < tags) return;
   check_kind(call);
-  refuse(call, "tag " + std::to_string(call.tag) +
+  reject(call, "tag " + std::to_string(call.tag) +
                    (tags == 0 ? " cannot be: this transport has no tags to spare"
                               : " is not within 0 .. " + std::to_string(tags - 1)));
 }
@@ -116,4 +116,4 @@ std::string words_of(const Binding& binding, int tag) {
   return text + " with tag " + std::to_string(tag);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -8,7 +8,7 @@
 
 #include "execution.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Checks a point-to-point call made on a communicator of `size` ranks. Throws
 /// Error{invalid_argument}. @param call which. @param options of it. @param size number of ranks.
@@ -24,4 +24,4 @@ void check_tag(const Call& call, std::uint32_t tags);
 /// @param binding of a point-to-point call. @param tag the user's. @return the call in words.
 [[nodiscard]] std::string words_of(const Binding& binding, int tag);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -11,7 +11,7 @@
 #include "engine.hpp"
 #include "point_to_point.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace detail {
 namespace {
 
@@ -31,7 +31,7 @@ class ProbeIdleness {
  public:
   ProbeIdleness(int spins, bool drives) noexcept : spins_{spins}, drives_{drives} {}
   /// @return whether others had the core meanwhile.
-  bool go_on() {
+  bool advance() {
     if (spins_ > -kYields) --spins_;
     if (spins_ >= 0) return false;
     if (drives_ || spins_ > -kYields) std::this_thread::yield();
@@ -83,22 +83,22 @@ Arrival Engine::await_message(Rank from, int tag, Duration timeout) {
                           ": no message with tag " + std::to_string(tag) + " came from " +
                           words_of_sender(from),
                       from});
-    if (idleness.go_on()) progress_.end_yield();
+    if (idleness.advance()) progress_.end_yield();
   }
 }
 
 }  // namespace detail
 
 Arrival Communicator::probe(Rank from, int tag, const Options& options) {
-  detail::BatchScope::refuse("a probe");
-  const detail::Use use{engine_};
+  detail::BatchScope::reject("a probe");
+  const detail::CallGuard use{engine_};
   return engine_->await_message(from, tag, options.timeout);
 }
 
 std::optional<Arrival> Communicator::probe_now(Rank from, int tag) {
-  detail::BatchScope::refuse("a probe");
-  const detail::Use use{engine_};
+  detail::BatchScope::reject("a probe");
+  const detail::CallGuard use{engine_};
   return engine_->probe(from, tag);
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

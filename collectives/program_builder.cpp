@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 void ProgramBuilder::begin_round(bool waits) {
   if (!waits) last_.clear();
@@ -145,4 +145,4 @@ Program ProgramBuilder::finish(std::size_t held_bytes) {
   return std::move(program_);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

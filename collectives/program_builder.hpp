@@ -12,7 +12,7 @@
 #include "proof/last_accesses.hpp"
 #include "proof/program.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// An operation starts when those have ended that wrote what it reads, and those that touched what
 /// it writes; a message after the one before to or from the same peer, since they match in that
@@ -71,4 +71,4 @@ class ProgramBuilder {
   std::map<std::uint32_t, std::uint32_t> signals_{};               // by message that was waited for
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 ProgramCache::Shape::Shape(const ShapeKey& shape)
     : key{shape}, algorithm{shape.algorithm}, transport{shape.transport},
@@ -40,15 +40,15 @@ ProgramCache::Shape& ProgramCache::add(const Call& call, const Options& options,
   return shape;
 }
 
-ProgramCache::Held& ProgramCache::idle(Shape& shape) {
+ProgramCache::CachedExecution& ProgramCache::idle(Shape& shape) {
   if (shape.idle.empty()) {
-    Held& made = shape.idle.emplace_front(outbox_, scratch_, shape, instances_);
+    CachedExecution& made = shape.idle.emplace_front(outbox_, scratch_, shape, instances_);
     count(made.counted, made.execution.footprint());
   }
   return shape.idle.front();
 }
 
-void ProgramCache::recount(Held& held) noexcept {
+void ProgramCache::recount(CachedExecution& held) noexcept {
   count(held.counted, held.execution.footprint());
   recount(*held.shape);
 }
@@ -57,14 +57,15 @@ void ProgramCache::recount(Shape& shape) noexcept {
   count(shape.counted, sizeof(Shape) + sizeof(Binding) + shape.binding->programs->footprint());
 }
 
-Execution& ProgramCache::lend(Shape& shape, std::list<Held>& to) noexcept {
+Execution& ProgramCache::acquire(Shape& shape, std::list<CachedExecution>& to) noexcept {
   to.splice(to.begin(), shape.idle, shape.idle.begin());
   ++shape.users;
   count(to.front().counted, 0);
   return to.front().execution;
 }
 
-void ProgramCache::take_back(std::list<Held>& from, std::list<Held>::iterator held) noexcept {
+void ProgramCache::take_back(std::list<CachedExecution>& from,
+                             std::list<CachedExecution>::iterator held) noexcept {
   Shape& shape = *held->shape;
   --shape.users;
   recount(*held);
@@ -89,4 +90,4 @@ void ProgramCache::evict_some() noexcept {
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -13,7 +13,7 @@
 #include "execution.hpp"
 #include "shape_key.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Keeps what may be used again, the most recently used first, within a budget of bytes. The shape
 /// used last stays, with one execution, so that a loop over one shape never allocates.
@@ -21,12 +21,12 @@ class ProgramCache {
  public:
   struct Shape;
   /// An execution and whose it is. It goes from list to list, which allocates nothing.
-  struct Held {
+  struct CachedExecution {
     Execution execution;
     Shape* shape;
     std::size_t counted = 0;  ///< Of its bytes, in the budget: none while it is lent.
 
-    Held(Outbox& outbox, Scratch& scratch, Shape& owner, int instances)
+    CachedExecution(Outbox& outbox, Scratch& scratch, Shape& owner, int instances)
         : execution{outbox, scratch, owner.binding, instances}, shape{&owner} {}
   };
   /// A shape that was bound.
@@ -38,7 +38,7 @@ class ProgramCache {
     std::vector<std::size_t> in_counts;
     std::vector<std::size_t> out_counts;
     std::shared_ptr<const Binding> binding{};
-    std::list<Held> idle{};  // the one used last first
+    std::list<CachedExecution> idle{};  // the one used last first
     std::size_t users = 0;
     std::size_t counted = 0;  // of its bytes, without those of executions
     std::size_t hash = 0;
@@ -58,15 +58,16 @@ class ProgramCache {
   /// @return a shape that was not there, with what was bound for it.
   Shape& add(const Call& call, const Options& options, std::shared_ptr<const Binding> binding);
   /// @return an execution that is idle, which stays here.
-  [[nodiscard]] Held& idle(Shape& shape);
+  [[nodiscard]] CachedExecution& idle(Shape& shape);
   /// Counts bytes anew, which a run may have changed.
-  void recount(Held& held) noexcept;
+  void recount(CachedExecution& held) noexcept;
   /// The same of a shape without executions, whose programs a call on a stream may have made.
   void recount(Shape& shape) noexcept;
   /// Moves the first idle execution to the front of a list. @return it.
-  Execution& lend(Shape& shape, std::list<Held>& to) noexcept;
+  Execution& acquire(Shape& shape, std::list<CachedExecution>& to) noexcept;
   /// Moves it back. @param from its list. @param held its place there.
-  void take_back(std::list<Held>& from, std::list<Held>::iterator held) noexcept;
+  void take_back(std::list<CachedExecution>& from,
+                 std::list<CachedExecution>::iterator held) noexcept;
   /// Forgets what nobody uses, the least recently used first, until the budget is met.
   void evict() noexcept {
     if (bytes_ > budget_) evict_some();
@@ -90,4 +91,4 @@ class ProgramCache {
   std::size_t bytes_ = 0;  // of shapes and idle executions
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

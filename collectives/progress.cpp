@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// Polls from one look at the clock to the next, where a poll is so short that reading it would
@@ -23,8 +23,8 @@ void Progress::end() noexcept {
   waiting_.clear();
   if (!failures_.has_failed()) look_back();
   if (failures_.is_quiet()) return;
-  for (Held& held : in_use_)
-    if (!held.execution.done()) held.execution.write_off();
+  for (CachedExecution& held : in_use_)
+    if (!held.execution.done()) held.execution.abandon();
   // Peers may still write into their memory, so that is never freed.
   if (!tasks_.empty()) static_cast<void>(new auto(std::move(tasks_)));
 }
@@ -32,7 +32,8 @@ void Progress::end() noexcept {
 bool Progress::has_anything_pending() const noexcept {
   if (failures_.has_failed()) return false;
   return !tasks_.empty() || !waiting_.empty() ||
-         std::ranges::any_of(in_use_, [](const Held& held) { return !held.execution.done(); });
+         std::ranges::any_of(in_use_,
+                             [](const CachedExecution& held) { return !held.execution.done(); });
 }
 
 void Progress::begin(Execution& execution, const void* in, void* out, Duration timeout) {
@@ -52,10 +53,10 @@ void Progress::hold(Execution& execution, const void* in, void* out, Duration ti
   execution.hold(timeout);
 }
 
-std::list<Progress::Held>::iterator Progress::find(std::list<Held>& held,
-                                                   const Execution& execution) noexcept {
+std::list<Progress::CachedExecution>::iterator Progress::find(std::list<CachedExecution>& held,
+                                                              const Execution& execution) noexcept {
   return std::ranges::find_if(
-      held, [&execution](const Held& other) { return &other.execution == &execution; });
+      held, [&execution](const CachedExecution& other) { return &other.execution == &execution; });
 }
 
 /// In the order of the calls, which is the same on all ranks.
@@ -81,14 +82,14 @@ void Progress::start_waiting() {
 /// counted for each.
 Execution::Turn Progress::turn_of(const Execution& execution) {
   if (execution.plan() != 0) {
-    find_strays_of(execution);
+    find_unmatched_of(execution);
     return {execution.sequence() + 1, order_.tag_of_plan(execution.plan())};
   }
   if (!execution.binding().is_collective) return {0, order_.tag_of_message(execution.user_tag())};
   if (order_.laps() || (transport_.has_unclaimed() && !has_looked_)) {
     const bool thoroughly = order_.laps();
     order_.end_lap();
-    find_strays(thoroughly);
+    find_unmatched(thoroughly);
   }
   const Execution::Turn turn = order_.take();
   calls_.begin(order_.count(), execution.binding().fingerprint);
@@ -102,7 +103,7 @@ std::size_t Progress::poll() {
   try {
     transport_.poll();
     const std::size_t count = deliver();
-    if (count == 0 && polls_until_clock_ <= 1) find_strays(false);
+    if (count == 0 && polls_until_clock_ <= 1) find_unmatched(false);
     if (!waiting_.empty()) start_waiting();
     return count;
   } catch (...) {
@@ -166,4 +167,4 @@ void Progress::advance_tasks() {
   std::erase_if(tasks_, [](const auto& task) { return task->done(); });
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -19,12 +19,12 @@
 #include "progress_hook.hpp"
 #include "task.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Called by the thread that is in the communicator's engine.
 class Progress {
  public:
-  using Held = ProgramCache::Held;
+  using CachedExecution = ProgramCache::CachedExecution;
   /// What it works with. All of it lives longer.
   struct Parts {
     Transport& transport;
@@ -38,14 +38,14 @@ class Progress {
   void end() noexcept;
 
   /// @return executions that are lent, the one acquired last first.
-  [[nodiscard]] std::list<Held>& in_use() noexcept { return in_use_; }
+  [[nodiscard]] std::list<CachedExecution>& in_use() noexcept { return in_use_; }
   /// @return those that wait for their start, in the order of the calls.
-  [[nodiscard]] std::list<Held>& held() noexcept { return held_; }
+  [[nodiscard]] std::list<CachedExecution>& held() noexcept { return held_; }
   /// @return tasks that have not ended.
   [[nodiscard]] const std::vector<std::shared_ptr<Task>>& tasks() const noexcept { return tasks_; }
   /// @return where an execution is in a list, or its end.
-  [[nodiscard]] static std::list<Held>::iterator find(std::list<Held>& held,
-                                                      const Execution& execution) noexcept;
+  [[nodiscard]] static std::list<CachedExecution>::iterator find(
+      std::list<CachedExecution>& held, const Execution& execution) noexcept;
   /// @return whether anything is pending, and may come to an end.
   [[nodiscard]] bool has_anything_pending() const noexcept;
 
@@ -142,9 +142,9 @@ class Progress {
   void start_waiting();
   std::size_t deliver();
   void look_back() noexcept;
-  void find_strays(bool thoroughly);
+  void find_unmatched(bool thoroughly);
   void find_strays_after(const Execution& execution);
-  void find_strays_of(const Execution& plan);
+  void find_unmatched_of(const Execution& plan);
   template <class Pending>
   bool poll_for(const Pending& pending, bool blocks);
   template <class Pending>
@@ -161,8 +161,8 @@ class Progress {
   CallCounter& calls_;
   Failures& failures_;
   const CommunicatorOptions& options_;
-  std::list<Held> in_use_{};
-  std::list<Held> held_{};
+  std::list<CachedExecution> in_use_{};
+  std::list<CachedExecution> held_{};
   std::deque<Waiting> waiting_{};
   std::vector<std::shared_ptr<Task>> tasks_{};
   bool has_looked_ = false;         // for strays, since the last poll
@@ -177,4 +177,4 @@ class Progress {
   std::byte token_{1};  // what a barrier reduces
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

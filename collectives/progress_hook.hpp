@@ -7,7 +7,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Decides when a thread calls the hook. A short call ends before its thread counts as idle, so the
 /// hook costs it nothing. In a longer wait the hook takes half of the time at most, unless it
@@ -59,4 +59,4 @@ class ProgressHook {
   Duration interval_{kShortestInterval};
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -7,7 +7,7 @@
 
 #include "engine.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// Polls that bring nothing before the thread dozes: what is about to come comes within them.
@@ -61,7 +61,7 @@ void ProgressThread::remove(Engine& engine) noexcept {
     ++version_;
   }
   while (!slot->mutex.try_lock()) {
-    engine.transport().end_doze();
+    engine.transport().end_idle_wait();
     std::this_thread::yield();
   }
   slot->engine = nullptr;
@@ -75,12 +75,12 @@ void ProgressThread::refresh() {
   seen_version_ = version_;
 }
 
-ProgressThread::Round ProgressThread::go_round(bool may_doze) {
+ProgressThread::Round ProgressThread::go_round(bool may_wait_idle) {
   Round round;
   for (const auto& slot : seen_) {
     const std::lock_guard lock{slot->mutex};
     if (slot->engine == nullptr) continue;
-    switch (slot->engine->go_on(may_doze)) {
+    switch (slot->engine->advance(may_wait_idle)) {
       case Engine::Advance::none: break;
       case Engine::Advance::pending: ++round.pending; break;
       case Engine::Advance::moved:
@@ -107,4 +107,4 @@ void ProgressThread::run() {
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -11,7 +11,7 @@
 
 #include <tutti/spi/fork_guard.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 class Engine;
 
@@ -52,7 +52,7 @@ class ProgressThread {
     int pending = 0;
     bool moved = false;
   };
-  [[nodiscard]] Round go_round(bool may_doze);
+  [[nodiscard]] Round go_round(bool may_wait_idle);
 
   const ForkGuard guard_{};
   std::mutex mutex_{};  // of the next two
@@ -65,4 +65,4 @@ class ProgressThread {
   std::thread thread_{};
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

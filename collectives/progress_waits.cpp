@@ -6,7 +6,7 @@
 #include "idleness.hpp"
 #include "progress.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// From one thorough look for messages that nobody receives to the next. It costs some system
@@ -58,7 +58,7 @@ void Progress::tell_waits(const Execution* first, bool blocks, Duration now) noe
 /// What those wait for that have not started.
 const Execution* Progress::oldest_started() const noexcept {
   const std::uint64_t oldest = oldest_pending().sequence;
-  for (const Held& held : in_use_)
+  for (const CachedExecution& held : in_use_)
     if (!held.execution.done() && held.execution.is_ordered() &&
         held.execution.sequence() == oldest)
       return &held.execution;
@@ -67,7 +67,7 @@ const Execution* Progress::oldest_started() const noexcept {
 /// A plan that runs, the one made first.
 const Execution* Progress::oldest_plan() const noexcept {
   const Execution* oldest = nullptr;
-  for (const Held& held : in_use_)
+  for (const CachedExecution& held : in_use_)
     if (!held.execution.done() && held.execution.plan() != 0 &&
         (oldest == nullptr || held.execution.plan() < oldest->plan()))
       oldest = &held.execution;
@@ -93,13 +93,13 @@ void Progress::check_deadlines(const Execution* first, bool blocks, Duration now
       failures_.fail(failures_.blame().lateness(held->execution, now));
   if (now < thorough_look_) return;
   thorough_look_ = now + kThoroughLooks;
-  for (Held& held : held_)
+  for (CachedExecution& held : held_)
     if (held.execution.is_late(now)) {
       const Execution* const oldest = oldest_started();
       failures_.fail(failures_.blame().lateness(oldest == nullptr ? held.execution : *oldest, now));
     }
   try {
-    find_strays(true);
+    find_unmatched(true);
   } catch (...) {
     failures_.fail_as_caught();
   }
@@ -142,10 +142,10 @@ void Progress::test_for(const Pending& pending) {
 
 /// The program itself does not wait, so it is told as one that looks now and then.
 bool Progress::step_for_progress() {
-  struct Anything {
+  struct AnyCompletion {
     [[nodiscard]] static bool done() noexcept { return false; }
   };
-  const bool moved = poll_for(Anything{}, false);
+  const bool moved = poll_for(AnyCompletion{}, false);
   if (!has_anything_pending()) end_told_waits();
   return moved;
 }
@@ -153,7 +153,7 @@ bool Progress::step_for_progress() {
 /// The other ranks are told no more of waits that are over.
 void Progress::end_told_waits() noexcept {
   if (!std::exchange(has_told_waits_, false)) return;
-  calls_.go_on();
+  calls_.advance();
 }
 
 bool Progress::step(const Execution& execution) {
@@ -182,7 +182,7 @@ void Progress::wait_for(const Pending& pending) {
   const int spins = transport_.capabilities().idle_spins;
   for (Idleness idleness; !pending.done();) {
     if (poll_for(pending, true)) idleness.end();
-    else if (idleness.go_on(transport_, spins, hook_.exists())) wake();
+    else if (idleness.advance(transport_, spins, hook_.exists())) wake();
   }
 }
 
@@ -191,12 +191,12 @@ void Progress::wait(const Execution& execution) {
   wait_for(execution);
   end(execution);
 }
-void Progress::wait_until(const std::function<bool()>& is_met) {
-  struct Met {
-    [[nodiscard]] bool done() const { return is_met(); }
-    const std::function<bool()>& is_met;
+void Progress::wait_until(const std::function<bool()>& condition) {
+  struct ConditionHolds {
+    [[nodiscard]] bool done() const { return condition(); }
+    const std::function<bool()>& condition;
   };
-  wait_for(Met{is_met});
+  wait_for(ConditionHolds{condition});
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 bool is_same(const Run& a, const Run& b) noexcept {
@@ -34,7 +34,7 @@ Received Receives::decide(const Round& round, const Round& next) {
                     .forwards = std::vector<std::uint32_t>(round.messages.size(), kNoMessage)};
   for (std::uint32_t i = 0; i < round.messages.size(); ++i) {
     const RoundMessage& message = round.messages[i];
-    const Use& use = uses_[i];
+    const MessageUse& use = uses_[i];
     std::uint32_t& forward = received.forwards[i];
     if (message.is_send) {
       if (lowering_.stores_results) forward = find_spared(round, message, next);
@@ -71,7 +71,7 @@ void Receives::find_uses(const Round& round) {
     const bool alone = is_alone(round, fold);
     for (const Run& operand : fold.operands) {
       if (operand.base != Base::message) continue;
-      Use& use = uses_[messages_[operand.place]];
+      MessageUse& use = uses_[messages_[operand.place]];
       use.units -= operand.count;
       ++use.folds;
       use.fold = i;
@@ -100,7 +100,7 @@ bool Receives::is_alone(const Round& round, const RoundFold& fold) const {
   });
 }
 
-bool Receives::may_wait(const RoundMessage& message, const Use& use) const {
+bool Receives::may_wait(const RoundMessage& message, const MessageUse& use) const {
   return lowering_.visible && message.runs.size() == 1 && use.folds == 1 &&
          (use.is_only || lowering_.lockstep) &&
          homes_.units().bytes(message.runs[0].first, message.runs[0].count) >=
@@ -113,8 +113,8 @@ bool Receives::is_one_piece(const RoundMessage& message) const {
 
 /// What one fold makes of a message, if the next round sends that back and nothing else. Nothing
 /// else of this round writes what the fold writes, so that is what it leaves there.
-std::uint32_t Receives::find_answer(const Round& round, const RoundMessage& message, const Use& use,
-                                    const Round& next) const {
+std::uint32_t Receives::find_answer(const Round& round, const RoundMessage& message,
+                                    const MessageUse& use, const Round& next) const {
   const Run& made = round.folds[use.fold].destination;
   const std::uint32_t answer = find_message(next, message.peer, true);
   if (answer == kNoMessage || !is_one_piece(next.messages[answer])) return kNoMessage;
@@ -143,4 +143,4 @@ std::uint32_t Receives::find_spared(const Round& round, const RoundMessage& mess
   return spared;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -10,7 +10,7 @@
 #include "rounds.hpp"
 #include "units.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// How a message is received.
 enum class Receiving : std::uint8_t {
@@ -42,7 +42,7 @@ class Receives {
 
  private:
   /// Of a message that is received: how much of it which folds take.
-  struct Use {
+  struct MessageUse {
     std::uint32_t units = 0;  // that no fold takes
     std::uint32_t folds = 0;  // that take some
     std::uint32_t fold = 0;   // the last of them
@@ -53,18 +53,18 @@ class Receives {
   };
   void find_uses(const Round& round);
   [[nodiscard]] bool is_alone(const Round& round, const RoundFold& fold) const;
-  [[nodiscard]] bool may_wait(const RoundMessage& message, const Use& use) const;
+  [[nodiscard]] bool may_wait(const RoundMessage& message, const MessageUse& use) const;
   [[nodiscard]] bool is_one_piece(const RoundMessage& message) const;
   [[nodiscard]] std::uint32_t find_answer(const Round& round, const RoundMessage& message,
-                                          const Use& use, const Round& next) const;
+                                          const MessageUse& use, const Round& next) const;
   [[nodiscard]] std::uint32_t find_spared(const Round& round, const RoundMessage& message,
                                           const Round& next) const;
 
   const LoweringOptions& lowering_;
   const Homes& homes_;
   bool in_place_;
-  std::vector<Use> uses_{};                // by message
+  std::vector<MessageUse> uses_{};         // by message
   std::vector<std::uint32_t> messages_{};  // by arrival
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

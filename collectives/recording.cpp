@@ -11,7 +11,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr std::string_view kRecordingMark = "tutti recording 1\n";
@@ -255,4 +255,4 @@ std::optional<Difference> first_difference(std::span<const Recording> first,
   return std::nullopt;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

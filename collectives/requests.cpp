@@ -6,7 +6,7 @@
 #include "engine.hpp"
 #include "idleness.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace detail {
 
 /// Steps that are made for many requests: each communicator is polled once in a step.
@@ -32,7 +32,7 @@ struct Requests {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       Request& request = requests[i];
       if (request.is_empty()) continue;
-      const Use use{request.engine_};
+      const CallGuard use{request.engine_};
       Engine& engine = *request.engine_;
       if (request.streamed_ != nullptr) {
         if (!engine.streamed().test(*request.streamed_)) {
@@ -68,7 +68,7 @@ struct Requests {
       const Step made = step(requests, until_first);
       if (made.ended || made.waiting == nullptr) return made;
       if (made.streamed != nullptr) {  // its end wakes nobody
-        const Use use{*made.waiting};
+        const CallGuard use{*made.waiting};
         (*made.waiting)->streamed().rest(*made.streamed, begin, looks);
         continue;
       }
@@ -77,11 +77,11 @@ struct Requests {
         continue;
       }
       // A sleep in the transport is a call of it: the progress thread stays outside.
-      const Use use{*made.waiting};
+      const CallGuard use{*made.waiting};
       Engine& waiting = **made.waiting;
       Transport& transport = waiting.transport();
-      if (idleness.go_on(transport, transport.capabilities().idle_spins,
-                         waiting.progress().drives_others()))
+      if (idleness.advance(transport, transport.capabilities().idle_spins,
+                           waiting.progress().drives_others()))
         waiting.progress().wake();
     }
   }
@@ -127,4 +127,4 @@ std::optional<std::size_t> test_any(std::span<Request> requests) {
   return detail::Requests::step(requests, true).ended;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,7 +6,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// A step of a message, behind the first one of that message.
@@ -193,9 +193,9 @@ Round Rounds::next() {
   for (const Step& step : steps) mark(step);
   add_messages(steps);
   add_local(steps);
-  settle();
+  complete();
   add_finishes(steps);
-  settle();
+  complete();
   return std::move(round_);
 }
 
@@ -345,7 +345,7 @@ void Rounds::cut_operands() {
 }
 
 /// What the round wrote up to here is what stands in its slots from now on.
-void Rounds::settle() {
+void Rounds::complete() {
   for (const auto& [id, contributions] : written_now_) {
     slot(id).written = true;
     slot(id).contributions = contributions;
@@ -397,4 +397,4 @@ std::vector<RoundFold> Rounds::results() const {
   return results;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -15,7 +15,7 @@
 #include "layout.hpp"
 #include "proof/program.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// A run of consecutive units in one memory.
 struct Run {
@@ -121,7 +121,7 @@ class Rounds {
   void add_fold(std::size_t first, const Slots& part);
   [[nodiscard]] bool are_disjoint_or_equal() const;
   void cut_operands();
-  void settle();
+  void complete();
   void add_finishes(std::span<const Step> steps);
 
   const Schedule& schedule_;
@@ -140,4 +140,4 @@ class Rounds {
   std::vector<std::pair<Run, Run>> copies_{};  // to, from
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 Scratch::~Scratch() {
   for (const ScratchBlock& block : idle_) memory_.deallocate(block.data, block.bytes);
@@ -11,7 +11,7 @@ Scratch::~Scratch() {
 
 /// The smallest idle block that is large enough, and the latest of those. One that is more than
 /// twice as large is left to those who need it.
-ScratchBlock Scratch::lend(std::size_t bytes) {
+ScratchBlock Scratch::acquire(std::size_t bytes) {
   auto best = idle_.rend();
   for (auto block = idle_.rbegin(); block != idle_.rend(); ++block) {
     if (block->bytes < bytes || block->bytes / 2 > bytes) continue;
@@ -43,4 +43,4 @@ void Scratch::take_back(ScratchBlock block) noexcept {
   idle_.erase(idle_.begin(), first);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

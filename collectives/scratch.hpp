@@ -7,7 +7,7 @@
 
 #include <tutti/spi/memory.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// A run of bytes, or none.
 struct ScratchBlock {
@@ -32,11 +32,11 @@ class Scratch {
 
   [[nodiscard]] Memory& memory() const noexcept { return memory_; }
   /// @param bytes more than zero. @return a block of as many or more; throws std::bad_alloc.
-  [[nodiscard]] ScratchBlock lend(std::size_t bytes);
+  [[nodiscard]] ScratchBlock acquire(std::size_t bytes);
   /// @param block what lend gave.
   void take_back(ScratchBlock block) noexcept;
   /// Forgets a block that was lent: somebody else may still write into it.
-  void write_off() noexcept { --blocks_; }
+  void abandon() noexcept { --blocks_; }
 
  private:
   Memory& memory_;
@@ -46,4 +46,4 @@ class Scratch {
   std::size_t blocks_ = 0;  // idle or lent
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -6,7 +6,7 @@
 
 #include "selector/selector.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// @param communicator of ranks. @param call a collective, whose buffers are not looked at.
 /// @param options of the call. @return what it would run, and every candidate. Throws
@@ -14,4 +14,4 @@ namespace tutti::inline v0 {
 [[nodiscard]] detail::Selection select_for(Communicator& communicator, const Call& call,
                                            const Options& options);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -8,7 +8,7 @@
 
 #include "call_fields.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 int number_of(const std::optional<Determinism>& level) noexcept {
@@ -78,4 +78,4 @@ std::size_t ShapeKey::hash() const noexcept {
   return combine(combine(combine(hash, algorithm), transport), name);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

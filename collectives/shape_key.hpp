@@ -9,7 +9,7 @@
 
 #include "layout.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// The shape of a call: everything but its pointers and its tag. Calls of one shape share a
 /// binding.
@@ -48,4 +48,4 @@ struct ShapeKey {
   [[nodiscard]] std::size_t hash() const noexcept;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

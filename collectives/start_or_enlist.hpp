@@ -9,7 +9,7 @@
 
 #include "engine.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Starts a call, at once or with the others of this thread's batch.
 inline void start_or_enlist(const std::shared_ptr<Engine>& engine, Execution& execution,
@@ -28,4 +28,4 @@ inline void start_or_enlist(const std::shared_ptr<Engine>& engine,
   batch->add(engine);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -13,7 +13,7 @@
 #include "check_call.hpp"
 #include "streamed.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 constexpr std::string_view kNative = "native";
@@ -21,7 +21,7 @@ constexpr std::string_view kNative = "native";
 constexpr std::chrono::microseconds kNap{20};
 constexpr int kLooks = 200;
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void reject(const std::string& why) {
   throw Error{ErrorCode::invalid_argument, why};
 }
 
@@ -36,7 +36,7 @@ NativeCall native_call_of(const Problem& problem) {
 }
 
 /// Where the ranks' GPUs are. What was measured or told of the host's network is none of theirs.
-Surroundings surroundings_of(const StreamTransport& streams, const std::vector<int>& hosts) {
+Placement placement_of(const StreamTransport& streams, const std::vector<int>& hosts) {
   std::vector<Locality> localities = streams.localities();
   expects(localities.empty() || localities.size() == hosts.size(),
           "where it is known in which part of its host a GPU is, each rank's host is known");
@@ -53,15 +53,15 @@ StreamCalls::StreamCalls(std::shared_ptr<StreamTransport> streams,
                          const std::shared_ptr<const Catalog>& catalog,
                          const std::vector<int>& hosts, Failures& failures,
                          std::function<void()> poll_host)
-    : streams_{std::move(streams)}, selectors_{std::vector{streams_->tariff()},
+    : streams_{std::move(streams)}, selectors_{std::vector{streams_->cost_model()},
                                                std::vector{streams_->name()}, catalog,
-                                               surroundings_of(*streams_, hosts)},
+                                               placement_of(*streams_, hosts)},
       failures_{failures}, poll_host_{std::move(poll_host)} {}
 
 void StreamCalls::check_on_host(const void* in, const void* out) const {
   const auto check = [&](const char* which, const void* data) {
     if (data != nullptr && streams_->is_on_device(data))
-      refuse(std::string{"the "} + which +
+      reject(std::string{"the "} + which +
              " lies in memory of a GPU, which calls of the host cannot touch; say Options::stream, "
              "or Stream::own() where there is none");
   };
@@ -112,7 +112,7 @@ Binding StreamCalls::bind(const Problem& problem, Rank self) {
   if (is_forced || problem.algorithm.empty()) {
     const std::string why = why_not_native(problem);
     if (why.empty()) return bind_native(problem, self, native_call_of(problem), kNative);
-    if (is_forced) refuse("the algorithm 'native' cannot serve: " + why);
+    if (is_forced) reject("the algorithm 'native' cannot serve: " + why);
   }
   const Problem seen = as_seen(problem);
   return bind_for_streams(seen, selectors_.select(seen).chosen, self);
@@ -131,17 +131,17 @@ std::string StreamCalls::explain(const Problem& problem) {
 
 void StreamCalls::check_call(const Call& call, const Options& options) const {
   if (!options.transport.empty() && options.transport != streams_->name())
-    refuse("a call on a stream goes by " + streams_->name() +
+    reject("a call on a stream goes by " + streams_->name() +
            ", which is attached; leave transport \"" + std::string{options.transport} + "\" out");
   if (call.point_to_point == PointToPoint::recv && call.from == any_rank)
-    refuse("on a stream a message has a sender; any_rank is none");
+    reject("on a stream a message has a sender; any_rank is none");
   if (call.point_to_point != PointToPoint::none && call.tag != 0)
-    refuse(
+    reject(
         "on a stream messages of two ranks are received in the order in which they are sent, and " +
         ("have no tag; leave tag " + std::to_string(call.tag) + " out"));
   if (reads_operator(call) && call.op != nullptr && call.op->kind() == OperatorKind::user &&
       call.op->device_function() == nullptr)
-    refuse(
+    reject(
         "a user's operator is a function of the host, which a GPU cannot run; give it one of the "
         "GPU by Operator::with_device");
 }
@@ -151,10 +151,10 @@ void StreamCalls::check_captured(const StreamedCall& call) const {
   const bool needs_host = sends && !streams_->is_capturable();
   if ((!call.is_marked && !needs_host) || !streams_->is_captured(call.stream)) return;
   if (needs_host)
-    refuse("calls on this stream cannot be captured in a graph: '" + streams_->name() +
+    reject("calls on this stream cannot be captured in a graph: '" + streams_->name() +
            "' hands messages to a thread of the host; attach the GPU by \"nccl\"");
   if (call.is_marked)
-    refuse(
+    reject(
         "a stream that is captured in a graph does nothing now; what waits for it, such as a "
         "call with a handle, cannot be captured");
 }
@@ -317,4 +317,4 @@ void StreamCalls::end_batch() noexcept {
   awaited_.clear();
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -15,7 +15,7 @@
 #include "failures.hpp"
 #include "selector/selectors.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// A call on a stream, as its handle and its batch know it.
 struct StreamedCall {
@@ -32,8 +32,8 @@ struct StreamedCall {
 class StreamCalls {
  public:
   /// @param streams what they are enqueued on; not null. @param catalog as Selectors. @param hosts
-  /// of the ranks, as Footing::hosts. @param failures of the communicator. @param poll_host goes on
-  /// with what its host's calls have pending.
+  /// of the ranks, as CommunicatorParts::hosts. @param failures of the communicator. @param
+  /// poll_host goes on with what its host's calls have pending.
   StreamCalls(std::shared_ptr<StreamTransport> streams,
               const std::shared_ptr<const Catalog>& catalog, const std::vector<int>& hosts,
               Failures& failures, std::function<void()> poll_host);
@@ -102,4 +102,4 @@ class StreamCalls {
   std::vector<std::shared_ptr<StreamedCall>> awaited_{};  // by a batch
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

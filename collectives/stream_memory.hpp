@@ -11,7 +11,7 @@
 
 #include "execution.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Device memory from here in the stream until where this ends.
 class StreamMemory {
@@ -88,4 +88,4 @@ class StreamInput {
   return bytes;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

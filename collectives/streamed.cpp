@@ -10,7 +10,7 @@
 
 #include "stream_memory.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// For those that a rank has, and those that it gets.
@@ -40,7 +40,7 @@ class StreamRun {
   }
   /// Goes on behind the messages, to those of the next round or the end. @return whether there are
   /// some.
-  bool go_on() {
+  bool advance() {
     std::byte* room = pack_ ? pack_->data() : nullptr;
     for (const std::size_t end = end_of_group(); next_ < end; ++next_) {
       const std::span<const PlacedPiece> pieces = program_.pieces_of(operations()[next_]);
@@ -57,7 +57,7 @@ class StreamRun {
     do {
       const std::vector<StreamMessage> messages = next_messages();
       if (!messages.empty()) streams_.exchange(messages, stream_);
-    } while (go_on());
+    } while (advance());
   }
 
  private:
@@ -171,9 +171,9 @@ void enqueue_together(std::span<const StreamedMessage> calls, StreamTransport& s
   }
   if (!messages.empty()) streams.exchange(messages, stream);
   for (StreamRun& run : runs) {
-    const bool has_more = run.go_on();
+    const bool has_more = run.advance();
     expects(!has_more, "messages of two ranks are one round");
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

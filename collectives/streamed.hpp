@@ -8,7 +8,7 @@
 
 #include "execution.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Enqueues a run. @param binding lowered for streams: nothing is combined while it comes. @param
 /// buffers device memory, checked. @param streams of the communicator. @param stream of the call.
@@ -31,4 +31,4 @@ struct StreamedMessage {
 void enqueue_together(std::span<const StreamedMessage> calls, StreamTransport& streams,
                       Stream stream);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -7,7 +7,7 @@
 #include "stream_memory.hpp"
 #include "streamed.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// A run of a program while it is enqueued, round by round. A rank announces all that it sends
@@ -64,7 +64,7 @@ class VisibleRun {
     if (bytes == 0) return;
     const std::byte* data = places_.at(pieces.front().place);
     if (pieces.size() > 1 || !peers_.are_seen(data, bytes)) {
-      std::byte* room = peers_.lend(bytes);
+      std::byte* room = peers_.acquire(bytes);
       data = room;
       for (const PlacedPiece& piece : pieces) {
         streams_.copy(room, places_.at(piece.place), piece.bytes, stream_);
@@ -145,4 +145,4 @@ void enqueue_visible(const Binding& binding, Execution::Buffers buffers, StreamT
   peers.end(stream);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -9,7 +9,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// What the engine keeps from Engine::start until it is done. Called by the thread that is in the
 /// engine.
@@ -48,4 +48,4 @@ class Task {
   bool is_dropped_ = false;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -12,7 +12,7 @@
 #include "proof/last_accesses.hpp"
 #include "rounds.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Turns runs of units into bytes.
 class Units {
@@ -97,9 +97,9 @@ class Homes {
     touched.push_back(arrivals_[run.place].stage);
   }
   /// Walks along the places of a run's parts.
-  class Walk {
+  class RunCursor {
    public:
-    Walk(const Homes& homes, const Run& run) : homes_{homes}, base_{run.base} {
+    RunCursor(const Homes& homes, const Run& run) : homes_{homes}, base_{run.base} {
       if (run.base == Base::held) next_ = {Base::held, 0, 0, homes.held_[run.place]};
       if (run.base != Base::message) return;
       const Arrival& arrival = homes.arrivals_[run.place];
@@ -122,11 +122,11 @@ class Homes {
   [[nodiscard]] const Units& units() const noexcept { return units_; }
   /// @param run of input, output or held. @return whether all of it is one piece.
   [[nodiscard]] bool is_contiguous(const Run& run) const {
-    Walk walk{*this, run};
+    RunCursor cursor{*this, run};
     bool is_one = true;
     std::size_t end = 0;
     units_.for_each_block(run.first, run.count, [&](const Extent& extent, std::uint32_t block) {
-      const std::size_t begin = walk.next(extent, block).offset;
+      const std::size_t begin = cursor.next(extent, block).offset;
       if (extent.count == 0) return;
       is_one = is_one && (end == 0 || begin == end);
       end = begin + extent.count * units_.element_bytes();
@@ -157,4 +157,4 @@ class Homes {
   std::size_t most_ = 0;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// So many ranks are named at the beginning of a chain, and so many at its end.
@@ -10,9 +10,9 @@ constexpr std::size_t kNamed = 8;
 
 /// What keeps a rank from doing its part in a call, or nothing if no other rank does.
 /// @param number of the call, or 0 for a message between two ranks.
-const Whereabouts::Wait* obstacle(const Whereabouts& found, std::uint64_t number) {
-  if (found.state != Whereabouts::State::there) return nullptr;
-  const auto same = std::ranges::find(found.waits, number, &Whereabouts::Wait::number);
+const CallStatus::Wait* obstacle(const CallStatus& found, std::uint64_t number) {
+  if (found.state != CallStatus::State::there) return nullptr;
+  const auto same = std::ranges::find(found.waits, number, &CallStatus::Wait::number);
   if (number > 0 && same != found.waits.end()) return &*same;
   // Who has begun the call and does not wait in it has done its part, or does nothing.
   const bool has_begun = number > 0 && number < kPlanCalls && found.begun >= number;
@@ -21,13 +21,12 @@ const Whereabouts::Wait* obstacle(const Whereabouts& found, std::uint64_t number
 
 }  // namespace
 
-WaitForGraph::WaitForGraph(std::span<const Whereabouts> all, Rank self,
-                           const Whereabouts::Wait& wait)
+WaitForGraph::WaitForGraph(std::span<const CallStatus> all, Rank self, const CallStatus::Wait& wait)
     : steps_{{self, wait}}, end_{wait.rank} {
   while (true) {
     is_cycle_ = std::ranges::find(steps_, end_, &Step::rank) != steps_.end();
     if (is_cycle_) return;
-    const Whereabouts::Wait* const next =
+    const CallStatus::Wait* const next =
         obstacle(all[static_cast<std::size_t>(end_)], steps_.back().wait.number);
     if (next == nullptr || next->rank < 0 || static_cast<std::size_t>(next->rank) >= all.size())
       return;
@@ -58,4 +57,4 @@ std::string WaitForGraph::words() const {
   return is_cycle_ ? text + ", which is a cycle" : text;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -68,7 +68,7 @@ ExplainWanted understand_explain(const ExplainFlags& flags) try {
                      number_in("--root", flags.root, {0, ranks - 1})};
   for (const std::string& text : flags.bytes) {
     const auto bytes = parse_bytes(text);
-    if (!bytes) refuse_word("number of bytes", text, {"8", "64K", "1M"});
+    if (!bytes) reject_word("number of bytes", text, {"8", "64K", "1M"});
     wanted.bytes.push_back(*bytes);
   }
   wanted.selector = selector_of(flags, network, ranks, per_host);

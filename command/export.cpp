@@ -39,9 +39,9 @@ detail::Tuning tuning_to_export(const std::string& file) {
 int export_tuning(ExportFlags flags) {
   const std::vector<std::string> formats = export_formats();
   if (std::ranges::find(formats, flags.format) == formats.end())
-    refuse_word("format", flags.format, formats);
+    reject_word("format", flags.format, formats);
   if (flags.buffers != "private" && flags.buffers != "visible")
-    refuse_word("kind of buffers", flags.buffers, {"private", "visible"});
+    reject_word("kind of buffers", flags.buffers, {"private", "visible"});
   const detail::Tuning tuning = tuning_to_export(flags.file);
   flags.scope.visible = flags.buffers == "visible";
   flags.scope.collectives = collectives_named(flags.collectives);

@@ -51,7 +51,7 @@ std::string text_of_file(Communicator& world, const std::string& path) {
   }
   from_rank_zero(world, size);
   if (size[0] < 0) {
-    if (path.find_first_of("./") == path.npos) refuse_word("model", path, built_in_models());
+    if (path.find_first_of("./") == path.npos) reject_word("model", path, built_in_models());
     throw Failure{ExitCode::usage,
                   fmt::format("{}; expected a file of GradientSync::write_trace, or one of {}", why,
                               fmt::join(built_in_models(), ", "))};

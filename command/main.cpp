@@ -47,15 +47,15 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
 }
 
 /// What is wrong with a command line, as a Failure.
-[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+[[noreturn]] void reject(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen(app);
   const std::string help = "; see " + std::string{"tutti"} +
                            (&command == &app ? "" : " " + command.get_name()) + " --help";
   const std::vector<std::string> unknown = app.remaining(true);
   if (!unknown.empty()) {
     const std::string word = unknown.front().substr(0, unknown.front().find('='));
-    if (word.starts_with("-")) refuse_word("flag", word, flags_of(command));
-    if (&command == &app) refuse_word("command", word, subcommands_of(app));
+    if (word.starts_with("-")) reject_word("flag", word, flags_of(command));
+    if (&command == &app) reject_word("command", word, subcommands_of(app));
     throw Failure{ExitCode::usage, "unexpected argument '" + word + "'" + help};
   }
   if (&command == &app && app.get_subcommands().empty())
@@ -106,7 +106,7 @@ int run_command(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return print_and_end(app, success);
   } catch (const CLI::ParseError& error) {
-    refuse(app, error);
+    reject(app, error);
   }
   const int code = run();
   // Nothing was told yet of text that standard output did not take.

@@ -255,7 +255,7 @@ void check(const RunOptions& options, bool has_agent) {
   if (options.program.empty())
     throw Failure{ExitCode::usage, "say which program to run; see tutti run --help"};
   if (const std::string& word = options.program.front(); word.starts_with("-"))
-    refuse_word("flag", word,
+    reject_word("flag", word,
                 {"-n", "--timeout", "--hosts", "--agent", "--label", "--env", "--url"});
   for (const std::string& host : options.hosts)
     if (host.empty() || host.starts_with("-"))

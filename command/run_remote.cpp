@@ -118,7 +118,7 @@ std::string keep_secret(const std::string& secret) {
 std::string receive_line(const std::string& what,
                          std::optional<std::chrono::milliseconds> patience) {
   constexpr std::size_t kLongest = 1024;
-  const auto refuse = [&what](const char* why) {
+  const auto reject = [&what](const char* why) {
     throw Failure{ExitCode::environment,
                   fmt::format("{} did not come by standard input: {}", what, why)};
   };
@@ -126,15 +126,15 @@ std::string receive_line(const std::string& what,
   while (!line.ends_with('\n')) {
     pollfd readable{.fd = 0, .events = POLLIN, .revents = 0};
     const int ready = poll(&readable, 1, patience ? static_cast<int>(patience->count()) : -1);
-    if (ready == 0) refuse("nothing for too long");
-    if (ready < 0 && errno != EINTR) refuse(std::strerror(errno));
+    if (ready == 0) reject("nothing for too long");
+    if (ready < 0 && errno != EINTR) reject(std::strerror(errno));
     if (ready < 0) continue;
     char letter = 0;
     const ssize_t length = read(0, &letter, 1);
-    if (length == 0) refuse("it ended");
-    if (length < 0 && errno != EINTR) refuse(std::strerror(errno));
+    if (length == 0) reject("it ended");
+    if (length < 0 && errno != EINTR) reject(std::strerror(errno));
     if (length > 0) line += letter;
-    if (line.size() > kLongest) refuse("it is too long");
+    if (line.size() > kLongest) reject("it is too long");
   }
   line.pop_back();
   return line;

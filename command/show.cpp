@@ -54,7 +54,7 @@ ShowWanted understand_show(const ShowFlags& flags) {
   if (!flags.rank.empty()) wanted.only = number_in("--rank", flags.rank, {0, wanted.ranks - 1});
   const std::vector<std::string> formats{"text", "json", "svg", "msccl"};
   if (std::find(formats.begin(), formats.end(), flags.format) == formats.end())
-    refuse_word("format", flags.format, formats);
+    reject_word("format", flags.format, formats);
   if (flags.format == "msccl" && !flags.rank.empty())
     throw Failure{ExitCode::usage, "--format msccl is of all ranks: leave --rank out"};
   if (flags.format == "svg" && wanted.ranks > kMostDrawn)

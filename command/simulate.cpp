@@ -108,12 +108,12 @@ SimulateWanted understand(const SimulateFlags& flags) try {
   place(wanted, flags);
   wanted.root = number_in("--root", flags.root, {0, wanted.ranks - 1});
   const auto bytes = parse_bytes(flags.bytes);
-  if (!bytes) refuse_word("number of bytes", flags.bytes, {"8", "64K", "1M"});
+  if (!bytes) reject_word("number of bytes", flags.bytes, {"8", "64K", "1M"});
   wanted.bytes = *bytes;
   if (flags.segment == "whole") wanted.segment_bytes = 0;
   else if (!flags.segment.empty()) wanted.segment_bytes = parse_bytes(flags.segment);
   if (!flags.segment.empty() && !wanted.segment_bytes)
-    refuse_word("length of segments", flags.segment, {"64K", "1M", "whole"});
+    reject_word("length of segments", flags.segment, {"64K", "1M", "whole"});
   const Contract contract{wanted.collective, wanted.ranks, wanted.root};
   const Partition partition{*bytes, contract.blocks()};
   for (std::size_t block = 0; block < contract.blocks(); ++block)

@@ -368,7 +368,7 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
       app.add_subcommand("sweep", "measure every algorithm beside the MPI's or NCCL's");
   declare_flags(*command, *flags);
   command->callback([flags, command, &run] {
-    if (!flags->replay.empty()) refuse_beside_replay(*command);
+    if (!flags->replay.empty()) reject_beside_replay(*command);
     run = [flags] { return sweep(*flags); };
   });
 }

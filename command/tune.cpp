@@ -90,7 +90,7 @@ std::vector<std::string> kinds_of(const TuneFlags& flags) {
   std::vector<std::string> kinds = split(flags.buffers, ',');
   for (const std::string& kind : kinds)
     if (kind != "private" && kind != "visible")
-      refuse_word("kind of buffers", kind, {"private", "visible"});
+      reject_word("kind of buffers", kind, {"private", "visible"});
   return kinds;
 }
 

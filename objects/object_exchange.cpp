@@ -9,13 +9,13 @@
 #include "collectives/engine.hpp"
 #include "object_operation.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 namespace detail {
 
 RawBytes ObjectAccess::bytes(Communicator& world) noexcept {
   try {
-    const Use use{world.engine_};
+    const CallGuard use{world.engine_};
     return world.engine_->payloads().take(0);
   } catch (...) {  // There is none now; what else is wrong start says.
     return {};
@@ -28,8 +28,8 @@ SoleCaller ObjectAccess::sole_caller(Communicator& world) {
 
 ObjectExchange ObjectAccess::start(Communicator& world, ObjectCall call) {
   const std::shared_ptr<Engine>& engine = world.engine_;
-  const Use use{engine};
-  BatchScope::refuse("an object collective");
+  const CallGuard use{engine};
+  BatchScope::reject("an object collective");
   auto operation = std::make_shared<ObjectOperation>(*engine, std::move(call));
   engine->progress().start(operation);
   return ObjectExchange{engine, std::move(operation)};
@@ -38,12 +38,12 @@ ObjectExchange ObjectAccess::start(Communicator& world, ObjectCall call) {
 }  // namespace detail
 
 detail::SoleCaller::SoleCaller(std::shared_ptr<Engine> engine) : engine_{std::move(engine)} {
-  const Use use{engine_};
+  const CallGuard use{engine_};
   engine_->keep();
 }
 
 detail::SoleCaller::~SoleCaller() {
-  const Use use{engine_};
+  const CallGuard use{engine_};
   engine_->let_go();
 }
 
@@ -66,7 +66,7 @@ ObjectExchange::~ObjectExchange() {
 
 bool ObjectExchange::test() {
   if (!operation_) return true;
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   if (!engine_->progress().test(*operation_)) return false;
   if (operation_->failure()) throw Error{*operation_->failure()};
   return true;
@@ -80,7 +80,7 @@ void ObjectExchange::wait_to_decode() {
   if (!operation_) return;
   const detail::SoleCaller caller = sole_caller();
   {
-    const detail::Use use{engine_};
+    const detail::CallGuard use{engine_};
     engine_->progress().wait_until([this] { return operation_->done() || is_arriving(); });
   }
   if (!is_arriving()) end();
@@ -93,7 +93,7 @@ detail::SoleCaller ObjectExchange::sole_caller() const {
 }
 
 void ObjectExchange::end() const {
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   if (is_arriving()) operation_->end_decoding();
   engine_->progress().wait_until([this] { return operation_->done(); });
   if (operation_->failure()) throw Error{*operation_->failure()};
@@ -117,7 +117,7 @@ std::size_t ObjectExchange::begin_decoding() const noexcept {
 }
 
 std::span<const std::byte> ObjectExchange::await(std::size_t from, std::size_t bytes) const {
-  const detail::Use use{engine_};
+  const detail::CallGuard use{engine_};
   return operation_->await(from, bytes);
 }
 
@@ -145,4 +145,4 @@ void ObjectExchange::fail_to_decode(std::size_t index) const {
   }
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

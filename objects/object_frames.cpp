@@ -6,7 +6,7 @@
 
 #include <tutti/spi/copy.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 template <std::size_t size>
@@ -106,4 +106,4 @@ Error failure_of(std::span<const ObjectAccount> accounts) {
           static_cast<Rank>(giver)};
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

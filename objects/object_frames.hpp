@@ -11,7 +11,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// What one rank knows of an object collective before it hears from others.
 struct ObjectReport {
@@ -87,4 +87,4 @@ static_assert(sizeof(ObjectAccount) == 512);
 /// @param accounts of all ranks. @return the Error that all of them get.
 [[nodiscard]] Error failure_of(std::span<const ObjectAccount> accounts);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -6,7 +6,7 @@
 #include "collectives/engine.hpp"
 #include "object_operation.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Types of their own, so that an array that is sent with the same tag is found to be wrong.
 Call ObjectOperation::message_call(std::span<ObjectFrame> frame) const noexcept {
@@ -16,8 +16,8 @@ Call ObjectOperation::message_call(std::span<ObjectFrame> frame) const noexcept 
   return call;
 }
 Call ObjectOperation::message_call(std::span<std::byte> bytes) const noexcept {
-  Call call = call_.way == Way::send ? call::send(bytes, call_.peer, call_.tag)
-                                     : call::recv(bytes, call_.peer, call_.tag);
+  Call call = call_.kind == Kind::send ? call::send(bytes, call_.peer, call_.tag)
+                                       : call::recv(bytes, call_.peer, call_.tag);
   call.type = Datatype::opaque;
   return call;
 }
@@ -25,7 +25,7 @@ Call ObjectOperation::message_call(std::span<std::byte> bytes) const noexcept {
 /// A sender has nothing to wait for in between. What keeps it from encoding goes in place of the
 /// object.
 void ObjectOperation::prepare_message() {
-  if (call_.way == Way::recv) return;
+  if (call_.kind == Kind::recv) return;
   ObjectFrame& frame = sent_[0];
   const std::size_t text = std::min(call_.problem.size(), kInlineBytes);
   if (text > 0) copy_bytes(frame.payload.data(), call_.problem.data(), text);
@@ -96,4 +96,4 @@ void ObjectOperation::after_message() {
                 std::max(Duration{1}, deadline_ - engine_.transport().now()));
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

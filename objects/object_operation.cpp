@@ -13,7 +13,7 @@
 #include "collectives/engine.hpp"
 #include "collectives/check_call.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 void ObjectCall::note_failure() {
   bytes.drop_object();
@@ -23,7 +23,7 @@ void ObjectCall::note_failure() {
 namespace detail {
 namespace {
 
-/// Number of enumerators of ObjectCall::Way.
+/// Number of enumerators of ObjectCall::Kind.
 constexpr int kWays = 7;
 
 /// A call on frames or accounts, which are nothing but bytes to everybody else.
@@ -40,16 +40,16 @@ Call call_on(Collective collective, std::span<Letter> in, std::span<Letter> out,
 }
 
 /// @return the name of the call that moves objects, which all calls of this kind share.
-std::string_view name_of_objects(ObjectCall::Way way) noexcept {
-  using Way = ObjectCall::Way;
-  switch (way) {
-    case Way::broadcast: return "broadcast of objects";
-    case Way::scatter: return "scatter of objects";
-    case Way::gather: return "gather of objects";
-    case Way::all_gather: return "all_gather of objects";
-    case Way::all_to_all: return "all_to_all of objects";
-    case Way::send:
-    case Way::recv: break;
+std::string_view name_of_objects(ObjectCall::Kind kind) noexcept {
+  using Kind = ObjectCall::Kind;
+  switch (kind) {
+    case Kind::broadcast: return "broadcast of objects";
+    case Kind::scatter: return "scatter of objects";
+    case Kind::gather: return "gather of objects";
+    case Kind::all_gather: return "all_gather of objects";
+    case Kind::all_to_all: return "all_to_all of objects";
+    case Kind::send:
+    case Kind::recv: break;
   }
   return {};
 }
@@ -63,7 +63,7 @@ std::size_t total_of(Counts counts) {
 ObjectOperation::ObjectOperation(Engine& engine, ObjectCall call)
     : engine_{engine}, call_{std::move(call)}, self_{engine.transport().self()},
       size_{static_cast<std::size_t>(engine.transport().size())} {
-  check_enumerator(call_.name, "way", static_cast<int>(call_.way), kWays);
+  check_enumerator(call_.name, "way", static_cast<int>(call_.kind), kWays);
   check_timeout(call_.name, call_.options.timeout);
   if (call_.problem.empty()) check_bytes();
   if (call_.problem.empty()) take_memory();
@@ -100,7 +100,7 @@ void ObjectOperation::check_bytes() {
                 words() +
                     ": the call has no bytes of its object, and nothing to encode it again; "
                     "use ObjectCall::add_kept, or an Encoder that keeps all bytes"};
-  if (is_kept && given > kStreamedBytes && call_.way == Way::broadcast && is_root())
+  if (is_kept && given > kStreamedBytes && call_.kind == Kind::broadcast && is_root())
     call_.again = [this](Encoder& to) { to.write(call_.bytes.data(), call_.sizes[0]); };
 }
 
@@ -120,8 +120,8 @@ void ObjectOperation::take_memory() {
 
 /// Who gives a wrong number of objects could not encode what it should. Then its objects are empty.
 void ObjectOperation::check_count() {
-  const bool gives = call_.way != Way::recv && (!comes_from_root() || is_root());
-  const bool many = call_.way == Way::scatter || call_.way == Way::all_to_all;
+  const bool gives = call_.kind != Kind::recv && (!comes_from_root() || is_root());
+  const bool many = call_.kind == Kind::scatter || call_.kind == Kind::all_to_all;
   const std::size_t expected = !gives ? 0 : many ? size_ : 1;
   if (call_.problem.empty() && call_.sizes.size() != expected)
     call_.problem = std::to_string(call_.sizes.size()) + " objects were given for " +
@@ -139,28 +139,28 @@ void ObjectOperation::fill_frames() {
     if (size > 0 && bytes_beside(size) == 0) copy_bytes(frame.payload.data(), object, size);
     object += size;
   }
-  const bool takes = call_.way != Way::send && (call_.way != Way::gather || is_root());
-  frames_.resize(!takes ? 0 : comes_from_root() || call_.way == Way::recv ? 1 : size_);
+  const bool takes = call_.kind != Kind::send && (call_.kind != Kind::gather || is_root());
+  frames_.resize(!takes ? 0 : comes_from_root() || call_.kind == Kind::recv ? 1 : size_);
 }
 
 Call ObjectOperation::frames_call() noexcept {
   const std::span<ObjectFrame> in{sent_};
   const std::span<ObjectFrame> out{frames_};
-  switch (call_.way) {
-    case Way::broadcast:
+  switch (call_.kind) {
+    case Kind::broadcast:
       return call_on(Collective::broadcast, is_root() ? in : out, is_root() ? in : out, call_.root);
-    case Way::scatter: return call_on(Collective::scatter, in, out, call_.root);
-    case Way::gather: return call_on(Collective::gather, in, out, call_.root);
-    case Way::all_gather: return call_on(Collective::all_gather, in, out, 0);
-    case Way::all_to_all: return call_on(Collective::all_to_all, in, out, 0);
-    case Way::send: return message_call(in);
-    case Way::recv: return message_call(out);
+    case Kind::scatter: return call_on(Collective::scatter, in, out, call_.root);
+    case Kind::gather: return call_on(Collective::gather, in, out, call_.root);
+    case Kind::all_gather: return call_on(Collective::all_gather, in, out, 0);
+    case Kind::all_to_all: return call_on(Collective::all_to_all, in, out, 0);
+    case Kind::send: return message_call(in);
+    case Kind::recv: return message_call(out);
   }
   return {};
 }
 
 void ObjectOperation::prepare() {
-  const CallName name{name_of_objects(call_.way)};
+  const CallName name{name_of_objects(call_.kind)};
   executions_.reserve(2);
   executions_.push_back(engine_.acquire(frames_call(), {}));
   if (is_message()) prepare_message();
@@ -190,8 +190,8 @@ void ObjectOperation::advance() {
     executions_.clear();
     switch (stage_) {
       case Stage::frames:
-        if (call_.way == Way::send) finish_sending();
-        else if (call_.way == Way::recv) after_message();
+        if (call_.kind == Kind::send) finish_sending();
+        else if (call_.kind == Kind::recv) after_message();
         else after_frames();
         break;
       case Stage::payload: after_payload(); break;
@@ -210,11 +210,11 @@ void ObjectOperation::drop() noexcept {
 }
 
 void ObjectOperation::after_frames() {
-  if (call_.way == Way::broadcast && is_root()) frames_ = sent_;
+  if (call_.kind == Kind::broadcast && is_root()) frames_ = sent_;
   if (!has_vote())
     for (const ObjectFrame& frame : frames_) vote_.join(ObjectVote{frame.report});
   for (std::size_t i = 0; i < frames_.size(); ++i) frames_[i].check(giver(i), vote_);
-  const bool is_alone = call_.way == Way::broadcast && size_ == 1;  // with nobody to send to
+  const bool is_alone = call_.kind == Kind::broadcast && size_ == 1;  // with nobody to send to
   if (!vote_.is_good()) start_accounts();
   else if (is_streamed()) start_stream();
   else if (bytes_beside(vote_.largest()) > 0 && !is_alone) start_payload();
@@ -243,7 +243,7 @@ void ObjectOperation::start_payload() {
     to += given.back();
   }
   for (const ObjectFrame& frame : frames_) beside_.push_back(bytes_beside(frame.size));
-  const bool is_sender = call_.way == Way::broadcast && is_root();
+  const bool is_sender = call_.kind == Kind::broadcast && is_root();
   const std::size_t bytes = total_of(beside_);
   if (bytes > 0 && !is_sender) payload_ = engine_.payloads().take(bytes);
   std::byte* const out = is_sender ? in : payload_.data.get();
@@ -251,28 +251,28 @@ void ObjectOperation::start_payload() {
             .out = out,
             .in_count = to,
             .out_count = bytes,
-            .root = comes_from_root() || call_.way == Way::gather ? call_.root : 0,
+            .root = comes_from_root() || call_.kind == Kind::gather ? call_.root : 0,
             .own_counts = true,
             .in_counts = given,
             .out_counts = beside_};
-  switch (call_.way) {
-    case Way::broadcast: call = call::broadcast(std::span{out, bytes}, call_.root); break;
-    case Way::scatter: call.collective = Collective::scatter; break;
-    case Way::gather: call.collective = Collective::gather; break;
-    case Way::all_to_all: call.collective = Collective::all_to_all; break;
-    case Way::all_gather:
+  switch (call_.kind) {
+    case Kind::broadcast: call = call::broadcast(std::span{out, bytes}, call_.root); break;
+    case Kind::scatter: call.collective = Collective::scatter; break;
+    case Kind::gather: call.collective = Collective::gather; break;
+    case Kind::all_to_all: call.collective = Collective::all_to_all; break;
+    case Kind::all_gather:
       call.collective = Collective::all_gather;
       call.own_counts = false;
       break;
-    case Way::send:
-    case Way::recv: break;  // They have ways of their own.
+    case Kind::send:
+    case Kind::recv: break;  // They have ways of their own.
   }
-  start_later(call, {.counts = call_.way == Way::all_gather ? Counts{beside_} : Counts{}});
+  start_later(call, {.counts = call_.kind == Kind::all_gather ? Counts{beside_} : Counts{}});
 }
 
 void ObjectOperation::start_later(const Call& call, const Options& options,
                                   Partitioned* partitions) {
-  const CallName name{name_of_objects(call_.way)};
+  const CallName name{name_of_objects(call_.kind)};
   executions_.push_back(engine_.acquire(call, options));
   if (partitions != nullptr) executions_.back()->partition(*partitions);
   if (source_ && partitions != nullptr) source_->follow(*executions_.back());
@@ -299,7 +299,7 @@ void ObjectOperation::finish() {
 
 void ObjectOperation::place_received() {
   // The root of a broadcast has what it gave, and what was decoded while it came is gone.
-  if ((call_.way == Way::broadcast && is_root()) || end_) return;
+  if ((call_.kind == Kind::broadcast && is_root()) || end_) return;
   const std::byte* next = payload_.data.get();
   for (const ObjectFrame& frame : frames_) {
     const std::size_t beside = bytes_beside(frame.size);
@@ -309,4 +309,4 @@ void ObjectOperation::place_received() {
 }
 
 }  // namespace detail
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

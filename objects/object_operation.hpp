@@ -18,7 +18,7 @@
 #include "object_frames.hpp"
 #include "object_stream.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// One object collective. First comes a round of frames; where not every rank sees a frame of every
 /// other, a vote goes beside it. Then the vote is known everywhere, and with it whether there is
@@ -40,7 +40,7 @@ class ObjectOperation final : public Task {
   void drop_pending() noexcept override;
   [[nodiscard]] bool done() const noexcept override { return stage_ == Stage::done; }
   [[nodiscard]] std::optional<std::pair<Rank, int>> receives() const noexcept override {
-    if (done() || call_.way != Way::recv) return std::nullopt;
+    if (done() || call_.kind != Kind::recv) return std::nullopt;
     return std::pair{call_.peer, call_.tag};
   }
   /// Whether an object is arriving that may be decoded meanwhile.
@@ -72,17 +72,17 @@ class ObjectOperation final : public Task {
   [[nodiscard]] std::string words() const;
 
  private:
-  using Way = ObjectCall::Way;
+  using Kind = ObjectCall::Kind;
   enum class Stage : std::uint8_t { frames, payload, accounts, done };
 
   [[nodiscard]] bool is_message() const noexcept {
-    return call_.way == Way::send || call_.way == Way::recv;
+    return call_.kind == Kind::send || call_.kind == Kind::recv;
   }
   [[nodiscard]] bool comes_from_root() const noexcept {
-    return call_.way == Way::broadcast || call_.way == Way::scatter;
+    return call_.kind == Kind::broadcast || call_.kind == Kind::scatter;
   }
   [[nodiscard]] bool has_vote() const noexcept {
-    return comes_from_root() || call_.way == Way::gather;
+    return comes_from_root() || call_.kind == Kind::gather;
   }
   [[nodiscard]] bool is_root() const noexcept { return self_ == call_.root; }
   [[nodiscard]] ObjectReport report() const noexcept;
@@ -138,4 +138,4 @@ class ObjectOperation final : public Task {
   std::optional<Error> failure_;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

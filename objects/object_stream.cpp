@@ -9,7 +9,7 @@
 #include "collectives/engine.hpp"
 #include "object_operation.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// What is on its way is that much, and stays in the caches from when it is encoded until it is
@@ -63,15 +63,15 @@ void ObjectSource::encode(const Encode& encode) {
     problem_ = words_of_exception();
   }
   shape_.end(all, problem_);
-  go_on(shape_.bytes());
+  advance(shape_.bytes());
 }
 
 std::size_t ObjectSource::encoded(std::size_t bytes) {
-  if (bytes > 0) go_on(bytes);
+  if (bytes > 0) advance(bytes);
   return shape_.segments().offset(++segment_);
 }
 
-void ObjectSource::go_on(std::size_t bytes) {
+void ObjectSource::advance(std::size_t bytes) {
   encoded_ = bytes;
   if (run_ != nullptr) engine_.failures().attempt([this] { run_->resume(); });
   engine_.progress().test(operation_);
@@ -151,7 +151,7 @@ StreamShape ObjectOperation::stream_of(std::size_t object) const noexcept {
 }
 
 bool ObjectOperation::is_streamed() const noexcept {
-  return call_.way == Way::broadcast && size_ > 1 && frames_[0].size > kStreamedBytes;
+  return call_.kind == Kind::broadcast && size_ > 1 && frames_[0].size > kStreamedBytes;
 }
 
 void ObjectOperation::start_stream() {
@@ -201,4 +201,4 @@ std::string ObjectOperation::words_of_end() const {
   return StreamShape::problem_at(payload_.data.get() + arrivals_->shape().object());
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

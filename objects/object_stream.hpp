@@ -16,7 +16,7 @@
 
 #include "collectives/execution.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 class Engine;
 class ObjectOperation;
@@ -74,7 +74,7 @@ class ObjectSource final : public Partitioned, public Outlet {
   std::size_t encoded(std::size_t bytes) override;
 
  private:
-  void go_on(std::size_t bytes);
+  void advance(std::size_t bytes);
 
   Engine& engine_;
   const ObjectOperation& operation_;
@@ -135,4 +135,4 @@ class ObjectArrivals final : public Partitioned {
   bool is_decoding_ = false;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// What ranks have to know of each other's outcomes.
@@ -83,4 +83,4 @@ Rank first_rank_of_host(Communicator& world, Duration timeout) {
   return static_cast<Rank>(std::ranges::find(hosts, own) - hosts.begin());
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -9,7 +9,7 @@
 
 #include <tutti/communicator.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Ends a part of a call in which ranks may have met Errors, each by itself. Collective.
 /// @param world its ranks. @param own how it went on this rank. @param timeout as of Options.
@@ -43,4 +43,4 @@ struct OtherLine {
 /// Throws Error.
 Rank first_rank_of_host(Communicator& world, Duration timeout);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -8,10 +8,10 @@
 
 #include <tutti/byte_count.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
-[[noreturn]] void refuse_array(std::string_view who, const std::string& text) {
+[[noreturn]] void reject_array(std::string_view who, const std::string& text) {
   throw Error{ErrorCode::invalid_argument, std::string{who} + ": " + text};
 }
 
@@ -37,12 +37,12 @@ std::size_t owner_of(std::string_view who, std::span<const Parameter> arrays, st
   const Parameter& array = arrays[index];
   const auto found = first_at.find(array.data);
   if (array.data == nullptr || found == first_at.end())
-    refuse_array(who, name_of_array(array, index) +
+    reject_array(who, name_of_array(array, index) +
                           " is tied, but no array before it in the list lies at its address");
   const Parameter& owner = arrays[found->second];
   if (owner.count != array.count || owner.type != array.type || owner.group != array.group ||
       (array.result != nullptr && array.result != owner.result))
-    refuse_array(who, name_of_array(array, index) + " is tied to " +
+    reject_array(who, name_of_array(array, index) + " is tied to " +
                           name_of_array(owner, found->second) +
                           ", so that both need the same count, type, group and result");
   return found->second;
@@ -97,19 +97,19 @@ void check_sizes(std::string_view who, std::span<const Parameter> arrays, bool h
     const std::string name = name_of_array(array, i);
     const std::size_t element_bytes = size_of(array.type);
     if (element_bytes == 0)
-      refuse_array(who, name + " is of datatype " + std::string{name_of(array.type)} +
+      reject_array(who, name + " is of datatype " + std::string{name_of(array.type)} +
                             ", whose size is not known; expected one of numbers");
     const std::optional<std::size_t> bytes = byte_count(array.count, element_bytes);
     if (!bytes)
-      refuse_array(who, name + " has " + std::to_string(array.count) + " elements of " +
+      reject_array(who, name + " has " + std::to_string(array.count) + " elements of " +
                             std::to_string(element_bytes) +
                             " bytes, which are too many to be addressed in memory");
     if (*bytes > left)
-      refuse_array(who, "all arrays up to " + name +
+      reject_array(who, "all arrays up to " + name +
                             " together have too many bytes to be addressed in memory");
     left -= *bytes;
     if (has_data && array.data == nullptr && array.count > 0)
-      refuse_array(who, name + " has no data");
+      reject_array(who, name + " has no data");
   }
 }
 
@@ -126,7 +126,7 @@ std::vector<std::size_t> check_apart(std::string_view who, std::span<const Param
   if (!both) return owners;
   const auto& [left, right] = *both;
   const bool is_same = left.begin == right.begin && left.end == right.end;
-  refuse_array(who, words_of(arrays, left) + " and " + words_of(arrays, right) +
+  reject_array(who, words_of(arrays, left) + " and " + words_of(arrays, right) +
                         (is_same ? " are one array" : " overlap in memory") +
                         "; expected arrays that do not overlap" +
                         (is_same ? ", or Parameter::tied for the second one, where they are one "
@@ -145,4 +145,4 @@ std::vector<Parameter> without_tied(std::span<const Parameter> arrays) {
   return own;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

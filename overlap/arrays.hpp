@@ -10,7 +10,7 @@
 
 #include <tutti/gradient_sync.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// @param array of a list. @param index in that list. @return what errors call it.
 [[nodiscard]] std::string name_of_array(const Parameter& array, std::size_t index);
@@ -35,4 +35,4 @@ void check_sizes(std::string_view who, std::span<const Parameter> arrays, bool h
 /// @param arrays of a list that is checked. @return them without those that are tied to others.
 [[nodiscard]] std::vector<Parameter> without_tied(std::span<const Parameter> arrays);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -8,7 +8,7 @@
 #include "bytes.hpp"
 #include "codec.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// One all_reduce. Then each rank looks at its own block.
@@ -39,7 +39,7 @@ class HalvedReduction final : public BucketReduction {
   void inspect() override {
     if (is_inspected(*context().options)) look_at_own(context());
   }
-  Request go_on() override {
+  Request advance() override {
     context().shard(context().own_block(), context().own());
     Call call = whole_call(context(), Collective::all_gather);
     call.in = context().own();
@@ -160,4 +160,4 @@ std::unique_ptr<BucketReduction> make_host_reduction(BucketContext context) {
   return std::make_unique<WholeReduction>(std::move(context));
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -12,7 +12,7 @@
 
 #include <tutti/gradient_sync.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 class GradientStreams;
 
@@ -113,7 +113,7 @@ class BucketReduction {
   /// When that has ended: looks at what it made.
   virtual void inspect() {}
   /// After that. @return the handle of the second collective, if there is one.
-  [[nodiscard]] virtual Request go_on() { return {}; }
+  [[nodiscard]] virtual Request advance() { return {}; }
   /// When that has ended too: the bucket has the result.
   virtual void end() {}
   /// @return what is kept from step to step. What the kinds are is equal on all ranks.
@@ -182,4 +182,4 @@ void scale(Datatype type, std::byte* data, std::size_t count, double factor);
 /// Adds what there is to see of the own block, which is reduced. @param context its bucket.
 void look_at_own(const BucketContext& context);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -11,7 +11,7 @@
 #include <tutti/gradient_sync.hpp>
 #include <tutti/spi/copy.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// @param array of the program's. @return its bytes.
 [[nodiscard]] inline std::span<std::byte> bytes_of(const Parameter& array) noexcept {
@@ -47,4 +47,4 @@ namespace tutti::inline v0::detail {
   return x ^ (x >> 31);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

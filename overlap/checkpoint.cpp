@@ -10,10 +10,10 @@
 #include "arrays.hpp"
 #include "checkpoint_table.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace detail {
 
-void refuse_checkpoint(const std::string& text) {
+void reject_checkpoint(const std::string& text) {
   throw Error{ErrorCode::invalid_argument, "checkpoint: " + text};
 }
 
@@ -72,11 +72,11 @@ void NewCheckpoint::finish(std::span<const std::byte> extra) {
 void compare_saved(Rank rank, const CheckpointHeader& header, const std::string& saved,
                    std::span<const Parameter> arrays) {
   if (const auto other = first_other_line(saved, table_of(arrays), "no more"))
-    refuse_checkpoint("the arrays differ: array " + std::to_string(other->number) +
+    reject_checkpoint("the arrays differ: array " + std::to_string(other->number) +
                       " of the file is " + other->left + ", rank " + std::to_string(rank) +
                       " wants " + other->right);
   if (header_of(arrays, saved, header.extra_bytes).file_bytes != header.file_bytes)
-    refuse_checkpoint("the file has arrays of other sizes than its header says");
+    reject_checkpoint("the file has arrays of other sizes than its header says");
 }
 
 void spread(Communicator& world, CheckpointFile* file, std::span<std::byte> bytes,
@@ -150,4 +150,4 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
                     [&] { return load_arrays(world, path, arrays, {.timeout = options.timeout}); });
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

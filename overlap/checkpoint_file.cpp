@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// System calls move at most 2 GiB.
@@ -45,7 +45,7 @@ void CheckpointFile::fail(const char* what) const {
                                         "': " + std::generic_category().message(code)};
 }
 
-void CheckpointFile::refuse(const std::string& why) const {
+void CheckpointFile::reject(const std::string& why) const {
   throw Error{ErrorCode::invalid_argument, "checkpoint: '" + path_.string() + "' " + why};
 }
 
@@ -74,7 +74,7 @@ void CheckpointFile::read(std::span<std::byte> bytes) {
       const auto count = without_signals(
           [&] { return ::read(file_, part.data(), std::min(part.size(), kMostBytes)); });
       if (count < 0) fail("read");
-      if (count == 0) refuse("is cut short");
+      if (count == 0) reject("is cut short");
       part = part.subspan(static_cast<std::size_t>(count));
     }
   hash_ = hash_of(bytes, hash_);
@@ -82,19 +82,19 @@ void CheckpointFile::read(std::span<std::byte> bytes) {
 
 void CheckpointFile::check_header(const CheckpointHeader& header, std::uint64_t bytes) const {
   const CheckpointHeader expected;
-  if (header.magic != expected.magic) refuse("is no checkpoint of tutti");
+  if (header.magic != expected.magic) reject("is no checkpoint of tutti");
   if (header.byte_order != expected.byte_order)
-    refuse("is of a machine of another byte order, or was changed");
+    reject("is of a machine of another byte order, or was changed");
   if (header.version != expected.version)
-    refuse("is of version " + std::to_string(header.version) + ", expected " +
+    reject("is of version " + std::to_string(header.version) + ", expected " +
            std::to_string(expected.version));
   if (bytes < header.file_bytes)
-    refuse("is cut short: it has " + std::to_string(bytes) + " of " +
+    reject("is cut short: it has " + std::to_string(bytes) + " of " +
            std::to_string(header.file_bytes) + " bytes");
   const std::uint64_t free = bytes < kFixedBytes ? 0 : bytes - kFixedBytes;
   if (bytes != header.file_bytes || bytes < kFixedBytes || header.table_bytes > free ||
       header.extra_bytes > free - header.table_bytes)
-    refuse("was changed: its sizes are not those of its header");
+    reject("was changed: its sizes are not those of its header");
 }
 
 CheckpointHeader CheckpointFile::check() {
@@ -102,7 +102,7 @@ CheckpointHeader CheckpointFile::check() {
   if (::fstat(file_, &status) != 0) fail("read");
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   CheckpointHeader header;
-  if (bytes < sizeof header) refuse("is cut short");
+  if (bytes < sizeof header) reject("is cut short");
   read(std::as_writable_bytes(std::span{&header, 1}));
   check_header(header, bytes);
   std::vector<std::byte> block(std::size_t{1} << 20);
@@ -114,7 +114,7 @@ CheckpointHeader CheckpointFile::check() {
   checked_ = hash_;
   std::uint64_t written = 0;
   read(std::as_writable_bytes(std::span{&written, 1}));
-  if (written != checked_) refuse("was changed: its hash is not that written");
+  if (written != checked_) reject("was changed: its hash is not that written");
   if (::lseek(file_, 0, SEEK_SET) != 0) fail("read");
   hash_ = hash_of({});
   read(std::as_writable_bytes(std::span{&header, 1}));
@@ -122,11 +122,11 @@ CheckpointHeader CheckpointFile::check() {
 }
 
 void CheckpointFile::check_again() const {
-  if (hash_ != checked_) refuse("was changed while it was read");
+  if (hash_ != checked_) reject("was changed while it was read");
 }
 
 void CheckpointFile::sync() {
   if (without_signals([&] { return ::fsync(file_); }) != 0) fail("store");
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -22,7 +22,7 @@
 
 #include "bytes.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// How a file begins.
 struct CheckpointHeader {
@@ -70,7 +70,7 @@ class CheckpointFile {
 
  private:
   [[noreturn]] void fail(const char* what) const;
-  [[noreturn]] void refuse(const std::string& why) const;
+  [[noreturn]] void reject(const std::string& why) const;
   void check_header(const CheckpointHeader& header, std::uint64_t bytes) const;
   std::filesystem::path path_;
   int file_;
@@ -78,4 +78,4 @@ class CheckpointFile {
   std::uint64_t checked_ = 0;         // by check
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -13,7 +13,7 @@
 #include "gradient_state.hpp"
 #include "saved_sync.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using detail::ArrayMover;
@@ -53,7 +53,7 @@ OwnParts parts_of(std::span<const KeptPart> kept, std::size_t parameters) {
 
 void check_ranks(const Communicator& world, const Communicator& own) {
   if (world.size() != own.size() || world.rank() != own.rank())
-    detail::refuse_checkpoint("rank " + std::to_string(world.rank()) + " of " +
+    detail::reject_checkpoint("rank " + std::to_string(world.rank()) + " of " +
                               std::to_string(world.size()) + " is rank " +
                               std::to_string(own.rank()) + " of " + std::to_string(own.size()) +
                               " in the GradientSync; give the communicator that it was made with");
@@ -63,7 +63,7 @@ template <class State>
 void check_sync(const Communicator& world, const State& state) {
   check_ranks(world, state->world());
   if (state->has_groups())
-    detail::refuse_checkpoint(
+    detail::reject_checkpoint(
         "with GradientOptions::groups ranks have other parameters of the same name; save those of "
         "each group by themselves");
 }
@@ -75,7 +75,7 @@ void check_shards(const GradientSync& sync, std::span<const Parameter> shards) {
   detail::check_saved(shards);
   for (const Parameter& shard : shards)
     if (shard.count != owned)
-      detail::refuse_checkpoint("shard '" + shard.name + "' has " + std::to_string(shard.count) +
+      detail::reject_checkpoint("shard '" + shard.name + "' has " + std::to_string(shard.count) +
                                 " elements, but the parts of this rank have " +
                                 std::to_string(owned));
 }
@@ -91,11 +91,11 @@ void check_whole(std::span<const Parameter> whole, std::span<const Parameter> pa
                  const Parameter& shards) {
   detail::check_saved(whole);
   if (whole.size() != parameters.size())
-    detail::refuse_checkpoint("there are " + std::to_string(whole.size()) + " arrays for " +
+    detail::reject_checkpoint("there are " + std::to_string(whole.size()) + " arrays for " +
                               std::to_string(parameters.size()) + " parameters");
   for (std::size_t p = 0; p < whole.size(); ++p)
     if (whole[p].count != parameters[p].count || whole[p].type != shards.type)
-      detail::refuse_checkpoint(
+      detail::reject_checkpoint(
           "array '" + whole[p].name + "' has " + std::to_string(whole[p].count) + " " +
           std::string{name_of(whole[p].type)} + ", but parameter '" + parameters[p].name +
           "' has " + std::to_string(parameters[p].count) + " elements, and shard '" + shards.name +
@@ -361,4 +361,4 @@ void take_shards(const GradientSync& sync, std::span<const Parameter> whole,
                  own.blocks[p].count * bytes);
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

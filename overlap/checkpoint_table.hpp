@@ -13,10 +13,10 @@
 
 #include "checkpoint_file.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Throws Error{invalid_argument}. @param text what is wrong.
-[[noreturn]] void refuse_checkpoint(const std::string& text);
+[[noreturn]] void reject_checkpoint(const std::string& text);
 /// @param arrays of a checkpoint. @return a line for each: what a file and a program compare.
 [[nodiscard]] std::string table_of(std::span<const Parameter> arrays);
 /// Refuses what cannot be saved. @param arrays of the program. Throws Error{invalid_argument}.
@@ -59,4 +59,4 @@ class NewCheckpoint {
   bool is_whole_ = false;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

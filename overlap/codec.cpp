@@ -6,7 +6,7 @@
 
 #include <tutti/spi/gradient_kernels.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// By name, with what is usual where the text says no number.
@@ -100,4 +100,4 @@ void CompressedReduction::copy_out() {
   std::ranges::copy(copies_, reinterpret_cast<double*>(data));
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

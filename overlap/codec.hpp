@@ -11,7 +11,7 @@
 
 #include "bucket_reduction.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// What GradientOptions::compression says.
 struct Compression {
@@ -62,4 +62,4 @@ class CompressedReduction : public BucketReduction {
   float factor_;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -8,7 +8,7 @@
 #include "bytes.hpp"
 #include "codec.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// A dot product in independent parts, so that a compiler may add several at once.
@@ -116,7 +116,7 @@ class PowerSgd final : public CompressedReduction {
                  plain.count * sizeof(float));
     return context().first->async().all_reduce(left_, average, call_options());
   }
-  Request go_on() override {
+  Request advance() override {
     if (matrices_.empty()) return {};
     std::ranges::fill(right_, 0.0F);
     for (const Factored& matrix : matrices_) {
@@ -196,4 +196,4 @@ std::unique_ptr<BucketReduction> make_power_sgd(BucketContext context, std::size
   return std::make_unique<PowerSgd>(std::move(context), rank);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -7,7 +7,7 @@
 
 #include "codec.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// Stores each element as a shorter one.
@@ -117,7 +117,7 @@ class QuantizedReduction final : public CompressedReduction {
     }
     return context().first->async().all_to_all(sent_, received_, call_options());
   }
-  Request go_on() override {
+  Request advance() override {
     std::byte* const own = received_.data() + context().rank() * slot_;
     const float share = factor() / static_cast<float>(context().ranks());
     // The second half goes where a part was received: its sum has it then.
@@ -206,4 +206,4 @@ std::unique_ptr<BucketReduction> make_quantized(BucketContext context,
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

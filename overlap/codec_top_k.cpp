@@ -10,7 +10,7 @@
 
 #include "codec.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 struct Picked {
@@ -136,4 +136,4 @@ std::unique_ptr<BucketReduction> make_top_k(BucketContext context, double share)
   return std::make_unique<TopK>(std::move(context), share);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -5,7 +5,7 @@
 #include <tutti/attempt.hpp>
 #include <tutti/spi/copy.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// So large that messages and writes take their time from bytes, and small beside any model.
@@ -109,4 +109,4 @@ void ArrayMover::load(CheckpointFile* file, const DividedArray& array, std::byte
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -11,7 +11,7 @@
 #include "bucket_reduction.hpp"
 #include "checkpoint_file.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// This rank's parts, by parameter: at most one of each.
 struct OwnParts {
@@ -59,4 +59,4 @@ class ArrayMover {
   std::vector<std::byte> packed_;  // what ranks have of it
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

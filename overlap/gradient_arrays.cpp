@@ -8,7 +8,7 @@
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Before a call that takes arrays. @return them, each once.
 std::vector<Parameter> GradientSync::State::checked_arrays(std::span<const Parameter> arrays) {
@@ -29,21 +29,22 @@ void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Ra
 /// Compares what ranks have. A difference is one of a bit that fell over, or of a bug.
 std::optional<GradientSync::State::Difference> GradientSync::State::difference_in(
     Communicator& ranks, std::span<const std::byte> bytes) {
-  struct Held {
+  struct ArrayCopy {
     std::uint64_t hash;
     std::int64_t rank;  // of all ranks
   };
-  const Held own{streams_ ? streams_->hash_of(bytes, options_.timeout) : detail::hash_in_lanes(bytes),
-                 groups_[0].rank()};
+  const ArrayCopy own{
+      streams_ ? streams_->hash_of(bytes, options_.timeout) : detail::hash_in_lanes(bytes),
+      groups_[0].rank()};
   const auto all = ranks.all_gather(own, call_options());
-  if (std::ranges::all_of(all, [&](const Held& one) { return one.hash == own.hash; }))
+  if (std::ranges::all_of(all, [&](const ArrayCopy& one) { return one.hash == own.hash; }))
     return std::nullopt;
-  const auto most = std::ranges::find_if(all, [&](const Held& one) {
-    return std::ranges::count(all, one.hash, &Held::hash) * 2 > ranks.size();
+  const auto most = std::ranges::find_if(all, [&](const ArrayCopy& one) {
+    return std::ranges::count(all, one.hash, &ArrayCopy::hash) * 2 > ranks.size();
   });
   if (most == all.end()) return Difference{.text = "ranks have different ones"};
   const auto odd =
-      std::ranges::find_if(all, [&](const Held& one) { return one.hash != most->hash; });
+      std::ranges::find_if(all, [&](const ArrayCopy& one) { return one.hash != most->hash; });
   const bool is_part = ranks.size() < groups_[0].size();
   return Difference{.text = "rank " + std::to_string(odd->rank) + " has others than most" +
                             (is_part ? " of its group" : ""),
@@ -94,4 +95,4 @@ void GradientSync::verify_state(std::span<const Parameter> arrays) {
   });
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,7 +6,7 @@
 #include "agreement.hpp"
 #include "gradient_state.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr detail::Occupancy::Words kGradientSyncWords{
@@ -155,4 +155,4 @@ std::vector<std::vector<ParameterShard>> GradientSync::shards() const {
   return all;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

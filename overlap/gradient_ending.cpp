@@ -9,7 +9,7 @@
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// One small all_reduce has all that must be agreed.
 struct GradientSync::State::Ending {
@@ -252,4 +252,4 @@ void GradientSync::State::verify_gradients() {
   }
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -5,7 +5,7 @@
 #include "agreement.hpp"
 #include "gradient_state.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr std::int64_t kNone = -1;
@@ -112,4 +112,4 @@ Error GradientSync::State::located(Error cause) const noexcept {
   }
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,7 +6,7 @@
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// @param self is this, which the own thread keeps.
 void GradientSync::State::start(std::shared_ptr<State> self) {
@@ -82,4 +82,4 @@ void GradientSync::State::restore(const std::shared_ptr<State>& self, std::uint6
   step_began_ = Clock::now();
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

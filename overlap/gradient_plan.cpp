@@ -15,24 +15,24 @@
 #include "bytes.hpp"
 #include "codec.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
-[[noreturn]] void refuse(const std::string& text) {
+[[noreturn]] void reject(const std::string& text) {
   throw Error{ErrorCode::invalid_argument, "GradientSync: " + text};
 }
 
 void check_groups(std::span<const Parameter> arrays, std::size_t groups) {
   for (std::size_t i = 0; i < arrays.size(); ++i)
     if (arrays[i].group > groups)
-      refuse(name_of_array(arrays[i], i) + " is of group " + std::to_string(arrays[i].group) +
+      reject(name_of_array(arrays[i], i) + " is of group " + std::to_string(arrays[i].group) +
              ", but there are groups 0 to " + std::to_string(groups));
 }
 
 template <class E>
 void check_enumerator(const char* name, E value, E last) {
   if (value > last)
-    refuse(std::string{name} + " " + std::to_string(static_cast<int>(value)) +
+    reject(std::string{name} + " " + std::to_string(static_cast<int>(value)) +
            " is none that there is; expected 0 .. " + std::to_string(static_cast<int>(last)));
 }
 
@@ -45,7 +45,7 @@ void check_flat(std::span<const Parameter> parameters) {
         static_cast<const std::byte*>(before.data) + before.count * size_of(before.type);
     if (parameters[i].data != end || parameters[i].type != before.type ||
         parameters[i].group != before.group)
-      refuse("with flat storage parameters lie behind each other and have one type and group; " +
+      reject("with flat storage parameters lie behind each other and have one type and group; " +
              name_of_array(parameters[i], i) + " does not follow " + name_of_array(before, last));
     last = i;
   }
@@ -68,39 +68,39 @@ std::string describe_arrays(std::span<const Parameter> arrays,
 void check_steps(const GradientOptions& options, std::size_t parameters) {
   check_enumerators(options);
   if (options.timeout < Duration::zero())
-    refuse("the timeout is " + std::to_string(options.timeout.count()) +
+    reject("the timeout is " + std::to_string(options.timeout.count()) +
            " ns; expected more than zero, or zero for that of the communicator");
   if (options.in_flight < 1)
-    refuse("in_flight is " + std::to_string(options.in_flight) + ", expected 1 or more");
+    reject("in_flight is " + std::to_string(options.in_flight) + ", expected 1 or more");
   if (options.storage != GradientStorage::copies && options.order == GradientOrder::observed &&
       options.known_order.empty())
-    refuse(
+    reject(
         "an observed order moves gradients to other buckets, so it needs storage in copies; "
         "choose GradientOrder::automatic or reversed");
   const bool detects = options.unused == UnusedGradients::detect;
   if (options.storage == GradientStorage::flat && !options.known_order.empty())
-    refuse("flat storage lies in the order of parameters; leave known_order empty");
+    reject("flat storage lies in the order of parameters; leave known_order empty");
   if (!options.compression.empty()) static_cast<void>(parse_compression(options.compression));
   if (options.on_shard && !options.compression.empty())
-    refuse("on_shard makes weights, which compression would change; choose one of them");
+    reject("on_shard makes weights, which compression would change; choose one of them");
   if (options.on_shard && detects)
-    refuse("on_shard makes weights of all gradients, so none stays as it is; choose zeros");
+    reject("on_shard makes weights of all gradients, so none stays as it is; choose zeros");
   if (options.on_shard && options.order == GradientOrder::observed && options.known_order.empty())
-    refuse(
+    reject(
         "an observed order moves gradients to other owners, so it is none for on_shard; choose "
         "GradientOrder::automatic or reversed");
   if (!std::isfinite(options.max_norm) || options.max_norm < 0)
-    refuse("max_norm is " + std::to_string(options.max_norm) + ", expected a number from 0 on");
-  if (options.compression_after < 0) refuse("compression_after is a number of steps, 0 or more");
+    reject("max_norm is " + std::to_string(options.max_norm) + ", expected a number from 0 on");
+  if (options.compression_after < 0) reject("compression_after is a number of steps, 0 or more");
   if (options.verify_every < 0 || options.resync_every < 0)
-    refuse("verify_every and resync_every are numbers of steps, 0 or more");
+    reject("verify_every and resync_every are numbers of steps, 0 or more");
   if (options.resync_every > 0 && options.state.empty())
-    refuse("resync_every needs GradientOptions::state, which it makes equal");
+    reject("resync_every needs GradientOptions::state, which it makes equal");
   std::vector<std::size_t> order = options.known_order;
   std::ranges::sort(order);
   for (std::size_t i = 0; i < order.size(); ++i)
     if (order[i] != i || order.size() != parameters)
-      refuse("known_order does not name each of the " + std::to_string(parameters) +
+      reject("known_order does not name each of the " + std::to_string(parameters) +
              " parameters once");
 }
 
@@ -213,17 +213,17 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
     const auto type = parameter.type;
     if (type != Datatype::f16 && type != Datatype::bf16 && type != Datatype::f32 &&
         type != Datatype::f64)
-      refuse(name_of_array(parameter, i) + " is of " + std::string{name_of(type)} +
+      reject(name_of_array(parameter, i) + " is of " + std::string{name_of(type)} +
              "; expected f16, bf16, f32 or f64");
     if (parameter.rows > 0 && parameter.count % parameter.rows != 0)
-      refuse(name_of_array(parameter, i) + " has " + std::to_string(parameter.count) +
+      reject(name_of_array(parameter, i) + " has " + std::to_string(parameter.count) +
              " elements, which are no matrix of " + std::to_string(parameter.rows) + " rows");
   }
   check_groups(parameters, options.groups.size());
   check_sizes(kWho, parameters, !views);
   for (std::size_t i = 0; views && i < parameters.size(); ++i)
     if (parameters[i].tied)
-      refuse(
+      reject(
           name_of_array(parameters[i], i) +
           " is tied, but with views GradientSync has one array for each parameter; list it once");
   static_cast<void>(check_apart(kWho, parameters, options.on_shard != nullptr));
@@ -231,7 +231,7 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
   check_sizes(kWho, options.state, true);
   static_cast<void>(check_apart(kWho, options.state));
   for (const Communicator* group : options.groups)
-    if (group == nullptr) refuse("a group is null");
+    if (group == nullptr) reject("a group is null");
   if (options.storage == GradientStorage::flat) check_flat(parameters);
 }
 
@@ -304,4 +304,4 @@ void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std:
   });
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

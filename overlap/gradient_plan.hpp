@@ -11,7 +11,7 @@
 
 #include <tutti/gradient_sync.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Where a parameter lies.
 struct Placed {
@@ -76,4 +76,4 @@ void compare(Communicator& world, const std::function<std::string()>& describe);
 void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups,
                     const std::function<void()>& check = {});
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -13,7 +13,7 @@
 #include "codec.hpp"
 #include "gradient_plan.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -88,26 +88,26 @@ Json json_of(const GradientOptions& options) {
   return json;
 }
 
-[[noreturn]] void refuse_setting(const std::string& text) {
+[[noreturn]] void reject_setting(const std::string& text) {
   throw Error{ErrorCode::invalid_argument, text};
 }
 
 /// Takes what is known out of it. Throws Error that says what is wrong.
 GradientOptions read_options(Json json, GradientOptions options) {
   if (!json.is_object())
-    refuse_setting("expected an object in JSON, as save_gradient_options writes it");
+    reject_setting("expected an object in JSON, as save_gradient_options writes it");
   if (json.value("bucket_bytes", Json{}) == "flat") json["bucket_bytes"] = GradientOptions::kFlat;
   std::string names;
   for_each_setting(options, [&](const std::string& name, const char* expected, auto& option) {
     names += (names.empty() ? "" : ", ") + name;
     if (!json.contains(name)) return;
     if (!is_read(json[name], option))
-      refuse_setting(name + " is " + expected + ", found " + json[name].dump());
+      reject_setting(name + " is " + expected + ", found " + json[name].dump());
     if (name == "compression" && json[name] != "")
       static_cast<void>(detail::parse_compression(json[name]));
     json.erase(name);
   });
-  if (!json.empty()) refuse_setting("'" + json.begin().key() + "' is none of " + names);
+  if (!json.empty()) reject_setting("'" + json.begin().key() + "' is none of " + names);
   return options;
 }
 
@@ -146,4 +146,4 @@ void save_gradient_options(const std::string& path, const GradientOptions& optio
   if (!file) throw Error{ErrorCode::transport, "GradientOptions: cannot write the file " + path};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -26,7 +26,7 @@
 #include "gradient_streams.hpp"
 #include "kept_state.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 namespace detail {
 
@@ -342,4 +342,4 @@ class GradientSync::State::Call {
   detail::Occupied occupied_;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -9,7 +9,7 @@
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// A rank that finds no bucket ready on all ranks asks again only after this time.
@@ -135,7 +135,7 @@ bool GradientSync::State::advance(Reached& reached) {
   }
   if (reached.middle < reached.seen && !is_holding() && reached.middle - reached.ended < most) {
     Flight& next = flight(reached.middle++);
-    next.request = next.reduction->go_on();
+    next.request = next.reduction->advance();
     return true;
   }
   if (reached.ended < reached.middle && flight(reached.ended).request.test()) {
@@ -298,4 +298,4 @@ void GradientSync::State::call_back(std::size_t index,
   });
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -10,7 +10,7 @@
 
 #include "codec.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// For what was aborted to end.
@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kGrace{1};
 /// Between two looks at it.
 constexpr std::chrono::microseconds kNap{100};
 
-[[noreturn]] void refuse_gpu(const std::string& text) {
+[[noreturn]] void reject_gpu(const std::string& text) {
   throw Error{ErrorCode::invalid_argument, "GradientSync: " + text};
 }
 
@@ -30,33 +30,33 @@ void check_options(const GradientOptions& options) {
   if (!options.compression.empty()) {
     const Compression::Kind kind = parse_compression(options.compression).kind;
     if (kind != Compression::Kind::f16 && kind != Compression::Kind::bf16)
-      refuse_gpu("GradientOptions::compression '" + options.compression +
+      reject_gpu("GradientOptions::compression '" + options.compression +
                  "' is not there on a GPU; choose f16 or bf16, or leave it out");
   }
   if (options.max_norm > 0)
-    refuse_gpu(
+    reject_gpu(
         "on a GPU gradients are used before ranks know their norm, so GradientOptions::max_norm is "
         "not there; choose norm, and multiply gradients by max_norm / norm on the stream after "
         "wait");
   if (options.on_shard && options.check_finite)
-    refuse_gpu(
+    reject_gpu(
         "on a GPU on_shard is called before gradients are there to be checked, so "
         "GradientOptions::check_finite does not go with it; leave one of them out");
 }
 
 void check_stream(Communicator& world, Stream stream) {
   if (stream.is_own())
-    refuse_gpu(
+    reject_gpu(
         "GradientOptions::stream is the stream on which the program computes gradients; "
         "Stream::own() is none of the program's");
   const auto streams = streams_of(world);
   if (streams == nullptr)
-    refuse_gpu(
+    reject_gpu(
         "GradientOptions::stream needs a GPU, and none is attached to the communicator; call "
         "tutti::cuda::attach before");
   streams->check(stream, {}, {});
   if (streams->is_captured(stream))
-    refuse_gpu("GradientOptions::stream is captured in a graph, so what is enqueued does not run");
+    reject_gpu("GradientOptions::stream is captured in a graph, so what is enqueued does not run");
 }
 
 /// Where GradientOptions::on_shard has its weights stored.
@@ -77,14 +77,14 @@ void check_on_device(Communicator& group, std::span<const Parameter> arrays, Str
     const Parameter& array = arrays[i];
     if (array.data == nullptr || array.count == 0) continue;
     if (!streams->is_on_device(array.data))
-      refuse_gpu(described(arrays, i) +
+      reject_gpu(described(arrays, i) +
                  " lies in memory of the host; with GradientOptions::stream arrays lie in memory "
                  "of the GPU that is attached");
     const std::size_t bytes = array.count * size_of(array.type);
     const Result<void> outcome = attempt([&] {
       streams->check(stream, {}, {static_cast<std::byte*>(array.data), bytes});
     });
-    if (!outcome) refuse_gpu(described(arrays, i) + ": " + outcome.error().what());
+    if (!outcome) reject_gpu(described(arrays, i) + ": " + outcome.error().what());
   }
 }
 
@@ -94,7 +94,7 @@ void check_streams(Communicator& world, std::span<const Parameter> parameters,
     check_stream(world, options.stream);
     for (std::size_t i = 0; i < options.groups.size(); ++i)
       if (streams_of(*options.groups[i]) == nullptr)
-        refuse_gpu("no GPU is attached to group " + std::to_string(i + 1) +
+        reject_gpu("no GPU is attached to group " + std::to_string(i + 1) +
                    "; make it of a communicator that has one");
     check_options(options);
     check_on_device(world, parameters, options.stream);
@@ -105,7 +105,7 @@ void check_streams(Communicator& world, std::span<const Parameter> parameters,
   const auto streams = streams_of(world);
   for (std::size_t i = 0; streams != nullptr && i < parameters.size(); ++i)
     if (parameters[i].data != nullptr && streams->is_on_device(parameters[i].data))
-      refuse_gpu(described(parameters, i) +
+      reject_gpu(described(parameters, i) +
                  " lies in memory of a GPU; say GradientOptions::stream, on which it is computed");
 }
 
@@ -259,4 +259,4 @@ void GradientStreams::abort(const Error& cause) noexcept {
   for (const auto& transport : transports_) transport->abort(cause);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -13,7 +13,7 @@
 #include <tutti/gradient_sync.hpp>
 #include <tutti/spi/communicator.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Refuses, where GradientOptions::stream is given, what is not there on a GPU, and arrays that do
 /// not lie there; where it is not, arrays that the host cannot touch. @param world that the program
@@ -113,4 +113,4 @@ class GradientStreams {
   bool is_aborted_ = false;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

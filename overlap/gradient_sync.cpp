@@ -12,7 +12,7 @@
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// Of groups that a GradientSync makes, so that they are none of the program's.
@@ -380,4 +380,4 @@ void GradientSync::State::synchronize(Duration timeout) {
   throw Error{outcome.error()};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -10,7 +10,7 @@
 #include "agreement.hpp"
 #include "gradient_state.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -186,4 +186,4 @@ void GradientSync::write_trace(const std::string& path) {
   });
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

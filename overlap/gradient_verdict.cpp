@@ -5,7 +5,7 @@
 
 #include "gradient_state.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// In the order of buckets, so that the sum does not depend on when each was reduced.
 void GradientSync::State::add_findings() noexcept {
@@ -50,4 +50,4 @@ void GradientSync::State::clip() {
   }
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -9,7 +9,7 @@
 
 #include <tutti/gradient_sync.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Elements of a parameter, or of what belongs to one.
 struct KeptPart {
@@ -40,4 +40,4 @@ struct SyncAccess {
   }
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

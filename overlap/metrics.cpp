@@ -9,7 +9,7 @@
 
 #include "agreement.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr detail::Occupancy::Words kMetricWords{
@@ -18,7 +18,7 @@ constexpr detail::Occupancy::Words kMetricWords{
     .instead = "",
     .otherwise = ", or give each thread one of its own"};
 
-[[noreturn]] void refuse_metric(const std::string& text) {
+[[noreturn]] void reject_metric(const std::string& text) {
   throw Error{ErrorCode::invalid_argument, "MetricReducer: " + text};
 }
 
@@ -43,7 +43,7 @@ double neutral_of(MetricKind kind) noexcept {
 void add_exactly(std::string_view name, std::int64_t& total, std::int64_t count) {
   std::int64_t result = 0;
   if (__builtin_add_overflow(total, count, &result))
-    refuse_metric("the total of '" + std::string{name} + "' is too large for 64 bits");
+    reject_metric("the total of '" + std::string{name} + "' is too large for 64 bits");
   total = result;
 }
 
@@ -69,7 +69,7 @@ void compare_metrics(Communicator& world, const Metrics& own, Duration timeout) 
   const std::vector<std::string> all = detail::texts_of(world, words, timeout);
   for (std::size_t rank = 1; rank < all.size(); ++rank)
     if (const auto other = detail::first_other_line(all[rank], all[0], "no more"))
-      refuse_metric("ranks have different metrics: rank " + std::to_string(rank) + " has " +
+      reject_metric("ranks have different metrics: rank " + std::to_string(rank) + " has " +
                     other->left + " where rank 0 has " + other->right);
 }
 
@@ -104,7 +104,7 @@ Metric& MetricReducer::metric(std::string_view name, MetricKind kind) {
   if (found == own_.end())
     found = own_.emplace(name, Metric{.kind = kind, .number = neutral_of(kind)}).first;
   if (found->second.kind != kind)
-    refuse_metric("there is a " + words_of(name, found->second) + " already; it cannot be a " +
+    reject_metric("there is a " + words_of(name, found->second) + " already; it cannot be a " +
                   name_of_kind(kind) + " too");
   return found->second;
 }
@@ -139,12 +139,12 @@ void MetricReducer::add_confusion(std::string_view name, std::size_t classes,
                                   std::span<const std::size_t> predicted) {
   const std::string where = "confusion matrix '" + std::string{name} + "'";
   if (actual.size() != predicted.size())
-    refuse_metric(where + " got " + std::to_string(actual.size()) + " actual classes and " +
+    reject_metric(where + " got " + std::to_string(actual.size()) + " actual classes and " +
                   std::to_string(predicted.size()) + " predicted ones");
   for (const auto list : {actual, predicted})
     for (const std::size_t number : list)
       if (number >= classes)
-        refuse_metric(where + " of " + std::to_string(classes) + " classes got class " +
+        reject_metric(where + " of " + std::to_string(classes) + " classes got class " +
                       std::to_string(number));
   const detail::Occupied call{occupancy_, kMetricWords};
   ConfusionMatrix& matrix = metric(name, MetricKind::confusion).matrix;
@@ -153,7 +153,7 @@ void MetricReducer::add_confusion(std::string_view name, std::size_t classes,
     matrix.classes = classes;
   }
   if (matrix.classes != classes)
-    refuse_metric(where + " has " + std::to_string(matrix.classes) + " classes, not " +
+    reject_metric(where + " has " + std::to_string(matrix.classes) + " classes, not " +
                   std::to_string(classes));
   for (std::size_t i = 0; i < actual.size(); ++i)
     ++matrix.counts[actual[i] * classes + predicted[i]];
@@ -194,4 +194,4 @@ Metrics MetricReducer::reduced(Communicator& world, const Options& own) const {
   return totals;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -4,7 +4,7 @@
 
 #include "agreement.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 void call_once(Communicator& world, std::string_view key, const std::function<void()>& function,
@@ -35,4 +35,4 @@ void once_per_node(Communicator& world, std::string_view key, const std::functio
   run_as_one(world, [&] { call_once(world, key, function, options); });
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

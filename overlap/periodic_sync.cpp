@@ -9,7 +9,7 @@
 #include "bytes.hpp"
 #include "gradient_plan.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr detail::Occupancy::Words kPeriodicSyncWords{
@@ -152,4 +152,4 @@ std::vector<Parameter> PeriodicSync::state() {
   return arrays;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -11,7 +11,7 @@
 #include "agreement.hpp"
 #include "stage_thread.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 using PipelineClock = std::chrono::steady_clock;
@@ -318,4 +318,4 @@ std::size_t PipelineCore::suggested_depth() const {
     } -> suggested_depth();
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

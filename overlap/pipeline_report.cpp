@@ -5,7 +5,7 @@
 
 #include <tutti/pipeline.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// How many items are imagined, so that the first and the last ones do not count for much.
@@ -64,4 +64,4 @@ std::string PipelineReport::text() const {
   return lines;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

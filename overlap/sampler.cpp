@@ -8,7 +8,7 @@
 
 #include "bytes.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// SplitMix64: number k is a function of the key and k.
@@ -129,4 +129,4 @@ SamplerState DistributedSampler::state() const noexcept {
   return now;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,7 +6,7 @@
 
 #include "checkpoint_table.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 constexpr std::string_view kSyncName = "GradientSync";
@@ -43,14 +43,14 @@ std::vector<std::uint64_t> SavedSync::words() const {
 SavedSync SavedSync::from(std::span<const std::uint64_t> words, std::size_t parameters,
                           std::size_t most) {
   if (words.size() < kFixedWords || words[0] != kSyncMagic)
-    refuse_checkpoint("its array 'GradientSync' is none that save_checkpoint wrote");
+    reject_checkpoint("its array 'GradientSync' is none that save_checkpoint wrote");
   if (words[7] != parameters)
-    refuse_checkpoint("it was saved with a GradientSync of " + std::to_string(words[7]) +
+    reject_checkpoint("it was saved with a GradientSync of " + std::to_string(words[7]) +
                       " parameters; this one has " + std::to_string(parameters));
   const bool is_observed = words[6] == parameters;
   if (words.size() != kFixedWords + parameters + words[6] || !(is_observed || words[6] == 0) ||
       (words[4] != 0 && parameters > 0 && words[1] > most / parameters))
-    refuse_checkpoint("its array 'GradientSync' contradicts itself");
+    reject_checkpoint("its array 'GradientSync' contradicts itself");
   SavedSync saved{.ranks = words[1],
                   .step = words[2],
                   .compression = words[3],
@@ -62,7 +62,7 @@ SavedSync SavedSync::from(std::span<const std::uint64_t> words, std::size_t para
   std::vector<std::size_t> sorted = saved.order;
   std::ranges::sort(sorted);
   for (std::size_t i = 0; i < sorted.size(); ++i)
-    if (sorted[i] != i) refuse_checkpoint("its array 'GradientSync' contradicts itself");
+    if (sorted[i] != i) reject_checkpoint("its array 'GradientSync' contradicts itself");
   return saved;
 }
 
@@ -95,8 +95,8 @@ std::size_t words_of_sync(const std::string& table, std::uint64_t bytes) {
   const bool is_there = line.starts_with(head) && line.ends_with(tail);
   const auto read = std::from_chars(line.data() + std::min(head.size(), line.size()), end, words);
   if (!is_there || read.ec != std::errc{} || read.ptr != end || words > bytes / sizeof words)
-    refuse_checkpoint("it was saved without a GradientSync; load it without one");
+    reject_checkpoint("it was saved without a GradientSync; load it without one");
   return words;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -10,7 +10,7 @@
 
 #include "kept_state.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// The first array of a checkpoint that was saved with a GradientSync, as 64-bit words.
 struct SavedSync {
@@ -42,4 +42,4 @@ struct SavedSync {
 /// it. Throws Error{invalid_argument} where there is none.
 [[nodiscard]] std::size_t words_of_sync(const std::string& table, std::uint64_t bytes);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -16,7 +16,7 @@
 
 #include "agreement.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// Where an owner has its memory open, and what is to be found there: in another namespace of
@@ -155,4 +155,4 @@ SharedMemory::~SharedMemory() {
   if (base_ != nullptr) ::munmap(base_, bytes_);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -14,7 +14,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Wakes one thread that waits for others.
 class StageBell {
@@ -94,4 +94,4 @@ class StageThread {
   std::jthread thread_;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

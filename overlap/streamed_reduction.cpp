@@ -7,7 +7,7 @@
 #include "codec.hpp"
 #include "gradient_streams.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 Options stream_options(const BucketContext& context, const std::string& algorithm) {
@@ -109,4 +109,4 @@ std::unique_ptr<BucketReduction> make_streamed_reduction(BucketContext context) 
   return std::make_unique<ShortReduction>(std::move(context), type);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -24,7 +24,7 @@ namespace tutti::perf {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void reject(const std::string& message) {
   throw Failure{ExitCode::usage, message};
 }
 
@@ -81,27 +81,27 @@ std::string with_graphs_of_files(std::string text) {
       try {
         text.replace(begin - 1, path.size() + 1, read_edge_list(content).text());
       } catch (const Error& error) {
-        refuse(fmt::format("{}: {}", path, error.what()));
+        reject(fmt::format("{}: {}", path, error.what()));
       }
     } catch (const Error& error) {
-      refuse(error.what());
+      reject(error.what());
     }
   }
   return text;
 }
 
-void refuse_word(std::string_view what, const std::string& word,
+void reject_word(std::string_view what, const std::string& word,
                  const std::vector<std::string>& choices) {
   const std::vector<std::string_view> views{choices.begin(), choices.end()};
   const std::string nearest{nearest_word(word, views)};
-  refuse(fmt::format("unknown {} '{}': choose from {}{}", what, word, fmt::join(choices, ", "),
+  reject(fmt::format("unknown {} '{}': choose from {}{}", what, word, fmt::join(choices, ", "),
                      nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
 Collective collective_named(const std::string& text) {
   const std::vector<std::string> names = collective_names();
   const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) refuse_word("collective", text, names);
+  if (found == names.end()) reject_word("collective", text, names);
   return static_cast<Collective>(found - names.begin());
 }
 
@@ -109,7 +109,7 @@ const TransportTraits& transport_named(const std::string& text) {
   if (const TransportTraits* const found = find_transport(text)) return *found;
   std::vector<std::string> names;
   for (const TransportTraits& transport : kTransports) names.emplace_back(transport.name);
-  refuse_word("transport", text, names);
+  reject_word("transport", text, names);
 }
 
 std::vector<Collective> collectives_named(const std::string& text) {
@@ -147,7 +147,7 @@ std::vector<const Algorithm*> rows_named(const Catalog& catalog,
   const std::vector<std::string> wanted = split(algorithms, ',');
   for (const std::string& word : wanted)
     if (std::find(names.begin(), names.end(), word) == names.end())
-      refuse_word("algorithm", word, names);
+      reject_word("algorithm", word, names);
   std::erase_if(rows, [&wanted](const Algorithm* row) {
     return std::find(wanted.begin(), wanted.end(), row->name) == wanted.end();
   });
@@ -157,7 +157,7 @@ std::vector<const Algorithm*> rows_named(const Catalog& catalog,
 int number_in(std::string_view flag, const std::string& text, RankRange range) {
   const std::optional<int> number = number_of(text);
   if (!lies_in(number, range))
-    refuse(fmt::format("{} '{}' is not a number in {} .. {}", flag, text, range.first, range.last));
+    reject(fmt::format("{} '{}' is not a number in {} .. {}", flag, text, range.first, range.last));
   return *number;
 }
 
@@ -166,7 +166,7 @@ RankRange range_in(std::string_view flag, const std::string& text, RankRange ran
   const std::optional<int> first = number_of(ends.front());
   const std::optional<int> last = number_of(ends.back());
   if (ends.size() > 2 || !lies_in(first, range) || !lies_in(last, range) || *first > *last)
-    refuse(fmt::format("{} '{}' is not a range: write {}:{} or a number in {} .. {}", flag, text,
+    reject(fmt::format("{} '{}' is not a range: write {}:{} or a number in {} .. {}", flag, text,
                        range.first, std::min(range.last, 64), range.first, range.last));
   return {*first, *last};
 }

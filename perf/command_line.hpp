@@ -17,11 +17,11 @@
 #include <tutti/types.hpp>
 
 // Most readers of words need no algorithms.
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 class Catalog;
 struct Algorithm;
 enum class Sizes : std::uint8_t;
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0
 
 namespace tutti::perf {
 
@@ -41,7 +41,7 @@ struct RankRange {
 
 /// Throws Failure{usage}. @param what kind of word. @param word the unknown one. @param choices
 /// what would be right.
-[[noreturn]] void refuse_word(std::string_view what, const std::string& word,
+[[noreturn]] void reject_word(std::string_view what, const std::string& word,
                               const std::vector<std::string>& choices);
 
 /// @param text a collective's name. @return it. Throws Failure{usage}.

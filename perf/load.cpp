@@ -18,7 +18,7 @@
 namespace tutti::perf {
 namespace {
 
-[[noreturn]] void refuse(const std::string& file, const std::string& message) {
+[[noreturn]] void reject(const std::string& file, const std::string& message) {
   throw Failure{ExitCode::usage, fmt::format("--load {}: {}", file, message)};
 }
 
@@ -31,13 +31,13 @@ std::string text_of(const std::string& file) try {
 /// Calls what a module defines. The module stays, since its functions are the algorithms.
 void add_module(Catalog& catalog, const std::string& file) {
   void* const module = dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (module == nullptr) refuse(file, dlerror());
+  if (module == nullptr) reject(file, dlerror());
   const auto add = reinterpret_cast<AddAlgorithms>(dlsym(module, kAddAlgorithms));
-  if (add == nullptr) refuse(file, fmt::format("it does not define {}", kAddAlgorithms));
+  if (add == nullptr) reject(file, fmt::format("it does not define {}", kAddAlgorithms));
   try {
     add(catalog);
   } catch (const Error& error) {
-    refuse(file, error.what());
+    reject(file, error.what());
   }
 }
 
@@ -47,12 +47,12 @@ void add_schedules(WrittenAlgorithms& algorithms, const std::string& file,
   const std::string text = text_of(file);
   const std::string kind = std::filesystem::path{file}.extension();
   if (kind != ".json" && kind != ".xml")
-    refuse(file, "expected a name that ends in .json, .xml or .so");
+    reject(file, "expected a name that ends in .json, .xml or .so");
   WrittenSchedules written;
   try {
     written = kind == ".json" ? read_json_schedules(text) : read_msccl_schedules(text);
   } catch (const Error& error) {
-    refuse(file, error.what());
+    reject(file, error.what());
   }
   if (name) written.name = *name;
   try {

@@ -47,10 +47,10 @@ std::unique_ptr<World> World::part(std::span<const Rank> ranks) {
 
 std::string measured_transport(Communicator& communicator) {
   const Capabilities& can = transport_of(communicator).capabilities();
-  if (can.ways.empty()) return can.name;
+  if (can.transports.empty()) return can.name;
   throw Failure{ExitCode::usage, fmt::format("messages go by {} here, which are measured one at a "
                                              "time: choose --transport auto, then shm+mpi",
-                                             fmt::join(can.ways, " or "))};
+                                             fmt::join(can.transports, " or "))};
 }
 
 std::string host_name() {

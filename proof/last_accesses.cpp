@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 template <class Visit>
 void LastAccesses::for_each_met(const Touched& touched, Visit visit) const {
@@ -71,4 +71,4 @@ void LastAccesses::note_write(const Touched& touched, std::uint32_t operation) {
   line.emplace(touched.begin, Last{.end = touched.end, .writer = operation});
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -9,7 +9,9 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0::detail {
+#include <tutti/version.hpp>
+
+namespace tutti::v0::detail {
 
 /// What an operation touches, each with a numbering of its own.
 enum class Area : std::uint8_t {
@@ -61,4 +63,4 @@ class LastAccesses {
   std::array<Line, 5> lines_{};
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -11,7 +11,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// What an operation does.
 enum class Verb : std::uint8_t {
@@ -152,4 +152,4 @@ struct Program {
   }
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

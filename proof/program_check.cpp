@@ -9,7 +9,7 @@
 #include "program_graph.hpp"
 #include "program_values.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// A run of elements of one memory of a rank.
@@ -363,4 +363,4 @@ std::string check_programs(const ProgramQuestion& question) {
   return in_place.empty() ? in_place : "in visible memory: " + in_place;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -14,7 +14,7 @@
 
 #include "program.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// One rank's part.
 struct ProgramOfRank {
@@ -42,4 +42,4 @@ struct ProgramQuestion {
 /// @param question what to check. @return what is wrong first, or nothing.
 [[nodiscard]] std::string check_programs(const ProgramQuestion& question);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 constexpr std::size_t kNoSource = ~std::size_t{0};
@@ -57,7 +57,7 @@ const Operation& ProgramGraph::operation(const ProgramQuestion& question,
 
 /// The messages from one rank to another match in their order.
 void ProgramGraph::match_messages(const ProgramQuestion& question, bool in_place) {
-  std::map<Way, Matched> messages;
+  std::map<RankPair, Matched> messages;
   for (std::size_t rank = 0; rank < first_.size(); ++rank) {
     const Program& program = *question.ranks[rank].program;
     for (const std::uint32_t i : program.messages) {
@@ -81,7 +81,7 @@ void ProgramGraph::match_messages(const ProgramQuestion& question, bool in_place
   }
 }
 
-void ProgramGraph::check_match(const ProgramQuestion& question, const Way& way,
+void ProgramGraph::check_match(const ProgramQuestion& question, const RankPair& way,
                                const Matched& matched) {
   const std::string words =
       " from rank " + std::to_string(way.first) + " to rank " + std::to_string(way.second);
@@ -105,7 +105,7 @@ void ProgramGraph::check_match(const ProgramQuestion& question, const Way& way,
 /// A message is spared where its receiver says with a send where it belongs, and who waits for that
 /// send would send it: both name it by its number among the messages of its direction.
 void ProgramGraph::find_spared(const ProgramQuestion& question,
-                               const std::map<Way, Matched>& messages) {
+                               const std::map<RankPair, Matched>& messages) {
   for (const auto& [way, matched] : messages) {
     const Program& sender = *question.ranks[way.first].program;
     const Program& receiver = *question.ranks[way.second].program;
@@ -209,4 +209,4 @@ std::vector<std::size_t> ProgramGraph::order(std::uint64_t seed) const {
   return order;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

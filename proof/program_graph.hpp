@@ -12,7 +12,7 @@
 
 #include "program_check.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Starts and ends of all operations of all ranks, and what comes after what: an end after its
 /// start, a start after the ends of what it needs, and, since nothing is buffered, both ends of a
@@ -50,7 +50,7 @@ class ProgramGraph {
   [[nodiscard]] bool is_spared(std::size_t operation) const { return is_spared_[operation]; }
 
  private:
-  using Way = std::pair<std::size_t, std::size_t>;  // from rank, to rank
+  using RankPair = std::pair<std::size_t, std::size_t>;  // from rank, to rank
   /// Messages from one rank to another, in their order.
   struct Matched {
     std::vector<std::size_t> sent{};
@@ -60,9 +60,9 @@ class ProgramGraph {
   [[nodiscard]] const Operation& operation(const ProgramQuestion& question,
                                            std::size_t number) const;
   void match_messages(const ProgramQuestion& question, bool in_place);
-  void check_match(const ProgramQuestion& question, const Way& way, const Matched& matched);
+  void check_match(const ProgramQuestion& question, const RankPair& way, const Matched& matched);
   void link_waits(const ProgramQuestion& question);
-  void find_spared(const ProgramQuestion& question, const std::map<Way, Matched>& messages);
+  void find_spared(const ProgramQuestion& question, const std::map<RankPair, Matched>& messages);
   void reach();
 
   std::string problem_{};
@@ -77,4 +77,4 @@ class ProgramGraph {
   std::vector<std::uint64_t> reached_{};  // a bit for each pair of starts and ends
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

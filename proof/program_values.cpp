@@ -8,7 +8,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 Node Expressions::fold(const std::vector<Node>& operands, bool finish) {
   if (operands.size() == 1 && !finish) return operands.front();
@@ -204,4 +204,4 @@ std::vector<std::vector<Node>> play_schedules(const ProgramQuestion& question,
   return results;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -9,7 +9,7 @@
 
 #include "program_check.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// A number for each expression: equal where expressions are.
 using Node = std::uint32_t;
@@ -60,4 +60,4 @@ class Elements {
                                                             const Elements& elements,
                                                             Expressions& expressions);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

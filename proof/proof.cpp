@@ -6,7 +6,7 @@
 #include "verify.hpp"
 #include "verify_traits.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 std::uint64_t with(std::uint64_t hash, const Slots& slots) noexcept {
@@ -50,4 +50,4 @@ Proof prove(const Choice& choice, const Contract& contract) {
   return proof;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

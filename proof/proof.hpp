@@ -8,7 +8,7 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/contract.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// What came of a choice for one number of ranks and one root.
 struct Proof {
@@ -20,4 +20,4 @@ struct Proof {
 /// @param choice any. @param contract what it is for. @return what came of it.
 [[nodiscard]] Proof prove(const Choice& choice, const Contract& contract);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

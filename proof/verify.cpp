@@ -7,7 +7,7 @@
 #include "verify_lockstep.hpp"
 #include "verify_results.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 using namespace verifying;
 
@@ -89,4 +89,4 @@ Verdict verify_schedules(const Contract& contract, std::span<const Schedule> sch
   return Verifier{}.verify({.contract = contract, .schedules = schedules});
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -15,7 +15,7 @@
 #include <tutti/spi/contract.hpp>
 #include <tutti/spi/schedule.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What a finding is about. Each enumerator is one check.
 enum class CheckKind : std::uint8_t {
@@ -150,4 +150,4 @@ class Verifier {
 [[nodiscard]] TUTTI_API Verdict verify_schedules(const Contract& contract,
                                                  std::span<const Schedule> schedules);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

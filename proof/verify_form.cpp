@@ -39,52 +39,51 @@ bool FormCheck::check_shape(const Question& question, Report& report) {
   return report.empty();
 }
 
-bool FormCheck::check_slots(const Here& here, const Slots& slots) {
-  const std::uint64_t units = here.schedule.units();
-  const std::uint64_t limit =
-      slots.space == Space::scratch ? units * here.schedule.planes() : units;
+bool FormCheck::check_slots(const Position& at, const Slots& slots) {
+  const std::uint64_t units = at.schedule.units();
+  const std::uint64_t limit = slots.space == Space::scratch ? units * at.schedule.planes() : units;
   const std::uint64_t end = std::uint64_t{slots.first} + slots.count;
   if (end <= limit) {
     if (slots.count == 0 || slots.first / units == (end - 1) / units) return true;
-    here.report.add(CheckKind::plane_crossed, here.place(slots.space, slots.first),
-                    "the run goes on in the next plane, which is another copy of the vector");
+    at.report.add(CheckKind::plane_crossed, at.place(slots.space, slots.first),
+                  "the run goes on in the next plane, which is another copy of the vector");
     return false;
   }
   const std::uint64_t offender = std::max<std::uint64_t>(slots.first, limit);
-  here.report.add(CheckKind::bounds, here.place(slots.space, static_cast<std::int64_t>(offender)),
-                  "there are only " + std::to_string(limit) + " such slots");
+  at.report.add(CheckKind::bounds, at.place(slots.space, static_cast<std::int64_t>(offender)),
+                "there are only " + std::to_string(limit) + " such slots");
   return false;
 }
 
-bool FormCheck::check_step(const Here& here, const Step& step) {
-  const Contract& contract = here.question.contract;
+bool FormCheck::check_step(const Position& at, const Step& step) {
+  const Contract& contract = at.question.contract;
   if (step.has_peer() &&
-      (step.peer() < 0 || step.peer() >= contract.size || step.peer() == here.rank)) {
-    here.report.add(CheckKind::peer, here.place(),
-                    "the peer is " + std::to_string(step.peer()) +
-                        "; it must be another rank below " + std::to_string(contract.size));
+      (step.peer() < 0 || step.peer() >= contract.size || step.peer() == at.rank)) {
+    at.report.add(CheckKind::peer, at.place(),
+                  "the peer is " + std::to_string(step.peer()) +
+                      "; it must be another rank below " + std::to_string(contract.size));
     return false;
   }
   const Slots slots = step.slots();
-  if (!check_slots(here, slots)) return false;
+  if (!check_slots(at, slots)) return false;
   if (step.kind() != Step::Kind::send && slots.space == Space::in) {
-    here.report.add(CheckKind::input_written, here.place(Space::in, slots.first),
-                    "a step writes the input, which is read-only");
+    at.report.add(CheckKind::input_written, at.place(Space::in, slots.first),
+                  "a step writes the input, which is read-only");
     return false;
   }
   if (step.kind() == Step::Kind::finish && !contract.reduces()) {
-    here.report.add(CheckKind::finish_without_reduction, here.place(slots.space, slots.first),
-                    "nothing is reduced here, so there is nothing to finish");
+    at.report.add(CheckKind::finish_without_reduction, at.place(slots.space, slots.first),
+                  "nothing is reduced here, so there is nothing to finish");
     return false;
   }
   if (!is_local(step.kind())) return true;
   const Slots from = step.from();
-  if (!check_slots(here, from)) return false;
-  const std::uint32_t units = here.schedule.units();
+  if (!check_slots(at, from)) return false;
+  const std::uint32_t units = at.schedule.units();
   if (slots.count == 0 || unit_of(from, 0, units) == unit_of(slots, 0, units)) return true;
-  here.report.add(CheckKind::unit_changed, here.place(slots.space, slots.first),
-                  "a local step puts " + text_of(from.space, from.first) +
-                      " here, which is shaped like another unit");
+  at.report.add(CheckKind::unit_changed, at.place(slots.space, slots.first),
+                "a local step puts " + text_of(from.space, from.first) +
+                    " here, which is shaped like another unit");
   return false;
 }
 
@@ -99,16 +98,16 @@ void FormCheck::start_rank(const Schedule& schedule) {
   scratch_slots_ = 0;
 }
 
-bool FormCheck::check_writes(const Here& here, std::span<const Step> steps) {
+bool FormCheck::check_writes(const Position& at, std::span<const Step> steps) {
   for (const Step& step : steps) {
     if (step.kind() == Step::Kind::send || step.kind() == Step::Kind::finish) continue;
     const bool fold = is_fold(step.kind());
     const Slots slots = step.slots();
-    Mark* mark = marks_.data() + cell_of(slots, here.schedule.units());
+    Mark* mark = marks_.data() + cell_of(slots, at.schedule.units());
     for (std::uint32_t i = 0; i < slots.count; ++i, ++mark) {
       if (mark->round == round_epoch_ && !(fold && mark->fold)) {
-        here.report.add(CheckKind::race, here.place(slots.space, slots.first + i),
-                        "two steps of the round write it and are not one fold");
+        at.report.add(CheckKind::race, at.place(slots.space, slots.first + i),
+                      "two steps of the round write it and are not one fold");
         return false;
       }
       *mark = {round_epoch_, fold};
@@ -117,28 +116,28 @@ bool FormCheck::check_writes(const Here& here, std::span<const Step> steps) {
   return true;
 }
 
-bool FormCheck::check_source(const Here& here, const Slots& slots, bool local) {
-  const std::size_t cell = cell_of(slots, here.schedule.units());
+bool FormCheck::check_source(const Position& at, const Slots& slots, bool local) {
+  const std::size_t cell = cell_of(slots, at.schedule.units());
   for (std::uint32_t i = 0; i < slots.count; ++i) {
     if (local && marks_[cell + i].round == round_epoch_) {
-      here.report.add(CheckKind::race, here.place(slots.space, slots.first + i),
-                      "a local step reads it (in place, `in` and `out` are the same memory) in the "
-                      "round in which it is written");
+      at.report.add(CheckKind::race, at.place(slots.space, slots.first + i),
+                    "a local step reads it (in place, `in` and `out` are the same memory) in the "
+                    "round in which it is written");
       return false;
     }
     if (slots.space == Space::in && overwritten_[cell + i] == rank_epoch_) {
-      here.report.add(CheckKind::stale_input, here.place(slots.space, slots.first + i),
-                      "read after the `out` slot, in place the same memory, was written");
+      at.report.add(CheckKind::stale_input, at.place(slots.space, slots.first + i),
+                    "read after the `out` slot, in place the same memory, was written");
       return false;
     }
   }
   return true;
 }
 
-bool FormCheck::check_reads(const Here& here, std::span<const Step> steps) {
+bool FormCheck::check_reads(const Position& at, std::span<const Step> steps) {
   for (const Step& step : steps) {
-    if (step.kind() == Step::Kind::send && !check_source(here, step.slots(), false)) return false;
-    if (is_local(step.kind()) && !check_source(here, step.from(), true)) return false;
+    if (step.kind() == Step::Kind::send && !check_source(at, step.slots(), false)) return false;
+    if (is_local(step.kind()) && !check_source(at, step.from(), true)) return false;
   }
   return true;
 }
@@ -155,7 +154,7 @@ void FormCheck::remember_writes(std::span<const Step> steps, std::uint32_t units
   }
 }
 
-void FormCheck::count_round(const Here& here, std::span<const Step> steps, Facts& facts) {
+void FormCheck::count_round(const Position& at, std::span<const Step> steps, Facts& facts) {
   for (const Step& step : steps) {
     if (!step.has_peer()) continue;
     const bool sends = step.kind() == Step::Kind::send;
@@ -164,10 +163,10 @@ void FormCheck::count_round(const Here& here, std::span<const Step> steps, Facts
     if (seen == round_epoch_) continue;  // All steps of a round towards one peer are one message.
     seen = round_epoch_;
     if (sends) {
-      ++pair(here.rank, step.peer()).sent;
+      ++pair(at.rank, step.peer()).sent;
       ++facts.messages;
     } else {
-      ++pair(step.peer(), here.rank).received;
+      ++pair(step.peer(), at.rank).received;
     }
   }
 }
@@ -198,14 +197,14 @@ void FormCheck::check(const Question& question, Report& report, Facts& facts) {
     start_rank(schedule);
     facts.rounds = std::max(facts.rounds, schedule.rounds());
     for (std::size_t round = 0; round < schedule.rounds(); ++round) {
-      const Here here{question, schedule, report, static_cast<Rank>(rank),
-                      static_cast<std::int64_t>(round)};
+      const Position at{question, schedule, report, static_cast<Rank>(rank),
+                        static_cast<std::int64_t>(round)};
       const auto steps = schedule.round(round);
       ++round_epoch_;
       const bool sound = std::all_of(steps.begin(), steps.end(),
-                                     [&](const Step& step) { return check_step(here, step); });
-      if (!sound || !check_writes(here, steps) || !check_reads(here, steps)) break;
-      count_round(here, steps, facts);
+                                     [&](const Step& step) { return check_step(at, step); });
+      if (!sound || !check_writes(at, steps) || !check_reads(at, steps)) break;
+      count_round(at, steps, facts);
       remember_writes(steps, schedule.units());
     }
     facts.units_sent = std::max(facts.units_sent, units_sent_);

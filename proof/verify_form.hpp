@@ -27,7 +27,7 @@ class FormCheck {
     std::int32_t sent = 0;
     std::int32_t received = 0;
   };
-  struct Here {
+  struct Position {
     const Question& question;
     const Schedule& schedule;
     Report& report;
@@ -40,13 +40,13 @@ class FormCheck {
   };
 
   static bool check_shape(const Question& question, Report& report);
-  static bool check_step(const Here& here, const Step& step);
-  static bool check_slots(const Here& here, const Slots& slots);
+  static bool check_step(const Position& at, const Step& step);
+  static bool check_slots(const Position& at, const Slots& slots);
   void start_rank(const Schedule& schedule);
-  bool check_writes(const Here& here, std::span<const Step> steps);
-  bool check_reads(const Here& here, std::span<const Step> steps);
-  bool check_source(const Here& here, const Slots& slots, bool local);
-  void count_round(const Here& here, std::span<const Step> steps, Facts& facts);
+  bool check_writes(const Position& at, std::span<const Step> steps);
+  bool check_reads(const Position& at, std::span<const Step> steps);
+  bool check_source(const Position& at, const Slots& slots, bool local);
+  void count_round(const Position& at, std::span<const Step> steps, Facts& facts);
   void remember_writes(std::span<const Step> steps, std::uint32_t units);
   void check_pairs(const Question& question, Report& report) const;
 

@@ -42,7 +42,7 @@ void add_tori(int size, std::vector<Graph>& graphs) {
 }
 
 /// A tree that grows anywhere, and some more links; ranks sit on it in any order.
-Graph random_graph(int size, Dice& dice) {
+Graph random_graph(int size, RandomNumbers& random) {
   std::vector<Graph::Edge> edges;
   std::vector<std::vector<bool>> linked(static_cast<std::size_t>(size),
                                         std::vector<bool>(static_cast<std::size_t>(size)));
@@ -52,17 +52,17 @@ Graph random_graph(int size, Dice& dice) {
     linked[static_cast<std::size_t>(b)][static_cast<std::size_t>(a)] = true;
     edges.push_back({a, b});
   };
-  for (int router = 1; router < size; ++router) link(router, dice.between(0, router - 1));
-  for (int more = dice.between(0, size); more > 0; --more)
-    link(dice.between(0, size - 1), dice.between(0, size - 1));
+  for (int router = 1; router < size; ++router) link(router, random.between(0, router - 1));
+  for (int more = random.between(0, size); more > 0; --more)
+    link(random.between(0, size - 1), random.between(0, size - 1));
   std::vector<int> routers;
   for (Rank rank = 0; rank < size; ++rank)
-    routers.insert(routers.begin() + dice.between(0, rank), rank);
+    routers.insert(routers.begin() + random.between(0, rank), rank);
   return Graph::from_edges(size, edges).with_ranks_on(routers);
 }
 
 /// Groups as text: equal, unequal, of single ranks, one of all, and not of consecutive ranks.
-std::vector<std::string> groupings(int size, Dice& dice) {
+std::vector<std::string> groupings(int size, RandomNumbers& random) {
   std::vector<std::string> texts{"groups=1"};
   if (size == 1) return texts;
   texts.push_back("groups=2");
@@ -71,15 +71,15 @@ std::vector<std::string> groupings(int size, Dice& dice) {
   texts.push_back("groups=" + std::to_string((size + 3) / 4));
   std::string sizes;
   for (int rest = size - 1; rest > 0;) {
-    const int ranks = dice.between(1, std::min(rest, 9));
+    const int ranks = random.between(1, std::min(rest, 9));
     sizes += std::to_string(ranks) + "+";
     rest -= ranks;
   }
   texts.push_back("groups=" + sizes + "1");
-  const int groups = dice.between(2, std::min(size, 8));
+  const int groups = random.between(2, std::min(size, 8));
   std::string ranks = "ranks=0";
   for (Rank rank = 1; rank < size; ++rank)
-    ranks += "+" + std::to_string(rank < groups ? rank : dice.between(0, groups - 1));
+    ranks += "+" + std::to_string(rank < groups ? rank : random.between(0, groups - 1));
   texts.push_back(ranks);
   std::vector<std::string> once;
   for (std::string& text : texts)
@@ -157,8 +157,8 @@ std::vector<Choice> graph_choices(const Algorithm& row, int size, std::uint64_t 
   for (int dimensions = 1; 1 << dimensions <= size; ++dimensions)
     if (1 << dimensions == size) graphs.push_back(Graph::hypercube(dimensions));
   if (const std::optional<int> q = slim_fly_of(size)) graphs.push_back(Graph::slim_fly(*q));
-  Dice dice{seed_of(seed, size)};
-  graphs.push_back(random_graph(size, dice));
+  RandomNumbers random{seed_of(seed, size)};
+  graphs.push_back(random_graph(size, random));
   std::vector<Choice> choices;
   for (Graph& graph : graphs)
     if (Choice choice = choice_on(row, std::move(graph)); serves(choice, size))
@@ -167,14 +167,14 @@ std::vector<Choice> graph_choices(const Algorithm& row, int size, std::uint64_t 
 }
 
 std::vector<Choice> hierarchy_choices(const Algorithm& row, int size, std::uint64_t seed) {
-  Dice dice{seed_of(seed, size)};
+  RandomNumbers random{seed_of(seed, size)};
   const std::vector<Stages> stages = stages_of(row.collective);
   std::vector<Choice> choices;
   // In turn, so that in all sizes together every grouping meets all stages. Where every root is
   // tried, a third of them at each size is enough.
   const std::size_t every = is_rooted(row.collective) ? 3 : 1;
   std::size_t turn = static_cast<std::size_t>(size);
-  for (const std::string& groups : groupings(size, dice)) {
+  for (const std::string& groups : groupings(size, random)) {
     const Stages& next = stages[turn / every % stages.size()];
     if (turn++ % every != 0 && size > 2) continue;
     choices.push_back(choice_with(row, next.operands, groups + next.lanes));

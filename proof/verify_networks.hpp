@@ -11,10 +11,10 @@
 namespace tutti::verifying {
 
 /// Numbers in a range, the same on every platform (std::uniform_int_distribution is not).
-class Dice {
+class RandomNumbers {
  public:
   /// @param seed any.
-  explicit Dice(std::uint64_t seed) : engine_{seed} {}
+  explicit RandomNumbers(std::uint64_t seed) : engine_{seed} {}
   /// @param low least. @param high most. @return a number between them, both included.
   [[nodiscard]] int between(int low, int high) {
     const auto span = static_cast<std::uint64_t>(high - low) + 1;

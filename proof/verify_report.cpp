@@ -1,6 +1,6 @@
 #include "verify_report.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 std::string_view name_of(CheckKind kind) noexcept {
   switch (kind) {
@@ -37,7 +37,7 @@ std::string_view name_of(CheckKind kind) noexcept {
   return "unknown";
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0
 
 namespace tutti::verifying {
 

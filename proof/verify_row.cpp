@@ -7,10 +7,10 @@
 #include "verify_networks.hpp"
 #include "verify_traits.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
-using verifying::Dice;
+using verifying::RandomNumbers;
 using verifying::RowRecord;
 
 /// Small ones; the interesting ranges all begin there.
@@ -29,10 +29,10 @@ std::vector<int> verified_numbers(AlgorithmParameter parameter) {
   return {};
 }
 
-std::vector<int> random_skips(int size, Dice& dice) {
+std::vector<int> random_skips(int size, RandomNumbers& random) {
   std::vector<int> skips{};
   for (int last = size; last > 1; last = skips.back())
-    skips.push_back(dice.between((last + 1) / 2, last - 1));
+    skips.push_back(random.between((last + 1) / 2, last - 1));
   return skips;
 }
 
@@ -138,7 +138,7 @@ void RowVerifier::visit_refused(int size) {
 }
 
 void RowVerifier::visit_sample() {
-  Dice dice{range_.seed};
+  RandomNumbers random{range_.seed};
   // A vector of all_to_all has n * n units, on each of n ranks.
   constexpr int kMostPairs = 128;
   const int last = row_.collective == Collective::all_to_all
@@ -146,12 +146,12 @@ void RowVerifier::visit_sample() {
                        : range_.sample_to;
   if (last <= range_.max_size) return;
   for (int sample = 0; sample < range_.samples; ++sample) {
-    int size = dice.between(range_.max_size + 1, last);
+    int size = random.between(range_.max_size + 1, last);
     while (size > range_.max_size && !serves(size)) --size;
     if (size <= range_.max_size) continue;
     const auto choices = choices_at(size);
-    const int choice = dice.between(0, static_cast<int>(choices.size()) - 1);
-    const Rank root = is_rooted(row_.collective) ? dice.between(0, size - 1) : 0;
+    const int choice = random.between(0, static_cast<int>(choices.size()) - 1);
+    const Rank root = is_rooted(row_.collective) ? random.between(0, size - 1) : 0;
     visit_shape(choices[static_cast<std::size_t>(choice)], size, root);
     report_.sample.push_back(size);
   }
@@ -204,11 +204,11 @@ std::vector<Choice> verified_choices(const Algorithm& row, int size, std::uint64
   }
   if (row.parameter == AlgorithmParameter::skips &&
       size > 2) {  // Below 3 there is only one sequence.
-    Dice dice{seed * 1000003 + static_cast<std::uint64_t>(size)};
+    RandomNumbers random{seed * 1000003 + static_cast<std::uint64_t>(size)};
     constexpr int kSequences = 2;
     for (int sequence = 0; sequence < kSequences; ++sequence) {
       choices.push_back(normal);
-      choices.back().skips = random_skips(size, dice);
+      choices.back().skips = random_skips(size, random);
     }
   }
   return choices;
@@ -224,4 +224,4 @@ RowReport verify_row(const Algorithm& row, const VerifyRange& range) {
   return RowVerifier{row, range}.run();
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -12,7 +12,7 @@
 
 #include "verify.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 class Catalog;
 
@@ -100,4 +100,4 @@ struct RowReport {
 /// @param row the row. @param range which shapes. @return the outcome.
 [[nodiscard]] RowReport verify_row(const Algorithm& row, const VerifyRange& range);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -30,8 +30,8 @@ Descriptor open_reserve() {
 
 }  // namespace
 
-Acceptor::Acceptor(Party self, std::vector<Listener> listeners, Admit admit, AcceptorLimits limits,
-                   Report report)
+Acceptor::Acceptor(Identity self, std::vector<Listener> listeners, Admit admit,
+                   AcceptorLimits limits, Report report)
     : self_{std::move(self)}, admit_{std::move(admit)}, limits_{limits}, report_{std::move(report)},
       listeners_{std::move(listeners)}, events_{::epoll_create1(EPOLL_CLOEXEC)},
       reserve_{open_reserve()} {
@@ -65,7 +65,7 @@ void Acceptor::progress(std::vector<Accepted>& arrived) {
   const auto heard = std::span{events}.first(static_cast<std::size_t>(std::max(ready, 0)));
   for (const epoll_event& event : heard) {
     const auto id = event.data.u64;
-    const auto found = std::ranges::find(strangers_, id, &Stranger::id);
+    const auto found = std::ranges::find(strangers_, id, &UnauthenticatedPeer::id);
     if (found != strangers_.end()) listen_to(found, arrived);
   }
   for (const epoll_event& event : heard)
@@ -143,8 +143,9 @@ void Acceptor::welcome(Descriptor socket, const Listener& listener) {
 
 void Acceptor::make_room() {
   if (strangers_.size() < limits_.strangers) return;
-  const auto silent = std::ranges::find_if(
-      strangers_, [](const Stranger& stranger) { return !stranger.handshake.greeted(); });
+  const auto silent = std::ranges::find_if(strangers_, [](const UnauthenticatedPeer& stranger) {
+    return !stranger.handshake.greeted();
+  });
   dismiss(silent == strangers_.end() ? strangers_.begin() : silent, Reason::crowded_out);
 }
 
@@ -177,7 +178,7 @@ void Acceptor::listen_to(Strangers::iterator stranger, std::vector<Accepted>& ar
     return;
   }
   ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, stranger->socket.get(), nullptr);
-  arrived.push_back({std::move(stranger->socket), handshake.introduction(), stranger->local});
+  arrived.push_back({std::move(stranger->socket), handshake.request(), stranger->local});
   strangers_.erase(stranger);
 }
 
@@ -185,16 +186,16 @@ void Acceptor::listen_to(Strangers::iterator stranger, std::vector<Accepted>& ar
 /// may claim, so it counts only from processes of this user on this host, which could end this
 /// process anyway, and from everybody where this rank has no secret. A job without one believes
 /// everybody who says to be a rank of it on another host.
-void Acceptor::judge(const Stranger& stranger) const {
+void Acceptor::judge(const UnauthenticatedPeer& stranger) const {
   const AcceptorHandshake& handshake = stranger.handshake;
   const bool counts = handshake.reason() == Reason::wrong_size ||
                       handshake.reason() == Reason::no_secret ||
                       (handshake.admits_another_secret() &&
                        (!self_.secret || stranger.local || is_of_this_user(stranger.socket.get())));
-  if (counts) report_({handshake.introduction(), handshake.peer_size(), handshake.reason()});
+  if (counts) report_({handshake.request(), handshake.peer_size(), handshake.reason()});
 }
 
-bool Acceptor::reply(Stranger& stranger, std::span<const std::byte> message) {
+bool Acceptor::reply(UnauthenticatedPeer& stranger, std::span<const std::byte> message) {
   // A fresh socket has room for a message; one that has not is not worth waiting for.
   return message.empty() || ::send(stranger.socket.get(), message.data(), message.size(),
                                    MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());

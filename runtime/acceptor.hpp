@@ -22,14 +22,14 @@ struct Listener {
 /// A peer that was let in.
 struct Accepted {
   Descriptor socket;          ///< Authenticated, non-blocking; nothing has been read past that.
-  Introduction introduction;  ///< Who it is and what for.
+  ConnectionRequest request;  ///< Who it is and what for.
   bool local = false;         ///< Came over a Unix socket.
 };
 
 /// A peer that was refused though it is a rank of this job, as far as can be told: it has proved
 /// so, or is a process of this process's user, on this host.
 struct RefusedPeer {
-  Introduction introduction{};   ///< Who it says it is.
+  ConnectionRequest request{};   ///< Who it says it is.
   int size = 0;                  ///< How many ranks it counts.
   Reason reason = Reason::none;  ///< wrong_size, wrong_secret or no_secret.
 };
@@ -52,7 +52,7 @@ class Acceptor {
   /// @param self who accepts. @param listeners at least one. @param admit decides on peers that
   /// have proved themselves, and remembers those it let in. @param limits on strangers. @param
   /// report is told of refused ones, if anybody is. Throws Error{transport}.
-  Acceptor(Party self, std::vector<Listener> listeners, Admit admit, AcceptorLimits limits = {},
+  Acceptor(Identity self, std::vector<Listener> listeners, Admit admit, AcceptorLimits limits = {},
            Report report = {});
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -75,7 +75,7 @@ class Acceptor {
   [[nodiscard]] std::string refusals_text() const;
 
  private:
-  struct Stranger {
+  struct UnauthenticatedPeer {
     std::uint64_t id;
     Descriptor socket;
     bool local;
@@ -84,7 +84,7 @@ class Acceptor {
     std::array<std::byte, kLongestMessage> buffer;
     std::size_t filled;
   };
-  using Strangers = std::list<Stranger>;
+  using Strangers = std::list<UnauthenticatedPeer>;
 
   void watch(int descriptor, std::uint64_t id);
   void accept_some(const Listener& listener);
@@ -94,11 +94,11 @@ class Acceptor {
   void welcome(Descriptor socket, const Listener& listener);
   void make_room();
   void listen_to(Strangers::iterator stranger, std::vector<Accepted>& arrived);
-  void judge(const Stranger& stranger) const;
-  bool reply(Stranger& stranger, std::span<const std::byte> message);
+  void judge(const UnauthenticatedPeer& stranger) const;
+  bool reply(UnauthenticatedPeer& stranger, std::span<const std::byte> message);
   Strangers::iterator dismiss(Strangers::iterator stranger, Reason reason);
 
-  const Party self_;
+  const Identity self_;
   const Admit admit_;
   const AcceptorLimits limits_;
   const Report report_;

@@ -68,12 +68,12 @@ Message read(std::span<const std::byte> bytes) {
 }
 
 /// The code of one side over all that was said. Zero where there is no secret.
-Digest code_of(const Party& party, std::string_view role, std::span<const std::byte> hello,
+Digest code_of(const Identity& identity, std::string_view role, std::span<const std::byte> hello,
                const Answer& answer) {
-  if (!party.secret) return {};
+  if (!identity.secret) return {};
   Answer bare = answer;
   bare.code = {};
-  return message_code(party.secret->bytes(),
+  return message_code(identity.secret->bytes(),
                       {std::as_bytes(std::span{role}), hello, std::as_bytes(std::span{&bare, 1})});
 }
 
@@ -96,7 +96,7 @@ std::string disagreement(const Versions& own, const Versions& theirs, const std:
 }
 
 /// What is wrong with the facts of a Hello, before anything is proved.
-Reason objection(const Party& self, const Hello& hello) noexcept {
+Reason objection(const Identity& self, const Hello& hello) noexcept {
   if (hello.magic != kMagic) return Reason::not_tutti;
   if (!overlap(self.versions, hello.versions)) return Reason::version_mismatch;
   if (hello.job != self.job) return Reason::wrong_job;
@@ -123,7 +123,8 @@ void check_versions(const Versions& own, const Versions& theirs, const std::stri
     throw Error{ErrorCode::mismatch, disagreement(own, theirs, peer), rank};
 }
 
-ConnectorHandshake::ConnectorHandshake(const Party& self, Rank to, Purpose purpose) : self_{self} {
+ConnectorHandshake::ConnectorHandshake(const Identity& self, Rank to, Purpose purpose)
+    : self_{self} {
   Hello hello{};
   hello.magic = kMagic;
   hello.versions = self.versions;
@@ -142,7 +143,7 @@ std::size_t ConnectorHandshake::wanted() const noexcept {
   return answered_ ? sizeof(Verdict) : sizeof(Answer);
 }
 
-void ConnectorHandshake::refuse(Reason reason) noexcept {
+void ConnectorHandshake::reject(Reason reason) noexcept {
   reason_ = reason;
   progress_ = Progress::refused;
 }
@@ -150,19 +151,19 @@ void ConnectorHandshake::refuse(Reason reason) noexcept {
 std::span<const std::byte> ConnectorHandshake::feed(std::span<const std::byte> message) {
   if (answered_) {
     const auto verdict = read<Verdict>(message);
-    if (verdict.magic != kMagic) refuse(Reason::not_tutti);
-    else if (verdict.reason != Reason::none) refuse(verdict.reason);
+    if (verdict.magic != kMagic) reject(Reason::not_tutti);
+    else if (verdict.reason != Reason::none) reject(verdict.reason);
     else progress_ = Progress::agreed;
     return {};
   }
   const auto answer = read<Answer>(message);
   const auto hello = read<Hello>(hello_);
   std::memcpy(answer_.data(), message.data(), answer_.size());
-  if (answer.magic != kMagic) refuse(Reason::not_tutti);
-  else if (answer.reason != Reason::none) refuse(answer.reason);
-  else if (!overlap(self_.versions, answer.versions)) refuse(Reason::version_mismatch);
-  else if (answer.job != self_.job) refuse(Reason::wrong_job);
-  else if (answer.rank != hello.to) refuse(Reason::wrong_rank);
+  if (answer.magic != kMagic) reject(Reason::not_tutti);
+  else if (answer.reason != Reason::none) reject(answer.reason);
+  else if (!overlap(self_.versions, answer.versions)) reject(Reason::version_mismatch);
+  else if (answer.job != self_.job) reject(Reason::wrong_job);
+  else if (answer.rank != hello.to) reject(Reason::wrong_rank);
   if (progress_ == Progress::refused) return {};
   answered_ = true;
   Proof proof{};
@@ -172,8 +173,8 @@ std::span<const std::byte> ConnectorHandshake::feed(std::span<const std::byte> m
   // the job.
   const bool is_proved = equal_codes(answer.code, code_of(self_, kAcceptor, hello_, answer));
   if (is_proved) proof.code = code_of(self_, kConnector, hello_, answer);
-  if (!is_proved) refuse(Reason::wrong_secret);
-  else if (answer.size != self_.size) refuse(Reason::wrong_size);
+  if (!is_proved) reject(Reason::wrong_secret);
+  else if (answer.size != self_.size) reject(Reason::wrong_size);
   write(proof_, proof);
   return proof_;
 }
@@ -234,7 +235,7 @@ std::span<const std::byte> AcceptorHandshake::take_hello() {
   reason_ = objection(*self_, hello);
   if (reason_ == Reason::none && !takes_ranks_) {
     reason_ = Reason::no_secret;
-    introduction_ = {hello.from, hello.to, hello.purpose};
+    request_ = {hello.from, hello.to, hello.purpose};
     peer_size_ = hello.size;
   }
   if (reason_ != Reason::none) progress_ = Progress::refused;
@@ -250,7 +251,7 @@ std::span<const std::byte> AcceptorHandshake::take_hello() {
   if (reason_ == Reason::none) {
     answer.nonce = random_digest();
     answer.code = code_of(*self_, kAcceptor, hello_, answer);
-    introduction_ = {hello.from, hello.to, hello.purpose};
+    request_ = {hello.from, hello.to, hello.purpose};
     peer_size_ = hello.size;
     greeted_ = true;
   }
@@ -267,7 +268,7 @@ std::span<const std::byte> AcceptorHandshake::take_proof(std::span<const std::by
            !equal_codes(proof.code, code_of(*self_, kConnector, hello_, answer)))
     reason_ = Reason::wrong_secret;
   else if (peer_size_ != self_->size) reason_ = Reason::wrong_size;
-  else reason_ = (*admit_)(introduction_);
+  else reason_ = (*admit_)(request_);
   progress_ = reason_ == Reason::none ? Progress::agreed : Progress::refused;
   admits_it_ = reason_ == Reason::wrong_secret && equal_codes(proof.code, {});
   Verdict verdict{};

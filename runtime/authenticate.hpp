@@ -67,7 +67,7 @@ struct Versions {
 };
 
 /// Who stands at one end.
-struct Party {
+struct Identity {
   std::uint64_t job = 0;           ///< Which job; not a secret.
   int size = 1;                    ///< How many ranks it has.
   Rank rank = 0;                   ///< Which of them.
@@ -76,12 +76,12 @@ struct Party {
 };
 
 /// What a connector wants.
-struct Introduction {
+struct ConnectionRequest {
   Rank from = 0;                     ///< Who it is.
   Rank to = 0;                       ///< Whom it wants.
   Purpose purpose = Purpose::store;  ///< What for.
   /// Equality of all members.
-  friend bool operator==(const Introduction&, const Introduction&) = default;
+  friend bool operator==(const ConnectionRequest&, const ConnectionRequest&) = default;
 };
 
 /// @param own what this side speaks. @param theirs what the other side speaks. @param peer what to
@@ -105,7 +105,7 @@ class ConnectorHandshake {
  public:
   /// @param self who connects; lives as long as this object. @param to whom.
   /// @param purpose what for. Throws Error{transport} without random bytes.
-  ConnectorHandshake(const Party& self, Rank to, Purpose purpose);
+  ConnectorHandshake(const Identity& self, Rank to, Purpose purpose);
 
   /// @return what to send first.
   [[nodiscard]] std::span<const std::byte> hello() const noexcept { return hello_; }
@@ -121,9 +121,9 @@ class ConnectorHandshake {
   [[nodiscard]] Error refusal(const std::string& peer) const;
 
  private:
-  void refuse(Reason reason) noexcept;
+  void reject(Reason reason) noexcept;
 
-  const Party& self_;
+  const Identity& self_;
   Progress progress_ = Progress::talking;
   Reason reason_ = Reason::none;
   bool answered_ = false;
@@ -136,12 +136,12 @@ class ConnectorHandshake {
 class AcceptorHandshake {
  public:
   /// Asked once, when the peer has proved itself: Reason::none means that it was let in.
-  using Admit = std::function<Reason(const Introduction&)>;
+  using Admit = std::function<Reason(const ConnectionRequest&)>;
 
   /// @param self who accepts. @param admit decides on peers that have proved themselves. Both live
   /// as long as this object. @param takes_ranks false: ranks of the job are told that it takes a
   /// secret to come this way.
-  AcceptorHandshake(const Party& self, const Admit& admit, bool takes_ranks = true)
+  AcceptorHandshake(const Identity& self, const Admit& admit, bool takes_ranks = true)
       : self_{&self}, admit_{&admit}, takes_ranks_{takes_ranks} {}
 
   /// @return how many bytes the peer's next message has.
@@ -156,7 +156,7 @@ class AcceptorHandshake {
   [[nodiscard]] bool greeted() const noexcept { return greeted_; }
   /// @return what the peer wants. True only once it is agreed, or refused for its size or for want
   /// of a secret.
-  [[nodiscard]] const Introduction& introduction() const noexcept { return introduction_; }
+  [[nodiscard]] const ConnectionRequest& request() const noexcept { return request_; }
   /// @return how many ranks the peer counts; true where introduction() is.
   [[nodiscard]] int peer_size() const noexcept { return peer_size_; }
   /// @return whether the peer went through all of the handshake as a rank does, and said itself
@@ -167,14 +167,14 @@ class AcceptorHandshake {
   [[nodiscard]] std::span<const std::byte> take_hello();
   [[nodiscard]] std::span<const std::byte> take_proof(std::span<const std::byte> message);
 
-  const Party* self_;
+  const Identity* self_;
   const Admit* admit_;
   bool takes_ranks_;
   Progress progress_ = Progress::talking;
   Reason reason_ = Reason::none;
   bool greeted_ = false;
   bool admits_it_ = false;
-  Introduction introduction_{};
+  ConnectionRequest request_{};
   int peer_size_ = 0;
   std::array<std::byte, 72> hello_{};
   std::array<std::byte, 104> answer_{};
@@ -198,6 +198,6 @@ struct Target {
 /// if the peer refuses or is not the right one, as soon as every address was tried once,
 /// Error{peer_dead} at once if a listening peer is gone, Error{transport} at once if no way leads
 /// to it, Error{timeout} that ends with the last error met at each address.
-[[nodiscard]] Descriptor dial(const Party& self, const Target& target, Deadline deadline);
+[[nodiscard]] Descriptor dial(const Identity& self, const Target& target, Deadline deadline);
 
 }  // namespace tutti::runtime

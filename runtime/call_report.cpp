@@ -36,21 +36,21 @@ void append(std::string& bytes, const T& front, std::string_view words) {
   bytes.append(words);
 }
 
-[[noreturn]] void refuse() {
+[[noreturn]] void reject() {
   throw Error{ErrorCode::transport, "a control socket carried an answer that is none"};
 }
 
 template <class T>
 T take_front(std::string_view& bytes) {
   T front;
-  if (bytes.size() < sizeof front) refuse();
+  if (bytes.size() < sizeof front) reject();
   std::memcpy(&front, bytes.data(), sizeof front);
   bytes.remove_prefix(sizeof front);
   return front;
 }
 
 std::string take_words(std::string_view& bytes, std::uint32_t size) {
-  if (size > bytes.size()) refuse();
+  if (size > bytes.size()) reject();
   std::string words{bytes.substr(0, size)};
   bytes.remove_prefix(size);
   return words;
@@ -58,7 +58,7 @@ std::string take_words(std::string_view& bytes, std::uint32_t size) {
 
 }  // namespace
 
-std::string encode_call_report(const Whereabouts& told) {
+std::string encode_call_report(const CallStatus& told) {
   std::string bytes;
   const std::string_view words = std::string_view{told.words}.substr(0, kMostWords);
   append(
@@ -66,7 +66,7 @@ std::string encode_call_report(const Whereabouts& told) {
       CallHead{told.fingerprint, static_cast<std::uint16_t>(told.state),
                static_cast<std::uint16_t>(told.memory), static_cast<std::uint32_t>(words.size())},
       words);
-  for (const Whereabouts::Wait& wait : told.waits) {
+  for (const CallStatus::Wait& wait : told.waits) {
     const std::string_view call = std::string_view{wait.call}.substr(0, kMostCall);
     append(bytes,
            WaitFront{wait.number, wait.time.count(), wait.rank,
@@ -76,16 +76,16 @@ std::string encode_call_report(const Whereabouts& told) {
   return bytes;
 }
 
-Whereabouts decode_call_report(std::uint64_t begun, std::string_view bytes) {
+CallStatus decode_call_report(std::uint64_t begun, std::string_view bytes) {
   const auto front = take_front<CallHead>(bytes);
-  const auto state = static_cast<Whereabouts::State>(front.state);
-  if (state != Whereabouts::State::there && state != Whereabouts::State::ended) refuse();
-  if (front.memory > static_cast<std::uint16_t>(Whereabouts::Memory::forgotten)) refuse();
-  Whereabouts told{.state = state,
-                   .begun = begun,
-                   .memory = static_cast<Whereabouts::Memory>(front.memory),
-                   .fingerprint = front.fingerprint,
-                   .words = take_words(bytes, front.word_bytes)};
+  const auto state = static_cast<CallStatus::State>(front.state);
+  if (state != CallStatus::State::there && state != CallStatus::State::ended) reject();
+  if (front.memory > static_cast<std::uint16_t>(CallStatus::Memory::forgotten)) reject();
+  CallStatus told{.state = state,
+                  .begun = begun,
+                  .memory = static_cast<CallStatus::Memory>(front.memory),
+                  .fingerprint = front.fingerprint,
+                  .words = take_words(bytes, front.word_bytes)};
   while (!bytes.empty()) {
     const auto wait = take_front<WaitFront>(bytes);
     told.waits.push_back({.call = take_words(bytes, wait.call_bytes),

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "TUTTI_";
 
-[[noreturn]] void refuse(std::string_view name, std::string_view value, const std::string& right) {
+[[noreturn]] void reject(std::string_view name, std::string_view value, const std::string& right) {
   throw Error{ErrorCode::invalid_argument,
               std::string{name} + " is '" + std::string{value} + "', but " + right};
 }
@@ -35,7 +35,7 @@ template <class Number>
 Number number_of_text(std::string_view name, std::string_view text, Number least, Number most) {
   const std::optional<Number> number = parse<Number>(text);
   if (!number || *number < least || *number > most)
-    refuse(name, text,
+    reject(name, text,
            "a whole number is wanted, " + std::to_string(least) + " or more, at most " +
                std::to_string(most));
   return *number;
@@ -77,7 +77,7 @@ void read_timeout(std::string_view name, std::string_view value, Config& into) {
   constexpr double kLongestSeconds = 1e9;
   const std::optional<double> seconds = parse<double>(value);
   if (!seconds || !std::isfinite(*seconds) || *seconds <= 0 || *seconds > kLongestSeconds)
-    refuse(name, value,
+    reject(name, value,
            "a time in seconds is wanted, such as 30 or 0.5, more than 0 and at most 1000000000");
   into.timeout =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>{*seconds});

@@ -12,14 +12,14 @@ constexpr std::chrono::milliseconds kGoodbye{500};
 
 }  // namespace
 
-Vigilance vigilance_of(std::chrono::nanoseconds lost) {
+HeartbeatSettings heartbeat_of(std::chrono::nanoseconds lost) {
   const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(lost);
   return {.heartbeat = whole / 20, .lost = whole};
 }
 
-Control::Control(Rank self, std::vector<Watched> peers, const Vigilance& vigilance)
+Control::Control(Rank self, std::vector<Watched> peers, const HeartbeatSettings& heartbeat)
     : guard_{std::make_shared<ForkGuard>()}, state_{std::make_shared<ControlState>(
-                                                 self, std::move(peers), vigilance, guard_)} {
+                                                 self, std::move(peers), heartbeat, guard_)} {
   const SignalsBlocked blocked;  // the thread inherits it
   try {
     thread_ = std::make_unique<std::thread>([state = state_.get()] { state->serve(); });
@@ -37,9 +37,9 @@ Control::~Control() {
   thread_->join();
 }
 
-std::shared_ptr<Alarm> Control::watch(std::uint64_t communicator, std::vector<Rank> members,
-                                      std::shared_ptr<const CallCounter> calls,
-                                      std::vector<Rank> world) {
+std::shared_ptr<FailureSignal> Control::watch(std::uint64_t communicator, std::vector<Rank> members,
+                                              std::shared_ptr<const CallCounter> calls,
+                                              std::vector<Rank> world) {
   return state_->watch(communicator, std::move(members), std::move(calls), std::move(world));
 }
 
@@ -51,8 +51,8 @@ bool Control::reaches(Rank rank) {
   return state_->reaches(rank);
 }
 
-std::vector<Whereabouts> Control::inquire(std::uint64_t communicator, std::span<const Rank> ranks,
-                                          std::uint64_t call, Duration patience) {
+std::vector<CallStatus> Control::inquire(std::uint64_t communicator, std::span<const Rank> ranks,
+                                         std::uint64_t call, Duration patience) {
   return state_->inquire(communicator, ranks, call, patience);
 }
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/failure_signal.hpp>
 #include <tutti/spi/group.hpp>
 
 #include "control_peer.hpp"
@@ -18,20 +18,20 @@ namespace tutti::runtime {
 
 /// How closely other processes are watched. Those of the own host need no heartbeats: the system
 /// says at once when one ends.
-struct Vigilance {
+struct HeartbeatSettings {
   std::chrono::milliseconds heartbeat{250};  ///< A rank that has nothing to say says that so often.
   std::chrono::milliseconds lost{5000};      ///< A rank silent for so long is given up.
-  std::chrono::milliseconds settle{2};       ///< So long is news of a failure gathered.
+  std::chrono::milliseconds gather_news{2};  ///< So long is news of a failure gathered.
   std::chrono::milliseconds suspicion{50};   ///< So long, if nobody knows better than to suspect.
   std::chrono::milliseconds verdict{250};    ///< So long is the word of the first rank waited for.
 
   /// Equality of all members.
-  friend bool operator==(const Vigilance&, const Vigilance&) = default;
+  friend bool operator==(const HeartbeatSettings&, const HeartbeatSettings&) = default;
 };
 
 /// @param lost how long a rank may be silent. @return that vigilance, with twenty heartbeats in the
 /// time.
-[[nodiscard]] Vigilance vigilance_of(std::chrono::nanoseconds lost);
+[[nodiscard]] HeartbeatSettings heartbeat_of(std::chrono::nanoseconds lost);
 
 class ControlState;
 
@@ -41,9 +41,10 @@ class ControlState;
 ///
 /// Which cause the ranks of a communicator give, also those on which something fails:
 /// - All wait for the verdict of the first rank that is not known to be gone. That is,
-///   Vigilance::settle or suspicion after it first heard of a failure, the least of what it heard:
-///   deaths first; then what ranks raised. So they all give one cause.
-/// - Only if no verdict comes for Vigilance::verdict, since the first rank is stopped or gets no
+///   HeartbeatSettings::settle or suspicion after it first heard of a failure, the least of what it
+///   heard: deaths first; then what ranks raised. So they all give one cause.
+/// - Only if no verdict comes for HeartbeatSettings::verdict, since the first rank is stopped or
+/// gets no
 ///   processor, do they give the least of what they heard themselves. Each then gives a true cause,
 ///   but perhaps not all the same one.
 /// - Each passes on what it hears, verdicts too, to all, before its own alarm goes off. So a
@@ -53,8 +54,8 @@ class ControlState;
 class Control {
  public:
   /// Starts the thread. Throws Error{transport}. @param self own rank in the world.
-  /// @param peers the other processes. @param vigilance see Vigilance.
-  Control(Rank self, std::vector<Watched> peers, const Vigilance& vigilance);
+  /// @param peers the other processes. @param vigilance see HeartbeatSettings.
+  Control(Rank self, std::vector<Watched> peers, const HeartbeatSettings& heartbeat);
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
   /// Says goodbye, for half a second at the most, and ends the thread. Alarms that still exist go
@@ -71,15 +72,15 @@ class Control {
   /// @param communicator its id. @param members as the processes are numbered here, in the
   /// communicator's order. @param calls what ranks that ask are told, or null. @param world what
   /// the members' ranks in the world are, for a person; empty: what they are numbered here.
-  [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members,
-                                             std::shared_ptr<const CallCounter> calls = nullptr,
-                                             std::vector<Rank> world = {});
+  [[nodiscard]] std::shared_ptr<FailureSignal> watch(
+      std::uint64_t communicator, std::vector<Rank> members,
+      std::shared_ptr<const CallCounter> calls = nullptr, std::vector<Rank> world = {});
   /// Asks other processes what they do. @param communicator its id. @param ranks as they are
   /// numbered here. @param call as CallCounter::tell. @param patience how long to wait for the last
   /// answer. @return what could be found out about each.
-  [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
-                                                 std::span<const Rank> ranks, std::uint64_t call,
-                                                 Duration patience);
+  [[nodiscard]] std::vector<CallStatus> inquire(std::uint64_t communicator,
+                                                std::span<const Rank> ranks, std::uint64_t call,
+                                                Duration patience);
 
  private:
   std::shared_ptr<const ForkGuard> guard_;

@@ -14,9 +14,9 @@ constexpr std::size_t kMostLeft = 4096;
 
 }  // namespace
 
-std::vector<Whereabouts> ControlState::inquire(std::uint64_t communicator,
-                                               std::span<const Rank> ranks, std::uint64_t call,
-                                               Duration patience) {
+std::vector<CallStatus> ControlState::inquire(std::uint64_t communicator,
+                                              std::span<const Rank> ranks, std::uint64_t call,
+                                              Duration patience) {
   std::unique_lock lock{mutex_};
   std::vector<Inquiry> inquiries;
   for (const Rank rank : ranks) {
@@ -36,7 +36,7 @@ std::vector<Whereabouts> ControlState::inquire(std::uint64_t communicator,
       return inquiry.question != 0 && !questions_[inquiry.question] && inquiry.peer->is_here();
     });
   });
-  std::vector<Whereabouts> found;
+  std::vector<CallStatus> found;
   for (const Inquiry& inquiry : inquiries) {
     found.push_back(outcome(inquiry));
     questions_.erase(inquiry.question);
@@ -44,8 +44,8 @@ std::vector<Whereabouts> ControlState::inquire(std::uint64_t communicator,
   return found;
 }
 
-Whereabouts ControlState::outcome(const Inquiry& inquiry) {
-  using State = Whereabouts::State;
+CallStatus ControlState::outcome(const Inquiry& inquiry) {
+  using State = CallStatus::State;
   if (inquiry.peer == nullptr) return {};
   const auto answer = questions_.find(inquiry.question);
   if (answer != questions_.end() && answer->second) {
@@ -63,9 +63,9 @@ void ControlState::say_last_calls(std::uint64_t id, const Communicator& communic
   const std::uint64_t begun = communicator.calls->tell(0).begun;
   for (std::uint64_t call = begun < kLastCalls ? 1 : begun - kLastCalls + 1; call <= begun;
        ++call) {
-    Whereabouts told = communicator.calls->tell(call);
+    CallStatus told = communicator.calls->tell(call);
     told.waits.clear();
-    if (told.memory == Whereabouts::Memory::known)
+    if (told.memory == CallStatus::Memory::known)
       say(communicator, {.kind = ControlMessage::Kind::last_call,
                          .communicator = id,
                          .text = encode_call_report(told),
@@ -77,13 +77,13 @@ void ControlState::say_last_calls(std::uint64_t id, const Communicator& communic
 void ControlState::keep_last_call(const ControlPeer& peer, const ControlMessage& message) {
   const std::pair whose{peer.rank(), message.communicator};
   if (!last_calls_.contains(whose) && last_calls_.size() >= kMostLeft) return;
-  std::map<std::uint64_t, Whereabouts>& calls = last_calls_[whose];
+  std::map<std::uint64_t, CallStatus>& calls = last_calls_[whose];
   calls[message.call] = decode_call_report(message.number, message.text);
   if (calls.size() > kLastCalls) calls.erase(calls.begin());
 }
 
-Whereabouts ControlState::last_call(const Inquiry& inquiry) const {
-  Whereabouts left{.state = Whereabouts::State::left};
+CallStatus ControlState::last_call(const Inquiry& inquiry) const {
+  CallStatus left{.state = CallStatus::State::left};
   const auto found = last_calls_.find({inquiry.peer->rank(), inquiry.communicator});
   if (found == last_calls_.end()) return left;
   const auto& calls = found->second;
@@ -94,7 +94,7 @@ Whereabouts ControlState::last_call(const Inquiry& inquiry) const {
     left.fingerprint = call->second.fingerprint;
     left.words = call->second.words;
   } else if (inquiry.call < calls.begin()->first) {
-    left.memory = Whereabouts::Memory::forgotten;
+    left.memory = CallStatus::Memory::forgotten;
   }
   return left;
 }
@@ -105,8 +105,8 @@ void ControlState::answer(ControlPeer& peer, const ControlMessage& question) {
                         .communicator = question.number,
                         .number = kNoCommunicator};
   if (found != communicators_.end() && found->second.calls != nullptr) {
-    Whereabouts told = found->second.calls->tell(question.call);
-    if (found->second.alarm.expired()) told.state = Whereabouts::State::ended;
+    CallStatus told = found->second.calls->tell(question.call);
+    if (found->second.failure_signal.expired()) told.state = CallStatus::State::ended;
     answer.text = encode_call_report(told);
     answer.number = told.begun;
   }

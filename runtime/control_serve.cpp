@@ -27,8 +27,8 @@ void ControlState::close(Clock::time_point until) {
   const std::string goodbye = encode({.kind = ControlMessage::Kind::goodbye});
   for (ControlPeer& peer : peers_) peer.say_at_last(goodbye);
   for (auto& [id, communicator] : communicators_)
-    if (const std::shared_ptr<Alarm> alarm = communicator.alarm.lock())
-      alarm->hear({ErrorCode::aborted, "this process has left the communicator's world"});
+    if (const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock())
+      failure_signal->hear({ErrorCode::aborted, "this process has left the communicator's world"});
   wake();
 }
 
@@ -47,7 +47,7 @@ bool ControlState::turn() {
     if (peer.is_here() && peer.is_deaf()) lose(peer, "does not take what it is told");
   }
   const Clock::time_point now = Clock::now();
-  settle(now);
+  decide_cause(now);
   beat(now);
   const bool is_done = is_closing_ && std::ranges::all_of(peers_, &ControlPeer::has_been_told);
   return !is_done && now < end_;
@@ -115,14 +115,14 @@ void ControlState::hear(ControlPeer& peer, bool has_ended) {
 void ControlState::beat(Clock::time_point now) {
   if (now < next_beat_) return;
   const Clock::duration late = now - next_beat_;
-  next_beat_ = now + vigilance_.heartbeat;
+  next_beat_ = now + heartbeat_.heartbeat;
   const std::string message = encode({.kind = ControlMessage::Kind::heartbeat});
   for (ControlPeer& peer : peers_) {
     if (peer.is_local() || !peer.is_here()) continue;
     // Where this thread got no processor, the others were not silent, we were deaf.
-    if (late > vigilance_.heartbeat) peer.excuse(late, now);
-    if (peer.silence(now) > vigilance_.lost)
-      lose(peer, "has not been heard of for " + std::to_string(vigilance_.lost.count()) + " ms");
+    if (late > heartbeat_.heartbeat) peer.excuse(late, now);
+    if (peer.silence(now) > heartbeat_.lost)
+      lose(peer, "has not been heard of for " + std::to_string(heartbeat_.lost.count()) + " ms");
     else peer.say(message);
   }
 }
@@ -132,9 +132,10 @@ void ControlState::give_up(const char* why) noexcept {
   const std::lock_guard lock{mutex_};
   for (const ControlPeer& peer : peers_) shutdown(peer.socket(), SHUT_RDWR);
   for (auto& [id, communicator] : communicators_) {
-    const std::shared_ptr<Alarm> alarm = communicator.alarm.lock();
+    const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock();
     try {
-      if (alarm) alarm->hear({ErrorCode::transport, std::string{"control ended: "} + why});
+      if (failure_signal)
+        failure_signal->hear({ErrorCode::transport, std::string{"control ended: "} + why});
     } catch (const std::exception&) {
       // Its users meet the ends of the links, or their deadlines.
     }

@@ -29,9 +29,10 @@ bool is_possible(const ControlMessage& failure, const std::vector<Rank>& members
 
 }  // namespace
 
-ControlState::ControlState(Rank self, std::vector<Watched> peers, const Vigilance& vigilance,
+ControlState::ControlState(Rank self, std::vector<Watched> peers,
+                           const HeartbeatSettings& heartbeat,
                            std::shared_ptr<const ForkGuard> guard)
-    : self_{self}, vigilance_{vigilance}, guard_{std::move(guard)}, bell_{eventfd(
+    : self_{self}, heartbeat_{heartbeat}, guard_{std::move(guard)}, bell_{eventfd(
                                                                         0, EFD_CLOEXEC |
                                                                                EFD_NONBLOCK)} {
   if (!bell_) throw_system_error("cannot make an event descriptor", errno);
@@ -42,7 +43,7 @@ void ControlState::add(std::vector<Watched> peers) {
   const std::lock_guard lock{mutex_};
   const Clock::time_point now = Clock::now();
   for (Watched& watched : peers) {
-    if (!watched.is_local) next_beat_ = std::min(next_beat_, now + vigilance_.heartbeat);
+    if (!watched.is_local) next_beat_ = std::min(next_beat_, now + heartbeat_.heartbeat);
     peers_.emplace_back(std::move(watched), now);
   }
   wake();
@@ -59,11 +60,11 @@ ControlPeer* ControlState::find(Rank rank) noexcept {
   return found == peers_.end() ? nullptr : &*found;
 }
 
-std::shared_ptr<Alarm> ControlState::watch(std::uint64_t id, std::vector<Rank> members,
-                                           std::shared_ptr<const CallCounter> calls,
-                                           std::vector<Rank> world) {
+std::shared_ptr<FailureSignal> ControlState::watch(std::uint64_t id, std::vector<Rank> members,
+                                                   std::shared_ptr<const CallCounter> calls,
+                                                   std::vector<Rank> world) {
   guard_->check();
-  auto alarm = std::make_shared<Alarm>(
+  auto failure_signal = std::make_shared<FailureSignal>(
       [weak = weak_from_this(), id](const Error& cause) {
         if (const auto state = weak.lock()) state->tell(id, cause);
       },
@@ -72,24 +73,25 @@ std::shared_ptr<Alarm> ControlState::watch(std::uint64_t id, std::vector<Rank> m
   expects(holds(members, self_), "a process watches a communicator that it is no member of");
   forget_gone();
   Communicator& made = communicators_[id];
-  expects(made.alarm.expired(), "two communicators have one number");
+  expects(made.failure_signal.expired(), "two communicators have one number");
   if (world.empty()) world = members;
   made = {.members = std::move(members),
           .world = std::move(world),
-          .alarm = alarm,
+          .failure_signal = failure_signal,
           .calls = std::move(calls)};
   made.has_told.resize(made.members.size());
   recall(made, id);
   for (const ControlPeer& peer : peers_)
     if (peer.is_dead()) report_death(made, id, peer);
   if (made.cause) wake();
-  return alarm;
+  return failure_signal;
 }
 
 // So seldom that it costs nothing per communicator.
 void ControlState::forget_gone() {
   if (communicators_.size() < most_communicators_) return;
-  std::erase_if(communicators_, [](const auto& entry) { return entry.second.alarm.expired(); });
+  std::erase_if(communicators_,
+                [](const auto& entry) { return entry.second.failure_signal.expired(); });
   most_communicators_ = 2 * communicators_.size() + 16;
 }
 
@@ -133,12 +135,12 @@ void ControlState::report(Communicator& communicator, const ControlMessage& fail
   communicator.cause = failure;
   communicator.cause->kind = ControlMessage::Kind::failure;
   say(communicator, *communicator.cause);
-  next_verdict_ = std::min(next_verdict_, communicator.first_word + vigilance_.settle);
+  next_verdict_ = std::min(next_verdict_, communicator.first_word + heartbeat_.gather_news);
 }
 
 void ControlState::report_death(Communicator& communicator, std::uint64_t id,
                                 const ControlPeer& peer) {
-  if (communicator.alarm.expired() || !holds(communicator.members, peer.rank())) return;
+  if (communicator.failure_signal.expired() || !holds(communicator.members, peer.rank())) return;
   const Rank rank = place_of(peer.rank(), communicator.members);
   if (communicator.has_told[static_cast<std::size_t>(rank)]) return;
   const Rank in_world = communicator.world[static_cast<std::size_t>(rank)];
@@ -213,14 +215,14 @@ void ControlState::recall(Communicator& communicator, std::uint64_t id) {
   else report(communicator, early.cause);
 }
 
-void ControlState::settle(Clock::time_point now) {
+void ControlState::decide_cause(Clock::time_point now) {
   if (now < next_verdict_) return;
   next_verdict_ = Clock::time_point::max();
   for (auto& [id, communicator] : communicators_) {
     if (communicator.is_over || !communicator.cause) continue;
     const auto gathering =
-        is_suspicion(*communicator.cause) ? vigilance_.suspicion : vigilance_.settle;
-    const auto wait = leads(communicator) ? gathering : vigilance_.verdict;
+        is_suspicion(*communicator.cause) ? heartbeat_.suspicion : heartbeat_.gather_news;
+    const auto wait = leads(communicator) ? gathering : heartbeat_.verdict;
     if (now < communicator.first_word + wait) {
       next_verdict_ = std::min(next_verdict_, communicator.first_word + wait);
       continue;
@@ -236,8 +238,8 @@ void ControlState::conclude(Communicator& communicator, const ControlMessage& ca
   communicator.cause = cause;
   communicator.cause->kind = ControlMessage::Kind::verdict;
   say(communicator, *communicator.cause);
-  if (const std::shared_ptr<Alarm> alarm = communicator.alarm.lock())
-    alarm->hear(error_of(*communicator.cause));
+  if (const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock())
+    failure_signal->hear(error_of(*communicator.cause));
 }
 
 }  // namespace tutti::runtime

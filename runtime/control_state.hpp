@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/failure_signal.hpp>
 
 #include "control.hpp"
 
@@ -24,21 +24,22 @@ namespace tutti::runtime {
 class ControlState : public std::enable_shared_from_this<ControlState> {
  public:
   /// As Control's. Throws Error{transport}. @param guard of the process.
-  ControlState(Rank self, std::vector<Watched> peers, const Vigilance& vigilance,
+  ControlState(Rank self, std::vector<Watched> peers, const HeartbeatSettings& heartbeat,
                std::shared_ptr<const ForkGuard> guard);
 
   /// See Control.
-  [[nodiscard]] std::shared_ptr<Alarm> watch(std::uint64_t communicator, std::vector<Rank> members,
-                                             std::shared_ptr<const CallCounter> calls,
-                                             std::vector<Rank> world);
+  [[nodiscard]] std::shared_ptr<FailureSignal> watch(std::uint64_t communicator,
+                                                     std::vector<Rank> members,
+                                                     std::shared_ptr<const CallCounter> calls,
+                                                     std::vector<Rank> world);
   /// See Control.
   void add(std::vector<Watched> peers);
   /// See Control.
   [[nodiscard]] bool reaches(Rank rank);
   /// See Control.
-  [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
-                                                 std::span<const Rank> ranks, std::uint64_t call,
-                                                 Duration patience);
+  [[nodiscard]] std::vector<CallStatus> inquire(std::uint64_t communicator,
+                                                std::span<const Rank> ranks, std::uint64_t call,
+                                                Duration patience);
   /// Tells the other ranks of a communicator that it failed here. The alarm hears what all say.
   /// @param communicator its id.
   /// @param cause what happened.
@@ -53,7 +54,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   struct Communicator {
     std::vector<Rank> members{};
     std::vector<Rank> world{};  // their ranks in the world
-    std::weak_ptr<Alarm> alarm{};
+    std::weak_ptr<FailureSignal> failure_signal{};
     std::shared_ptr<const CallCounter> calls{};
     std::vector<bool> has_told{};           // by member: that it failed
     std::optional<ControlMessage> cause{};  // the first of those heard of
@@ -74,7 +75,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   void report(Communicator& communicator, const ControlMessage& failure);
   void report_death(Communicator& communicator, std::uint64_t id, const ControlPeer& peer);
   void lose(ControlPeer& peer, std::string cause);
-  void settle(Clock::time_point now);
+  void decide_cause(Clock::time_point now);
   void conclude(Communicator& communicator, const ControlMessage& cause);
   void say(const Communicator& communicator, const ControlMessage& message);
   [[nodiscard]] bool leads(const Communicator& communicator) noexcept;
@@ -90,8 +91,8 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   };
   void say_last_calls(std::uint64_t id, const Communicator& communicator);
   void keep_last_call(const ControlPeer& peer, const ControlMessage& message);
-  [[nodiscard]] Whereabouts last_call(const Inquiry& inquiry) const;
-  [[nodiscard]] Whereabouts outcome(const Inquiry& inquiry);
+  [[nodiscard]] CallStatus last_call(const Inquiry& inquiry) const;
+  [[nodiscard]] CallStatus outcome(const Inquiry& inquiry);
   void answer(ControlPeer& peer, const ControlMessage& question);
   void note(const ControlMessage& answer);
 
@@ -105,7 +106,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   [[nodiscard]] Clock::time_point next_event() const noexcept;
 
   const Rank self_;
-  const Vigilance vigilance_;
+  const HeartbeatSettings heartbeat_;
   const std::shared_ptr<const ForkGuard> guard_;
   Descriptor bell_;
   std::vector<pollfd> descriptors_{};    // of the thread alone
@@ -118,7 +119,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   std::map<std::uint64_t, std::optional<ControlMessage>> questions_{};  // and their answers
   std::uint64_t last_question_ = 0;
   // The latest calls of ranks that have left: by rank and communicator, then by number.
-  std::map<std::pair<Rank, std::uint64_t>, std::map<std::uint64_t, Whereabouts>> last_calls_{};
+  std::map<std::pair<Rank, std::uint64_t>, std::map<std::uint64_t, CallStatus>> last_calls_{};
   std::condition_variable answered_{};
   Clock::time_point next_verdict_ = Clock::time_point::max();
   Clock::time_point next_beat_ = Clock::time_point::max();

@@ -57,7 +57,8 @@ milliseconds patience_of(std::size_t round, std::size_t addresses) {
 }
 
 /// One attempt. @return the connection, or nothing where no Unix socket listens.
-Descriptor attempt(const Party& self, const Target& target, std::size_t round, Deadline deadline) {
+Descriptor attempt(const Identity& self, const Target& target, std::size_t round,
+                   Deadline deadline) {
   const std::size_t addresses = target.addresses.size();
   const Deadline patience = std::min(deadline, Clock::now() + patience_of(round, addresses));
   Descriptor connection = addresses == 0
@@ -109,7 +110,7 @@ class Attempts {
 
 }  // namespace
 
-Descriptor dial(const Party& self, const Target& given, Deadline deadline) {
+Descriptor dial(const Identity& self, const Target& given, Deadline deadline) {
   Target target = given;
   constexpr std::chrono::seconds kBetweenLookUps{5};
   const auto start = Clock::now();

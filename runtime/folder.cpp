@@ -70,11 +70,11 @@ Folder::Draft Folder::draft(const std::string& name, std::string_view text) {
   draft.file.reset(openat(directory_, draft.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                           S_IRUSR | S_IWUSR));
   if (!draft.file && is_gone()) return draft;
-  if (!draft.file || !write_all(draft.file.get(), text)) refuse_draft(draft, errno);
+  if (!draft.file || !write_all(draft.file.get(), text)) reject_draft(draft, errno);
   return draft;
 }
 
-void Folder::refuse_draft(const Draft& draft, int error) {
+void Folder::reject_draft(const Draft& draft, int error) {
   remove(draft.name);
   throw_system_error("cannot write in the folder '" + path_ + "'", error);
 }
@@ -83,7 +83,7 @@ bool Folder::write(const std::string& name, std::string_view text) {
   const Draft note = draft(name, text);
   if (!note.file) return false;
   if (renameat(directory_, note.name.c_str(), directory_, name.c_str()) != 0)
-    refuse_draft(note, errno);
+    reject_draft(note, errno);
   return true;
 }
 
@@ -93,7 +93,7 @@ Descriptor Folder::claim(const std::string& name, std::string_view text) {
   // Where there are no locks nobody can be told from what he left, as is_held says.
   static_cast<void>(flock(note.file.get(), LOCK_EX | LOCK_NB));
   const bool is_new = linkat(directory_, note.name.c_str(), directory_, name.c_str(), 0) == 0;
-  if (!is_new && errno != EEXIST) refuse_draft(note, errno);
+  if (!is_new && errno != EEXIST) reject_draft(note, errno);
   remove(note.name);
   return is_new ? std::move(note.file) : Descriptor{};
 }

@@ -54,7 +54,7 @@ class Folder {
     Descriptor file{};
   };
   [[nodiscard]] Draft draft(const std::string& name, std::string_view text);
-  [[noreturn]] void refuse_draft(const Draft& draft, int error);
+  [[noreturn]] void reject_draft(const Draft& draft, int error);
 
   std::string path_;
   int directory_ = -1;

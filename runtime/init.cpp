@@ -10,7 +10,7 @@
 #include "open_channel.hpp"
 #include "world.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 // In less, a thread that waits for a processor is taken for a host that is gone.
@@ -40,7 +40,7 @@ struct Settings {
   Deadline deadline{};
 };
 
-Settings settle(const InitOptions& options, const runtime::Config& config) {
+Settings resolve_settings(const InitOptions& options, const runtime::Config& config) {
   if (options.timeout < Duration::zero())
     throw Error{ErrorCode::invalid_argument, "the timeout must not be less than zero"};
   if (options.heartbeat_timeout < kShortestHeartbeatTimeout)
@@ -59,7 +59,7 @@ Settings settle(const InitOptions& options, const runtime::Config& config) {
   return settings;
 }
 
-runtime::BackgroundFiles background_files(const InitOptions& options) {
+runtime::SharedConfigFiles shared_config_files(const InitOptions& options) {
   const runtime::Environment environment = runtime::process_environment();
   const runtime::Config config = runtime::read_config(environment);
   const std::string& tuning = options.tuning.empty() ? config.tuning : options.tuning;
@@ -73,7 +73,8 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
                      std::shared_ptr<Network> network = nullptr) {
   runtime::WorldOptions world;
   world.has_tcp_too = network != nullptr && options.transport == kFastest;
-  world.ways = world.has_tcp_too ? runtime::Ways::any : runtime::ways_of(options.transport);
+  world.transports =
+      world.has_tcp_too ? runtime::TransportSet::any : runtime::transports_of(options.transport);
   world.mesh.interface = settings.protection.interface;
   world.mesh.secret = settings.protection.secret;
   world.mesh.insecure = settings.protection.insecure;
@@ -83,17 +84,18 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.network = std::move(network);
   world.payload_checksum = options.payload_checksum;
   world.network_megabits = options.network_megabits;
-  world.background = background_files(options);
-  world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
-  return make_communicator(runtime::World::connect(channel, world, settings.deadline)->footing(),
-                           make_host_memory(), options.communicator);
+  world.shared_config = shared_config_files(options);
+  world.heartbeat = runtime::heartbeat_of(options.heartbeat_timeout);
+  return make_communicator(
+      runtime::World::connect(channel, world, settings.deadline)->communicator_parts(),
+      make_host_memory(), options.communicator);
 }
 
 }  // namespace
 
 Communicator init(const InitOptions& options) {
   const runtime::Environment environment = runtime::process_environment();
-  const Settings settings = settle(options, runtime::read_config(environment));
+  const Settings settings = resolve_settings(options, runtime::read_config(environment));
   const runtime::Launch launch = runtime::detect_launch(
       environment, {.url = options.url, .rank = options.rank, .size = options.size});
   const std::unique_ptr<Channel> channel =
@@ -106,23 +108,24 @@ Result<Communicator> try_init(const InitOptions& options) noexcept {
 }
 
 Communicator init(Channel& channel, const InitOptions& options) {
-  return connect(channel, options, settle(options, {}), {});
+  return connect(channel, options, resolve_settings(options, {}), {});
 }
 
 Communicator init(Channel& channel, const InitOptions& options, std::shared_ptr<Network> network) {
   if (options.transport != "auto" && options.transport != kFastest)
     throw Error{ErrorCode::invalid_argument,
                 "with a network of one's own the transport must be auto or fastest"};
-  return connect(channel, options, settle(options, {}), {}, std::move(network));
+  return connect(channel, options, resolve_settings(options, {}), {}, std::move(network));
 }
 
-Footing watch_ranks(Channel& channel, const InitOptions& options) {
+CommunicatorParts watch_ranks(Channel& channel, const InitOptions& options) {
   runtime::WorldOptions world;
-  world.ways = runtime::Ways::none;
-  world.vigilance = runtime::vigilance_of(options.heartbeat_timeout);
+  world.transports = runtime::TransportSet::none;
+  world.heartbeat = runtime::heartbeat_of(options.heartbeat_timeout);
   world.mesh.agreed = agreed(options, nullptr);
-  world.background = background_files(options);
-  return runtime::World::connect(channel, world, settle(options, {}).deadline)->footing();
+  world.shared_config = shared_config_files(options);
+  return runtime::World::connect(channel, world, resolve_settings(options, {}).deadline)
+      ->communicator_parts();
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

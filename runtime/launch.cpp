@@ -10,7 +10,7 @@ namespace tutti::runtime {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void reject(const std::string& message) {
   throw Error{ErrorCode::invalid_argument, message};
 }
 
@@ -22,11 +22,11 @@ bool disagree(const Launch& one, const Launch& other) {
 const Launch* choose(std::vector<Launch>& accounts) {
   Launch* chosen = nullptr;
   for (Launch& account : accounts) {
-    if (account.standing == Standing::wrong) refuse(account.remark);
+    if (account.standing == Standing::wrong) reject(account.remark);
     if (account.standing != Standing::usable) continue;
     if (chosen == nullptr) chosen = &account;
     if (disagree(*chosen, account))
-      refuse(
+      reject(
           "the launchers disagree; unset the variables of those that did not start this "
           "process:\n" +
           table_of(accounts));
@@ -35,7 +35,7 @@ const Launch* choose(std::vector<Launch>& accounts) {
   if (chosen != nullptr) return chosen;
   for (const Launch& account : accounts)
     if (account.standing == Standing::incomplete)
-      refuse("the variables of " + account.source + " are incomplete: " + account.remark);
+      reject("the variables of " + account.source + " are incomplete: " + account.remark);
   const auto fallback = std::find_if(accounts.begin(), accounts.end(), [](const Launch& account) {
     return account.standing == Standing::fallback;
   });
@@ -51,7 +51,7 @@ void check_told(const Launch& launch) {
                                                  : "its rank and how many there are";
   const std::string by_mpi =
       launch.exchange == Exchange::mpi ? "call tutti::mpi::init after MPI_Init, or set " : "set ";
-  refuse(launch.source + " started this process (" + launch.remark + "), and does not tell it " +
+  reject(launch.source + " started this process (" + launch.remark + "), and does not tell it " +
          unknown + ": " + by_mpi +
          "TUTTI_RANK, TUTTI_SIZE and TUTTI_URL; a process that is alone needs TUTTI_RANK=0 and "
          "TUTTI_SIZE=1 only");
@@ -59,16 +59,16 @@ void check_told(const Launch& launch) {
 
 Launch from_arguments(const LaunchArguments& arguments) {
   if (!arguments.rank || !arguments.size)
-    refuse("rank and size belong together: give both, or neither to be told by a launcher");
+    reject("rank and size belong together: give both, or neither to be told by a launcher");
   if (*arguments.size < 1)
-    refuse("size is " + std::to_string(*arguments.size) + ", but a world has at least one rank");
+    reject("size is " + std::to_string(*arguments.size) + ", but a world has at least one rank");
   if (*arguments.size > kLargestWorld)
-    refuse("size is " + std::to_string(*arguments.size) + ", but a world has at most " +
+    reject("size is " + std::to_string(*arguments.size) + ", but a world has at most " +
            std::to_string(kLargestWorld) + " ranks");
   if (*arguments.rank < 0)
-    refuse("rank is " + std::to_string(*arguments.rank) + ", but must be 0 or more");
+    reject("rank is " + std::to_string(*arguments.rank) + ", but must be 0 or more");
   if (*arguments.rank >= *arguments.size)
-    refuse("rank is " + std::to_string(*arguments.rank) + ", but size is only " +
+    reject("rank is " + std::to_string(*arguments.rank) + ", but size is only " +
            std::to_string(*arguments.size));
   return {.source = "arguments",
           .rank = *arguments.rank,
@@ -80,13 +80,13 @@ Launch from_arguments(const LaunchArguments& arguments) {
 void set_url(const std::string& url, Launch& launch) {
   if (!url.empty()) {
     if (!is_meeting_place(url))
-      refuse("'" + url + "' is no place to meet: write " + std::string{kMeetingPlaces});
+      reject("'" + url + "' is no place to meet: write " + std::string{kMeetingPlaces});
     launch.exchange = Exchange::url;
     launch.url = url;
   }
   if (launch.size == 1) launch.exchange = Exchange::none;
   if (launch.exchange == Exchange::url && launch.url.empty())
-    refuse((launch.standing == Standing::fallback
+    reject((launch.standing == Standing::fallback
                 ? launch.source + " started this process as rank " + std::to_string(launch.rank) +
                       ", and "
                 : std::string{}) +
@@ -98,7 +98,7 @@ void set_url(const std::string& url, Launch& launch) {
 void set_hosts(const std::vector<std::string>& hosts, Launch& launch) {
   if (hosts.empty()) return;
   if (launch.size >= 0 && hosts.size() != static_cast<std::size_t>(launch.size))
-    refuse("TUTTI_HOSTS tells the hosts of " + std::to_string(hosts.size()) +
+    reject("TUTTI_HOSTS tells the hosts of " + std::to_string(hosts.size()) +
            " ranks, but the world has " + std::to_string(launch.size));
   launch.hosts = hosts;
 }
@@ -137,7 +137,7 @@ Launch detect_launch(const Environment& environment, const LaunchArguments& argu
     const Launch* chosen = choose(accounts);
     if (chosen != nullptr) check_told(*chosen);
     if (chosen == nullptr && !url.empty())
-      refuse("'" + url +
+      reject("'" + url +
              "' says where to meet, but nothing says who: set TUTTI_RANK and TUTTI_SIZE");
     launch = chosen != nullptr ? *chosen
                                : Launch{.source = "alone",

@@ -79,7 +79,7 @@ constexpr std::array<Foreign, 15> kForeign{{
     {{"DMLC", "DMLC_WORKER_ID", "DMLC_NUM_WORKER", "", "", ""}, Exchange::url},
 }};
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void reject(const std::string& message) {
   throw Error{ErrorCode::invalid_argument, message};
 }
 
@@ -94,7 +94,7 @@ std::string text_of(const Environment& environment, std::string_view name) {
 // A place below a count, as two variables tell it.
 void check_below(const char* place, int value, const char* count, int limit) {
   if (value < 0 || limit < 0 || value < limit) return;
-  refuse(std::string{place} + " is " + std::to_string(value) + ", but " + count + " is " +
+  reject(std::string{place} + " is " + std::to_string(value) + ", but " + count + " is " +
          std::to_string(limit) + ": a number in 0 .. " + std::to_string(limit - 1) + " is wanted");
 }
 
@@ -113,7 +113,7 @@ Launch read_numbers(const Environment& environment, const Names& names) {
   check_below(names.rank, launch.rank, names.size, launch.size);
   check_below(names.local_rank, launch.local_rank, names.local_size, launch.local_size);
   if (launch.size > 0 && launch.local_size > launch.size)
-    refuse(std::string{names.local_size} + " is " + std::to_string(launch.local_size) + ", but " +
+    reject(std::string{names.local_size} + " is " + std::to_string(launch.local_size) + ", but " +
            names.size + " is only " + std::to_string(launch.size));
   return launch;
 }
@@ -197,7 +197,7 @@ std::string slurm_url(const Environment& environment) {
   try {
     host = slurm_hosts(text_of(environment, list), 1).front();
   } catch (const Error& error) {
-    refuse(std::string{list} + ": " + error.what());
+    reject(std::string{list} + ": " + error.what());
   }
   const std::uint32_t job = number_of_32_bits(environment, "SLURM_JOB_ID").value_or(0);
   const std::uint32_t step = number_of_32_bits(environment, step_variable(environment)).value_or(0);

@@ -147,7 +147,7 @@ void Links::add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self) {
   if ((remote.empty() && segment_) || !settings_.carries_data) return;
   tcp::Options tcp;
   tcp.payload_checksum = settings_.payload_checksum;
-  tcp.linger = settings_.vigilance.lost;
+  tcp.linger = settings_.heartbeat.lost;
   fabric_ = std::make_shared<tcp::Fabric>(0, remote, tcp);
 }
 
@@ -165,7 +165,7 @@ std::vector<Rank> Links::add(Mesh& mesh, std::span<const std::uint64_t> processe
   }
   if (control_) control_->add(std::move(watched));
   else if (!watched.empty())
-    control_ = std::make_unique<Control>(0, std::move(watched), settings_.vigilance);
+    control_ = std::make_unique<Control>(0, std::move(watched), settings_.heartbeat);
   for (std::size_t rank = 0; rank < numbers.size(); ++rank)
     if (rank != static_cast<std::size_t>(self)) numbers_.emplace(processes[rank], numbers[rank]);
   is_met_ = true;

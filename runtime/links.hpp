@@ -29,7 +29,7 @@ struct LinkSettings {
   bool only_local = false;                         ///< As MeshOptions.
   bool tls = false;                                ///< As MeshOptions.
   bool payload_checksum = false;                   ///< As tcp::Options.
-  Vigilance vigilance{};                           ///< See Vigilance.
+  HeartbeatSettings heartbeat{};                   ///< See HeartbeatSettings.
   std::string interface {};                        ///< As MeshOptions.
   std::optional<Digest> secret{};                  ///< A code of it, which tells secrets apart.
   Host host{};                                     ///< Where this process runs.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "all_or_none.hpp"
 #include "config.hpp"
 #include "descriptors.hpp"
 #include "fields.hpp"
@@ -12,7 +13,6 @@
 #include "memory_domain.hpp"
 #include "mesh_links.hpp"
 #include "tls.hpp"
-#include "together.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -157,13 +157,13 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
                 .memory = options.memory,
                 .carries_data = options.carries_data,
                 .only_local = options.only_local};
-  const auto infos = do_together(channel, options.host, deadline, [&] {
+  const auto infos = all_or_none(channel, options.host, deadline, [&] {
     make_room_for(channel.size());
     require_room_for(channel.size());
     return pack(own_info(channel, options, deadline));
   });
   std::vector<Listener> listeners;
-  const auto places = do_together(channel, options.host, deadline, [&] {
+  const auto places = all_or_none(channel, options.host, deadline, [&] {
     for (std::size_t rank = 0; rank < infos.size(); ++rank)
       plan.infos.push_back(unpack(infos[rank], static_cast<Rank>(rank), options.versions));
     check_agreed(plan.infos);
@@ -185,7 +185,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
   std::optional<Connecting> connecting;
   const auto reserve = std::min<Clock::duration>(kLongestReport, (deadline - start) / 4);
   std::vector<Link> links;
-  const auto reports = do_together(channel, options.host, deadline, [&] {
+  const auto reports = all_or_none(channel, options.host, deadline, [&] {
     for (std::string_view place : places) {
       const std::string address{take_text(place)};
       plan.addresses.push_back(resolve(parse_host_and_port(address), deadline).front());
@@ -204,7 +204,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     return report;
   });
   if (options.tls)  // when everyone is connected: before, whoever speaks is taken for gone
-    do_together(channel, options.host, deadline, [&] {
+    all_or_none(channel, options.host, deadline, [&] {
       encrypt_links(plan, links, deadline - reserve);
       return std::string{};
     });

@@ -27,10 +27,10 @@ constexpr std::byte kComplete{2};
 }  // namespace
 
 Connecting::Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline)
-    : plan_{plan}, deadline_{deadline}, links_(plan.infos.size()), came_(plan.infos.size()),
+    : plan_{plan}, deadline_{deadline}, links_(plan.infos.size()), arrived_(plan.infos.size()),
       complete_(plan.infos.size()) {
   acceptor_.emplace(plan.self, std::move(listeners),
-                    [this](const Introduction& who) { return admit(who); });
+                    [this](const ConnectionRequest& who) { return admit(who); });
   for (std::size_t rank = 0; rank < links_.size(); ++rank)
     links_[rank].peer = static_cast<Rank>(rank);
 }
@@ -120,18 +120,19 @@ Descriptor Connecting::reach_by_network(Rank peer, Purpose purpose) {
               deadline_);
 }
 
-Reason Connecting::admit(const Introduction& who) {
+Reason Connecting::admit(const ConnectionRequest& who) {
   if (who.from <= plan_.self.rank) return Reason::unexpected;
-  Came& came = came_[static_cast<std::size_t>(who.from)];
+  ArrivedLinks& arrived = arrived_[static_cast<std::size_t>(who.from)];
   const auto take_once = [](bool taken) { return taken ? Reason::duplicate_rank : Reason::none; };
   switch (who.purpose) {
     case Purpose::local:
-      return may_share(who.from) ? take_once(std::exchange(came.local, true)) : Reason::unexpected;
+      return may_share(who.from) ? take_once(std::exchange(arrived.local, true))
+                                 : Reason::unexpected;
     case Purpose::control:
       if (plan_.only_local) return Reason::unexpected;
-      return take_once(std::exchange(came.control, true));
+      return take_once(std::exchange(arrived.control, true));
     case Purpose::data:
-      return plan_.carries_data && !plan_.only_local ? take_once(std::exchange(came.data, true))
+      return plan_.carries_data && !plan_.only_local ? take_once(std::exchange(arrived.data, true))
                                                      : Reason::unexpected;
     case Purpose::store: break;
   }
@@ -162,8 +163,8 @@ void Connecting::serve() {
 }
 
 void Connecting::seat(Accepted accepted) {
-  const Rank peer = accepted.introduction.from;
-  switch (accepted.introduction.purpose) {
+  const Rank peer = accepted.request.from;
+  switch (accepted.request.purpose) {
     case Purpose::local:
       (void)exchange_memory(peer, std::move(accepted.socket), false);  // or it comes again, by TCP
       break;
@@ -180,7 +181,7 @@ bool Connecting::exchange_memory(Rank peer, Descriptor socket, bool first) try {
     send_parcel(socket.get(), usable ? kUsable : kUnusable, lend ? plan_.memory : -1, deadline_);
   };
   if (first) say(true, true);
-  Parcel theirs = receive_parcel(socket.get(), deadline_);
+  FdMessage theirs = receive_parcel(socket.get(), deadline_);
   const bool usable = theirs.note == kUsable && (theirs.descriptor || plan_.only_local);
   say(usable, usable && !first);
   if (!first && receive_parcel(socket.get(), deadline_).note != kUsable) return false;

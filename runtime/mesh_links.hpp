@@ -13,7 +13,7 @@ namespace tutti::runtime {
 
 /// What every rank knows of every rank.
 struct MeshPlan {
-  Party self{};                       ///< Who this is.
+  Identity self{};                    ///< Who this is.
   int memory = -1;                    ///< Own shared memory to lend.
   bool carries_data = true;           ///< As MeshOptions.
   bool only_local = false;            ///< As MeshOptions.
@@ -47,7 +47,7 @@ class Connecting {
 
  private:
   /// What a higher rank has opened so far.
-  struct Came {
+  struct ArrivedLinks {
     bool local = false;
     bool control = false;
     bool data = false;
@@ -63,7 +63,7 @@ class Connecting {
   void reach(Rank peer);
   bool reach_locally(Rank peer);
   [[nodiscard]] Descriptor reach_by_network(Rank peer, Purpose purpose);
-  [[nodiscard]] Reason admit(const Introduction& who);
+  [[nodiscard]] Reason admit(const ConnectionRequest& who);
   void serve();
   void seat(Accepted accepted);
   bool exchange_memory(Rank peer, Descriptor socket, bool first);
@@ -75,7 +75,7 @@ class Connecting {
   const Deadline deadline_;
   const Deadline start_ = std::chrono::steady_clock::now();
   std::vector<Link> links_;
-  std::vector<Came> came_;
+  std::vector<ArrivedLinks> arrived_;
   std::vector<bool> complete_;  // per rank: whether it is connected to all of its peers
   std::optional<Acceptor> acceptor_;
   std::vector<pollfd> polled_;

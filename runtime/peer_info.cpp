@@ -21,14 +21,14 @@ namespace {
 constexpr std::uint64_t kMagic = 0x64'72'61'63'74'75'74'0A;
 
 /// A rank whose value is not that of most, and one that has what most have.
-struct Odd {
+struct Outlier {
   std::size_t rank;
   std::size_t usual;
 };
 
 /// @param value_of a rank. Among equally many the value counts that the lower ranks have.
 template <class ValueOf>
-std::optional<Odd> odd_one(std::size_t ranks, const ValueOf& value_of) {
+std::optional<Outlier> odd_one(std::size_t ranks, const ValueOf& value_of) {
   std::map<std::string, std::size_t> times;
   for (std::size_t rank = 0; rank < ranks; ++rank) ++times[value_of(rank)];
   if (times.size() < 2) return {};
@@ -37,7 +37,7 @@ std::optional<Odd> odd_one(std::size_t ranks, const ValueOf& value_of) {
     if (times[value_of(rank)] > times[value_of(usual)]) usual = rank;
   std::size_t odd = 0;
   while (value_of(odd) == value_of(usual)) ++odd;
-  return Odd{odd, usual};
+  return Outlier{odd, usual};
 }
 
 std::string name_of(const std::vector<PeerInfo>& infos, std::size_t rank) {

@@ -11,7 +11,7 @@
 namespace tutti::runtime {
 namespace {
 
-[[noreturn]] void refuse_hosts(std::string_view text, const char* right) {
+[[noreturn]] void reject_hosts(std::string_view text, const char* right) {
   throw Error{ErrorCode::invalid_argument,
               "'" + std::string{text} + "' is no list of hosts such as " + right};
 }
@@ -99,7 +99,7 @@ std::vector<std::string> placement_of_text(std::string_view text) {
     const auto times =
         host.size() == item.size() ? 1 : digits_of(item.substr(host.size() + 1)).value_or(0);
     if (host.empty() || times == 0 || times > std::size_t{kLargestWorld} - hosts.size())
-      refuse_hosts(text, "a*2,b: two ranks on a, one on b");
+      reject_hosts(text, "a*2,b: two ranks on a, one on b");
     hosts.insert(hosts.end(), times, std::string{host});
   }
   return hosts;
@@ -117,15 +117,15 @@ std::vector<std::string> slurm_hosts(std::string_view list, std::size_t most) {
       }
       const std::size_t close = std::min(list.find(']', at), list.size());
       names = extended(names, numbers_of(list.substr(at + 1, close - at - 1), most), most);
-      if (names.empty() || close == list.size()) refuse_hosts(list, kRight);
+      if (names.empty() || close == list.size()) reject_hosts(list, kRight);
       at = close;
     }
     const std::string& name = names.front();
     if (name.empty() || name.front() == '-' || name.find(']') != std::string::npos)
-      refuse_hosts(list, kRight);
+      reject_hosts(list, kRight);
     hosts.insert(hosts.end(), names.begin(), names.end());
   }
-  if (hosts.empty()) refuse_hosts(list, kRight);
+  if (hosts.empty()) reject_hosts(list, kRight);
   hosts.resize(std::min(hosts.size(), most));
   return hosts;
 }

@@ -21,7 +21,7 @@ namespace tutti::runtime {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void reject(const std::string& what) {
   throw Error{ErrorCode::transport, "PMIx: " + what};
 }
 
@@ -41,13 +41,13 @@ struct Library {
 template <class Function>
 void look_up(void* handle, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(handle, name));
-  if (function == nullptr) refuse(std::string{"its library has no "} + name);
+  if (function == nullptr) reject(std::string{"its library has no "} + name);
 }
 
 // The library stays loaded: it runs threads of its own. Loading it again is a look at a table.
 Library load_library() {
   void* handle = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) refuse(std::string{"its library cannot be loaded: "} + dlerror());
+  if (handle == nullptr) reject(std::string{"its library cannot be loaded: "} + dlerror());
   Library library;
   look_up(handle, "PMIx_Init", library.init);
   look_up(handle, "PMIx_Finalize", library.finalize);
@@ -138,7 +138,7 @@ class Session {
     const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
     check(library_.get(&all, PMIX_JOB_SIZE, nullptr, 0, &value), "the number of ranks");
     const std::unique_ptr<pmix_value_t, decltype(&std::free)> owner{value, &std::free};
-    if (value->type != PMIX_UINT32) refuse("the number of ranks is no number");
+    if (value->type != PMIX_UINT32) reject("the number of ranks is no number");
     return static_cast<int>(value->data.uint32);
   }
 
@@ -185,7 +185,7 @@ class Session {
     if (!status) return {};
     check(*status, "what a rank said");
     if (!arrival->text || arrival->text->empty())
-      refuse("a rank said something that is not tutti's");
+      reject("a rank said something that is not tutti's");
     return arrival->text;
   }
 
@@ -221,7 +221,7 @@ class Session {
     return process;
   }
   void check(pmix_status_t status, const char* what) const {
-    if (status != PMIX_SUCCESS) refuse(std::string{what} + ": " + library_.words_of(status));
+    if (status != PMIX_SUCCESS) reject(std::string{what} + ": " + library_.words_of(status));
   }
 
   Library library_;
@@ -241,7 +241,7 @@ class PmixChannel final : public Channel {
   std::vector<std::string> all_gather(std::string_view own, Deadline deadline) override {
     check_text(own);
     // A fence that is still under way would take the next one for its own.
-    if (is_broken_) refuse("an earlier exchange failed");
+    if (is_broken_) reject("an earlier exchange failed");
     is_broken_ = true;
     const auto start = std::chrono::steady_clock::now();
     session_.put(key(), std::string{own} + kEnd);

@@ -14,7 +14,7 @@
 namespace tutti::runtime {
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void reject(const std::string& path, const std::string& why) {
   throw Error{ErrorCode::invalid_argument, "the secret file " + path + " " + why};
 }
 
@@ -49,20 +49,20 @@ std::optional<Secret> draw_secret() {
 
 Secret read_secret(const std::string& path) {
   if (!has_cryptography())
-    refuse(path, "is of no use: this tutti was built without OpenSSL and cannot authenticate");
+    reject(path, "is of no use: this tutti was built without OpenSSL and cannot authenticate");
   // Opening a pipe would wait for its writer.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (!file) refuse(path, "cannot be opened: " + std::string{std::strerror(errno)});
+  if (!file) reject(path, "cannot be opened: " + std::string{std::strerror(errno)});
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) refuse(path, "cannot be examined");
-  if (const std::string why = objection(status); !why.empty()) refuse(path, why);
+  if (::fstat(file.get(), &status) != 0) reject(path, "cannot be examined");
+  if (const std::string why = objection(status); !why.empty()) reject(path, why);
   std::array<char, 2 * kDigestBytes + 2> text;  // one more than any good content has
   const ssize_t got = ::read(file.get(), text.data(), text.size());
-  if (got < 0) refuse(path, "cannot be read: " + std::string{std::strerror(errno)});
+  if (got < 0) reject(path, "cannot be read: " + std::string{std::strerror(errno)});
   const std::string_view content{text.data(), static_cast<std::size_t>(got)};
   if (auto digest = parse_digits(content)) return Secret{*digest};
   if (content.size() != kDigestBytes)
-    refuse(path, "must hold 32 bytes, or 64 hexadecimal digits as `openssl rand -hex 32` prints");
+    reject(path, "must hold 32 bytes, or 64 hexadecimal digits as `openssl rand -hex 32` prints");
   Digest digest;
   std::memcpy(digest.data(), content.data(), digest.size());
   return Secret{digest};

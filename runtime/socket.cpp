@@ -224,10 +224,10 @@ void send_parcel(int socket, std::byte note, int descriptor, Deadline deadline) 
   }
 }
 
-Parcel receive_parcel(int socket, Deadline deadline) {
-  Parcel parcel;
+FdMessage receive_parcel(int socket, Deadline deadline) {
+  FdMessage fd_message;
   Control control;
-  iovec piece{.iov_base = &parcel.note, .iov_len = 1};
+  iovec piece{.iov_base = &fd_message.note, .iov_len = 1};
   for (;;) {
     msghdr message{};
     message.msg_iov = &piece;
@@ -245,9 +245,9 @@ Parcel receive_parcel(int socket, Deadline deadline) {
         header->cmsg_len == CMSG_LEN(sizeof(int))) {
       int descriptor = -1;
       std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-      parcel.descriptor.reset(descriptor);
+      fd_message.descriptor.reset(descriptor);
     }
-    return parcel;
+    return fd_message;
   }
 }
 

@@ -91,7 +91,7 @@ void send_all(int descriptor, std::span<const std::byte> bytes, Deadline deadlin
 void receive_all(int descriptor, std::span<std::byte> bytes, Deadline deadline);
 
 /// A byte that came over a Unix socket, with or without a descriptor.
-struct Parcel {
+struct FdMessage {
   std::byte note{};         ///< What the sender said.
   Descriptor descriptor{};  ///< What it sent along, or nothing.
 };
@@ -101,7 +101,7 @@ void send_parcel(int socket, std::byte note, int descriptor, Deadline deadline);
 /// Receives what send_parcel sent. @param socket of Unix. @param deadline at which to give up.
 /// @return it; without the descriptor if the system does not let it through. Throws as
 /// send_parcel, and Shortage.
-[[nodiscard]] Parcel receive_parcel(int socket, Deadline deadline);
+[[nodiscard]] FdMessage receive_parcel(int socket, Deadline deadline);
 
 /// @param socket of Unix. @return the user that the process at the other end had when it connected
 /// or listened. Throws Error{transport}.

@@ -54,7 +54,7 @@ class StoreClient final : public Channel {
   [[nodiscard]] std::string rank_0() const { return "rank 0 at " + describe(); }
 
   const StoreOptions options_;
-  const Party self_;
+  const Identity self_;
   const std::vector<Endpoint> addresses_;
   Descriptor socket_;
   std::uint32_t round_ = 0;
@@ -247,11 +247,11 @@ std::string url_of(const StoreOptions& options) {
 }
 
 bool tell_end(const StoreOptions& options, Deadline deadline) {
-  const Party self{.job = options.job,
-                   .size = options.size,
-                   .rank = options.rank,
-                   .secret = options.secret,
-                   .versions = options.versions};
+  const Identity self{.job = options.job,
+                      .size = options.size,
+                      .rank = options.rank,
+                      .secret = options.secret,
+                      .versions = options.versions};
   const Target target{.local_name = options.local_name, .peer = "rank 0 at " + url_of(options)};
   try {
     const Descriptor socket = dial(self, target, deadline);

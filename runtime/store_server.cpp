@@ -31,8 +31,8 @@ StoreServer::StoreServer(StoreOptions options, std::vector<Listener> listeners)
   needs_secret_ = std::ranges::any_of(
       listeners, [](const Listener& listener) { return !listener.takes_ranks; });
   acceptor_.emplace(
-      party(), std::move(listeners),
-      [this](const Introduction& introduction) { return admit(introduction); }, AcceptorLimits{},
+      identity(), std::move(listeners),
+      [this](const ConnectionRequest& request) { return admit(request); }, AcceptorLimits{},
       [this](const RefusedPeer& refused) { note(refused); });
   for (std::size_t rank = 0; rank < options_.hosts.size(); ++rank)
     peers_.at(rank).host = options_.hosts[rank];
@@ -41,7 +41,7 @@ StoreServer::StoreServer(StoreOptions options, std::vector<Listener> listeners)
   if (options_.listening) options_.listening(options_.address.port);
 }
 
-Party StoreServer::party() const {
+Identity StoreServer::identity() const {
   return {.job = options_.job,
           .size = options_.size,
           .rank = 0,
@@ -49,18 +49,17 @@ Party StoreServer::party() const {
           .versions = options_.versions};
 }
 
-Reason StoreServer::admit(const Introduction& introduction) {
-  if (introduction.purpose != Purpose::store) return Reason::unexpected;
-  Peer& peer = peers_[static_cast<std::size_t>(introduction.from)];
+Reason StoreServer::admit(const ConnectionRequest& request) {
+  if (request.purpose != Purpose::store) return Reason::unexpected;
+  Peer& peer = peers_[static_cast<std::size_t>(request.from)];
   if (peer.came) return Reason::duplicate_rank;
   peer.came = true;
   return Reason::none;
 }
 
 void StoreServer::note(const RefusedPeer& refused) {
-  const Rank rank = refused.introduction.from;
-  if (refused.introduction.purpose != Purpose::store || refused_peers_.size() >= peers_.size())
-    return;
+  const Rank rank = refused.request.from;
+  if (refused.request.purpose != Purpose::store || refused_peers_.size() >= peers_.size()) return;
   if (refused_peers_.empty()) refused_until_ = Clock::now() + kDoubt;
   refused_peers_.emplace(rank, refused);
 }
@@ -121,7 +120,7 @@ std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline 
 }
 
 /// More entries than a process may have descriptors are an invalid argument of poll.
-void StoreServer::refuse_to_wait(int error) const {
+void StoreServer::reject_to_wait(int error) const {
   try {
     if (error == EINVAL) require_room_for(options_.size);
   } catch (const Shortage& shortage) {
@@ -144,7 +143,7 @@ void StoreServer::collect() {
     for (const Peer& peer : peers_)  // a negative descriptor is passed over
       polled_.push_back({.fd = peer.socket.get(), .events = POLLIN, .revents = 0});
     if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0 && errno != EINTR)
-      refuse_to_wait(errno);
+      reject_to_wait(errno);
     for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
       if (polled_[first + rank].revents != 0) hear(static_cast<Rank>(rank));
       else if (peers_[rank].came && !peers_[rank].socket) throw departure(static_cast<Rank>(rank));
@@ -160,8 +159,7 @@ void StoreServer::let_in() {
   std::vector<Accepted> arrived;
   acceptor_->progress(arrived);
   for (Accepted& accepted : arrived)
-    peers_[static_cast<std::size_t>(accepted.introduction.from)].socket =
-        std::move(accepted.socket);
+    peers_[static_cast<std::size_t>(accepted.request.from)].socket = std::move(accepted.socket);
 }
 
 /// Reads what a rank has sent, up to its value of this round.

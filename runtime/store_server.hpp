@@ -40,11 +40,11 @@ class StoreServer final : public Channel {
     std::size_t sent = 0;
   };
 
-  [[nodiscard]] Party party() const;
-  [[nodiscard]] Reason admit(const Introduction& introduction);
+  [[nodiscard]] Identity identity() const;
+  [[nodiscard]] Reason admit(const ConnectionRequest& request);
   void note(const RefusedPeer& refused);
   void collect();
-  [[noreturn]] void refuse_to_wait(int error) const;
+  [[noreturn]] void reject_to_wait(int error) const;
   void give_up_on_refused();
   void let_in();
   void hear(Rank rank);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backends/hybrid/hybrid.hpp"
-#include "selector/tariffs.hpp"
+#include "selector/cost_models.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -21,20 +21,22 @@ class WorldGroup final : public Group {
   WorldGroup(std::shared_ptr<World> world, std::uint64_t id, std::vector<Rank> members)
       : world_{std::move(world)}, id_{id}, members_{std::move(members)} {}
 
-  [[nodiscard]] Footing subgroup(std::span<const Rank> members, std::uint64_t key) override {
+  [[nodiscard]] CommunicatorParts subgroup(std::span<const Rank> members,
+                                           std::uint64_t key) override {
     const std::vector<Rank> ranks = in_world(members);
     const std::lock_guard lock{mutex_};
     std::uint64_t& made = made_[{ranks, key}];
     try {
-      Footing footing = world_->found(World::id_of(id_, ranks, made + 1, key), ranks);
+      CommunicatorParts communicator_parts =
+          world_->make_parts(World::id_of(id_, ranks, made + 1, key), ranks);
       ++made;  // only now, so that this rank counts like the others when it tries again
-      return footing;
+      return communicator_parts;
     } catch (const std::bad_alloc&) {
       throw Error{ErrorCode::transport, "there is no memory for another communicator"};
     }
   }
-  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> peers, std::uint64_t call,
-                                                 Duration patience) override {
+  [[nodiscard]] std::vector<CallStatus> inquire(std::span<const Rank> peers, std::uint64_t call,
+                                                Duration patience) override {
     return world_->inquire(id_, in_world(peers), call, patience);
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
@@ -66,9 +68,9 @@ std::uint64_t World::id_of(std::uint64_t parent, std::span<const Rank> members, 
   return std::max<std::uint64_t>(combine(id, members.size()), 1);
 }
 
-Footing World::footing() {
+CommunicatorParts World::communicator_parts() {
   const std::vector<Rank> members = everyone();
-  return found(id_of(id_, members, 0), members);
+  return make_parts(id_of(id_, members, 0), members);
 }
 
 std::vector<Rank> World::everyone() const {
@@ -83,33 +85,33 @@ std::vector<Rank> World::numbers_of(std::span<const Rank> members) const {
   return numbers;
 }
 
-std::vector<Whereabouts> World::inquire(std::uint64_t communicator, std::span<const Rank> ranks,
-                                        std::uint64_t call, Duration patience) {
+std::vector<CallStatus> World::inquire(std::uint64_t communicator, std::span<const Rank> ranks,
+                                       std::uint64_t call, Duration patience) {
   Control* const control = links_->control();
-  if (control == nullptr) return std::vector<Whereabouts>(ranks.size());
+  if (control == nullptr) return std::vector<CallStatus>(ranks.size());
   return control->inquire(communicator, numbers_of(ranks), call, patience);
 }
 
-Footing World::found(std::uint64_t communicator, const std::vector<Rank>& members) {
+CommunicatorParts World::make_parts(std::uint64_t communicator, const std::vector<Rank>& members) {
   auto calls = std::make_shared<CallCounter>();
   Control* const control = links_->control();
   // Alone there is nobody to watch, but what a forked child sent to itself would reach its parent.
-  const std::shared_ptr<Alarm> alarm =
+  const std::shared_ptr<FailureSignal> failure_signal =
       control != nullptr ? control->watch(communicator, numbers_of(members), calls, members)
-                         : std::make_shared<Alarm>(Alarm::Tell{}, links_->guard());
-  std::unique_ptr<Transport> transport = connect(communicator, members, alarm);
-  std::vector<Tariff> other_ways;
-  const std::size_t ways = transport ? transport->capabilities().ways.size() : 0;
-  for (std::size_t way = 1; way < ways; ++way) other_ways.push_back(tariff_of(members, way));
+                         : std::make_shared<FailureSignal>(FailureSignal::Tell{}, links_->guard());
+  std::unique_ptr<Transport> transport = connect(communicator, members, failure_signal);
+  std::vector<CostModel> other_ways;
+  const std::size_t transports = transport ? transport->capabilities().transports.size() : 0;
+  for (std::size_t way = 1; way < transports; ++way) other_ways.push_back(tariff_of(members, way));
   return {.transport = std::move(transport),
           .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members),
           .calls = std::move(calls),
-          .alarm = alarm,
-          .tariff = tariff_of(members),
+          .failure_signal = failure_signal,
+          .cost_model = tariff_of(members),
           .other_ways = std::move(other_ways),
           .hosts = hosts_of(members),
           .localities = localities_of(members),
-          .background = background_};
+          .shared_config = shared_config_};
 }
 
 std::vector<int> World::hosts_of(const std::vector<Rank>& members) const {
@@ -125,7 +127,7 @@ std::vector<Locality> World::localities_of(const std::vector<Rank>& members) con
 }
 
 // Ranks of several hosts wait for the network, whatever else they do.
-Tariff World::tariff_of(const std::vector<Rank>& members, std::size_t way) const {
+CostModel World::tariff_of(const std::vector<Rank>& members, std::size_t way) const {
   const auto memory_domain = [this](Rank rank) {
     return memory_domains_[static_cast<std::size_t>(rank)];
   };
@@ -133,48 +135,48 @@ Tariff World::tariff_of(const std::vector<Rank>& members, std::size_t way) const
     return memory_domain(member) == memory_domain(members.front());
   });
   if (!share_memory) {
-    Tariff tariff = remote_tariffs_[way];
+    CostModel cost_model = remote_tariffs_[way];
     std::set<Rank> domains;
     for (const Rank member : members) domains.insert(memory_domain(member));
     const bool some_do = domains.size() < members.size() && count_hosts(members) > 1;
     if (some_do) {
-      tariff.inside = detail::kInsideCosts;
-      tariff.inside->shared_cores = fewest_cores_;  // the same on all hosts
+      cost_model.inside = detail::kInsideCosts;
+      cost_model.inside->shared_cores = fewest_cores_;  // the same on all hosts
     }
-    return tariff;
+    return cost_model;
   }
   return detail::memory_tariff(shared_cores_, shm::longest_buffered(members.size()));
 }
 
 std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
                                           const std::vector<Rank>& members,
-                                          const std::shared_ptr<Alarm>& alarm) {
+                                          const std::shared_ptr<FailureSignal>& failure_signal) {
   std::vector<bool> is_local;
   for (const Rank member : members) is_local.push_back(peer(member).is_local);
   const std::shared_ptr<shm::Domain>& domain = links_->domain();
   const auto local = [&] {
-    return domain->transport(communicator, numbers_of(members), alarm,
+    return domain->transport(communicator, numbers_of(members), failure_signal,
                              {.oversubscribed = shared_cores_ > 0});
   };
-  if (!domain && !network_ && !links_->fabric()) return nullptr;  // Ways::none
-  if (!domain) return std::move(connect_remotely(communicator, members, alarm).front());
+  if (!domain && !network_ && !links_->fabric()) return nullptr;  // TransportSet::none
+  if (!domain) return std::move(connect_remotely(communicator, members, failure_signal).front());
   if (std::ranges::count(is_local, false) == 0) return local();
   return hybrid::make_transport({.local = local(),
-                                 .remote = connect_remotely(communicator, members, alarm),
+                                 .remote = connect_remotely(communicator, members, failure_signal),
                                  .is_local = std::move(is_local),
-                                 .alarm = alarm});
+                                 .failure_signal = failure_signal});
 }
 
 /// One for each way.
 std::vector<std::unique_ptr<Transport>> World::connect_remotely(
     std::uint64_t communicator, const std::vector<Rank>& members,
-    const std::shared_ptr<Alarm>& alarm) {
-  std::vector<std::unique_ptr<Transport>> ways;
+    const std::shared_ptr<FailureSignal>& failure_signal) {
+  std::vector<std::unique_ptr<Transport>> transports;
   if (!network_ || has_tcp_too_)
-    ways.push_back(
-        links_->fabric()->transport(communicator, numbers_of(members), alarm, shared_cores_ > 0));
-  if (network_) ways.push_back(network_->transport(members, communicator, alarm));
-  return ways;
+    transports.push_back(links_->fabric()->transport(communicator, numbers_of(members),
+                                                     failure_signal, shared_cores_ > 0));
+  if (network_) transports.push_back(network_->transport(members, communicator, failure_signal));
+  return transports;
 }
 
 int World::count_hosts(const std::vector<Rank>& members) const {
@@ -189,14 +191,14 @@ std::string World::describe(const std::vector<Rank>& members) const {
   };
   if (processes_.size() == 1) return "1 rank, alone";
   const bool shares_memory = links_->segment() != nullptr;
-  std::string ways = shares_memory ? "shared memory" : "TCP";
-  if (shares_memory && uses_tcp_) ways += " and TCP";
-  if (uses_tcp_ && has_checksums_) ways += " with payload checksums";
-  if (network_) ways += " and " + network_->name();
-  if (uses_tcp_ && is_encrypted_) ways += " with TLS";
+  std::string transports = shares_memory ? "shared memory" : "TCP";
+  if (shares_memory && uses_tcp_) transports += " and TCP";
+  if (uses_tcp_ && has_checksums_) transports += " with payload checksums";
+  if (network_) transports += " and " + network_->name();
+  if (uses_tcp_ && is_encrypted_) transports += " with TLS";
   return count(members.size(), "rank") + " on " +
          count(static_cast<std::size_t>(count_hosts(members)), "host") + " by " + origin_ +
-         ", over " + ways;
+         ", over " + transports;
 }
 
 }  // namespace tutti::runtime

@@ -12,14 +12,14 @@
 #include <tutti/spi/group.hpp>
 #include <tutti/spi/network.hpp>
 
-#include "background.hpp"
 #include "links.hpp"
 #include "memory_domain.hpp"
+#include "shared_config.hpp"
 
 namespace tutti::runtime {
 
 /// Which connections a world may use.
-enum class Ways : std::uint8_t {
+enum class TransportSet : std::uint8_t {
   any,  ///< Shared memory inside a host, TCP between hosts.
   shm,  ///< Shared memory, or an error.
   tcp,  ///< TCP, inside a host too.
@@ -27,18 +27,18 @@ enum class Ways : std::uint8_t {
 };
 /// @param name "auto", "shm" or "tcp". @return the ways. Throws Error{invalid_argument} that lists
 /// the names.
-[[nodiscard]] Ways ways_of(std::string_view name);
+[[nodiscard]] TransportSet transports_of(std::string_view name);
 
 /// How a world is made.
 struct WorldOptions {
-  Ways ways = Ways::any;               ///< See Ways.
+  TransportSet transports = TransportSet::any;  ///< See TransportSet.
   MeshOptions mesh{};                  ///< See MeshOptions; its memory is chosen here.
-  Vigilance vigilance{};               ///< See Vigilance.
+  HeartbeatSettings heartbeat{};       ///< See HeartbeatSettings.
   int network_megabits = 0;            ///< Between hosts; 0 measures.
   bool payload_checksum = false;       ///< As tcp::Options.
   std::shared_ptr<Network> network{};  ///< Carries messages between hosts; null: TCP does.
   bool has_tcp_too = false;            ///< Whether each call takes TCP or the network.
-  BackgroundFiles background{};        ///< What rank 0 reads.
+  SharedConfigFiles shared_config{};   ///< What rank 0 reads.
   std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
 };
 
@@ -54,7 +54,7 @@ class World : public std::enable_shared_from_this<World> {
                                                       Deadline deadline);
 
   /// @return what a communicator of all ranks stands on. To be called once.
-  [[nodiscard]] Footing footing();
+  [[nodiscard]] CommunicatorParts communicator_parts();
   /// @return the links, for those who keep them for worlds to come.
   [[nodiscard]] const std::shared_ptr<Links>& links() const noexcept { return links_; }
 
@@ -66,11 +66,12 @@ class World : public std::enable_shared_from_this<World> {
                                            std::uint64_t times, std::uint64_t key = 0);
   /// Makes a communicator's footing. @param communicator its id. @param members its ranks, by their
   /// ranks in the world. @return it.
-  [[nodiscard]] Footing found(std::uint64_t communicator, const std::vector<Rank>& members);
+  [[nodiscard]] CommunicatorParts make_parts(std::uint64_t communicator,
+                                             const std::vector<Rank>& members);
   /// As Control::inquire. @param ranks in the world.
-  [[nodiscard]] std::vector<Whereabouts> inquire(std::uint64_t communicator,
-                                                 std::span<const Rank> ranks, std::uint64_t call,
-                                                 Duration patience);
+  [[nodiscard]] std::vector<CallStatus> inquire(std::uint64_t communicator,
+                                                std::span<const Rank> ranks, std::uint64_t call,
+                                                Duration patience);
   /// @return memory that the other ranks of the host see, or null.
   [[nodiscard]] const std::shared_ptr<Memory>& visible_memory() const noexcept {
     return links_->visible_memory();
@@ -84,7 +85,7 @@ class World : public std::enable_shared_from_this<World> {
                            const WorldOptions& options, Deadline deadline);
   void connect_anew(Channel& channel, const LinkSettings& settings, const WorldOptions& options,
                     Deadline deadline);
-  void settle(std::vector<Rank> memory_domains);
+  void complete_links(std::vector<Rank> memory_domains);
   [[nodiscard]] MemoryDomain memory_domain() const;
   [[nodiscard]] std::vector<PeerInfo> infos() const;
   [[nodiscard]] NetworkSpeed known_speed() const;
@@ -94,19 +95,20 @@ class World : public std::enable_shared_from_this<World> {
     return links_->peer(numbers_[static_cast<std::size_t>(rank)]);
   }
   [[nodiscard]] std::vector<Rank> numbers_of(std::span<const Rank> members) const;
-  [[nodiscard]] std::unique_ptr<Transport> connect(std::uint64_t communicator,
-                                                   const std::vector<Rank>& members,
-                                                   const std::shared_ptr<Alarm>& alarm);
+  [[nodiscard]] std::unique_ptr<Transport> connect(
+      std::uint64_t communicator, const std::vector<Rank>& members,
+      const std::shared_ptr<FailureSignal>& failure_signal);
   [[nodiscard]] std::vector<std::unique_ptr<Transport>> connect_remotely(
       std::uint64_t communicator, const std::vector<Rank>& members,
-      const std::shared_ptr<Alarm>& alarm);
-  [[nodiscard]] Tariff find_remote_tariff(Rank far, int megabits, Deadline deadline);
-  [[nodiscard]] std::vector<Tariff> find_tariffs_of_ways(Rank far, int megabits, Deadline deadline);
-  [[nodiscard]] Tariff by_network(Tariff tariff) const;
+      const std::shared_ptr<FailureSignal>& failure_signal);
+  [[nodiscard]] CostModel find_remote_tariff(Rank far, int megabits, Deadline deadline);
+  [[nodiscard]] std::vector<CostModel> find_tariffs_of_ways(Rank far, int megabits,
+                                                            Deadline deadline);
+  [[nodiscard]] CostModel by_network(CostModel cost_model) const;
   template <class Found>
   void find_out(Rank far, Deadline deadline, Found& found_out,
                 const std::function<void(Communicator& pair)>& measure);
-  [[nodiscard]] Tariff tariff_of(const std::vector<Rank>& members, std::size_t way = 0) const;
+  [[nodiscard]] CostModel tariff_of(const std::vector<Rank>& members, std::size_t way = 0) const;
   [[nodiscard]] std::vector<Rank> everyone() const;
   [[nodiscard]] int count_hosts(const std::vector<Rank>& members) const;
   [[nodiscard]] std::vector<int> hosts_of(const std::vector<Rank>& members) const;
@@ -121,18 +123,18 @@ class World : public std::enable_shared_from_this<World> {
   std::vector<std::uint64_t> processes_{};  // per rank, as Links::process
   std::vector<Rank> numbers_{};             // per rank, that its process has in the links
   std::vector<Rank> memory_domains_{};      // as Mesh::memory_domains
-  std::vector<int> host_of_{};              // per rank, as Footing::hosts
+  std::vector<int> host_of_{};              // per rank, as CommunicatorParts::hosts
   bool uses_tcp_ = false;                   // between any two of its ranks
   bool is_encrypted_ = false;               // whether its TCP links are
   int shared_cores_ = 0;                    // of the own host; 0: each of its ranks has one
   int fewest_cores_ = 0;                    // of the host whose ranks share the fewest, likewise
   bool has_checksums_ = false;              // of payloads
   NetworkSpeed known_speed_ = NetworkSpeed::unknown;  // as rank 0 knew it before
-  std::vector<Tariff> remote_tariffs_{};              // of links that share no memory, for each way
+  std::vector<CostModel> remote_tariffs_{};           // of links that share no memory, for each way
   std::shared_ptr<Network> network_{};                // instead of TCP, or beside it
   bool has_tcp_too_ = false;                          // then the first way is TCP
   std::string said_{};                                // what rank 0 has read, packed
-  std::shared_ptr<const detail::Background> background_{};  // that
+  std::shared_ptr<const detail::SharedConfig> shared_config_{};  // that
   bool may_time_calls_ = false;                             // if nobody timed them before
   std::string timed_calls_path_{};                          // where rank 0 keeps them
 };

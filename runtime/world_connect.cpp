@@ -9,10 +9,10 @@
 
 #include <tutti/spi/communicator.hpp>
 
+#include "all_or_none.hpp"
 #include "fields.hpp"
 #include "measure_network.hpp"
-#include "selector/tariffs.hpp"
-#include "together.hpp"
+#include "selector/cost_models.hpp"
 #include "world.hpp"
 
 namespace tutti::runtime {
@@ -29,14 +29,15 @@ std::string name_of(Rank rank, const std::string& host) {
 }
 
 LinkSettings settings_of(const WorldOptions& options) {
-  const bool shares_memory = options.ways == Ways::any || options.ways == Ways::shm;
+  const bool shares_memory =
+      options.transports == TransportSet::any || options.transports == TransportSet::shm;
   LinkSettings settings{.shares_memory = shares_memory,
                         .carries_data = (options.network == nullptr || options.has_tcp_too) &&
-                                        options.ways != Ways::none,
-                        .only_local = options.ways == Ways::none,
+                                        options.transports != TransportSet::none,
+                        .only_local = options.transports == TransportSet::none,
                         .tls = options.mesh.tls,
                         .payload_checksum = options.payload_checksum,
-                        .vigilance = options.vigilance,
+                        .heartbeat = options.heartbeat,
                         .interface = options.mesh.interface,
                         .secret = {},
                         .host = options.mesh.host,
@@ -47,7 +48,7 @@ LinkSettings settings_of(const WorldOptions& options) {
 
 /// What must be equal on all ranks, as a number.
 std::uint64_t summary_of(const WorldOptions& options) {
-  std::uint64_t summary = combine(0, static_cast<std::uint64_t>(options.ways));
+  std::uint64_t summary = combine(0, static_cast<std::uint64_t>(options.transports));
   summary = combine(summary, options.mesh.tls ? 1 : 0);
   for (const auto& [name, value] : options.mesh.agreed)
     summary = combine(combine(summary, std::string_view{name}), std::string_view{value});
@@ -71,10 +72,10 @@ NetworkSpeed speed_in(std::string_view& report) {
 
 }  // namespace
 
-Ways ways_of(std::string_view name) {
-  if (name == "auto") return Ways::any;
-  if (name == "shm") return Ways::shm;
-  if (name == "tcp") return Ways::tcp;
+TransportSet transports_of(std::string_view name) {
+  if (name == "auto") return TransportSet::any;
+  if (name == "shm") return TransportSet::shm;
+  if (name == "tcp") return TransportSet::tcp;
   throw Error{ErrorCode::invalid_argument, "there is no transport '" + std::string{name} +
                                                "'; choose auto, shm or tcp (mpi is that of "
                                                "tutti::mpi::communicator, shm+mpi one of "
@@ -92,14 +93,14 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
   const LinkSettings settings = settings_of(options);
   if (!world->share(channel, settings, options, deadline))
     world->connect_anew(channel, settings, options, deadline);
-  if (options.ways == Ways::shm)
-    do_together(channel, options.mesh.host, deadline, [&] {
+  if (options.transports == TransportSet::shm)
+    all_or_none(channel, options.mesh.host, deadline, [&] {
       world->require_memory();
       return std::string{};
     });
   channel.keep(world->links_);
   world->understand_background();
-  if (options.ways == Ways::none) return world;
+  if (options.transports == TransportSet::none) return world;
   const std::vector<PeerInfo> infos = world->infos();
   world->shared_cores_ = shared_cores(infos, world->self_);
   world->fewest_cores_ = fewest_shared_cores(infos);
@@ -117,16 +118,16 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
 /// that both ends know.
 bool World::share(Channel& channel, const LinkSettings& settings, const WorldOptions& options,
                   Deadline deadline) {
-  const auto hellos = do_together(channel, options.mesh.host, deadline, [&] {
+  const auto hellos = all_or_none(channel, options.mesh.host, deadline, [&] {
     links_ = Links::of_process(settings, channel.size());
     std::string hello;
     put(hello, links_->process());
     put(hello, links_->next_world());
     put(hello, summary_of(options));
     if (self_ == 0) {
-      BackgroundFiles files = options.background;
+      SharedConfigFiles files = options.shared_config;
       files.timed.is_wanted = files.timed.is_wanted && channel.size() > 1;
-      hello += pack_background(files);
+      hello += pack_shared_config(files);
     }
     return hello;
   });
@@ -147,7 +148,7 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
   if (std::set<std::uint64_t>(processes_.begin(), processes_.end()).size() < processes_.size())
     processes_.clear();
   Links::Known known;
-  const auto reports = do_together(channel, options.mesh.host, deadline, [&] {
+  const auto reports = all_or_none(channel, options.mesh.host, deadline, [&] {
     if (!processes_.empty()) known = links_->find(processes_, self_);
     numbers_ = known.numbers;
     std::string report;
@@ -167,7 +168,7 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
     if (memory_domains.size() == 1) known_speed_ = speed_in(report);
   }
   if (!is_known || balance != 0) return false;
-  settle(memory_domains_of(memory_domains));
+  complete_links(memory_domains_of(memory_domains));
   return true;
 }
 
@@ -175,7 +176,7 @@ bool World::share(Channel& channel, const LinkSettings& settings, const WorldOpt
 void World::connect_anew(Channel& channel, const LinkSettings& settings,
                          const WorldOptions& options, Deadline deadline) {
   if (processes_.empty()) {
-    do_together(channel, options.mesh.host, deadline, [&] {
+    all_or_none(channel, options.mesh.host, deadline, [&] {
       links_ = std::make_shared<Links>(settings, channel.size());
       return std::string{};
     });
@@ -189,10 +190,10 @@ void World::connect_anew(Channel& channel, const LinkSettings& settings,
   mesh.locality = links_->locality();
   mesh.memory = links_->segment() ? links_->segment()->descriptor() : -1;
   Mesh connected = connect_mesh(channel, mesh, deadline);
-  do_together(channel, options.mesh.host, deadline, [&] {
+  all_or_none(channel, options.mesh.host, deadline, [&] {
     id_ = connected.world;
     numbers_ = links_->add(connected, processes_, self_);
-    settle(std::move(connected.memory_domains));
+    complete_links(std::move(connected.memory_domains));
     return std::string{};
   });
 }
@@ -222,7 +223,7 @@ NetworkSpeed World::known_speed() const {
   return far < 0 ? NetworkSpeed::unknown : links_->speed(ends_of_network(far));
 }
 
-void World::settle(std::vector<Rank> memory_domains) {
+void World::complete_links(std::vector<Rank> memory_domains) {
   memory_domains_ = std::move(memory_domains);
   host_of_ = memory_domains_;
   const bool shares_memory = links_->segment() != nullptr;
@@ -245,8 +246,8 @@ void World::understand_background() {
   for (const Rank rank : everyone())
     if (const int host = host_of_[static_cast<std::size_t>(rank)]; host == rank)
       hosts.emplace_back(host, peer(rank).info.host.name);
-  ReceivedBackground received = unpack_background(std::exchange(said_, {}), hosts);
-  background_ = std::move(received.background);
+  ReceivedConfig received = unpack_shared_config(std::exchange(said_, {}), hosts);
+  shared_config_ = std::move(received.shared_config);
   may_time_calls_ = received.may_time_calls;
   timed_calls_path_ = std::move(received.timed_path);
 }
@@ -261,15 +262,15 @@ void World::require_memory() const {
 }
 
 /// @param tariff of TCP. @return that of the network, whose bytes take as long.
-Tariff World::by_network(Tariff tariff) const {
-  tariff.costs.alpha = network_->tariff().costs.alpha;
-  if (tariff.lasting) tariff.lasting->alpha = tariff.costs.alpha;
-  tariff.origin += ", over " + network_->name();
-  return tariff;
+CostModel World::by_network(CostModel cost_model) const {
+  cost_model.costs.alpha = network_->cost_model().costs.alpha;
+  if (cost_model.lasting) cost_model.lasting->alpha = cost_model.costs.alpha;
+  cost_model.origin += ", over " + network_->name();
+  return cost_model;
 }
 
-Tariff World::find_remote_tariff(Rank far, int megabits, Deadline deadline) {
-  if (far < 0) return network_ ? network_->tariff() : detail::loopback_tariff(shared_cores_);
+CostModel World::find_remote_tariff(Rank far, int megabits, Deadline deadline) {
+  if (far < 0) return network_ ? network_->cost_model() : detail::loopback_tariff(shared_cores_);
   NetworkSpeed speed = known_speed_;
   if (megabits == 0 && speed == NetworkSpeed::unknown)
     find_out(far, deadline, speed, [&](Communicator& pair) {
@@ -277,36 +278,37 @@ Tariff World::find_remote_tariff(Rank far, int megabits, Deadline deadline) {
       speed = speed_between(probes.shorter, probes.longer);
     });
   if (megabits == 0) links_->note_speed(ends_of_network(far), speed);
-  Tariff tariff = megabits > 0 ? detail::network_tariff(megabits) : detail::network_tariff(speed);
-  tariff.costs.shared_cores = fewest_cores_;
-  return network_ ? by_network(std::move(tariff)) : tariff;
+  CostModel cost_model =
+      megabits > 0 ? detail::network_tariff(megabits) : detail::network_tariff(speed);
+  cost_model.costs.shared_cores = fewest_cores_;
+  return network_ ? by_network(std::move(cost_model)) : cost_model;
 }
 
 /// Which way is the faster one the classes of speeds do not say, so messages and bytes are charged
 /// as they were measured.
-std::vector<Tariff> World::find_tariffs_of_ways(Rank far, int megabits, Deadline deadline) {
-  if (far < 0) return {detail::loopback_tariff(shared_cores_), network_->tariff()};
-  std::array<Probes, 2> ways{};
+std::vector<CostModel> World::find_tariffs_of_ways(Rank far, int megabits, Deadline deadline) {
+  if (far < 0) return {detail::loopback_tariff(shared_cores_), network_->cost_model()};
+  std::array<Probes, 2> transports{};
   if (megabits == 0)
-    find_out(far, deadline, ways, [&](Communicator& pair) {
-      const std::vector<std::string> names = transport_of(pair).capabilities().ways;
-      for (std::size_t way = 0; way < ways.size(); ++way)
-        ways[way] = measure_network(pair, names[way]);
+    find_out(far, deadline, transports, [&](Communicator& pair) {
+      const std::vector<std::string> names = transport_of(pair).capabilities().transports;
+      for (std::size_t way = 0; way < transports.size(); ++way)
+        transports[way] = measure_network(pair, names[way]);
     });
-  std::vector<Tariff> tariffs;
-  for (const Probes& probes : ways) {
-    Tariff tariff = megabits > 0 ? detail::network_tariff(megabits)
-                                 : detail::network_tariff(NetworkSpeed::unknown);
-    if (!tariffs.empty()) tariff = by_network(std::move(tariff));
+  std::vector<CostModel> cost_models;
+  for (const Probes& probes : transports) {
+    CostModel cost_model = megabits > 0 ? detail::network_tariff(megabits)
+                                        : detail::network_tariff(NetworkSpeed::unknown);
+    if (!cost_models.empty()) cost_model = by_network(std::move(cost_model));
     if (probes.message > Duration::zero()) {
-      charge_as_measured(tariff.costs, probes);
-      tariff.origin = "measured: between hosts";
-      if (!tariffs.empty()) tariff.origin += ", over " + network_->name();
+      charge_as_measured(cost_model.costs, probes);
+      cost_model.origin = "measured: between hosts";
+      if (!cost_models.empty()) cost_model.origin += ", over " + network_->name();
     }
-    tariff.costs.shared_cores = fewest_cores_;
-    tariffs.push_back(std::move(tariff));
+    cost_model.costs.shared_cores = fewest_cores_;
+    cost_models.push_back(std::move(cost_model));
   }
-  return tariffs;
+  return cost_models;
 }
 
 /// Collective. Rank 0 measures with the first rank of another host, and tells everyone, lest ranks
@@ -323,7 +325,7 @@ void World::find_out(Rank far, Deadline deadline, Found& found_out,
   };
   // Numbered, since the two may have the same members.
   const auto among = [&](const std::vector<Rank>& members, std::uint64_t number) {
-    return make_communicator(found(id_of(id_, members, number), members), make_host_memory(),
+    return make_communicator(make_parts(id_of(id_, members, number), members), make_host_memory(),
                              {.timeout = left()});
   };
   const Found unknown = found_out;

@@ -38,15 +38,15 @@ void World::time_calls_once(const std::vector<PeerInfo>& infos, Deadline deadlin
     return;
   const int ranks = static_cast<int>(members.size());
   const detail::TunedTable* const known =
-      background_->timed
+      shared_config_->timed
           ? detail::find_timed(
-                *background_->timed,
+                *shared_config_->timed,
                 {.collective = Collective::barrier, .ranks = ranks, .transport = "shm"})
           : nullptr;
   if (known != nullptr && known->place.ranks == ranks) return;
   // Numbered beside those of a network's measurement.
   const auto among = [&](const std::vector<Rank>& some, std::uint64_t number, Duration patience) {
-    return make_communicator(found(id_of(id_, some, number), some), make_host_memory(),
+    return make_communicator(make_parts(id_of(id_, some, number), some), make_host_memory(),
                              {.timeout = patience});
   };
   std::string report;  // of rank 0
@@ -74,7 +74,7 @@ void World::time_calls_once(const std::vector<PeerInfo>& infos, Deadline deadlin
   all.broadcast(std::as_writable_bytes(std::span{report}), 0);
   std::string_view rest = report;
   const std::string_view text = take_text(rest);
-  background_ = with_timed_calls(*background_, timed_calls_path_, text, take_text(rest));
+  shared_config_ = with_timed_calls(*shared_config_, timed_calls_path_, text, take_text(rest));
 }
 
 }  // namespace tutti::runtime

@@ -6,9 +6,9 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0::written {
+namespace tutti::v0::written {
 
 /// @param collective any. @return MSCCL's name for it, or ours where it has none.
 [[nodiscard]] std::string_view msccl_name(Collective collective) noexcept;
 
-}  // namespace tutti::inline v0::written
+}  // namespace tutti::v0::written

@@ -12,7 +12,7 @@
 #include "schedules/msccl_slots.hpp"
 #include "schedules/written.hpp"
 
-namespace tutti::inline v0::written {
+namespace tutti::v0::written {
 namespace {
 
 /// A run of chunks in a buffer of MSCCL.
@@ -41,13 +41,13 @@ auto at_part(const Part& part, Work work) {
   try {
     return work();
   } catch (const Error& error) {
-    refuse_written(text_of_part(part) + ": " + error.what());
+    reject_written(text_of_part(part) + ": " + error.what());
   }
 }
 
 /// Something that comes later: in a later round, or in the same one, whose steps read what stood
 /// there before.
-struct Later {
+struct Dependent {
   std::size_t node = 0;
   std::size_t rounds = 1;
 };
@@ -55,7 +55,7 @@ struct Later {
 /// What happens at once: a message, with both its ends, or a local step.
 struct Node {
   std::vector<Part> parts{};
-  std::vector<Later> later{};
+  std::vector<Dependent> dependents{};
   std::vector<std::size_t> earlier{};
   std::size_t group = 0;  // of those that must be in one round, numbered as they may follow
   std::size_t round = 0;
@@ -63,22 +63,22 @@ struct Node {
 
 Chunks chunks_of(const std::string& buffer, std::int64_t first, std::int64_t count) {
   if (buffer != "i" && buffer != "o" && buffer != "s")
-    refuse_written(fmt::format("'{}' is no buffer; expected i, o or s", buffer.substr(0, 40)));
+    reject_written(fmt::format("'{}' is no buffer; expected i, o or s", buffer.substr(0, 40)));
   constexpr std::int64_t kMost = std::int64_t{1} << 22;
   if (first < 0 || count < 1 || first > kMost || count > kMost)
-    refuse_written(fmt::format("{} chunks from {} on cannot be", count, first));
+    reject_written(fmt::format("{} chunks from {} on cannot be", count, first));
   return {buffer.front(), first, count};
 }
 
 /// All that a file says, and who waits for whom.
-class Web {
+class DependencyGraph {
  public:
-  explicit Web(const XmlAlgorithm& xml) : xml_{xml} {
+  explicit DependencyGraph(const XmlAlgorithm& xml) : xml_{xml} {
     for (std::size_t rank = 0; rank < xml.ranks.size(); ++rank)
       for (const XmlBlock& block : xml.ranks[rank].blocks) add_block(rank, block);
     for (const auto& [key, ends] : pending_)
       if (!ends.sends.empty() || !ends.receives.empty())
-        refuse_written(fmt::format(
+        reject_written(fmt::format(
             "{}: gpu {} does not receive all that gpu {} sends to it, or the other way round",
             text_of_part(
                 nodes_[(ends.sends.empty() ? ends.receives : ends.sends).front()].parts.front()),
@@ -94,12 +94,12 @@ class Web {
     for (std::size_t group = 0; group < groups; ++group)
       for (const std::size_t i : members[group]) {
         nodes_[i].round = rounds[group];
-        for (const Later& later : nodes_[i].later) {
-          const std::size_t other = nodes_[later.node].group;
-          if (other == group && later.rounds > 0)
-            refuse_written(text_of_part(nodes_[i].parts.front()) +
+        for (const Dependent& dependents : nodes_[i].dependents) {
+          const std::size_t other = nodes_[dependents.node].group;
+          if (other == group && dependents.rounds > 0)
+            reject_written(text_of_part(nodes_[i].parts.front()) +
                            ": steps wait for each other for ever");
-          rounds[other] = std::max(rounds[other], rounds[group] + later.rounds);
+          rounds[other] = std::max(rounds[other], rounds[group] + dependents.rounds);
         }
       }
     std::ranges::stable_sort(nodes_, {}, &Node::round);
@@ -138,7 +138,7 @@ class Web {
     const std::size_t node = others.front();
     others.erase(others.begin());
     if (nodes_[node].parts.front().into.count != part.into.count)
-      refuse_written("a message has other numbers of chunks at its two ends");
+      reject_written("a message has other numbers of chunks at its two ends");
     nodes_[node].parts.push_back(part);
     return node;
   }
@@ -154,7 +154,7 @@ class Web {
   }
   void add_edge(std::size_t before, std::size_t after, std::size_t rounds) {
     if (before == after) return;
-    nodes_[before].later.push_back({after, rounds});
+    nodes_[before].dependents.push_back({after, rounds});
     nodes_[after].earlier.push_back(before);
   }
 
@@ -169,12 +169,12 @@ class Web {
       path.push_back({start, 0});
       while (!path.empty()) {
         auto& [node, gone] = path.back();
-        if (gone == nodes_[node].later.size()) {
+        if (gone == nodes_[node].dependents.size()) {
           order.push_back(node);
           path.pop_back();
           continue;
         }
-        const std::size_t next = nodes_[node].later[gone++].node;
+        const std::size_t next = nodes_[node].dependents[gone++].node;
         if (!seen[next]) path.push_back({next, 0});
         seen[next] = true;
       }
@@ -219,14 +219,14 @@ class Web {
     const bool reduces = type.starts_with("rr") || type == "re";
     const bool is_local = type == "re" || type == "cpy";
     if (!sends && !receives && !is_local)
-      refuse_written(fmt::format("'{}' is no step", type.substr(0, 40)));
+      reject_written(fmt::format("'{}' is no step", type.substr(0, 40)));
     // What is received and passed on without being kept is kept where the own operand was.
     const bool keeps_at_source = type == "s" || type == "rrs";
     const Chunks into = keeps_at_source ? chunks_of(step.srcbuf, step.srcoff, step.cnt)
                                         : chunks_of(step.dstbuf, step.dstoff, step.cnt);
     const auto with = [&](std::int64_t peer) {
       if (peer < 0 || peer >= static_cast<std::int64_t>(xml_.ranks.size()) || peer == self)
-        refuse_written(fmt::format("rank {} cannot send to or receive from {}", rank, peer));
+        reject_written(fmt::format("rank {} cannot send to or receive from {}", rank, peer));
       return peer;
     };
     if (is_local) {
@@ -250,7 +250,7 @@ class Web {
   void add_block(std::size_t rank, const XmlBlock& block) {
     std::vector<Ends>& ends = ends_[{rank, block.id}];
     if (!ends.empty())
-      refuse_written(fmt::format("rank {} has two threadblocks {}", rank, block.id));
+      reject_written(fmt::format("rank {} has two threadblocks {}", rank, block.id));
     for (std::size_t index = 0; index < block.steps.size(); ++index) {
       const Part part{.rank = rank, .place = {block.id, static_cast<std::int64_t>(index)}};
       ends.push_back(at_part(part, [&] { return add_step(rank, block, index); }));
@@ -291,7 +291,7 @@ class Web {
         const auto found = ends_.find({rank, step.depid});
         if (found == ends_.end() || step.deps < 0 ||
             step.deps >= static_cast<std::int64_t>(found->second.size()))
-          refuse_written(fmt::format("{}: there is no step {} of tb {} to wait for",
+          reject_written(fmt::format("{}: there is no step {} of tb {} to wait for",
                                      text_of_place(rank, {block.id, static_cast<std::int64_t>(i)}),
                                      step.deps, step.depid));
         link(found->second[static_cast<std::size_t>(step.deps)], ends_[{rank, block.id}][i]);
@@ -347,16 +347,16 @@ void finish(std::vector<Schedule>& schedules, const Slotting& slotting) {
 }  // namespace
 
 void add_rounds(const XmlAlgorithm& xml, Collective collective, WrittenSchedules& written) {
-  if (xml.ranks.empty()) refuse_written("there is no <gpu>");
+  if (xml.ranks.empty()) reject_written("there is no <gpu>");
   Slotting slotting{xml, collective};
   std::vector<Schedule>& schedules = written.schedules;
   schedules.assign(xml.ranks.size(), slotting.empty());
   written.places.assign(xml.ranks.size(), {});
-  const std::vector<Node> nodes = Web{xml}.sorted();
+  const std::vector<Node> nodes = DependencyGraph{xml}.sorted();
   std::int64_t chunks = 0;
   for (const Node& node : nodes) chunks += node.parts.front().into.count;
   if (chunks > kMostChunks)
-    refuse_written(fmt::format("it moves {} chunks, which are too many", chunks));
+    reject_written(fmt::format("it moves {} chunks, which are too many", chunks));
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     add(nodes[i], slotting, written);
     if (i + 1 < nodes.size() && nodes[i + 1].round == nodes[i].round) continue;
@@ -366,4 +366,4 @@ void add_rounds(const XmlAlgorithm& xml, Collective collective, WrittenSchedules
   finish(schedules, slotting);
 }
 
-}  // namespace tutti::inline v0::written
+}  // namespace tutti::v0::written

@@ -6,7 +6,7 @@
 
 #include "schedules/written_xml.hpp"
 
-namespace tutti::inline v0::written {
+namespace tutti::v0::written {
 
 /// Gives every step the earliest round in which it can be, and a message the same one at both ends.
 /// Throws Error{invalid_argument} for what cannot be, also for steps that wait for each other.
@@ -14,4 +14,4 @@ namespace tutti::inline v0::written {
 /// @param written gets a schedule of every rank, and where its steps stand.
 void add_rounds(const XmlAlgorithm& xml, Collective collective, WrittenSchedules& written);
 
-}  // namespace tutti::inline v0::written
+}  // namespace tutti::v0::written

@@ -12,7 +12,7 @@
 
 #include "schedules/written_xml.hpp"
 
-namespace tutti::inline v0::written {
+namespace tutti::v0::written {
 
 /// Chunks of MSCCL's buffers as slots of ours. A chunk of scratch is a plane of its own, in which
 /// it stands at the unit that was written there last.
@@ -52,4 +52,4 @@ class Slotting {
   std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t>> written_{};
 };
 
-}  // namespace tutti::inline v0::written
+}  // namespace tutti::v0::written

@@ -4,7 +4,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr std::array<std::string_view, 6> kSteps{"send",   "recv", "recv_reduce",
@@ -151,4 +151,4 @@ std::string to_json(const Printed& printed) {
          ranks + "\n]}\n";
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

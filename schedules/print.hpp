@@ -10,7 +10,7 @@
 
 #include <tutti/spi/schedule.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What is printed.
 struct Printed {
@@ -40,4 +40,4 @@ struct Printed {
 /// Error{invalid_argument} where a receive is never met by a send.
 [[nodiscard]] std::string to_svg(const Printed& printed);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,7 +7,7 @@
 
 #include "selector/predict_flow.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// Counts steps: each round takes one, unless it only marks slots as complete.
@@ -194,4 +194,4 @@ Picture picture_of(const Printed& printed) {
   return picture;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

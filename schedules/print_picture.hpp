@@ -9,7 +9,7 @@
 
 #include "print.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// A message.
 struct Arrow {
@@ -49,4 +49,4 @@ struct Picture {
 /// @param arrow the message. @param ranks how many there are. @return the distance.
 [[nodiscard]] int distance_of(const Arrow& arrow, int ranks) noexcept;
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

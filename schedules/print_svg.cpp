@@ -7,7 +7,7 @@
 #include "print.hpp"
 #include "print_picture.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 // Two colours that people with any colour vision tell apart (Okabe and Ito), and quiet greys.
@@ -299,4 +299,4 @@ std::string to_svg(const Printed& printed) {
   return Drawing{picture, printed}.draw();
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -12,7 +12,7 @@
 
 #include "proof/verify.hpp"
 
-namespace tutti::inline v0::written {
+namespace tutti::v0::written {
 namespace {
 
 constexpr std::int64_t kMostRanks = 4096;
@@ -21,14 +21,14 @@ constexpr std::int64_t kMostSlots = std::int64_t{1} << 22;
 
 void need(std::string_view what, std::int64_t is, std::int64_t least, std::int64_t most) {
   if (is < least || is > most)
-    refuse_written(fmt::format("{} {} is not in {} .. {}", what, is, least, most));
+    reject_written(fmt::format("{} {} is not in {} .. {}", what, is, least, most));
 }
 
 std::size_t index_in(std::span<const std::string_view> words, std::string_view word,
                      std::string_view what) {
   const auto found = std::ranges::find(words, word);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  refuse_written(fmt::format("'{}' is no {}", word.substr(0, 40), what));
+  reject_written(fmt::format("'{}' is no {}", word.substr(0, 40), what));
 }
 
 Slots slots_of(std::string_view space, std::int64_t first, std::int64_t count,
@@ -67,7 +67,7 @@ std::string place_of(const Finding& finding, const WrittenSchedules& written) {
 
 }  // namespace
 
-void refuse_written(const std::string& message) {
+void reject_written(const std::string& message) {
   throw Error{ErrorCode::invalid_argument, message};
 }
 
@@ -77,7 +77,7 @@ void check(const WrittenShape& shape) {
   need("units", shape.units, 1, kMostSlots);
   need("planes", shape.planes, 0, kMostSlots / shape.units);
   if (shape.units * (shape.planes + 1) > kMostSlots / shape.size)
-    refuse_written(fmt::format("{} ranks with {} units and {} planes of scratch are too many slots",
+    reject_written(fmt::format("{} ranks with {} units and {} planes of scratch are too many slots",
                                shape.size, shape.units, shape.planes));
 }
 
@@ -115,7 +115,7 @@ std::string text_of_place(std::size_t gpu, const WrittenPlace& place) {
 Collective written_collective(std::string_view name) {
   for (int index = 0; index < kCollectives; ++index)
     if (name_of(static_cast<Collective>(index)) == name) return static_cast<Collective>(index);
-  refuse_written(fmt::format("'{}' is no collective", name.substr(0, 40)));
+  reject_written(fmt::format("'{}' is no collective", name.substr(0, 40)));
 }
 
 Traits proved_traits(const WrittenSchedules& written) {
@@ -124,7 +124,7 @@ Traits proved_traits(const WrittenSchedules& written) {
   const tutti::Verdict verdict = verify_schedules(contract, written.schedules);
   if (!verdict.proved()) {
     const Finding& finding = verdict.findings.front();
-    refuse_written(finding.message + place_of(finding, written));
+    reject_written(finding.message + place_of(finding, written));
   }
   const auto when = [](const Property& property) {
     return property.holds ? When::always : When::never;
@@ -138,4 +138,4 @@ Traits proved_traits(const WrittenSchedules& written) {
           .lockstep = facts.lockstep.holds};
 }
 
-}  // namespace tutti::inline v0::written
+}  // namespace tutti::v0::written

@@ -8,7 +8,7 @@
 
 #include <tutti/spi/schedule_file.hpp>
 
-namespace tutti::inline v0::written {
+namespace tutti::v0::written {
 
 /// The numbers that every step must keep to.
 struct WrittenShape {
@@ -31,7 +31,7 @@ struct WrittenStep {
 };
 
 /// Throws Error{invalid_argument}. @param message what is wrong with what was written.
-[[noreturn]] void refuse_written(const std::string& message);
+[[noreturn]] void reject_written(const std::string& message);
 
 /// Refuses numbers that no schedule has, and such as would fill the memory. Throws
 /// Error{invalid_argument}. @param shape as a file has it.
@@ -55,4 +55,4 @@ void check(const WrittenShape& shape);
 /// @param written any. @return all that holds.
 [[nodiscard]] Traits proved_traits(const WrittenSchedules& written);
 
-}  // namespace tutti::inline v0::written
+}  // namespace tutti::v0::written

@@ -6,7 +6,7 @@
 
 #include "schedules/written.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// The weaker of what two tables have.
@@ -53,4 +53,4 @@ void WrittenAlgorithms::add_to(Catalog& catalog) const {
     }
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

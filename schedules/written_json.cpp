@@ -8,7 +8,7 @@
 #include "base/json_text.hpp"
 #include "schedules/written.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 using namespace written;  // NOLINT(google-build-using-namespace): what reads the parts
 
@@ -18,28 +18,28 @@ using Json = nlohmann::json;
 
 const Json& field(const Json& object, const char* key) {
   if (!object.is_object() || !object.contains(key))
-    refuse_written(fmt::format("there is no \"{}\"", key));
+    reject_written(fmt::format("there is no \"{}\"", key));
   return object[key];
 }
 std::int64_t number(const Json& object, const char* key) {
   const Json& value = field(object, key);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost)
-    refuse_written(fmt::format("\"{}\" is no number that could be meant", key));
+    reject_written(fmt::format("\"{}\" is no number that could be meant", key));
   return value.get<std::int64_t>();
 }
 const std::string& word(const Json& object, const char* key) {
   const Json& value = field(object, key);
-  if (!value.is_string()) refuse_written(fmt::format("\"{}\" is no text", key));
+  if (!value.is_string()) reject_written(fmt::format("\"{}\" is no text", key));
   return value.get_ref<const std::string&>();
 }
 bool flag(const Json& object, const char* key) {
   const Json& value = field(object, key);
-  if (!value.is_boolean()) refuse_written(fmt::format("\"{}\" is neither true nor false", key));
+  if (!value.is_boolean()) reject_written(fmt::format("\"{}\" is neither true nor false", key));
   return value.get<bool>();
 }
 const Json::array_t& array(const Json& value, const char* what) {
-  if (!value.is_array()) refuse_written(fmt::format("{} is no array", what));
+  if (!value.is_array()) reject_written(fmt::format("{} is no array", what));
   return value.get_ref<const Json::array_t&>();
 }
 
@@ -57,7 +57,7 @@ Step read_step(const Json& json, const WrittenShape& shape) {
 
 Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank) {
   if (number(json, "rank") != static_cast<std::int64_t>(rank))
-    refuse_written(
+    reject_written(
         fmt::format("the schedules must be those of all ranks, in order; that of rank {} is not "
                     "in its place",
                     rank));
@@ -68,14 +68,14 @@ Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank
   for (std::size_t round = 0; round < rounds.size(); ++round) {
     const Json::array_t& steps = array(rounds[round], "a round");
     bool is_empty = true;
-    if (steps.empty()) refuse_written(fmt::format("round {} of rank {} is empty", round + 1, rank));
+    if (steps.empty()) reject_written(fmt::format("round {} of rank {} is empty", round + 1, rank));
     for (const Json& step : steps) try {
         const Step read = read_step(step, shape);
         if (is_own_copy(read)) continue;
         schedule.add(read);
         is_empty = false;
       } catch (const Error& error) {
-        refuse_written(fmt::format("rank {}, round {}: {}", rank, round + 1, error.what()));
+        reject_written(fmt::format("rank {}, round {}: {}", rank, round + 1, error.what()));
       }
     if (!is_empty) schedule.end_round();
   }
@@ -87,7 +87,7 @@ Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank
 WrittenSchedules read_json_schedules(std::string_view text) {
   const Json json = detail::parse_json<Json>(text);
   if (!json.is_object() || !(json.contains("algorithm") || json.contains("ranks")))
-    refuse_written("it is not a schedule: expected what tutti show --format json writes");
+    reject_written("it is not a schedule: expected what tutti show --format json writes");
   WrittenSchedules written{.name = word(json, "algorithm"),
                            .collective = written_collective(word(json, "collective"))};
   const WrittenShape shape{.size = number(json, "size"),
@@ -98,11 +98,11 @@ WrittenSchedules read_json_schedules(std::string_view text) {
   written.root = static_cast<Rank>(shape.root);
   const Json::array_t& ranks = array(field(json, "ranks"), "\"ranks\"");
   if (ranks.size() != static_cast<std::size_t>(shape.size))
-    refuse_written(
+    reject_written(
         fmt::format("it has schedules of {} ranks, expected {}", ranks.size(), shape.size));
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     written.schedules.push_back(read_rank(ranks[rank], shape, rank));
   return written;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -13,7 +13,7 @@
 #include "schedules/written.hpp"
 #include "schedules/written_xml.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 using namespace written;  // NOLINT(google-build-using-namespace): what reads the parts
 
@@ -61,7 +61,7 @@ Step read_step(const XmlStep& xml, const XmlBlock& block, const WrittenShape& sh
   } else if (xml.type == "nop" && xml.finish == 1) {
     step.kind = "finish";
   } else {
-    refuse_written(
+    reject_written(
         fmt::format("a step of type '{}' has no place in a round", xml.type.substr(0, 40)));
   }
   return step_of(step, shape);
@@ -71,7 +71,7 @@ Step read_step(const XmlStep& xml, const XmlBlock& block, const WrittenShape& sh
 using Places = std::map<std::pair<std::int64_t, std::int64_t>, Step>;
 
 void add_piece(Places& places, const XmlStep& xml, const Step& piece) {
-  if (xml.round < 0 || xml.order < 0) refuse_written("a step lacks its round or its order");
+  if (xml.round < 0 || xml.order < 0) reject_written("a step lacks its round or its order");
   const auto [found, is_new] = places.try_emplace({xml.round, xml.order}, piece);
   if (is_new) return;
   const Slots before = found->second.slots();
@@ -95,7 +95,7 @@ void add_piece(Places& places, const XmlStep& xml, const Step& piece) {
                     found->second.side() == piece.side() && more.space == before.space &&
                     more.first == before.first + before.count;
   if (!fits)
-    refuse_written(
+    reject_written(
         fmt::format("two steps of round {} have the same order {}", xml.round, xml.order));
   found->second = joined;
 }
@@ -110,7 +110,7 @@ Schedule read_rank(const XmlRank& rank, const WrittenShape& shape) {
           add_piece(places, step, read_step(step, block, shape));
       } catch (const Error& error) {
         const WrittenPlace place{block.id, static_cast<std::int64_t>(i)};
-        refuse_written(text_of_place(static_cast<std::size_t>(rank.id), place) + ": " +
+        reject_written(text_of_place(static_cast<std::size_t>(rank.id), place) + ": " +
                        error.what());
       }
   Schedule schedule{static_cast<std::uint32_t>(shape.units),
@@ -144,10 +144,10 @@ WrittenSchedules read_msccl_schedules(std::string_view text) {
   std::ranges::stable_sort(xml.ranks, {}, &XmlRank::id);
   for (std::size_t rank = 0; rank < xml.ranks.size(); ++rank)
     if (xml.ranks[rank].id != static_cast<std::int64_t>(rank))
-      refuse_written(
+      reject_written(
           fmt::format("there is not one <gpu> for each id from 0 on; {} is missing", rank));
   if (xml.ngpus != static_cast<std::int64_t>(xml.ranks.size()))
-    refuse_written(
+    reject_written(
         fmt::format("ngpus is {}, and there are {} of them", xml.ngpus, xml.ranks.size()));
   if (xml.units < 0) {
     add_rounds(xml, written.collective, written);
@@ -161,4 +161,4 @@ WrittenSchedules read_msccl_schedules(std::string_view text) {
   return written;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -14,7 +14,7 @@
 #include "base/text_file.hpp"
 #include "schedules/written.hpp"
 
-namespace tutti::inline v0::written {
+namespace tutti::v0::written {
 namespace {
 
 std::int64_t number_of(std::string_view key, std::string_view text) {
@@ -22,7 +22,7 @@ std::int64_t number_of(std::string_view key, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   if (error != std::errc{} || end != text.data() + text.size() || value < -1 || value > kMost)
-    refuse_written(
+    reject_written(
         fmt::format("{}=\"{}\" is no number that could be meant", key, text.substr(0, 40)));
   return value;
 }
@@ -84,13 +84,13 @@ class Reader {
   void begin(std::string_view element, const char** attributes) {
     constexpr std::string_view kNested[] = {"algo", "gpu", "tb", "step"};
     if (depth_ == 0 && !is_read_ && element != kNested[0])
-      refuse_written(fmt::format("it is not a schedule: expected an <algo> of MSCCL, found <{}>",
+      reject_written(fmt::format("it is not a schedule: expected an <algo> of MSCCL, found <{}>",
                                  element.substr(0, 40)));
     if (++elements_ > kMostElements)
-      refuse_written(
+      reject_written(
           fmt::format("it has more than {} elements, the most that is read", kMostElements));
     if (depth_ >= std::size(kNested) || element != kNested[depth_] || (depth_ == 0 && is_read_))
-      refuse_written(fmt::format("there is a <{}> in the wrong place", element.substr(0, 40)));
+      reject_written(fmt::format("there is a <{}> in the wrong place", element.substr(0, 40)));
     switch (depth_++) {
       case 0: algorithm_ = read(kOfAlgorithm, attributes); break;
       case 1: algorithm_.ranks.push_back(read(kOfRank, attributes)); break;
@@ -152,7 +152,7 @@ void XMLCALL begin_doctype(void* parser, const char*, const char*, const char*, 
 
 XmlAlgorithm parse_xml(std::string_view text) {
   if (text.size() > detail::kMostFileBytes)
-    refuse_written(fmt::format("it has more than {} MiB, the most that is read",
+    reject_written(fmt::format("it has more than {} MiB, the most that is read",
                                detail::kMostFileBytes >> 20U));
   const Parser parser{XML_ParserCreate("UTF-8")};
   if (!parser) throw std::bad_alloc{};
@@ -165,10 +165,10 @@ XmlAlgorithm parse_xml(std::string_view text) {
       XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), XML_TRUE);
   if (reader.failure) throw Error{*reader.failure};
   if (status != XML_STATUS_OK)
-    refuse_written(fmt::format("it is no XML: line {}, column {} is wrong",
+    reject_written(fmt::format("it is no XML: line {}, column {} is wrong",
                                XML_GetCurrentLineNumber(parser.get()),
                                XML_GetCurrentColumnNumber(parser.get()) + 1));
   return reader.take();
 }
 
-}  // namespace tutti::inline v0::written
+}  // namespace tutti::v0::written

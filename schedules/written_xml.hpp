@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0::written {
+#include <tutti/version.hpp>
+
+namespace tutti::v0::written {
 
 /// A `step` of a threadblock.
 struct XmlStep {
@@ -63,4 +65,4 @@ struct XmlAlgorithm {
 /// @param text of the file. @return what it says.
 [[nodiscard]] XmlAlgorithm parse_xml(std::string_view text);
 
-}  // namespace tutti::inline v0::written
+}  // namespace tutti::v0::written

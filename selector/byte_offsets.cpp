@@ -5,7 +5,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/contract.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 ByteOffsets offsets_of(std::uint32_t units, std::span<const std::size_t> block_bytes,
                        std::size_t element_bytes) {
@@ -25,4 +25,4 @@ ByteOffsets offsets_of(std::uint32_t units, std::span<const std::size_t> block_b
   return offsets;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

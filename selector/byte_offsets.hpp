@@ -9,7 +9,7 @@
 
 #include <tutti/spi/schedule.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Where each unit of the whole vector begins, in bytes; scratch planes are shaped like the vector.
 struct ByteOffsets {
@@ -31,4 +31,4 @@ struct ByteOffsets {
 [[nodiscard]] ByteOffsets offsets_of(std::uint32_t units, std::span<const std::size_t> block_bytes,
                                      std::size_t element_bytes);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

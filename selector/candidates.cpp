@@ -6,7 +6,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// Why an algorithm does not keep what is asked of the bits; empty if it does.
@@ -59,4 +59,4 @@ std::string refusal_of(const Choice& choice, const Problem& problem) {
   return looseness_of(row, problem);
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

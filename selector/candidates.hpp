@@ -12,7 +12,7 @@
 #include "network_profile.hpp"
 #include "problem.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// A candidate and what became of it.
 struct Candidate {
@@ -34,4 +34,4 @@ struct Candidate {
 /// @param candidates in the catalog's order. @param level that asks for it, for a person.
 void keep_one_tree(std::vector<Candidate>& candidates, Determinism level);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -4,7 +4,7 @@
 #include "selector.hpp"
 #include "words.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// Networks can have more links than a line.
@@ -67,4 +67,4 @@ std::string Selection::explain() const {
   return text;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

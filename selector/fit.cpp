@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 constexpr std::array kFitted{&LinkCosts::alpha, &LinkCosts::beta, &LinkCosts::gamma,
@@ -110,4 +110,4 @@ Fit fit_costs(std::span<const TimedRace> races, const LinkCosts& start) {
   return {best, loss_of(races, best), median_error_of(races, best)};
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -10,7 +10,7 @@
 
 #include "predict.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// One choice at one size, measured.
 struct TimedChoice {
@@ -40,4 +40,4 @@ struct Fit {
 /// predictions of each choice.
 [[nodiscard]] Fit fit_costs(std::span<const TimedRace> races, const LinkCosts& start);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

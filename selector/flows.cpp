@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -88,4 +88,4 @@ void Flows::pass(double time, std::vector<std::size_t>& ended) {
   if (std::erase_if(flows_, is_over) > 0) is_shared_ = false;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

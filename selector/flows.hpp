@@ -7,7 +7,9 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0 {
+#include <tutti/version.hpp>
+
+namespace tutti::v0 {
 
 /// Each flow takes a path of channels, and all get rates that are max-min fair: no flow could be
 /// quicker without one that is no quicker than it becoming slower (Bertsekas, Gallager
@@ -52,4 +54,4 @@ class Flows {
   bool is_shared_ = true;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

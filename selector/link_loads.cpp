@@ -4,7 +4,7 @@
 
 #include "saturating.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using detail::plus, detail::times;
@@ -105,4 +105,4 @@ const Crossing& NetworkMemory::shifted(int size, Rank shift, LinkLoads& loads) {
   return found->second;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -15,7 +15,7 @@
 
 #include "topology/routes.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What a round's messages take of one rank.
 struct Crossing {
@@ -97,4 +97,4 @@ class NetworkMemory {
   std::map<std::pair<int, Rank>, Crossing> shifted_{};  // by number of ranks and shift
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -12,7 +12,7 @@
 #include "predict_flow.hpp"
 #include "saturating.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using detail::plus, detail::share_of, detail::times;
@@ -44,7 +44,7 @@ std::vector<Outgoing> outgoing_of(std::span<const Step> round, Rank self, int si
   return messages;
 }
 
-[[noreturn]] void refuse_length(int size, const std::string& why) {
+[[noreturn]] void reject_length(int size, const std::string& why) {
   throw Error{ErrorCode::invalid_argument,
               "too long to profile on " + std::to_string(size) + " ranks: " + why};
 }
@@ -100,7 +100,7 @@ class AlikeRounds {
     if (network_.is_one_switch()) return;
     followed_ += messages * size_;
     if (followed_ > kMostMessages)
-      refuse_length(size_, "more than " + std::to_string(kMostMessages) + " messages differ");
+      reject_length(size_, "more than " + std::to_string(kMostMessages) + " messages differ");
   }
   [[nodiscard]] Crossing of_one(const Outgoing& message) {
     if (shifts_.insert(message.first).second) follow(1);
@@ -188,7 +188,7 @@ std::vector<Schedule> schedules_of(const Choice& choice, int size, Rank root) {
     schedules.push_back(choice.build(size, root, rank));
     steps += schedules.back().steps().size();
     if (built > 1 && steps > kMostSteps)
-      refuse_length(size, "the first " + std::to_string(rank + 1) + " have more than " +
+      reject_length(size, "the first " + std::to_string(rank + 1) + " have more than " +
                               std::to_string(kMostSteps) + " steps");
   }
   return schedules;
@@ -226,7 +226,7 @@ NetworkProfile profile_on(const Choice& choice, int size, Rank root, const RankN
                                                  std::to_string(network.topology.hosts()) +
                                                  " ranks, fewer than " + std::to_string(size)};
   if (choice.algorithm->collective == Collective::all_to_all && size > kMostAllToAll)
-    refuse_length(size, "its vector has a block for each two of them");
+    reject_length(size, "its vector has a block for each two of them");
   const std::vector<Schedule> schedules = schedules_of(choice, size, root);
   check_units(schedules);
   // Communicators of several threads may share the network.
@@ -259,4 +259,4 @@ NetworkProfile profile_on(const Choice& choice, int size, Rank root, const RankN
   return profile;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -13,7 +13,7 @@
 #include "link_loads.hpp"
 #include "simulate.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Ranks, how messages get from one to another, and what they take.
 struct RankNetwork {
@@ -77,4 +77,4 @@ inline constexpr std::int64_t kMostMessages = std::int64_t{1} << 25;
 [[nodiscard]] NetworkProfile profile_on(const Choice& choice, int size, Rank root,
                                         const RankNetwork& network);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,7 +6,7 @@
 #include "predict_flow.hpp"
 #include "saturating.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 void find_peers(std::span<const Step> round, bool sending, std::vector<Rank>& peers) {
   peers.clear();
@@ -261,4 +261,4 @@ Femtoseconds predict_exact(std::span<const Schedule> schedules,
   return *std::max_element(ends.begin(), ends.end());
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -14,7 +14,7 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/costs.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What happens one after the other: on a path through the data flow, or at one rank.
 struct Work {
@@ -78,4 +78,4 @@ struct Profile {
                                          std::span<const std::size_t> block_bytes,
                                          std::size_t element_bytes, const LinkCosts& costs);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

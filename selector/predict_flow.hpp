@@ -18,7 +18,7 @@
 
 #include "proof/last_accesses.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What one round makes its rank do. The unit of size is the caller's: slots, or bytes.
 struct RoundWork {
@@ -117,7 +117,7 @@ class Flow {
     }
     std::vector<Value> ends;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (ranks_[rank].round < schedules_[rank].rounds()) refuse(static_cast<Rank>(rank));
+      if (ranks_[rank].round < schedules_[rank].rounds()) reject(static_cast<Rank>(rank));
       ends.push_back(ranks_[rank].end);
     }
     return ends;
@@ -229,7 +229,7 @@ class Flow {
   [[nodiscard]] static std::string where(RoundOf at) {
     return "rank " + std::to_string(at.rank) + ", round " + std::to_string(at.index) + ": ";
   }
-  [[noreturn]] void refuse(Rank rank) const {
+  [[noreturn]] void reject(Rank rank) const {
     const State& state = ranks_[static_cast<std::size_t>(rank)];
     throw Error{ErrorCode::invalid_argument,
                 where({rank, state.round}) + "waits for rank " +
@@ -246,4 +246,4 @@ class Flow {
   std::vector<Rank> receivers_{};  // of the round that is being posted
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 std::size_t Problem::bytes() const noexcept {
   constexpr std::size_t kAssumed = std::size_t{64} << 10;
@@ -12,4 +12,4 @@ std::size_t Problem::bytes() const noexcept {
   return elements * element_bytes;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -10,7 +10,7 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/contract.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// The sizes of blocks that one rank knows where each knows its own only.
 struct OwnCounts {
@@ -44,4 +44,4 @@ struct Problem {
   [[nodiscard]] bool needs_order() const noexcept { return op != nullptr && !op->commutative(); }
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <limits>
 
-namespace tutti::inline v0::detail {
+#include <tutti/version.hpp>
+
+namespace tutti::v0::detail {
 
 /// What sums and products end at.
 inline constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
@@ -29,4 +31,4 @@ inline constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max
   return plus(times(length / whole, share), rest / whole + (rest % whole == 0 ? 0 : 1));
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

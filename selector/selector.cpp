@@ -10,7 +10,7 @@
 #include "topology/gpus.hpp"
 #include "words.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 int count_of(std::vector<int> groups) {
@@ -98,53 +98,56 @@ std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
   return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(largest_block, 1));
 }
 
-Selector::Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, Surroundings surroundings)
-    : tariff_{std::move(tariff)}, surroundings_{std::move(surroundings)}, catalog_{or_own(
-                                                                              std::move(catalog))} {
-  if (!surroundings_.background) surroundings_.background = std::make_shared<const Background>();
+Selector::Selector(CostModel cost_model, std::shared_ptr<const Catalog> catalog,
+                   Placement placement)
+    : cost_model_{std::move(cost_model)},
+      placement_{std::move(placement)}, catalog_{or_own(std::move(catalog))} {
+  if (!placement_.shared_config) placement_.shared_config = std::make_shared<const SharedConfig>();
   calibrate();
   look_around();
 }
 
 Selector::Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog,
                    std::vector<int> hosts, std::shared_ptr<const Graph> graph)
-    : tariff_{.origin = "network " + network.topology.name()}, catalog_{or_own(std::move(catalog))},
+    : cost_model_{.origin = "network " + network.topology.name()}, catalog_{or_own(
+                                                                       std::move(catalog))},
       network_{std::make_shared<const RankNetwork>(std::move(network))}, graph_{std::move(graph)} {
   is_described_ = true;
   if (are_mixed(hosts)) levels_.push_back({.name = kHostLevel, .part_of = numbered(hosts)});
   else if (network_->topology.hosts() >= static_cast<int>(hosts.size()))
     levels_ = levels_among(network_->topology, hosts.size());
   // A hierarchy that does not say its groups has those of the outmost level.
-  surroundings_.hosts = levels_.empty() ? std::move(hosts) : levels_.back().part_of;
-  surroundings_.background = std::make_shared<const Background>();
+  placement_.hosts = levels_.empty() ? std::move(hosts) : levels_.back().part_of;
+  placement_.shared_config = std::make_shared<const SharedConfig>();
 }
 
 const Tuning* Selector::tuning() const noexcept {
-  return surroundings_.background->tuning.get();
+  return placement_.shared_config->tuning.get();
 }
 
 /// Finds out how ranks are grouped, and whether they are to be charged by a network.
 void Selector::look_around() {
-  const std::vector<int>& hosts = surroundings_.hosts;
+  const std::vector<int>& hosts = placement_.hosts;
   const bool is_one_host = count_of(hosts) < 2;
-  levels_ = levels_among(hosts, surroundings_.localities);
-  const auto& described = surroundings_.background->network;
+  levels_ = levels_among(hosts, placement_.localities);
+  const auto& described = placement_.shared_config->network;
   if (!described && levels_.empty()) return;
   if (is_one_host && levels_.empty()) return;
   // Who says what is charged between hosts, or islands of GPUs, says what is within them.
-  const bool has_parts = !is_one_host || are_on_rails(surroundings_.localities);
-  if (has_parts && !described && !tariff_.inside) return;
+  const bool has_parts = !is_one_host || are_on_rails(placement_.localities);
+  if (has_parts && !described && !cost_model_.inside) return;
   const bool knows_hosts = described != nullptr && !is_one_host;
-  network_ = surroundings_.background->network_of({.hosts = knows_hosts ? hosts : numbered(hosts),
-                                                   .localities = surroundings_.localities,
-                                                   .between = tariff_.costs,
-                                                   .inside = tariff_.inside.value_or(tariff_.costs),
-                                                   .across = tariff_.across});
+  network_ = placement_.shared_config->network_of(
+      {.hosts = knows_hosts ? hosts : numbered(hosts),
+       .localities = placement_.localities,
+       .between = cost_model_.costs,
+       .inside = cost_model_.inside.value_or(cost_model_.costs),
+       .across = cost_model_.across});
   if (!knows_hosts) return;
   is_described_ = true;
   std::ranges::move(levels_among(network_->topology, hosts.size()), std::back_inserter(levels_));
-  tariff_.origin = "network " + described->origin;
-  tariff_.lasting.reset();  // what somebody says, every run is told alike
+  cost_model_.origin = "network " + described->origin;
+  cost_model_.lasting.reset();  // what somebody says, every run is told alike
   if (count_of(hosts) == static_cast<int>(hosts.size()))
     graph_ = router_graph(network_->topology, static_cast<int>(hosts.size()));
 }
@@ -153,26 +156,26 @@ void Selector::look_around() {
 /// of several hosts, some of which share one, are charged by two measurements: of ranks that share
 /// no host, and of ranks that share one.
 void Selector::calibrate() {
-  const std::vector<int>& hosts = surroundings_.hosts;
+  const std::vector<int>& hosts = placement_.hosts;
   if (tuning() == nullptr || hosts.empty()) return;
-  const LinkCosts assumed = tariff_.costs;
+  const LinkCosts assumed = cost_model_.costs;
   TunedCosts wanted{.ranks = static_cast<int>(hosts.size()),
                     .hosts = count_of(hosts),
-                    .transport = surroundings_.transport,
+                    .transport = placement_.transport,
                     .costs = assumed};
   wanted.transport.erase(0, wanted.transport.find('+') + 1);  // between hosts
-  if (fit(tariff_.costs, wanted)) {
-    tariff_.origin = "measured: " + tuning()->origin;
+  if (fit(cost_model_.costs, wanted)) {
+    cost_model_.origin = "measured: " + tuning()->origin;
     is_calibrated_ = true;
-    if (!tariff_.lasting) tariff_.lasting = assumed;
+    if (!cost_model_.lasting) cost_model_.lasting = assumed;
   }
   wanted.visible = true;
-  if (tariff_.visible) fit(*tariff_.visible, wanted);
-  if (!tariff_.inside) return;
+  if (cost_model_.visible) fit(*cost_model_.visible, wanted);
+  if (!cost_model_.inside) return;
   wanted = {.ranks = std::max(wanted.ranks / wanted.hosts, 2), .hosts = 1, .transport = "shm"};
-  if (fit(*tariff_.inside, wanted)) return;
+  if (fit(*cost_model_.inside, wanted)) return;
   wanted.costs.shared_cores = 1;  // in want of a better one
-  fit(*tariff_.inside, wanted);
+  fit(*cost_model_.inside, wanted);
 }
 
 /// @param costs become those that were measured, but for what is known of these ranks. @return
@@ -198,17 +201,17 @@ void Selector::prove(Candidate& candidate, const Contract& contract) {
 
 /// Rows that were added end with their catalog, so nobody else may find their profiles.
 Profiles& Selector::profiles_for(const Choice& choice) noexcept {
-  return is_added(choice) ? *own_profiles_ : surroundings_.background->profiles();
+  return is_added(choice) ? *own_profiles_ : placement_.shared_config->profiles();
 }
 
 /// What was measured may be another time what it is not now, and choose another expression tree.
 bool Selector::charges_what_lasts(const Problem& problem) const noexcept {
-  return tariff_.lasting && problem.determinism >= Determinism::run_to_run;
+  return cost_model_.lasting && problem.determinism >= Determinism::run_to_run;
 }
 
 const LinkCosts& Selector::costs_of(const Problem& problem) const noexcept {
-  if (charges_what_lasts(problem)) return *tariff_.lasting;
-  return problem.visible && tariff_.visible ? *tariff_.visible : tariff_.costs;
+  if (charges_what_lasts(problem)) return *cost_model_.lasting;
+  return problem.visible && cost_model_.visible ? *cost_model_.visible : cost_model_.costs;
 }
 
 /// Else all messages are charged alike.
@@ -269,19 +272,19 @@ std::vector<Variant> Selector::variants_for(const Problem& problem) const {
 
 std::string Selector::costs_in_words(const Problem& problem) const {
   if (charges_what_lasts(problem))
-    return words_of(*tariff_.lasting) + "assumed, so that every run charges it";
+    return words_of(*cost_model_.lasting) + "assumed, so that every run charges it";
   if (is_described_) {
     const std::string& assumed = network_->topology.assumed();
-    return "the speeds of " + tariff_.origin + (assumed.empty() ? "" : ", assumed of " + assumed) +
-           levels_in_words();
+    return "the speeds of " + cost_model_.origin +
+           (assumed.empty() ? "" : ", assumed of " + assumed) + levels_in_words();
   }
-  const std::string words = words_of(costs_of(problem)) + tariff_.origin;
+  const std::string words = words_of(costs_of(problem)) + cost_model_.origin;
   if (!network_) return words;
-  if (!tariff_.inside) return words + levels_in_words();
-  const std::string inside = words_of(*tariff_.inside) + "assumed" + levels_in_words();
-  if (!tariff_.across) return words + "; within a host " + inside;
-  return words + "; between islands of a host " + words_of(*tariff_.across) + "within an island " +
-         inside;
+  if (!cost_model_.inside) return words + levels_in_words();
+  const std::string inside = words_of(*cost_model_.inside) + "assumed" + levels_in_words();
+  if (!cost_model_.across) return words + "; within a host " + inside;
+  return words + "; between islands of a host " + words_of(*cost_model_.across) +
+         "within an island " + inside;
 }
 
 /// What hierarchies are made of.
@@ -299,7 +302,7 @@ std::string Selector::levels_in_words() const {
 /// A choice that is written, with the segments that the call or the row says.
 Variant Selector::parsed(std::string_view text, const Problem& problem) const {
   Choice choice =
-      on_hosts(parse_choice(*catalog_, problem.contract.collective, text), surroundings_.hosts);
+      on_hosts(parse_choice(*catalog_, problem.contract.collective, text), placement_.hosts);
   return with_segments(std::move(choice), problem).front();
 }
 
@@ -309,8 +312,8 @@ std::optional<Candidate> Selector::look_up(const Problem& problem, std::string& 
   const Contract& contract = problem.contract;
   if (tuning() == nullptr || problem.determinism >= Determinism::run_to_run) return {};
   const TunedTable* const table = find_table(
-      *tuning(), {contract.collective, contract.size, std::max(count_of(surroundings_.hosts), 1),
-                  surroundings_.transport, problem.visible});
+      *tuning(), {contract.collective, contract.size, std::max(count_of(placement_.hosts), 1),
+                  placement_.transport, problem.visible});
   if (table == nullptr) return {};
   const TunedRule& rule = rule_for(*table, problem.bytes());
   origin = tuning()->origin + ", from " + std::to_string(rule.from_bytes) + " bytes on";
@@ -369,4 +372,4 @@ Selection Selector::select(const Problem& problem) {
   return selection;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

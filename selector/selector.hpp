@@ -14,23 +14,23 @@
 
 #include <tutti/spi/catalog.hpp>
 
-#include "background.hpp"
 #include "candidates.hpp"
 #include "network_profile.hpp"
 #include "predict.hpp"
 #include "problem.hpp"
 #include "proof/proof.hpp"
+#include "shared_config.hpp"
 #include "tuning.hpp"
 #include "variants.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Where the ranks of a communicator are, and what is known of that.
-struct Surroundings {
-  std::vector<int> hosts{};                        ///< As Footing::hosts.
-  std::vector<Locality> localities{};              ///< As Footing::localities.
+struct Placement {
+  std::vector<int> hosts{};                        ///< As CommunicatorParts::hosts.
+  std::vector<Locality> localities{};              ///< As CommunicatorParts::localities.
   std::string transport{};                         ///< What carries messages, as TunedPlace.
-  std::shared_ptr<const Background> background{};  ///< May be null.
+  std::shared_ptr<const SharedConfig> shared_config{};  ///< May be null.
 };
 
 /// The ground that predicted times stand on.
@@ -66,10 +66,10 @@ class Selector {
  public:
   /// @param tariff what messages and bytes are taken to cost. @param catalog what there is to
   /// choose from; null for tutti's own. @param surroundings of its ranks.
-  Selector(Tariff tariff, std::shared_ptr<const Catalog> catalog, Surroundings surroundings = {});
+  Selector(CostModel cost_model, std::shared_ptr<const Catalog> catalog, Placement placement = {});
   /// Chooses for a network that is described. @param network with rank r on its host r.
-  /// @param catalog likewise. @param hosts as Footing::hosts. @param graph as router_graph; may be
-  /// null.
+  /// @param catalog likewise. @param hosts as CommunicatorParts::hosts. @param graph as
+  /// router_graph; may be null.
   Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts,
            std::shared_ptr<const Graph> graph);
 
@@ -81,7 +81,7 @@ class Selector {
   /// problem for which it was made.
   void put_times(Selection& selection, const Problem& problem);
   /// Whether ranks outnumber the cores that they have, as far as the tariff says.
-  [[nodiscard]] bool shares_cores() const noexcept { return tariff_.costs.shared_cores > 0; }
+  [[nodiscard]] bool shares_cores() const noexcept { return cost_model_.costs.shared_cores > 0; }
 
  private:
   void look_around();
@@ -106,8 +106,8 @@ class Selector {
 
   using Key = std::tuple<const Algorithm*, std::string, Rank>;
 
-  Tariff tariff_;
-  Surroundings surroundings_{};
+  CostModel cost_model_;
+  Placement placement_{};
   std::shared_ptr<const Catalog> catalog_;
   std::vector<Level> levels_{};  // that part the ranks into groups of hierarchies
   std::shared_ptr<const RankNetwork> network_{};
@@ -124,4 +124,4 @@ class Selector {
 [[nodiscard]] std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
                                         std::size_t largest_block) noexcept;
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -8,7 +8,7 @@
 #include "selector.hpp"
 #include "timed_calls.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 Femtoseconds scaled(Femtoseconds cost, double factor) {
@@ -54,7 +54,7 @@ Femtoseconds Selector::cost_of(const TunedPlace& place, const TunedCell& cell,
                                const Problem& problem) {
   const Contract contract{.collective = place.collective, .size = place.ranks};
   const Choice choice =
-      on_hosts(parse_choice(*catalog_, place.collective, cell.algorithm), surroundings_.hosts);
+      on_hosts(parse_choice(*catalog_, place.collective, cell.algorithm), placement_.hosts);
   Profiles& profiles = profiles_for(choice);
   if (uses_network(problem) && place.ranks == problem.contract.size)
     return profiles.find(choice, contract, network_).time(cell.bytes, cell.segment_bytes).total();
@@ -62,18 +62,19 @@ Femtoseconds Selector::cost_of(const TunedPlace& place, const TunedCell& cell,
 }
 
 void Selector::put_times(Selection& selection, const Problem& problem) try {
-  const Background& background = *surroundings_.background;
-  const bool may_be_timed = share_one_host(surroundings_.hosts) && !is_described_ &&
-                            !shares_cores() && !charges_what_lasts(problem);
+  const SharedConfig& shared_config = *placement_.shared_config;
+  const bool may_be_timed = share_one_host(placement_.hosts) && !is_described_ && !shares_cores() &&
+                            !charges_what_lasts(problem);
   if (!may_be_timed) return;
   const TunedTable* const table =
-      background.timed ? find_timed(*background.timed, {.collective = problem.contract.collective,
-                                                        .ranks = problem.contract.size,
-                                                        .transport = surroundings_.transport,
-                                                        .visible = problem.visible})
-                       : nullptr;
+      shared_config.timed
+          ? find_timed(*shared_config.timed, {.collective = problem.contract.collective,
+                                              .ranks = problem.contract.size,
+                                              .transport = placement_.transport,
+                                              .visible = problem.visible})
+          : nullptr;
   if (table == nullptr) {
-    if (!background.untimed.empty()) selection.costs += " (" + background.untimed + ")";
+    if (!shared_config.untimed.empty()) selection.costs += " (" + shared_config.untimed + ")";
     return;
   }
   std::vector<TimeFactor> factors;
@@ -88,9 +89,9 @@ void Selector::put_times(Selection& selection, const Problem& problem) try {
   selection.times = TimeBasis::timed;
   selection.costs += "; times are " + digits_of(factor) + " of that, since plain calls of " +
                      std::to_string(table->place.ranks) + " ranks were timed here (" +
-                     background.timed->origin + ")";
+                     shared_config.timed->origin + ")";
 } catch (const Error&) {
   // A file may name an algorithm that these ranks do not have: then the costs stand as they are.
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

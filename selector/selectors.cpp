@@ -5,18 +5,17 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
-Selectors::Selectors(const std::vector<Tariff>& tariffs, std::vector<std::string> names,
-                     const std::shared_ptr<const Catalog>& catalog,
-                     const Surroundings& surroundings)
+Selectors::Selectors(const std::vector<CostModel>& cost_models, std::vector<std::string> names,
+                     const std::shared_ptr<const Catalog>& catalog, const Placement& placement)
     : names_{std::move(names)} {
-  expects(!tariffs.empty() && tariffs.size() == names_.size(),
+  expects(!cost_models.empty() && cost_models.size() == names_.size(),
           "each way of a transport has a tariff");
   for (std::size_t way = 0; way < names_.size(); ++way) {
-    Surroundings own = surroundings;
+    Placement own = placement;
     own.transport = names_[way];
-    selectors_.emplace_back(tariffs[way], catalog, std::move(own));
+    selectors_.emplace_back(cost_models[way], catalog, std::move(own));
   }
 }
 
@@ -61,4 +60,4 @@ Selection Selectors::select_with_times(const Problem& problem) {
   return selection;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

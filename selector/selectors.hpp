@@ -9,7 +9,7 @@
 
 #include "selector.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// A Selector for each way that a communicator's messages may go. Equal problems give equal choices
 /// on all ranks.
@@ -17,8 +17,8 @@ class Selectors {
  public:
   /// @param tariffs of each way, one at least. @param names of each, as Capabilities::ways.
   /// @param catalog as Selector. @param surroundings as Selector, but for the transport.
-  Selectors(const std::vector<Tariff>& tariffs, std::vector<std::string> names,
-            const std::shared_ptr<const Catalog>& catalog, const Surroundings& surroundings);
+  Selectors(const std::vector<CostModel>& cost_models, std::vector<std::string> names,
+            const std::shared_ptr<const Catalog>& catalog, const Placement& placement);
 
   /// Chooses the way with the least predicted time; among equals the first one. What was measured
   /// decides about the algorithm of a way, and is compared by what is predicted of it.
@@ -41,4 +41,4 @@ class Selectors {
   std::vector<Selector> selectors_{};  // one for each name
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -17,7 +17,7 @@
 #include "flows.hpp"
 #include "predict_flow.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 double nanoseconds(Femtoseconds time) noexcept {
@@ -340,4 +340,4 @@ Simulated simulate(std::span<const Schedule> schedules, std::span<const std::siz
   return Simulation{schedules, offsets, segments, topology, routing, costs}.run();
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

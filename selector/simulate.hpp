@@ -12,7 +12,7 @@
 #include "topology/routes.hpp"
 #include "topology/topology.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// How a vector travels: in segments, each the same fraction of every block.
 struct Segments {
@@ -45,4 +45,4 @@ struct Simulated {
                                  Routing routing = Routing::fixed, const EndpointCosts& costs = {},
                                  const Segments& segments = {});
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

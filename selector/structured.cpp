@@ -7,7 +7,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 using enum Collective;
@@ -158,4 +158,4 @@ std::shared_ptr<const Graph> router_graph(const Topology& topology, int ranks) {
   return std::make_shared<const Graph>(graph->with_ranks_on(std::move(routers)));
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -11,7 +11,7 @@
 
 #include "topology/topology.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Hierarchies of a collective that are worth a look: a few algorithms within groups, onto lanes or
 /// to leaders, and a few between them. @param catalog where they are taken from.
@@ -33,4 +33,4 @@ namespace tutti::inline v0::detail {
 /// which no rank could be on, or more routers than graphs have.
 [[nodiscard]] std::shared_ptr<const Graph> router_graph(const Topology& topology, int ranks);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

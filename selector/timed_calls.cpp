@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 Collective timed_like(Collective collective) noexcept {
   const CollectiveTraits& traits = traits_of(collective);
@@ -39,4 +39,4 @@ double factor_at(std::span<const TimeFactor> factors, std::size_t bytes) noexcep
   return std::exp(std::lerp(std::log(below.factor), std::log(above->factor), share));
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -9,7 +9,7 @@
 
 #include "tuning.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// The collectives that are timed.
 inline constexpr std::array kTimedCollectives{Collective::broadcast, Collective::reduce,
@@ -35,4 +35,4 @@ struct TimeFactor {
 /// nearest.
 [[nodiscard]] double factor_at(std::span<const TimeFactor> factors, std::size_t bytes) noexcept;
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

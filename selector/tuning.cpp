@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 const TunedTable* find_table(const Tuning& tuning, const TunedPlace& place) noexcept {
   const auto found = std::ranges::find(tuning.tables, place, &TunedTable::place);
@@ -81,4 +81,4 @@ std::vector<TunedRule> rules_of(std::span<const TunedCell> cells) {
   return rules;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -17,7 +17,7 @@
 #include <tutti/spi/costs.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// The kind of machine that something was measured on.
 struct TunedMachine {
@@ -114,4 +114,4 @@ void keep_costs(Tuning& tuning, TunedCosts costs);
 /// geometric mean. @param cells of one place. @return the rules.
 [[nodiscard]] std::vector<TunedRule> rules_of(std::span<const TunedCell> cells);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -10,7 +10,7 @@
 #include "base/text_file.hpp"
 #include "tuning.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 using TuningJson = nlohmann::ordered_json;
@@ -19,7 +19,7 @@ constexpr const char* kFormat = "tutti-tuning";
 constexpr int kVersion = 1;
 constexpr double kMostBytes = 9e15;  // whole numbers up to it are exact in JSON
 
-[[noreturn]] void refuse_tuning(const std::string& what) {
+[[noreturn]] void reject_tuning(const std::string& what) {
   throw Error{ErrorCode::invalid_argument, what};
 }
 
@@ -27,15 +27,15 @@ constexpr double kMostBytes = 9e15;  // whole numbers up to it are exact in JSON
 class Field {
  public:
   Field(const TuningJson& json, std::string where) : json_{json}, where_{std::move(where)} {
-    if (!json.is_object()) refuse_tuning(where_ + ": it is no object");
+    if (!json.is_object()) reject_tuning(where_ + ": it is no object");
   }
   [[nodiscard]] const TuningJson& at(const char* name) const {
-    if (!json_.contains(name)) refuse(name, "is missing");
+    if (!json_.contains(name)) reject(name, "is missing");
     return json_[name];
   }
   [[nodiscard]] std::string text(const char* name) const {
     const TuningJson& value = at(name);
-    if (!value.is_string() || value.get<std::string>().empty()) refuse(name, "is no text");
+    if (!value.is_string() || value.get<std::string>().empty()) reject(name, "is no text");
     return value.get<std::string>();
   }
   [[nodiscard]] std::string text_or(const char* name, const std::string& other) const {
@@ -45,34 +45,34 @@ class Field {
     const TuningJson& value = at(name);
     const double number = value.is_number() ? value.get<double>() : -1;
     if (!std::isfinite(number) || number < 0 || number > kMostBytes)
-      refuse(name, "is no number, or less than 0");
+      reject(name, "is no number, or less than 0");
     return number;
   }
   [[nodiscard]] std::size_t whole(const char* name) const {
     const double value = number(name);
-    if (value != std::floor(value)) refuse(name, "is no whole number");
+    if (value != std::floor(value)) reject(name, "is no whole number");
     return static_cast<std::size_t>(value);
   }
   [[nodiscard]] int count(const char* name) const {
     const std::size_t value = whole(name);
-    if (value < 1 || value > (1U << 20)) refuse(name, "is not from 1 to 1048576");
+    if (value < 1 || value > (1U << 20)) reject(name, "is not from 1 to 1048576");
     return static_cast<int>(value);
   }
   [[nodiscard]] bool yes_or_no(const char* name) const {
     const TuningJson& value = at(name);
-    if (!value.is_boolean()) refuse(name, "is neither true nor false");
+    if (!value.is_boolean()) reject(name, "is neither true nor false");
     return value.get<bool>();
   }
   /// Calls with each member of an array. @param name of it. @param use what to do.
   template <class Use>
   void each(const char* name, Use&& use) const {
     const TuningJson& list = at(name);
-    if (!list.is_array()) refuse(name, "is no array");
+    if (!list.is_array()) reject(name, "is no array");
     for (std::size_t i = 0; i < list.size(); ++i)
       use(Field{list[i], where_ + "/" + name + "/" + std::to_string(i)});
   }
-  [[noreturn]] void refuse(const char* name, const std::string& what) const {
-    refuse_tuning(where_ + ": \"" + name + "\" " + what);
+  [[noreturn]] void reject(const char* name, const std::string& what) const {
+    reject_tuning(where_ + ": \"" + name + "\" " + what);
   }
 
  private:
@@ -84,13 +84,13 @@ Collective collective_in(const Field& field) {
   const std::string name = field.text("collective");
   for (int i = 0; i < kCollectives; ++i)
     if (name_of(static_cast<Collective>(i)) == name) return static_cast<Collective>(i);
-  field.refuse("collective", "is '" + name + "', which there is not");
+  field.reject("collective", "is '" + name + "', which there is not");
 }
 
 bool is_visible(const Field& field) {
   const std::string buffers = field.text("buffers");
   if (buffers != "private" && buffers != "visible")
-    field.refuse("buffers", "is '" + buffers + "': private or visible is right");
+    field.reject("buffers", "is '" + buffers + "': private or visible is right");
   return buffers == "visible";
 }
 
@@ -103,7 +103,7 @@ TunedTable table_in(const Field& field) {
   field.each("rules", [&](const Field& rule) {
     const std::size_t from = rule.whole("from_bytes");
     if (table.rules.empty() ? from != 0 : from <= table.rules.back().from_bytes)
-      rule.refuse("from_bytes", "does not rise from 0");
+      rule.reject("from_bytes", "does not rise from 0");
     table.rules.push_back({from, rule.text("algorithm"), rule.whole("segment_bytes")});
   });
   field.each("cells", [&](const Field& cell) {
@@ -138,7 +138,7 @@ TunedCosts costs_in(const Field& field) {
                    .median_error = field.number("median_error")};
   for (const CostField& cost : kCostFields) {
     const double value = field.number(cost.name) * cost.unit;
-    if (value > kMostCost) field.refuse(cost.name, "is more than a second");
+    if (value > kMostCost) field.reject(cost.name, "is more than a second");
     costs.costs.*cost.member = std::llround(value);
   }
   costs.costs.shared_cores =
@@ -221,11 +221,11 @@ void write(std::string& text, const TuningJson& json, const std::string& indent)
 Tuning tuning_of(std::string_view text) {
   const auto json = parse_json<TuningJson>(text);
   if (!json.is_object() || !json.contains("format"))
-    refuse_tuning("it is no tuning file: expected what tutti tune writes");
+    reject_tuning("it is no tuning file: expected what tutti tune writes");
   const Field file{json, ""};
-  if (file.text("format") != kFormat) file.refuse("format", "is not " + std::string{kFormat});
+  if (file.text("format") != kFormat) file.reject("format", "is not " + std::string{kFormat});
   if (file.whole("version") != kVersion)
-    file.refuse("version", "is not " + std::to_string(kVersion) + ": measure again");
+    file.reject("version", "is not " + std::to_string(kVersion) + ": measure again");
   const Field machine{file.at("machine"), "/machine"};
   Tuning tuning{.version = json.contains("tutti") ? file.text("tutti") : std::string{},
                 .machine = {machine.text("processor"), machine.count("cores")}};
@@ -233,7 +233,7 @@ Tuning tuning_of(std::string_view text) {
   file.each("tables", [&](const Field& field) {
     TunedTable table = table_in(field);
     for (const TunedTable& other : tuning.tables)
-      if (other.place == table.place) field.refuse("collective", "has a table for this already");
+      if (other.place == table.place) field.reject("collective", "has a table for this already");
     tuning.tables.push_back(std::move(table));
   });
   return tuning;
@@ -259,8 +259,8 @@ Tuning read_tuning(const std::string& path) {
     tuning.origin = path;
     return tuning;
   } catch (const Error& error) {
-    refuse_tuning(path + ": " + error.what());
+    reject_tuning(path + ": " + error.what());
   }
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

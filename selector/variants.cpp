@@ -5,7 +5,7 @@
 
 #include <tutti/call.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// Beyond so many ranks rounds that each go one rank less far are too many.
@@ -76,4 +76,4 @@ std::vector<Variant> variants_of(const Algorithm& row, const Problem& problem) {
   return variants;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

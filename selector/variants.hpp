@@ -9,7 +9,7 @@
 
 #include "problem.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// A choice, and the segments that it runs in.
 struct Variant {
@@ -27,4 +27,4 @@ struct Variant {
 /// @param choice any. @param problem what it is to serve. @return the choice with each.
 [[nodiscard]] std::vector<Variant> with_segments(Choice choice, const Problem& problem);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -6,7 +6,7 @@
 
 #include <tutti/spi/costs.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// @param time any. @return it, such as "0.080 ns".
 [[nodiscard]] std::string nanoseconds(Femtoseconds time);
@@ -15,4 +15,4 @@ namespace tutti::inline v0::detail {
 /// @param costs any. @return what they say, a list that ends with a comma.
 [[nodiscard]] std::string words_of(const LinkCosts& costs);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

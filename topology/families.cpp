@@ -13,12 +13,12 @@
 
 #include "refuse.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 void check(const char* family, const char* number, int value, int least, int most = 1 << 20) {
   if (value < least || value > most)
-    refuse_network(std::string{family} + ": " + number + " is " + std::to_string(value) +
+    reject_network(std::string{family} + ": " + number + " is " + std::to_string(value) +
                    ", expected " + std::to_string(least) + " .. " + std::to_string(most));
 }
 
@@ -44,7 +44,7 @@ class Routers {
     is_direct_ = hosts == kDirect;
     const std::int64_t all = routers * hosts;
     if (all + routers > Topology::kMost)
-      refuse_network("network " + name_ + ": " + std::to_string(is_direct_ ? routers : all) +
+      reject_network("network " + name_ + ": " + std::to_string(is_direct_ ? routers : all) +
                      " hosts are too many");
     hosts_ = static_cast<int>(all);
     routers_ = static_cast<int>(routers);
@@ -87,7 +87,7 @@ Topology single_switch(int hosts, const LinkSpeed& speed) {
 Topology fat_tree(std::span<const int> down, std::span<const int> up, const LinkSpeed& speed) {
   const std::string name = "fat_tree:" + joined(down) + ":up=" + joined(up);
   if (down.empty() || down.size() != up.size())
-    refuse_network("network " + name +
+    reject_network("network " + name +
                    ": a fat tree has as many numbers of parents as of children");
   for (const int children : down) check("fat_tree", "children", children, 1);
   for (const int parents : up) check("fat_tree", "parents", parents, 1);
@@ -96,7 +96,7 @@ Topology fat_tree(std::span<const int> down, std::span<const int> up, const Link
   for (std::size_t level = 0; level <= levels; ++level) {
     const std::int64_t count = product(down.subspan(level)) * product(up.first(level));
     if (first.back() + count > Topology::kMost)
-      refuse_network("network " + name + ": it is too large");
+      reject_network("network " + name + ": it is too large");
     first.push_back(first.back() + static_cast<int>(count));
   }
   std::vector<Topology::Link> links;
@@ -183,7 +183,7 @@ Topology rails(int islands, int devices, const LinkSpeed& speed, const LinkSpeed
   const std::int64_t hosts = std::int64_t{islands} * devices;
   const int sizes[]{islands, devices};
   const std::string name = "rails:" + joined(sizes);
-  if (hosts > Topology::kMost / 2) refuse_network("network " + name + ": it is too large");
+  if (hosts > Topology::kMost / 2) reject_network("network " + name + ": it is too large");
   const auto count = static_cast<int>(hosts);
   std::vector<Topology::Link> links;
   for (int host = 0; host < count; ++host) {
@@ -201,10 +201,10 @@ Topology gpu_hosts(int gpus, int hosts, int islands, const LinkSpeed& rail) {
   std::string name = "gpus:" + joined(sizes);
   if (islands > 1) name += ":islands=" + std::to_string(islands);
   if (gpus % islands != 0)
-    refuse_network("network " + name + ": " + std::to_string(gpus) + " GPUs do not make " +
+    reject_network("network " + name + ": " + std::to_string(gpus) + " GPUs do not make " +
                    std::to_string(islands) + " islands of one size");
   if (std::int64_t{gpus} * hosts > Topology::kMost / 4)
-    refuse_network("network " + name + ": it is too large");
+    reject_network("network " + name + ": it is too large");
   std::vector<int> host_of;
   std::vector<Locality> localities;
   for (int host = 0; host < hosts; ++host)
@@ -220,4 +220,4 @@ Topology gpu_hosts(int gpus, int hosts, int islands, const LinkSpeed& rail) {
   return gpu_network(std::move(name), host_of, localities, speeds);
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -9,7 +9,7 @@
 #include "gpus.hpp"
 #include "topology.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// All of these throw Error{invalid_argument} where a number is out of range, or the network would
 /// be too large. Hosts are numbered switch by switch.
@@ -84,4 +84,4 @@ enum class Ends : std::uint8_t {
 /// @return what parse_topology knows, for a person: an example of each family, with commas between.
 [[nodiscard]] std::string family_names();
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

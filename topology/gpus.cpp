@@ -10,7 +10,7 @@
 
 #include "refuse.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// Of a rail to what joins rails.
@@ -137,13 +137,13 @@ Topology gpu_network(std::string name, std::span<const int> host_of,
   expects(host_of.size() == localities.size(), "each GPU has a host and a locality");
   // A GPU has at most two links of its own, and its island's and its rail's one for each.
   if (host_of.size() > Topology::kMost / 4)
-    refuse_network("network " + name + ": " + std::to_string(host_of.size()) +
+    reject_network("network " + name + ": " + std::to_string(host_of.size()) +
                    " GPUs are too many, expected at most " + std::to_string(Topology::kMost / 4));
   for (std::size_t gpu = 0; gpu < localities.size(); ++gpu)
     if (localities[gpu].rail < 0)
-      refuse_network("network " + name + ": the rail of GPU " + std::to_string(gpu) +
+      reject_network("network " + name + ": the rail of GPU " + std::to_string(gpu) +
                      " is not known, expected a number from 0 on");
   return GpuLinks{host_of, localities, speeds}.finish(std::move(name));
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

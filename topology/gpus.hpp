@@ -10,7 +10,7 @@
 
 #include "topology.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What links of GPUs take, and GPUs themselves.
 struct GpuSpeeds {
@@ -46,4 +46,4 @@ struct GpuSpeeds {
 [[nodiscard]] Topology gpu_network(std::string name, std::span<const int> host_of,
                                    std::span<const Locality> localities, const GpuSpeeds& speeds);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

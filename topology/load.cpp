@@ -11,7 +11,7 @@
 #include "machine.hpp"
 #include "refuse.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr const char* kMachine = "machine";  // the own host, in place of a family
@@ -41,7 +41,7 @@ NetworkText find_network(const std::string& network) {
   if (!is_file && (network == kMachine || is_family(network.substr(0, network.find(':')))))
     return {.origin = network};
   if (!is_file)
-    refuse_network(network + ": no such file, and not a network: known are " + kMachine + " and " +
+    reject_network(network + ": no such file, and not a network: known are " + kMachine + " and " +
                    family_names());
   return {.origin = network, .content = detail::read_text_file(network), .is_file = true};
 }
@@ -54,22 +54,22 @@ std::vector<NamedTopology> read_networks(const NetworkText& text) {
     if (first != std::string::npos && text.content[first] == '{')
       return {read_json_topology(text.content)};
     if (!has_switch_name(text.content))
-      refuse_network(
+      reject_network(
           "it is not a network: known are JSON with \"hosts\" and \"links\", and SLURM's "
           "topology.conf with lines of SwitchName");
     return read_slurm_topology(text.content);
   } catch (const Error& error) {
-    refuse_network(text.origin + ": " + error.what());
+    reject_network(text.origin + ": " + error.what());
   }
 }
 
 NamedTopology read_network(const NetworkText& text) {
   std::vector<NamedTopology> networks = read_networks(text);
   if (networks.size() > 1)
-    refuse_network(text.origin + ": no link joins hosts " + networks[0].names[0] + " and " +
+    reject_network(text.origin + ": no link joins hosts " + networks[0].names[0] + " and " +
                    networks[1].names[0] + ", which are in two of " +
                    std::to_string(networks.size()) + " trees: expected a file of one tree");
   return std::move(networks.front());
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,7 +7,7 @@
 
 #include "read.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// A network in words, which is read where it is needed: rank 0 finds the file, and all read its
 /// text.
@@ -31,4 +31,4 @@ struct NetworkText {
 /// there are several networks, with a host of each of two.
 [[nodiscard]] NamedTopology read_network(const NetworkText& text);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

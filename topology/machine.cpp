@@ -1,6 +1,6 @@
 #include "machine.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 LinkSpeed speed_of_level(int level) noexcept {
   constexpr Femtoseconds kNanosecond = 1'000'000;
@@ -11,4 +11,4 @@ LinkSpeed speed_of_level(int level) noexcept {
   }
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

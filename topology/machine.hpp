@@ -9,7 +9,7 @@
 
 #include "read.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// @return whether this build can tell: it was made with hwloc.
 [[nodiscard]] bool knows_machines() noexcept;
@@ -29,4 +29,4 @@ namespace tutti::inline v0 {
 /// joins packages. @return what that is assumed to take.
 [[nodiscard]] LinkSpeed speed_of_level(int level) noexcept;
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

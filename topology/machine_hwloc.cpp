@@ -12,7 +12,7 @@
 
 #include "machine.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 struct Destroy {
@@ -128,4 +128,4 @@ NamedTopology machine_topology() {
   return Drawing{topology.get()}.finish();
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

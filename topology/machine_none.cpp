@@ -3,7 +3,7 @@
 
 #include "machine.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 bool knows_machines() noexcept {
   return false;
@@ -20,4 +20,4 @@ NamedTopology machine_topology() {
       "machine share"};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -1,6 +1,6 @@
 #include "network_speed.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr double kClassLimit = 3.16;  // the geometric mean of two decades
@@ -24,4 +24,4 @@ NetworkSpeed speed_between(Duration short_probe, Duration long_probe) noexcept {
   return is_lost ? NetworkSpeed::gigabit_1 : seen;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

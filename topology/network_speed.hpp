@@ -7,7 +7,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Decades, so wide that what disturbs a measurement does not move it to another class: else the
 /// same job would choose other algorithms the next time, and round differently. More than 10 Gbit/s
@@ -32,4 +32,4 @@ inline constexpr std::size_t kLongProbeBytes = std::size_t{1280} << 10;
 /// kLongProbeBytes. @return the class.
 [[nodiscard]] NetworkSpeed speed_between(Duration short_probe, Duration long_probe) noexcept;
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -11,7 +11,7 @@
 #include "families.hpp"
 #include "refuse.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr std::array<std::string_view, 9> kFamilies{"switch:64",
@@ -75,7 +75,7 @@ class Line {
 
  private:
   [[noreturn]] void complain(const std::string& what) const {
-    refuse_network("network '" + std::string{text_} + "' " + what + ": write such as " +
+    reject_network("network '" + std::string{text_} + "' " + what + ": write such as " +
                    family_names());
   }
   [[nodiscard]] int number(std::string_view word) const {
@@ -214,4 +214,4 @@ Topology parse_topology(std::string_view text) {
   return Line{text}.make();
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

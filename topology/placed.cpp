@@ -12,7 +12,7 @@
 
 #include "machine.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 void require_host(const Topology& network, std::size_t rank, int host) {
@@ -125,4 +125,4 @@ Topology with_hosts_in_order(const Topology& network, std::span<const int> host_
           facts_at(network, host_of)};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

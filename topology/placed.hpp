@@ -8,7 +8,7 @@
 
 #include "topology.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Puts ranks on hosts: each becomes a host of its own, behind a link of its own to what was its
 /// host, which passes on what other hosts send it. So ranks of one host reach each other through
@@ -29,4 +29,4 @@ namespace tutti::inline v0 {
 /// once. @return it. Complexity: linear.
 [[nodiscard]] Topology with_hosts_in_order(const Topology& network, std::span<const int> host_of);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -12,7 +12,7 @@
 #include "refuse.hpp"
 #include "trees.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using Json = nlohmann::json;
@@ -23,22 +23,22 @@ class Names {
   void add(const Json& json, const char* field) {
     if (!json.contains(field)) return;
     if (!json[field].is_array())
-      refuse_network("\"" + std::string{field} + "\" is no array of names");
+      reject_network("\"" + std::string{field} + "\" is no array of names");
     for (const Json& name : json[field]) {
       if (!name.is_string())
-        refuse_network("\"" + std::string{field} + "\" has something that is no name");
+        reject_network("\"" + std::string{field} + "\" has something that is no name");
       names_.push_back(name.get<std::string>());
       if (!numbers_.emplace(names_.back(), static_cast<int>(numbers_.size())).second)
-        refuse_network("there are two vertices '" + names_.back() + "'");
+        reject_network("there are two vertices '" + names_.back() + "'");
     }
   }
   [[nodiscard]] int find(const Json& link, const char* field, std::size_t index) const {
     const std::string where = "link " + std::to_string(index) + ": \"" + field + "\" ";
     if (!link.is_object() || !link.contains(field) || !link[field].is_string())
-      refuse_network(where + "is missing, or no name");
+      reject_network(where + "is missing, or no name");
     const int found = find(link[field].get<std::string>());
     if (found < 0)
-      refuse_network(where + "is '" + link[field].get<std::string>() +
+      reject_network(where + "is '" + link[field].get<std::string>() +
                      "', which is no host or switch");
     return found;
   }
@@ -61,7 +61,7 @@ class Names {
 double number(const Json& json, const char* field, const std::string& where) {
   const Json& value = json[field];
   if (!value.is_number() || value.get<double>() < 0 || value.get<double>() > 1e9)
-    refuse_network(where + "\"" + field + "\" is no number from 0 to 1e9");
+    reject_network(where + "\"" + field + "\" is no number from 0 to 1e9");
   return value.get<double>();
 }
 
@@ -72,34 +72,34 @@ LinkSpeed speed_of(const Json& json, LinkSpeed speed, const std::string& where) 
     speed.per_message = std::llround(number(json, "per_message_ns", where) * 1e6);
   if (!json.contains("gbit_per_s")) return speed;
   const double rate = number(json, "gbit_per_s", where);
-  if (rate <= 0) refuse_network(where + "\"gbit_per_s\" is 0: nothing would ever arrive");
+  if (rate <= 0) reject_network(where + "\"gbit_per_s\" is 0: nothing would ever arrive");
   speed.per_byte = std::llround(8e6 / rate);
   return speed;
 }
 
 Level level_of(const Json& json, const Names& names, std::size_t hosts) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string())
-    refuse_network("\"levels\" has something without a \"name\"");
+    reject_network("\"levels\" has something without a \"name\"");
   Level level{.name = json["name"].get<std::string>(), .part_of = std::vector<int>(hosts, -1)};
   const std::string where = "level '" + level.name + "': ";
   if (!json.contains("parts") || !json["parts"].is_array())
-    refuse_network(where + "\"parts\" is no array of arrays of hosts");
+    reject_network(where + "\"parts\" is no array of arrays of hosts");
   int part = 0;
   for (const Json& members : json["parts"]) {
-    if (!members.is_array()) refuse_network(where + "\"parts\" is no array of arrays of hosts");
+    if (!members.is_array()) reject_network(where + "\"parts\" is no array of arrays of hosts");
     for (const Json& name : members) {
       const int host = name.is_string() ? names.find(name.get<std::string>()) : -1;
       if (host < 0 || host >= static_cast<int>(hosts))
-        refuse_network(where + name.dump() + " is no host");
+        reject_network(where + name.dump() + " is no host");
       int& at = level.part_of[static_cast<std::size_t>(host)];
-      if (at >= 0) refuse_network(where + name.dump() + " is in two parts");
+      if (at >= 0) reject_network(where + name.dump() + " is in two parts");
       at = part;
     }
     ++part;
   }
   const auto lost = std::ranges::find(level.part_of, -1);
   if (lost != level.part_of.end())
-    refuse_network(where + "host '" + names.of(lost - level.part_of.begin()) + "' is in no part");
+    reject_network(where + "host '" + names.of(lost - level.part_of.begin()) + "' is in no part");
   return level;
 }
 
@@ -109,15 +109,15 @@ TopologyFacts facts_of(const Json& json, const Names& names, std::size_t hosts) 
     facts.endpoints.message = std::llround(number(json, "message_ns", "") * 1e6);
   if (json.contains("reduce_gb_per_s")) {
     const double rate = number(json, "reduce_gb_per_s", "");
-    if (rate <= 0) refuse_network("\"reduce_gb_per_s\" is 0: nothing would ever be reduced");
+    if (rate <= 0) reject_network("\"reduce_gb_per_s\" is 0: nothing would ever be reduced");
     facts.endpoints.reduced = std::llround(1e6 / rate);
   }
   if (json.contains("assumed")) {
-    if (!json["assumed"].is_string()) refuse_network("\"assumed\" is no text");
+    if (!json["assumed"].is_string()) reject_network("\"assumed\" is no text");
     facts.assumed = json["assumed"].get<std::string>();
   }
   if (!json.contains("levels")) return facts;
-  if (!json["levels"].is_array()) refuse_network("\"levels\" is no array");
+  if (!json["levels"].is_array()) reject_network("\"levels\" is no array");
   for (const Json& level : json["levels"]) facts.levels.push_back(level_of(level, names, hosts));
   return facts;
 }
@@ -127,12 +127,12 @@ TopologyFacts facts_of(const Json& json, const Names& names, std::size_t hosts) 
 NamedTopology read_json_topology(std::string_view text) {
   const Json json = detail::parse_json<Json>(text);
   if (!json.is_object() || !(json.contains("hosts") || json.contains("links")))
-    refuse_network("it is not a network: expected an object with \"hosts\" and \"links\"");
+    reject_network("it is not a network: expected an object with \"hosts\" and \"links\"");
   Names names;
   names.add(json, "hosts");
   const std::size_t hosts = names.size();
   names.add(json, "switches");
-  if (!json.contains("links") || !json["links"].is_array()) refuse_network("\"links\" is no array");
+  if (!json.contains("links") || !json["links"].is_array()) reject_network("\"links\" is no array");
   const LinkSpeed speed = speed_of(json, {}, "");
   std::vector<Topology::Link> links;
   const Json::array_t& listed = json["links"].get_ref<const Json::array_t&>();
@@ -142,19 +142,19 @@ NamedTopology read_json_topology(std::string_view text) {
     const std::string where = "link " + std::to_string(i) + ": ";
     const double count = listed[i].contains("count") ? number(listed[i], "count", where) : 1;
     if (count < 1 || count > 1024 || count != std::floor(count))
-      refuse_network(where + "\"count\" is no whole number from 1 to 1024");
+      reject_network(where + "\"count\" is no whole number from 1 to 1024");
     links.insert(links.end(), static_cast<std::size_t>(count),
                  {from, to, speed_of(listed[i], speed, where)});
-    if (links.size() > Topology::kMost) refuse_network("there are too many links");
+    if (links.size() > Topology::kMost) reject_network("there are too many links");
   }
   const std::vector<int> trees = trees_of(names.size(), links);
   for (std::size_t i = 1; i < trees.size(); ++i)
     if (trees[i] != trees[0])
-      refuse_network("no link joins '" + names.of(0) + "' and '" +
+      reject_network("no link joins '" + names.of(0) + "' and '" +
                      names.of(static_cast<std::ptrdiff_t>(i)) + "'");
   std::string name = "file";
   if (json.contains("name")) {
-    if (!json["name"].is_string()) refuse_network("\"name\" is no text");
+    if (!json["name"].is_string()) reject_network("\"name\" is no text");
     name = json["name"].get<std::string>();
   }
   const auto switches = static_cast<int>(names.size() - hosts);
@@ -164,4 +164,4 @@ NamedTopology read_json_topology(std::string_view text) {
           names.take()};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -8,7 +8,7 @@
 
 #include "topology.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// A network whose vertices have names.
 struct NamedTopology {
@@ -38,4 +38,4 @@ struct NamedTopology {
 [[nodiscard]] std::vector<NamedTopology> read_slurm_topology(std::string_view text,
                                                              const LinkSpeed& speed = {});
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

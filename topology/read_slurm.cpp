@@ -12,7 +12,7 @@
 #include "read.hpp"
 #include "trees.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// Names in one list at most.
@@ -32,7 +32,7 @@ struct ConfLine {
   std::size_t number = 0;
   std::string text{};
 
-  [[noreturn]] void refuse(const std::string& what) const {
+  [[noreturn]] void reject(const std::string& what) const {
     throw Error{ErrorCode::invalid_argument, "line " + std::to_string(number) + ": " + what};
   }
 };
@@ -103,12 +103,12 @@ class ConfFields {
     if (rest_.find_first_of(kOperators) == 0) rest_.remove_prefix(1);
     if (key.empty() || !rest_.starts_with('=')) {
       if (is_equal(key, "Include"))
-        line_.refuse("Include is not followed: expected the lines of that file here");
-      line_.refuse("'" + std::string{word} + "' is no key=value");
+        line_.reject("Include is not followed: expected the lines of that file here");
+      line_.reject("'" + std::string{word} + "' is no key=value");
     }
     rest_.remove_prefix(1);
     skip_blanks();
-    if (rest_.empty()) line_.refuse("'" + std::string{key} + "' has no value");
+    if (rest_.empty()) line_.reject("'" + std::string{key} + "' has no value");
     return ConfField{key, rest_.front() == '"' ? quoted_value() : plain_value()};
   }
 
@@ -122,18 +122,18 @@ class ConfFields {
   std::string_view plain_value() {
     const std::string_view value = rest_.substr(0, rest_.find_first_of(kBlanks));
     if (value.find('"') != value.npos)
-      line_.refuse("a quote stands inside '" + std::string{value} +
+      line_.reject("a quote stands inside '" + std::string{value} +
                    "': expected quotes around a whole value");
     rest_.remove_prefix(value.size());
     return value;
   }
   std::string_view quoted_value() {
     const std::size_t end = rest_.find('"', 1);
-    if (end == rest_.npos) line_.refuse("the quote of '" + std::string{rest_} + "' has no end");
+    if (end == rest_.npos) line_.reject("the quote of '" + std::string{rest_} + "' has no end");
     const std::string_view value = rest_.substr(1, end - 1);
     rest_.remove_prefix(end + 1);
     if (!rest_.empty() && kBlanks.find(rest_.front()) == kBlanks.npos)
-      line_.refuse("'" + std::string{rest_.substr(0, rest_.find_first_of(kBlanks))} +
+      line_.reject("'" + std::string{rest_.substr(0, rest_.find_first_of(kBlanks))} +
                    "' follows a quote: expected a blank there");
     return value;
   }
@@ -151,14 +151,14 @@ class HostList {
     int depth = 0;
     for (std::size_t i = 0; i <= text.size(); ++i) {
       if (i == text.size() && depth != 0)
-        line.refuse("brackets of '" + std::string{text} + "' do not fit");
+        line.reject("brackets of '" + std::string{text} + "' do not fit");
       if (i == text.size() || (depth == 0 && kSeparators.find(text[i]) != kSeparators.npos)) {
         if (i > begin) expand({}, text.substr(begin, i - begin));
         begin = i + 1;
         continue;
       }
       depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
-      if (depth < 0 || depth > 1) line.refuse("brackets of '" + std::string{text} + "' do not fit");
+      if (depth < 0 || depth > 1) line.reject("brackets of '" + std::string{text} + "' do not fit");
     }
   }
   [[nodiscard]] std::vector<std::string> take() { return std::move(names_); }
@@ -167,7 +167,7 @@ class HostList {
   void expand(const std::string& before, std::string_view rest) {
     const std::size_t open = rest.find('[');
     if (open == rest.npos) {
-      if (names_.size() == kMostNames) line_.refuse("there are too many names");
+      if (names_.size() == kMostNames) line_.reject("there are too many names");
       names_.push_back(before + std::string{rest});
       return;
     }
@@ -189,7 +189,7 @@ class HostList {
     const std::size_t begin = number(first, range);
     const std::size_t end = number(last, range);
     if (end < begin || end - begin >= kMostNames)
-      line_.refuse("the range '" + std::string{range} + "' is empty or too long");
+      line_.reject("the range '" + std::string{range} + "' is empty or too long");
     for (std::size_t value = begin; value <= end; ++value) {
       std::string digits = std::to_string(value);
       if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
@@ -200,7 +200,7 @@ class HostList {
     std::size_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (word.empty() || error != std::errc{} || end != word.data() + word.size())
-      line_.refuse("'" + std::string{range} + "' is no number, and no range such as 01-16");
+      line_.reject("'" + std::string{range} + "' is no number, and no range such as 01-16");
     return value;
   }
 
@@ -225,12 +225,12 @@ Switch switch_of(const ConfLine& line) {
     else if (is_equal(key, "Nodes")) found.nodes = HostList{value, line}.take();
     else if (is_equal(key, "Switches")) found.switches = HostList{value, line}.take();
     else if (!is_equal(key, "LinkSpeed"))
-      line.refuse("unknown key '" + std::string{key} +
+      line.reject("unknown key '" + std::string{key} +
                   "': expected SwitchName, Nodes, Switches or LinkSpeed");
   }
-  if (found.name.empty()) line.refuse("there is no SwitchName");
+  if (found.name.empty()) line.reject("there is no SwitchName");
   if (!found.nodes.empty() && !found.switches.empty())
-    line.refuse("switch " + found.name + " has both Nodes and Switches: expected one of them");
+    line.reject("switch " + found.name + " has both Nodes and Switches: expected one of them");
   return found;
 }
 
@@ -241,7 +241,7 @@ std::vector<Switch> switches_of(std::string_view text) {
     if (line.text.find_first_not_of(kBlanks) == std::string::npos) continue;
     switches.push_back(switch_of(line));
     all += switches.back().nodes.size() + switches.back().switches.size() + 1;
-    if (all > Topology::kMost) line.refuse("there are too many names up to here");
+    if (all > Topology::kMost) line.reject("there are too many names up to here");
   }
   return switches;
 }
@@ -260,13 +260,13 @@ Vertices vertices_of(const std::vector<Switch>& switches) {
     for (const std::string& node : one.nodes) {
       const auto [leaf, is_new] = switch_of_host.emplace(node, &one);
       if (!is_new && leaf->second != &one)
-        one.line.refuse("node " + node + " is linked to two switches");
+        one.line.reject("node " + node + " is linked to two switches");
       if (is_new) found.names.push_back(node);
       found.hosts.emplace(node, static_cast<int>(found.hosts.size()));
     }
   for (const Switch& one : switches) {
     if (!found.switches.emplace(one.name, static_cast<int>(found.names.size())).second)
-      one.line.refuse("there are two switches " + one.name);
+      one.line.reject("there are two switches " + one.name);
     found.names.push_back(one.name);
   }
   return found;
@@ -284,8 +284,8 @@ std::vector<Topology::Link> links_of(const std::vector<Switch>& switches, const 
     }
     for (const std::string& other : one.switches) {
       const auto found = vertices.switches.find(other);
-      if (found == vertices.switches.end()) one.line.refuse("there is no switch " + other);
-      if (found->second == own) one.line.refuse("switch " + other + " is linked to itself");
+      if (found == vertices.switches.end()) one.line.reject("there is no switch " + other);
+      if (found->second == own) one.line.reject("switch " + other + " is linked to itself");
       links.push_back({found->second, own, speed});
     }
   }
@@ -336,4 +336,4 @@ std::vector<NamedTopology> read_slurm_topology(std::string_view text, const Link
   return made;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

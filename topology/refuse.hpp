@@ -6,11 +6,11 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Throws Error{invalid_argument}. @param what is wrong.
-[[noreturn]] inline void refuse_network(const std::string& what) {
+[[noreturn]] inline void reject_network(const std::string& what) {
   throw Error{ErrorCode::invalid_argument, what};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

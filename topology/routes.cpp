@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// Of all goals together: half a gibibyte.
@@ -21,7 +21,7 @@ Routes::Routes(const Topology& topology, Routing routing) : topology_{topology},
   for (int vertex = 0; vertex < topology.vertices(); ++vertex)
     inner_.push_back(is_leaf(vertex) ? -1 : static_cast<int>(inners_++));
   if (!topology.grid()) {
-    ways_.resize(inners_);
+    tables_.resize(inners_);
     return;
   }
   const auto& [sides, joined, first] = *topology.grid();
@@ -46,8 +46,8 @@ void Routes::find(int from, int to, std::vector<int>& path) {
   if (topology_.grid())
     while (at != goal) go(at, next_in_grid(at, from, to, goal, digits), path);
   else if (at != goal) {
-    const Ways& ways = ways_to(goal);
-    while (at != goal) go(at, next(ways, at, from, to, digits), path);
+    const NextHopTable& table = table_to(goal);
+    while (at != goal) go(at, next(table, at, from, to, digits), path);
   }
   if (goal != to) go(at, {to, last.front().link}, path);
 }
@@ -105,34 +105,34 @@ Topology::Hop Routes::next_in_grid(int at, int from, int to, int goal,
   return hops.front();
 }
 
-Topology::Hop Routes::next(const Ways& ways, int at, int from, int to,
+Topology::Hop Routes::next(const NextHopTable& table, int at, int from, int to,
                            std::uint64_t& digits) const {
-  const Way& way = ways[static_cast<std::size_t>(inner_[static_cast<std::size_t>(at)])];
+  const NextHops& way = table[static_cast<std::size_t>(inner_[static_cast<std::size_t>(at)])];
   const auto hops = topology_.hops(at);
   std::uint64_t left = choose(digits, from, to, way.distance, way.count);
   if ((way.first & kScattered) == 0) return hops[way.first + left];
   for (std::size_t i = way.first & ~kScattered;; ++i) {
     const int inner = inner_[static_cast<std::size_t>(hops[i].to)];
-    if (inner < 0 || ways[static_cast<std::size_t>(inner)].distance >= way.distance) continue;
+    if (inner < 0 || table[static_cast<std::size_t>(inner)].distance >= way.distance) continue;
     if (left-- == 0) return hops[i];
   }
 }
 
-const Routes::Ways& Routes::ways_to(int goal) {
-  Ways& ways = ways_[static_cast<std::size_t>(inner_[static_cast<std::size_t>(goal)])];
-  if (!ways.empty()) return ways;
+const Routes::NextHopTable& Routes::table_to(int goal) {
+  NextHopTable& table = tables_[static_cast<std::size_t>(inner_[static_cast<std::size_t>(goal)])];
+  if (!table.empty()) return table;
   if (++searched_ * inners_ > kMostWays) {
-    for (Ways& earlier : ways_) earlier = {};
+    for (NextHopTable& earlier : tables_) earlier = {};
     searched_ = 1;
   }
-  ways = search(goal);
-  return ways;
+  table = search(goal);
+  return table;
 }
 
-Routes::Ways Routes::search(int goal) const {
-  Ways ways(inners_);
-  const auto way_of = [&](int vertex) -> Way& {
-    return ways[static_cast<std::size_t>(inner_[static_cast<std::size_t>(vertex)])];
+Routes::NextHopTable Routes::search(int goal) const {
+  NextHopTable table(inners_);
+  const auto way_of = [&](int vertex) -> NextHops& {
+    return table[static_cast<std::size_t>(inner_[static_cast<std::size_t>(vertex)])];
   };
   std::vector<int> order{goal};
   way_of(goal).distance = 0;
@@ -144,22 +144,22 @@ Routes::Ways Routes::search(int goal) const {
       order.push_back(hop.to);
     }
   }
-  for (const int vertex : order) point(vertex, ways);
-  return ways;
+  for (const int vertex : order) point(vertex, table);
+  return table;
 }
 
 /// Notes which hops of a vertex lead nearer.
-void Routes::point(int vertex, Ways& ways) const {
-  Way& way = ways[static_cast<std::size_t>(inner_[static_cast<std::size_t>(vertex)])];
+void Routes::point(int vertex, NextHopTable& table) const {
+  NextHops& way = table[static_cast<std::size_t>(inner_[static_cast<std::size_t>(vertex)])];
   const auto hops = topology_.hops(vertex);
   std::size_t last = 0;
   for (std::size_t i = 0; i < hops.size() && way.count < kFar; ++i) {
     const int inner = inner_[static_cast<std::size_t>(hops[i].to)];
-    if (inner < 0 || ways[static_cast<std::size_t>(inner)].distance >= way.distance) continue;
+    if (inner < 0 || table[static_cast<std::size_t>(inner)].distance >= way.distance) continue;
     if (way.count++ == 0) way.first = static_cast<std::uint32_t>(i);
     last = i;
   }
   if (way.count > 0 && last - way.first + 1 > way.count) way.first |= kScattered;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

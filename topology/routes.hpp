@@ -7,7 +7,7 @@
 
 #include "topology.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// How a shortest path is chosen among several.
 enum class Routing : std::uint8_t {
@@ -32,28 +32,28 @@ class Routes {
 
  private:
   /// How a vertex goes on towards a goal.
-  struct Way {
+  struct NextHops {
     std::uint32_t first = 0;  // of its hops that lead nearer to the goal
     std::uint16_t count = 0;  // how many do
     std::uint16_t distance = kFar;
   };
-  using Ways = std::vector<Way>;  // by inner vertex
+  using NextHopTable = std::vector<NextHops>;  // by inner vertex
   static constexpr std::uint16_t kFar = 0xffff;
-  /// Marks Way::first where others stand between the hops that lead nearer.
+  /// Marks NextHops::first where others stand between the hops that lead nearer.
   static constexpr std::uint32_t kScattered = std::uint32_t{1} << 31;
 
   [[nodiscard]] bool is_leaf(int vertex) const noexcept {
     return topology_.hops(vertex).size() == 1;
   }
-  [[nodiscard]] const Ways& ways_to(int goal);
-  [[nodiscard]] Ways search(int goal) const;
-  void point(int vertex, Ways& ways) const;
+  [[nodiscard]] const NextHopTable& table_to(int goal);
+  [[nodiscard]] NextHopTable search(int goal) const;
+  void point(int vertex, NextHopTable& table) const;
   [[nodiscard]] int in_grid(int vertex, int goal) const noexcept;
   [[nodiscard]] std::uint64_t choose(std::uint64_t& digits, int from, int to, int distance,
                                      std::uint64_t count) const noexcept;
   [[nodiscard]] Topology::Hop next_in_grid(int at, int from, int to, int goal,
                                            std::uint64_t& digits) const;
-  [[nodiscard]] Topology::Hop next(const Ways& ways, int at, int from, int to,
+  [[nodiscard]] Topology::Hop next(const NextHopTable& table, int at, int from, int to,
                                    std::uint64_t& digits) const;
   void go(int& at, const Topology::Hop& hop, std::vector<int>& path) const;
 
@@ -62,8 +62,8 @@ class Routes {
   std::vector<int> inner_{};             // number of each vertex among those with several links
   std::size_t inners_ = 0;               // how many these are
   std::vector<std::uint16_t> places_{};  // coordinates of each cell of a grid
-  std::vector<Ways> ways_{};             // by goal, an inner vertex; empty if not searched
+  std::vector<NextHopTable> tables_{};   // by goal, an inner vertex; empty if not searched
   std::size_t searched_ = 0;             // how many are not
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,12 +7,12 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr std::uint16_t kFar = std::numeric_limits<std::uint16_t>::max();
 
-[[noreturn]] void refuse(const std::string& name, const std::string& what) {
+[[noreturn]] void reject(const std::string& name, const std::string& what) {
   throw Error{ErrorCode::invalid_argument, "network " + name + ": " + what};
 }
 
@@ -26,15 +26,15 @@ std::string words_of(int vertex, int hosts) {
 Topology::Topology(std::string name, int hosts, int switches, std::vector<Link> links,
                    TopologyFacts facts)
     : name_{std::move(name)}, hosts_{hosts}, links_{std::move(links)}, facts_{std::move(facts)} {
-  if (hosts < 1) refuse(name_, "it has no hosts");
+  if (hosts < 1) reject(name_, "it has no hosts");
   if (switches < 0 || hosts > kMost - switches)
-    refuse(name_, "it may have " + std::to_string(kMost) + " hosts and switches at most");
+    reject(name_, "it may have " + std::to_string(kMost) + " hosts and switches at most");
   if (links_.size() > kMost)
-    refuse(name_, "it has " + std::to_string(links_.size()) + " links; expected at most " +
+    reject(name_, "it has " + std::to_string(links_.size()) + " links; expected at most " +
                       std::to_string(kMost));
   for (const Level& level : facts_.levels)
     if (level.part_of.size() != static_cast<std::size_t>(hosts))
-      refuse(name_, "level '" + level.name + "' has parts for " +
+      reject(name_, "level '" + level.name + "' has parts for " +
                         std::to_string(level.part_of.size()) + " hosts of " +
                         std::to_string(hosts));
   const int vertices = hosts + switches;
@@ -43,15 +43,15 @@ Topology::Topology(std::string name, int hosts, int switches, std::vector<Link> 
     const Link& link = links_[i];
     for (const int end : {link.a, link.b}) {
       if (end < 0 || end >= vertices)
-        refuse(name_, "link " + std::to_string(i) + " ends at vertex " + std::to_string(end) +
+        reject(name_, "link " + std::to_string(i) + " ends at vertex " + std::to_string(end) +
                           " of " + std::to_string(vertices));
       ++first_[static_cast<std::size_t>(end) + 1];
     }
     if (link.a == link.b)
-      refuse(name_,
+      reject(name_,
              "link " + std::to_string(i) + " leads from " + words_of(link.a, hosts) + " to itself");
     if (link.speed.latency < 0 || link.speed.per_byte < 0)
-      refuse(name_, "link " + std::to_string(i) + " takes less than no time");
+      reject(name_, "link " + std::to_string(i) + " takes less than no time");
   }
   for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
   hops_.resize(2 * links_.size());
@@ -64,7 +64,7 @@ Topology::Topology(std::string name, int hosts, int switches, std::vector<Link> 
   const std::vector<std::uint16_t> reached = distances(0);
   const auto lost = std::ranges::find(reached, kFar);
   if (lost != reached.end())
-    refuse(name_, words_of(static_cast<int>(lost - reached.begin()), hosts) +
+    reject(name_, words_of(static_cast<int>(lost - reached.begin()), hosts) +
                       " is not connected to host 0");
 }
 
@@ -90,4 +90,4 @@ PartSizes part_sizes(const Level& level) {
   return {sizes.size(), least->second, most->second};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -11,7 +11,7 @@
 
 #include <tutti/spi/costs.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What a link takes of each message, in either direction at the same time.
 struct LinkSpeed {
@@ -134,4 +134,4 @@ class Topology {
   std::vector<Hop> hops_{};
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

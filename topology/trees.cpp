@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <numeric>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 std::vector<int> trees_of(std::size_t vertices, const std::vector<Topology::Link>& links) {
   std::vector<int> above(vertices);
@@ -21,4 +21,4 @@ std::vector<int> trees_of(std::size_t vertices, const std::vector<Topology::Link
   return above;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -14,7 +14,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// How a rank got on with its part.
 struct Attempt {
@@ -72,17 +72,17 @@ inline void agree(Communicator& ranks, const Attempt& own, std::string_view what
 template <class Told>
 [[nodiscard]] std::vector<Told> agree(Communicator& ranks, const Attempt& own, const Told& result,
                                       std::string_view what) {
-  struct Said {
+  struct RankResult {
     Attempt attempt{};
     Told result{};
   };
   std::vector<Told> results;
   std::size_t rank = 0;
-  for (const Said& said : tell(ranks, Said{own, result})) {
-    require_good(said.attempt, rank++, what);
-    results.push_back(said.result);
+  for (const RankResult& result_of_rank : tell(ranks, RankResult{own, result})) {
+    require_good(result_of_rank.attempt, rank++, what);
+    results.push_back(result_of_rank.result);
   }
   return results;
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -7,7 +7,7 @@
 #include "chosen_device.hpp"
 #include "device.hpp"
 
-namespace tutti::inline v0::cuda::detail {
+namespace tutti::v0::cuda::detail {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20U;  // bytes; a host's cache has room for it
@@ -86,4 +86,4 @@ void DeviceBytes::decode(Decoder& from, std::size_t bytes) {
   }
 }
 
-}  // namespace tutti::inline v0::cuda::detail
+}  // namespace tutti::v0::cuda::detail

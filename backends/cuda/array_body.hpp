@@ -10,7 +10,7 @@
 #include "elements.hpp"
 #include "kernel_work.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Calls a function with the kind of element that a datatype of real numbers has.
 template <class Function>
@@ -124,4 +124,4 @@ constexpr void inspect(const Inspection& work, std::size_t thread, std::size_t t
   else with_real_element(work.type, run);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

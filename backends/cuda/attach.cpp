@@ -12,7 +12,7 @@
 #include "host_connect.hpp"
 #include "nccl_connect.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// What a rank tells all others, so that they go on together or not at all.
@@ -42,7 +42,7 @@ bool takes_nccl(const Options& options) {
   return options.transport == "nccl";
 }
 
-[[noreturn]] void refuse_difference(std::size_t rank, const std::string& own,
+[[noreturn]] void reject_difference(std::size_t rank, const std::string& own,
                                     const std::string& first) {
   throw Error{ErrorCode::mismatch,
               "rank " + std::to_string(rank) + " attaches its GPU " + own + ", and rank 0 " +
@@ -60,9 +60,9 @@ void require_alike(const std::vector<Report>& all) {
   };
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].takes_nccl != all.front().takes_nccl)
-      refuse_difference(rank, by(all[rank]), by(all.front()));
+      reject_difference(rank, by(all[rank]), by(all.front()));
     if (all[rank].is_visible != all.front().is_visible)
-      refuse_difference(rank, with(all[rank]), with(all.front()));
+      reject_difference(rank, with(all[rank]), with(all.front()));
   }
 }
 
@@ -75,7 +75,7 @@ std::shared_ptr<StreamTransport> streams_or_refusal(Communicator& world) {
 }  // namespace
 
 void attach(Communicator& world, const Options& options) {
-  detail::BatchScope::refuse("attaching a GPU");
+  detail::BatchScope::reject("attaching a GPU");
   std::shared_ptr<const Device> device;
   std::shared_ptr<const Nccl> nccl;
   Attempt attempt;
@@ -108,9 +108,9 @@ void wait(Communicator& world, Stream stream, Duration timeout) {
 }
 
 std::shared_ptr<std::byte> allocate_bytes(Communicator& world, std::size_t bytes) {
-  detail::BatchScope::refuse("allocating memory of a GPU");
+  detail::BatchScope::reject("allocating memory of a GPU");
   if (bytes == 0) return nullptr;
   return streams_or_refusal(world)->allocate_registered(bytes);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

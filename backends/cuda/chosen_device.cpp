@@ -2,7 +2,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 int chosen_device(const Driver& driver, int wanted) {
   if (wanted >= 0) return wanted;
@@ -16,4 +16,4 @@ int chosen_device(const Driver& driver, int wanted) {
                   "cudaSetDevice and, before CUDA 12, cudaFree(0)"};
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

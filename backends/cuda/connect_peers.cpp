@@ -8,7 +8,7 @@
 
 #include "agree.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// What calls on memory of peers may lend: vectors of so many bytes by the number of ranks.
@@ -38,4 +38,4 @@ std::shared_ptr<DevicePeers> connect_peers(Communicator& world,
                                        patience);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -10,7 +10,7 @@
 
 #include "device_peers.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// What a communicator is duplicated with for what is not the program's: none of a program's keys,
 /// and not that of splits.
@@ -22,4 +22,4 @@ inline constexpr std::uint64_t kKeyOfOurs = kKeyOfSplits - 1;
 [[nodiscard]] std::shared_ptr<DevicePeers> connect_peers(
     Communicator& world, const std::shared_ptr<const Device>& device, Duration patience);
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

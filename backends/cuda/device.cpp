@@ -7,7 +7,7 @@
 
 #include "kernel_image.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 constexpr unsigned kThreadsPerBlock = 256;
@@ -212,4 +212,4 @@ void Device::launch(const Inspection& work, CUstream stream) const {
   launch(inspect_, kInspectors, &passed, stream);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -14,7 +14,7 @@
 #include "driver.hpp"
 #include "kernel_work.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// A GPU with its primary context, which the CUDA runtime and NCCL use too, and our kernels in it.
 /// Calls from several threads at once are safe.
@@ -120,4 +120,4 @@ class Device {
   CUfunction inspect_ = nullptr;
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -5,7 +5,7 @@
 
 #include "enqueue.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 DeviceMemory::DeviceMemory(std::shared_ptr<const Device> device)
     : device_{std::move(device)}, stream_{device_->make_stream()} {}
@@ -46,4 +46,4 @@ void DeviceMemory::fold(const Fold& work) {
   device_->driver().check(device_->driver().calls().synchronize(stream_), "reduce on a GPU");
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

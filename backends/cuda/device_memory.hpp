@@ -8,7 +8,7 @@
 
 #include "device.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Runs on a stream of its own, and waits for its end. All bytes lie in memory of the device, or in
 /// host memory that it sees.
@@ -37,4 +37,4 @@ class DeviceMemory final : public Memory {
   CUstream stream_ = nullptr;
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -9,7 +9,7 @@
 
 #include "enqueue.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// What is lent is a multiple of so many bytes.
@@ -142,7 +142,7 @@ void DevicePeers::end(Stream stream) {
   current_ = {};  // the program may end it
 }
 
-std::byte* DevicePeers::lend(std::size_t bytes) {
+std::byte* DevicePeers::acquire(std::size_t bytes) {
   const std::size_t rounded = (bytes + kLend - 1) / kLend * kLend;
   if (rounded > scratch_.bytes() - lent_)
     throw Error{ErrorCode::invalid_argument,
@@ -297,4 +297,4 @@ void DevicePeers::abort() noexcept {
   });
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

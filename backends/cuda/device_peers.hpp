@@ -14,7 +14,7 @@
 #include "event.hpp"
 #include "shared_regions.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Announces messages by stores to memory of the receiver's GPU, which its stream waits for. What
 /// is stored does not depend on how often it was stored before, so that all of it can be captured
@@ -47,7 +47,7 @@ class DevicePeers final : public StreamPeers {
   }
   void begin(Stream stream) override;
   void end(Stream stream) override;
-  [[nodiscard]] std::byte* lend(std::size_t bytes) override;
+  [[nodiscard]] std::byte* acquire(std::size_t bytes) override;
   void give_back() noexcept override { lent_ = 0; }
   void announce(Rank peer, const std::byte* data, Stream stream) override;
   void await(Rank peer, Stream stream) override;
@@ -115,4 +115,4 @@ class DevicePeers final : public StreamPeers {
   std::unique_ptr<Event> before_{};  // the end of the last call that is in no graph
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

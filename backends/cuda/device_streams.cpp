@@ -9,7 +9,7 @@
 
 #include "enqueue.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// Where memory lies.
@@ -163,4 +163,4 @@ void DeviceStreams::inspect(const Inspection& work, Stream stream) {
   device_->launch(work, of(stream));
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

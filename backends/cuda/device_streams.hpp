@@ -9,7 +9,7 @@
 #include "device.hpp"
 #include "event.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Memory, copies and folds of one GPU, on its streams.
 class DeviceStreams : public StreamTransport {
@@ -52,4 +52,4 @@ class DeviceStreams : public StreamTransport {
   CUstream own_stream_ = nullptr;  // or null
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -2,7 +2,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 Driver::Driver() {
   library_.find("cuInit", calls_.init);
@@ -95,4 +95,4 @@ int Driver::devices() const {
   return count;
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

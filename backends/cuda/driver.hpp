@@ -9,7 +9,7 @@
 
 #include "library.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// @param data any. @return its address, as the driver has it.
 [[nodiscard]] inline CUdeviceptr address_of(const void* data) noexcept {
@@ -105,4 +105,4 @@ class Driver {
   DriverCalls calls_{};
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

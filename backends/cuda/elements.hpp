@@ -13,7 +13,7 @@
 #include <tutti/float16.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// The one NaN that results carry.
 template <class T>
@@ -216,4 +216,4 @@ struct IndexedElement {
   }
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

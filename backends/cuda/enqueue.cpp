@@ -7,7 +7,7 @@
 
 #include "fold_work.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// Memory of a device, from where it is made until where it ends in the stream.
@@ -113,4 +113,4 @@ void enqueue_fold(const Device& device, const Fold& fold, std::span<const PeerPl
   device.launch(told.type, work.kernel, stream);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

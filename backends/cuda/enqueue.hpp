@@ -7,7 +7,7 @@
 #include "device.hpp"
 #include "fold_work.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// @param device whose context is current. @param to destination. @param from source, which does
 /// not overlap. @param bytes how many. @param stream of the device. Throws Error{transport}.
@@ -23,4 +23,4 @@ void enqueue_fold(const Device& device, const Fold& work, CUstream stream);
 void enqueue_fold(const Device& device, const Fold& work, std::span<const PeerPlace> peers,
                   CUstream stream);
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

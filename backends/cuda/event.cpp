@@ -4,7 +4,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 Event::Event(std::shared_ptr<const Device> device) : device_{std::move(device)} {
   const Device::Current current{*device_};
@@ -42,4 +42,4 @@ void Event::hold(CUstream stream) const {
                "have a stream wait for another one");
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -8,7 +8,7 @@
 
 #include "device.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// @param stream of a call. @return it, as the driver has it.
 [[nodiscard]] inline CUstream of(Stream stream) noexcept {
@@ -36,4 +36,4 @@ class Event final : public StreamMark {
   CUevent event_ = nullptr;
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

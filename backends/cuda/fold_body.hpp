@@ -9,7 +9,7 @@
 #include "elements.hpp"
 #include "kernel_work.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 template <class Element>
 inline constexpr bool is_half = false;
@@ -96,4 +96,4 @@ constexpr void fold(const KernelWork& work, std::size_t thread, std::size_t thre
   }
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -7,7 +7,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// Operands, then results.
@@ -63,4 +63,4 @@ void put_peers(KernelWork& work, std::span<const PeerPlace> peers) {
   if (work.peers != 0) work.chunks = 0;
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -10,7 +10,7 @@
 
 #include "kernel_work.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// A kernel's work, and the addresses that it is about.
 struct FoldWork {
@@ -35,4 +35,4 @@ struct PeerPlace {
 /// @param peers of the first kPeerPlaces operands.
 void put_peers(KernelWork& work, std::span<const PeerPlace> peers);
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -12,7 +12,7 @@
 #include "agree.hpp"
 #include "connect_peers.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 constexpr const char* kWhat = "cannot move memory of its GPU over the host";
@@ -67,4 +67,4 @@ std::shared_ptr<HostStreams> connect_host(Communicator& world, const HostStreams
   return streams;
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

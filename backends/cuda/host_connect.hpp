@@ -8,7 +8,7 @@
 
 #include "host_streams.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Collective. @param world of ranks, of which a second communicator is made for messages of
 /// streams. @param parts of this one. @return their streams. Throws, on all of them alike, what the
@@ -17,4 +17,4 @@ namespace tutti::inline v0::cuda {
 [[nodiscard]] std::shared_ptr<HostStreams> connect_host(Communicator& world,
                                                         const HostStreams::Parts& parts);
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -11,7 +11,7 @@
 #include "enqueue.hpp"
 #include "host_connect.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 std::shared_ptr<PinnedMemory> room_for(const StagingPlan& plan,
@@ -39,13 +39,13 @@ HostStreams::~HostStreams() {
 
 /// Twenty microseconds for a message, which is copied twice and handed to a thread, and 12 GB/s of
 /// PCIe; reductions as those of NcclStreams.
-Tariff HostStreams::tariff() const {
-  Tariff tariff{.costs = {.alpha = 20'000'000'000, .beta = 83'333, .gamma = 1'000},
-                .origin = "assumed of copies through the host"};
-  if (!parts_.peers) return tariff;
-  tariff.visible = DevicePeers::costs();
-  tariff.origin += ", and of memory of peers";
-  return tariff;
+CostModel HostStreams::cost_model() const {
+  CostModel cost_model{.costs = {.alpha = 20'000'000'000, .beta = 83'333, .gamma = 1'000},
+                       .origin = "assumed of copies through the host"};
+  if (!parts_.peers) return cost_model;
+  cost_model.visible = DevicePeers::costs();
+  cost_model.origin += ", and of memory of peers";
+  return cost_model;
 }
 
 std::shared_ptr<StreamTransport> HostStreams::divide(Communicator& part) {
@@ -108,4 +108,4 @@ void HostStreams::run_native(const NativeCall&, const std::byte*, std::byte*, St
   expects(false, "over the host there are no calls of a library");
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

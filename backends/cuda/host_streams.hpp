@@ -13,7 +13,7 @@
 #include "places.hpp"
 #include "stream_worker.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Messages of device memory go through pinned memory of the host, or as they are where the
 /// transport takes that. A thread moves them, in a communicator of the same ranks that has no other
@@ -33,7 +33,7 @@ class HostStreams final : public DeviceStreams {
   ~HostStreams() override;
 
   [[nodiscard]] std::string name() const override { return "host"; }
-  [[nodiscard]] Tariff tariff() const override;
+  [[nodiscard]] CostModel cost_model() const override;
   [[nodiscard]] std::vector<Locality> localities() const override {
     return parts_.places.localities;
   }
@@ -61,4 +61,4 @@ class HostStreams final : public DeviceStreams {
   std::unique_ptr<StreamWorker> worker_;
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

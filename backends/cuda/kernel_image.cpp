@@ -1,6 +1,6 @@
 #include "kernel_image.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 #include "kernels.fatbin.c"
@@ -11,4 +11,4 @@ const void* kernel_image() noexcept {
   return kKernels;
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

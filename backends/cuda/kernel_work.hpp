@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::inline v0::cuda {
+#include <tutti/version.hpp>
+
+namespace tutti::v0::cuda {
 
 /// So many bytes are loaded and stored at once.
 inline constexpr std::size_t kChunkBytes = 16;
@@ -76,4 +78,4 @@ struct Chunks {
   return {head, (work.count - head) / (kChunkBytes / element_bytes)};
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -6,7 +6,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 Library::Library(std::string name)
     : name_{std::move(name)}, handle_{
@@ -32,4 +32,4 @@ void* Library::address_or_null(const char* symbol) const noexcept {
   return ::dlsym(handle_.get(), symbol);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 
-namespace tutti::inline v0::cuda {
+#include <tutti/version.hpp>
+
+namespace tutti::v0::cuda {
 
 /// A library, which stays loaded for good: threads of its own may run in it.
 class Library {
@@ -38,4 +40,4 @@ class Library {
   std::unique_ptr<void, Close> handle_;
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -6,7 +6,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -84,8 +84,8 @@ void Nccl::check(ncclResult_t result, const char* what, ncclComm_t communicator)
   throw Error{result == ncclRemoteError ? ErrorCode::peer_dead : ErrorCode::transport, text};
 }
 
-void Nccl::settle(ncclResult_t result, const char* what, ncclComm_t communicator,
-                  Duration patience) const {
+void Nccl::complete(ncclResult_t result, const char* what, ncclComm_t communicator,
+                    Duration patience) const {
   const auto deadline = deadline_after(Clock::now().time_since_epoch(), patience);
   for (int looks = 0; result == ncclInProgress && communicator != nullptr; ++looks) {
     if (Clock::now().time_since_epoch() >= deadline)
@@ -102,4 +102,4 @@ void Nccl::settle(ncclResult_t result, const char* what, ncclComm_t communicator
   check(result, what, communicator);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -11,7 +11,7 @@
 
 #include "library.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Functions of NCCL that are called here; see <nccl.h>.
 struct NcclCalls {
@@ -71,8 +71,8 @@ class Nccl {
   /// Waits until what does not block is done. @param result of a call. @param patience at most so
   /// long. @param communicator it was about; null: there is nothing to wait for. Throws as check,
   /// and Error{timeout}.
-  void settle(ncclResult_t result, const char* what, ncclComm_t communicator,
-              Duration patience) const;
+  void complete(ncclResult_t result, const char* what, ncclComm_t communicator,
+                Duration patience) const;
   /// @return such as "2.28.3".
   [[nodiscard]] std::string version() const;
 
@@ -84,4 +84,4 @@ class Nccl {
   NcclCalls calls_{};
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -9,7 +9,7 @@
 #include "agree.hpp"
 #include "connect_peers.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 constexpr const char* kAttach = "cannot attach a GPU";
@@ -42,4 +42,4 @@ std::shared_ptr<NcclStreams> connect_nccl(Communicator& world, const NcclStreams
   return streams;
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -8,11 +8,11 @@
 
 #include "nccl_streams.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Collective. @param world of ranks. @param parts of this one. @return their streams. Throws, on
 /// all of them alike, what the first one says that fails.
 [[nodiscard]] std::shared_ptr<NcclStreams> connect_nccl(Communicator& world,
                                                         const NcclStreams::Parts& parts);
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -9,7 +9,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -61,7 +61,7 @@ void end_nccl(const std::shared_ptr<const Nccl>& nccl, const std::shared_ptr<con
     in_context(*device, [&] {
       const NcclCalls& calls = nccl->calls();
       try {
-        nccl->settle(calls.finalize(communicator), "end NCCL", communicator, patience);
+        nccl->complete(calls.finalize(communicator), "end NCCL", communicator, patience);
         calls.destroy(communicator);
       } catch (const Error&) {
         calls.abort(communicator);
@@ -79,4 +79,4 @@ void abort_nccl(const std::shared_ptr<const Nccl>& nccl,
   });
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -8,7 +8,7 @@
 #include "device.hpp"
 #include "nccl.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Finalizes and destroys a communicator when all that is enqueued on it is done, and aborts it
 /// where that takes too long. What then has not ended some seconds later is left to a thread of its
@@ -23,4 +23,4 @@ void abort_nccl(const std::shared_ptr<const Nccl>& nccl,
                 const std::shared_ptr<const Device>& device, ncclComm_t communicator,
                 std::shared_ptr<const void> held = nullptr) noexcept;
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -5,7 +5,7 @@
 #include "enqueue.hpp"
 #include "nccl_streams.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// Elements of a reduction as NCCL has them; complex numbers are two where they are added.
@@ -117,7 +117,7 @@ void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::b
       default: return calls.scatter(in, out, count, type, call.root, communicator_, on);
     }
   };
-  settle(enqueued(), "enqueue a collective");
+  complete(enqueued(), "enqueue a collective");
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -8,7 +8,7 @@
 #include "nccl_connect.hpp"
 #include "nccl_end.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// NCCL_WIN_COLL_SYMMETRIC, which old headers have not.
@@ -25,7 +25,7 @@ NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Communicator ranks
   const NcclCalls& calls = parts_.nccl->calls();
   const ncclResult_t result = calls.init(&communicator_, ranks_.size(), id, ranks_.rank(), &config);
   try {
-    parts_.nccl->settle(result, "start NCCL", communicator_, parts_.timeout);
+    parts_.nccl->complete(result, "start NCCL", communicator_, parts_.timeout);
   } catch (...) {
     abort_nccl(parts_.nccl, parts_.device, communicator_);
     throw;
@@ -39,14 +39,14 @@ NcclStreams::~NcclStreams() {
 }
 
 /// NCCL connects ranks that have not met before, for which it waits: as long as calls may take.
-void NcclStreams::settle(ncclResult_t result, const char* what) const {
-  parts_.nccl->settle(result, what, communicator_, ranks_.options().timeout);
+void NcclStreams::complete(ncclResult_t result, const char* what) const {
+  parts_.nccl->complete(result, what, communicator_, ranks_.options().timeout);
 }
 
-Tariff NcclStreams::tariff() const {
-  Tariff tariff = nccl_tariff(parts_.places);
-  if (parts_.peers) tariff.visible = DevicePeers::costs();
-  return tariff;
+CostModel NcclStreams::cost_model() const {
+  CostModel cost_model = nccl_cost_model(parts_.places);
+  if (parts_.peers) cost_model.visible = DevicePeers::costs();
+  return cost_model;
 }
 
 std::shared_ptr<StreamTransport> NcclStreams::divide(Communicator& part) {
@@ -70,10 +70,10 @@ void NcclStreams::check_health() const {
 void NcclStreams::register_memory(std::byte* data, std::size_t bytes, Registration& to) const {
   const NcclCalls& calls = parts_.nccl->calls();
   if (has_windows())
-    settle(calls.register_window(communicator_, data, bytes, &to.window, kSymmetric),
-           "register memory");
+    complete(calls.register_window(communicator_, data, bytes, &to.window, kSymmetric),
+             "register memory");
   if (to.window == nullptr && calls.register_memory != nullptr)
-    settle(calls.register_memory(communicator_, data, bytes, &to.handle), "register memory");
+    complete(calls.register_memory(communicator_, data, bytes, &to.handle), "register memory");
 }
 
 void NcclStreams::deregister(const Registration& registration) const noexcept {
@@ -171,7 +171,7 @@ void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream strea
     static_cast<void>(calls.end_group());  // else the thread stays in it
     throw;
   }
-  settle(calls.end_group(), "enqueue messages");
+  complete(calls.end_group(), "enqueue messages");
 }
 
 void NcclStreams::abort(const Error& cause) noexcept {
@@ -186,4 +186,4 @@ void NcclStreams::fail(const Error& cause, std::shared_ptr<const void> held) noe
   abort_nccl(parts_.nccl, parts_.device, std::exchange(communicator_, nullptr), std::move(held));
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -15,7 +15,7 @@
 #include "nccl.hpp"
 #include "places.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// A communicator of NCCL, of the same ranks as ours.
 class NcclStreams final : public DeviceStreams, public std::enable_shared_from_this<NcclStreams> {
@@ -36,7 +36,7 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   ~NcclStreams() override;
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
-  [[nodiscard]] Tariff tariff() const override;
+  [[nodiscard]] CostModel cost_model() const override;
   [[nodiscard]] std::vector<Locality> localities() const override {
     return parts_.places.localities;
   }
@@ -52,7 +52,7 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   void check_health() const override;
 
  private:
-  void settle(ncclResult_t result, const char* what) const;
+  void complete(ncclResult_t result, const char* what) const;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_best(std::size_t bytes) const;
   [[nodiscard]] bool has_windows() const noexcept;
   /// How NCCL knows memory; null handles: not.
@@ -72,4 +72,4 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   std::optional<Error> failure_{};     // what abort was told
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// Behind all numbers, and not so far that it counts as before them, since what a stream compares
@@ -54,4 +54,4 @@ void Milestone::reach_all() noexcept {
   store(memory_.data(), kAll);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -9,7 +9,7 @@
 
 #include "device.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Page-locked memory of the host, zeroed.
 class PinnedMemory {
@@ -54,4 +54,4 @@ class Milestone {
   PinnedMemory memory_;
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -9,7 +9,7 @@
 
 #include "agree.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 using Uuid = std::array<std::uint8_t, 16>;
@@ -119,7 +119,7 @@ Places places_in(Communicator& part, const Places& whole, Rank self) {
   return places;
 }
 
-Tariff nccl_tariff(const Places& places) {
+CostModel nccl_cost_model(const Places& places) {
   const std::set<int> hosts(places.hosts.begin(), places.hosts.end());
   if (hosts.size() > 1)
     return {.costs = kRailCosts,
@@ -136,4 +136,4 @@ Tariff nccl_tariff(const Places& places) {
   return {.costs = kNvlinkCosts, .origin = "assumed of GPUs of one host"};
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

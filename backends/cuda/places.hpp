@@ -13,7 +13,7 @@
 
 #include "device.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// What joins two GPUs of a host, from the slowest.
 enum class Joint : std::uint8_t {
@@ -40,14 +40,15 @@ struct Place {
 
 /// Where the GPUs of all ranks are; equal on all of them.
 struct Places {
-  std::vector<int> hosts{};            ///< As Footing::hosts; may be empty.
+  std::vector<int> hosts{};            ///< As CommunicatorParts::hosts; may be empty.
   std::vector<Locality> localities{};  ///< As StreamTransport::localities.
 };
 
 /// Of each host the GPUs that NVLink joins, through others too, are an island; which these are is
 /// known where its processes see all of its ranks' GPUs. The k-th one by its PCI address is taken
 /// to be on rail k.
-/// @param places of all ranks. @param hosts of them, as Footing::hosts. @return where GPUs are.
+/// @param places of all ranks. @param hosts of them, as CommunicatorParts::hosts. @return where
+/// GPUs are.
 [[nodiscard]] Places places_of(std::span<const Place> places, std::vector<int> hosts);
 
 /// Collective. @param part of the ranks. @param whole of all of them. @param self the own rank in
@@ -55,6 +56,6 @@ struct Places {
 [[nodiscard]] Places places_in(Communicator& part, const Places& whole, Rank self);
 
 /// @param places of the ranks. @return what messages of NCCL and kernels are assumed to cost.
-[[nodiscard]] Tariff nccl_tariff(const Places& places);
+[[nodiscard]] CostModel nccl_cost_model(const Places& places);
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

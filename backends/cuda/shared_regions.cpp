@@ -11,7 +11,7 @@
 
 #include "agree.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 constexpr std::size_t kLine = 64;
@@ -165,4 +165,4 @@ void SharedRegion::close() noexcept {
   borrowed_.clear();
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

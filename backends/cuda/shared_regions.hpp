@@ -14,7 +14,7 @@
 
 #include "device.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Memory of equal size on each rank, in which all others read and write: of another process by
 /// CUDA IPC, of another thread by peer access. Among threads it ends with the last region that sees
@@ -91,4 +91,4 @@ class SharedRegion {
   bool has_processes_ = false;
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

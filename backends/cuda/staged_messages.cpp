@@ -8,7 +8,7 @@
 
 #include "enqueue.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// More than so many slots of a lane do not help.
@@ -193,4 +193,4 @@ void StagedMessages::stop(const Error& cause) noexcept {
     std::this_thread::sleep_for(kNap);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -16,7 +16,7 @@
 #include "pinned.hpp"
 #include "staging.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// The messages of one group. Those between two ranks, one way, take a lane: there they are cut
 /// into chunks, one after the other, each of which goes through a slot of the lane's own. A chunk
@@ -106,4 +106,4 @@ class StagedMessages {
   bool is_unflushed_ = false;          // whether some came
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

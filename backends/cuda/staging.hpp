@@ -9,7 +9,7 @@
 
 #include <tutti/spi/fingerprint.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Chunks of messages, and room for them; equal on all ranks.
 struct StagingPlan {
@@ -47,4 +47,4 @@ inline constexpr std::size_t kLeastSlots = 16;
   return make_fingerprint(bytes, kFingerprintCalls / 2);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

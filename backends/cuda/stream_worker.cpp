@@ -5,7 +5,7 @@
 
 #include <tutti/spi/service_thread.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// Where a stream has much to do before a group is ready, looks at it become rarer.
@@ -19,7 +19,7 @@ constexpr std::uint64_t kAllGroups = ~std::uint64_t{0};
 StreamWorker::StreamWorker(const StagedMessages::Parts& parts, Milestone& done)
     : device_{parts.device}, transport_{*parts.transport},
       spins_{parts.transport->capabilities().idle_spins}, done_{done}, staged_{parts} {
-  transport_.expect_dozing();
+  transport_.expect_idle_waits();
   thread_ = start_service_thread("tutti-streams", [this] { run(); });
 }
 
@@ -81,7 +81,7 @@ void StreamWorker::abort(const Error& cause) noexcept {
     is_aborted_ = true;
   }
   changed_.notify_all();
-  transport_.end_doze();
+  transport_.end_idle_wait();
 }
 
 void StreamWorker::end(Duration patience) noexcept {
@@ -164,7 +164,7 @@ void StreamWorker::move(const Group& group) {
 /// A transport in which this thread sleeps does not see when a copy ends.
 void StreamWorker::rest(unsigned idle) {
   if (!staged_.is_copying()) {
-    if (std::cmp_greater_equal(idle, spins_)) transport_.doze();
+    if (std::cmp_greater_equal(idle, spins_)) transport_.idle_wait();
   } else if (idle < kLooks) std::this_thread::yield();
   else std::this_thread::sleep_for(kShortNap);
 }
@@ -189,4 +189,4 @@ void StreamWorker::fail(const Error& cause) noexcept {
   done_.reach_all();
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

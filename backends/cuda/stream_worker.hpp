@@ -20,7 +20,7 @@
 #include "pinned.hpp"
 #include "staged_messages.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// Moves groups of messages, one after the other in the order in which they are enqueued, each
 /// after what its stream had to do before; its stream waits until the group is done. The thread
@@ -93,4 +93,4 @@ class StreamWorker {
   std::thread thread_{};
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

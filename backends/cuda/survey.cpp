@@ -8,7 +8,7 @@
 #include "nccl.hpp"
 #include "places.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 Gpu gpu_of(const Driver& driver, int ordinal) {
@@ -63,4 +63,4 @@ Survey survey() {
   return found;
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

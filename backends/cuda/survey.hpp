@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace tutti::inline v0::cuda {
+#include <tutti/version.hpp>
+
+namespace tutti::v0::cuda {
 
 /// A GPU.
 struct Gpu {
@@ -29,4 +31,4 @@ struct Survey {
 /// Loads the libraries and looks. @return what is there. Throws nothing but std::bad_alloc.
 [[nodiscard]] Survey survey();
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -9,7 +9,7 @@
 #include "enqueue.hpp"
 #include "survey.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 /// An event that knows when it happened.
@@ -154,4 +154,4 @@ std::unique_ptr<TimedStream> make_timed_stream(Communicator& world, int device, 
   return std::make_unique<DeviceStream>(world, device, timeout);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -13,7 +13,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/options.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// A graph of work that was captured from a stream, and can be enqueued on it again and again.
 class CapturedGraph {
@@ -69,4 +69,4 @@ class TimedStream {
 [[nodiscard]] std::unique_ptr<TimedStream> make_timed_stream(Communicator& world, int device,
                                                              Duration timeout);
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

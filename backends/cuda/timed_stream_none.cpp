@@ -3,10 +3,10 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
-[[noreturn]] void refuse() {
+[[noreturn]] void reject() {
   throw Error{ErrorCode::transport,
               "this build has no CUDA: install the CUDA toolkit (nvcc, cuda.h) and NCCL (nccl.h), "
               "then build again"};
@@ -15,11 +15,11 @@ namespace {
 }  // namespace
 
 int attach_in_turn(Communicator&, int, std::string_view, bool, Duration) {
-  refuse();
+  reject();
 }
 
 std::unique_ptr<TimedStream> make_timed_stream(Communicator&, int, Duration) {
-  refuse();
+  reject();
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

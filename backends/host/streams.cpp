@@ -5,7 +5,7 @@
 #include <tutti/spi/copy.hpp>
 #include <tutti/spi/streaming.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 void stream(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   const std::size_t to_line = -reinterpret_cast<std::uintptr_t>(to) % host::kLine;
@@ -22,4 +22,4 @@ void end_streams() noexcept {
 #endif
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -19,25 +19,25 @@ Capabilities common(const Parts& parts, const std::vector<bool>& is_local) {
   const Capabilities& local = parts.local->capabilities();
   const bool is_one_host = std::ranges::find(is_local, false) == is_local.end();
   Capabilities common = local;  // what goes by the other parts is moved, where this sees memory
-  std::vector<std::string> ways;
+  std::vector<std::string> transports;
   for (const auto& part : parts.remote) {
     const Capabilities& remote = part->capabilities();
-    ways.push_back(local.name + "+" + remote.name);
-    common.name += (ways.size() == 1 ? "+" : "|") + remote.name;
+    transports.push_back(local.name + "+" + remote.name);
+    common.name += (transports.size() == 1 ? "+" : "|") + remote.name;
     common.tags = std::min(common.tags, remote.tags);
     common.combines = common.combines && remote.combines;
     common.threads = common.threads && remote.threads;
     common.device_bytes = std::max(common.device_bytes, remote.device_bytes);
     if (!is_one_host) common.idle_spins = std::min(common.idle_spins, remote.idle_spins);
   }
-  if (ways.size() > 1) common.ways = std::move(ways);
+  if (transports.size() > 1) common.transports = std::move(transports);
   return common;
 }
 
 class HybridTransport final : public Transport {
  public:
   explicit HybridTransport(Parts parts)
-      : is_local_{std::move(parts.is_local)}, alarm_{std::move(parts.alarm)},
+      : is_local_{std::move(parts.is_local)}, failure_signal_{std::move(parts.failure_signal)},
         capabilities_{common(parts, is_local_)} {
     parts_.push_back({std::move(parts.local)});
     for (auto& remote : parts.remote) parts_.push_back({std::move(remote)});
@@ -78,29 +78,29 @@ class HybridTransport final : public Transport {
 
   // Asleep in one part, this thread would see nothing of the others. What it has to do in the
   // network for others has waited, so the next poll looks.
-  void doze() override {
+  void idle_wait() override {
     std::size_t busy = kLocal;
     std::size_t count = 0;
     for (std::size_t i = 0; i < parts_.size(); ++i)
       if (parts_[i].outstanding > 0) busy = i, ++count;
     if (failure_ || count > 1) {
-      if (dozes_) return std::this_thread::sleep_for(kShortSleep);
+      if (waits_idle_) return std::this_thread::sleep_for(kShortSleep);
       return std::this_thread::yield();
     }
     if (busy == kLocal) skipped_ = kPollsPerLook - 1;
-    parts_[busy].transport->doze();
+    parts_[busy].transport->idle_wait();
   }
 
-  void expect_dozing() override {
-    dozes_ = true;
-    for (const Part& part : parts_) part.transport->expect_dozing();
+  void expect_idle_waits() override {
+    waits_idle_ = true;
+    for (const Part& part : parts_) part.transport->expect_idle_waits();
   }
-  void end_doze() noexcept override {
-    for (const Part& part : parts_) part.transport->end_doze();
+  void end_idle_wait() noexcept override {
+    for (const Part& part : parts_) part.transport->end_idle_wait();
   }
 
-  void find_strays(std::uint64_t pending, bool thoroughly) override {
-    for (const Part& part : parts_) part.transport->find_strays(pending, thoroughly);
+  void find_unmatched(std::uint64_t pending, bool thoroughly) override {
+    for (const Part& part : parts_) part.transport->find_unmatched(pending, thoroughly);
   }
 
   // What probe finds is received by a message between two ranks, which goes the first way.
@@ -196,13 +196,13 @@ class HybridTransport final : public Transport {
   // Where several ranks die at once, each part sees another one die. Control sees all of them, and
   // says the same on all ranks; so it has the first word.
   void complain() const {
-    alarm_->check();
+    failure_signal_->check();
     if (failure_->code() == ErrorCode::peer_dead && now() - failed_at_ < kAlarmPatience) return;
     throw Error{*failure_};
   }
 
   std::vector<bool> is_local_;
-  std::shared_ptr<Alarm> alarm_;
+  std::shared_ptr<FailureSignal> failure_signal_;
   Capabilities capabilities_;
   std::vector<Part> parts_{};      // the local one, then one for each way
   std::vector<Transfer> moved_{};  // of the last post, for another part
@@ -211,7 +211,7 @@ class HybridTransport final : public Transport {
   unsigned looks_ = 0;             // polls that asked some of them
   std::size_t first_ = kLocal;     // which part the last poll asked first
   bool is_remote_first_ = false;
-  bool dozes_ = false;
+  bool waits_idle_ = false;
   std::optional<Error> failure_{};  // what a part threw first
   Duration failed_at_{};
 };
@@ -220,7 +220,7 @@ class HybridTransport final : public Transport {
 
 std::unique_ptr<Transport> make_transport(Parts parts) {
   const auto self = static_cast<std::size_t>(parts.local->self());
-  expects(parts.alarm != nullptr, "a hybrid was given no alarm");
+  expects(parts.failure_signal != nullptr, "a hybrid was given no alarm");
   expects(!parts.remote.empty(), "a hybrid was given no part for other hosts");
   const auto fits = [&](const std::unique_ptr<Transport>& part) {
     return part->self() == parts.local->self() && part->size() == parts.local->size();

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/failure_signal.hpp>
 #include <tutti/spi/transport.hpp>
 
 namespace tutti::hybrid {
@@ -16,7 +16,8 @@ struct Parts {
   /// Reach the others, each by itself: Transfer::way says which one does. One at least.
   std::vector<std::unique_ptr<Transport>> remote;
   std::vector<bool> is_local;    ///< Per rank: which of the two.
-  std::shared_ptr<Alarm> alarm;  ///< Of the communicator; all transports have it too.
+  std::shared_ptr<FailureSignal>
+      failure_signal;  ///< Of the communicator; all transports have it too.
 };
 
 /// @param parts see Parts. @return a transport that gives every transfer to the part that reaches

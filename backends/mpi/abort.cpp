@@ -4,7 +4,7 @@
 #include "patience.hpp"
 #include "transport.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 namespace {
 
 // A receive that cannot be cancelled is being filled: its sender needs our help and a moment.
@@ -30,7 +30,7 @@ bool MpiTransport::abort(const Error& cause) noexcept {
   if (is_forked()) return true;  // nobody writes into a child's memory
   aborted_ = true;
   try {
-    if (alarm_) alarm_->raise(cause);
+    if (failure_signal_) failure_signal_->raise(cause);
     if (!failure_) failure_ = cause;
     int finalized = 0;
     // What a finalised MPI still holds nobody can say; the destructor sees to our own.
@@ -44,7 +44,7 @@ bool MpiTransport::abort(const Error& cause) noexcept {
 
 bool MpiTransport::stop(const Error& cause) {
   std::vector<MPI_Request> receives;
-  std::vector<MPI_Request> sends = std::move(departures_.requests());
+  std::vector<MPI_Request> sends = std::move(detached_sends_.requests());
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     const Transfer& transfer = messages_[owners_[i].message].transfer;
     (transfer.kind == Transfer::Kind::send ? sends : receives).push_back(requests_[i]);
@@ -81,4 +81,4 @@ bool MpiTransport::all_ended_well() const noexcept {
   return true;
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

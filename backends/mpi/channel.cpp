@@ -11,7 +11,7 @@
 #include "check.hpp"
 #include "patience.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 namespace {
 
 constexpr const char* kAction = "tell the ranks of each other";
@@ -120,4 +120,4 @@ void MpiChannel::keep(std::shared_ptr<const void> connections) {
   if (std::ranges::find(*kept, connections) == kept->end()) kept->push_back(std::move(connections));
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

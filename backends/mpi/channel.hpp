@@ -6,7 +6,7 @@
 
 #include "ranks.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// Lets ranks whose MPI works find each other for tutti's own transports, by collective calls on
 /// the caller's communicator. To duplicate it would cost more than all else, and MPIs do that for
@@ -34,4 +34,4 @@ class MpiChannel final : public Channel {
   int size_ = 1;
 };
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 namespace {
 
 bool means_dead_peer([[maybe_unused]] int error_class) {
@@ -36,4 +36,4 @@ Error error_of(int code, const std::string& action, Rank peer) {
       peer};
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -9,7 +9,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// What an MPI return code means. @param code not MPI_SUCCESS. @param action what was being done,
 /// such as "receive from rank 3". @param peer the other rank, or -1.
@@ -36,4 +36,4 @@ inline void check(int code, const Transfer& transfer) {
   check_transfer(code, transfer.kind, transfer.peer);
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

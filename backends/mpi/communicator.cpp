@@ -14,12 +14,12 @@
 #include "progress.hpp"
 #include "transport.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 namespace {
 
 /// Within a host the MPI's messages are read by processors, as ours are: a rank that gives and
 /// takes at once gets less of both. Reductions at 30 GB/s, of what was read just now.
-Tariff tariff_of(const Ranks& ranks) {
+CostModel tariff_of(const Ranks& ranks) {
   if (!ranks.is_one_roomy_host) return {};
   LinkCosts costs = kDefaultCosts;
   costs.half_duplex = true;
@@ -35,16 +35,18 @@ class MpiGroup final : public tutti::Group {
   MpiGroup(const Ranks& ranks, const Options& options, std::shared_ptr<tutti::Group> watch)
       : ranks_{ranks}, options_{options}, watch_{std::move(watch)} {}
 
-  [[nodiscard]] Footing subgroup(std::span<const Rank> members, std::uint64_t key) override {
-    Footing watched = watch_->subgroup(members, key);
+  [[nodiscard]] CommunicatorParts subgroup(std::span<const Rank> members,
+                                           std::uint64_t key) override {
+    CommunicatorParts watched = watch_->subgroup(members, key);
     MPI_Comm parent = subset_of(ranks_, members, key);
-    Footing footing = footing_of(parent, options_, std::move(watched), key);
+    CommunicatorParts communicator_parts =
+        parts_of_communicator(parent, options_, std::move(watched), key);
     PMPI_Comm_free(&parent);
-    return footing;
+    return communicator_parts;
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override { return nullptr; }
-  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> peers, std::uint64_t call,
-                                                 Duration patience) override {
+  [[nodiscard]] std::vector<CallStatus> inquire(std::span<const Rank> peers, std::uint64_t call,
+                                                Duration patience) override {
     return watch_->inquire(peers, call, patience);
   }
   [[nodiscard]] std::string describe() const override {
@@ -54,17 +56,19 @@ class MpiGroup final : public tutti::Group {
   }
 
   /// @param watched what watch_ranks gives for the same ranks. @param key of the group.
-  [[nodiscard]] static Footing footing_of(MPI_Comm comm, const Options& options, Footing watched,
-                                          std::uint64_t key = 0) {
+  [[nodiscard]] static CommunicatorParts parts_of_communicator(MPI_Comm comm,
+                                                               const Options& options,
+                                                               CommunicatorParts watched,
+                                                               std::uint64_t key = 0) {
     const Ranks ranks = gather_ranks(comm, options, key);
-    return {.transport = std::make_unique<MpiTransport>(ranks, options, watched.alarm),
+    return {.transport = std::make_unique<MpiTransport>(ranks, options, watched.failure_signal),
             .group = std::make_shared<MpiGroup>(ranks, options, std::move(watched.group)),
             .calls = std::move(watched.calls),
-            .alarm = std::move(watched.alarm),
-            .tariff = tariff_of(ranks),
+            .failure_signal = std::move(watched.failure_signal),
+            .cost_model = tariff_of(ranks),
             .hosts = std::move(watched.hosts),
             .localities = std::move(watched.localities),
-            .background = std::move(watched.background)};
+            .shared_config = std::move(watched.shared_config)};
   }
 
  private:
@@ -105,8 +109,8 @@ std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options)
 Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
                           const Options& transport) {
   MpiChannel channel{comm};
-  Footing watched = watch_ranks(channel, {.timeout = transport.timeout});
-  return make_communicator(MpiGroup::footing_of(comm, transport, std::move(watched)),
+  CommunicatorParts watched = watch_ranks(channel, {.timeout = transport.timeout});
+  return make_communicator(MpiGroup::parts_of_communicator(comm, transport, std::move(watched)),
                            make_host_memory(), driving(options));
 }
 
@@ -122,4 +126,4 @@ Communicator init(MPI_Comm comm, const InitOptions& options) {
   return tutti::init(channel, own, std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout}));
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

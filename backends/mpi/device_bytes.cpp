@@ -6,7 +6,7 @@
 
 #include "message.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// The question is in no standard: MPIs that have it differ in the header that declares it, and
 /// others have none. All call it the same.
@@ -16,4 +16,4 @@ std::size_t device_bytes() noexcept {
   return is_aware ? kInlineBytes + 1 : Capabilities{}.device_bytes;
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

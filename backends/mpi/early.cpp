@@ -5,7 +5,7 @@
 #include "check.hpp"
 #include "transport.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 std::optional<Unexpected> MpiTransport::probe(Rank from, std::uint32_t tag) {
   check_failure();
@@ -68,4 +68,4 @@ bool MpiTransport::take_early(const Transfer& transfer, std::uint64_t bytes) {
   return true;
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

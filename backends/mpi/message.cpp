@@ -4,7 +4,7 @@
 
 #include "check.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 void BufferPool::grow() {
   const std::size_t count = std::max<std::size_t>(32, buffers_);
@@ -55,4 +55,4 @@ Cutter::Chunk Cutter::gather() {
   return {MPI_BOTTOM, 1, type};
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -13,7 +13,7 @@
 
 #include <tutti/spi/pieces.hpp>
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// The front of the first MPI message of every transfer: 63 bits of the fingerprint of the
 /// collective it belongs to, mixed with the number of bytes, above kFollowed. Eight bytes, since
@@ -115,4 +115,4 @@ class Cutter {
   std::size_t offset_ = 0;  // of its first byte that is left
 };
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

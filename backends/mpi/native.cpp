@@ -9,7 +9,7 @@
 #include "check.hpp"
 #include "message.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 namespace {
 
 static_assert(sizeof(long) == sizeof(std::int64_t), "MPI_LONG_INT stands for Indexed<int64_t>");
@@ -272,4 +272,4 @@ void native(const Call& call, MPI_Comm comm) {
   if (code != MPI_SUCCESS) throw error_of(code, "run " + std::string{name_of_call(call)});
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -6,7 +6,7 @@
 #include "check.hpp"
 #include "transport.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 namespace {
 
@@ -37,12 +37,12 @@ MpiNetwork::~MpiNetwork() {
 
 std::unique_ptr<Transport> MpiNetwork::transport(std::span<const Rank> members,
                                                  std::uint64_t communicator,
-                                                 std::shared_ptr<Alarm> alarm) {
+                                                 std::shared_ptr<FailureSignal> failure_signal) {
   MPI_Comm subset = subset_of(ranks_, members, communicator);
   auto made = std::make_unique<MpiTransport>(gather_ranks(subset, options_, communicator), options_,
-                                             std::move(alarm), false);
+                                             std::move(failure_signal), false);
   PMPI_Comm_free(&subset);
   return made;
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

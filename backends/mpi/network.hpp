@@ -6,7 +6,7 @@
 
 #include "ranks.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// Makes a communicator of some of the ranks, by MPI_Comm_create_group, which blocks until all of
 /// them take part. @param ranks of what. @param members as their ranks there. @param key that
@@ -23,17 +23,17 @@ class MpiNetwork final : public Network {
       : ranks_{gather_ranks(comm, options)}, options_{options} {}
   ~MpiNetwork() override;
 
-  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank> members,
-                                                     std::uint64_t communicator,
-                                                     std::shared_ptr<Alarm> alarm) override;
+  [[nodiscard]] std::unique_ptr<Transport> transport(
+      std::span<const Rank> members, std::uint64_t communicator,
+      std::shared_ptr<FailureSignal> failure_signal) override;
   /// @return whether no message goes between hosts.
   [[nodiscard]] bool is_one_host() const noexcept { return count_hosts(ranks_) == 1; }
   [[nodiscard]] std::string name() const override { return "MPI"; }
-  [[nodiscard]] Tariff tariff() const override { return {kDefaultCosts, "assumed of MPI"}; }
+  [[nodiscard]] CostModel cost_model() const override { return {kDefaultCosts, "assumed of MPI"}; }
 
  private:
   Ranks ranks_;
   Options options_;
 };
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

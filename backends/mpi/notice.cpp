@@ -8,7 +8,7 @@
 
 #include "check.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds{1};  // for the rest of a notice
@@ -59,4 +59,4 @@ std::optional<Error> find_notice(const Ranks& ranks) {
                notice->culprit, notice->code};
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -8,7 +8,7 @@
 
 #include "ranks.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// What is sent. Longer texts are cut.
 struct Notice {
@@ -30,4 +30,4 @@ struct Notice {
   return ranks.tag_limit;
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -7,7 +7,7 @@
 #include "check.hpp"
 #include "ranks.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 void finish(MPI_Request& request, Duration deadline, const char* action) {
   // So many tests come first, so that ranks that come at the same time wait for no scheduler.
@@ -25,4 +25,4 @@ void finish(MPI_Request& request, Duration deadline, const char* action) {
   }
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

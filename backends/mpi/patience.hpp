@@ -4,7 +4,7 @@
 
 #include <tutti/mpi.hpp>
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// Waits for a nonblocking operation of a set-up. It yields because some MPIs spin inside their
 /// blocking calls, which takes tens of milliseconds where ranks outnumber cores.
@@ -12,4 +12,4 @@ namespace tutti::inline v0::mpi {
 /// "cannot". Throws Error{timeout, transport}.
 void finish(MPI_Request& request, Duration deadline, const char* action);
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

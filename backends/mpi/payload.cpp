@@ -5,7 +5,7 @@
 #include "check.hpp"
 #include "transport.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 namespace {
 
 // A combiner fails the transport by whatever it throws.
@@ -32,7 +32,8 @@ void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
   Message& message = messages_[index];
   message.tag = tag;
   if (message.is_staged()) return post_staged(index);
-  if (message.landing != nullptr) message.landing->start(message.transfer, message.bytes);
+  if (message.receive_buffer != nullptr)
+    message.receive_buffer->start(message.transfer, message.bytes);
   else
     message.cutter =
         Cutter{message.transfer.pieces,
@@ -54,10 +55,10 @@ void MpiTransport::post_staged(std::uint32_t index) {
 void MpiTransport::post_chunks(std::uint32_t index) {
   Message& message = messages_[index];
   make_room(kWindow);
-  if (Landing* const landing = message.landing; landing != nullptr) {
-    while (landing->has_room()) {
-      const unsigned half = landing->next_half();
-      const Piece piece = landing->next();
+  if (ReceiveBuffer* const receive_buffer = message.receive_buffer; receive_buffer != nullptr) {
+    while (receive_buffer->has_room()) {
+      const unsigned half = receive_buffer->next_half();
+      const Piece piece = receive_buffer->next();
       post_chunk(index, {piece.data, static_cast<int>(piece.bytes), MPI_BYTE}, half);
     }
   } else {
@@ -81,10 +82,10 @@ void MpiTransport::post_chunk(std::uint32_t index, Cutter::Chunk chunk, unsigned
 }
 
 // A chunk has come or gone, so that another one may.
-void MpiTransport::go_on(Owner owner) {
+void MpiTransport::advance(Owner owner) {
   const Message& message = messages_[owner.message];
-  if (message.landing != nullptr) guard([&] { message.landing->take(owner.half); });
+  if (message.receive_buffer != nullptr) guard([&] { message.receive_buffer->take(owner.half); });
   if (!message.is_staged()) post_chunks(owner.message);
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

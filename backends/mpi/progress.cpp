@@ -7,7 +7,7 @@
 #include "check.hpp"
 #include "ranks.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 namespace {
 
 bool is_for_main_thread() {
@@ -48,4 +48,4 @@ InitOptions with_progress(InitOptions options) {
   return options;
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -8,7 +8,7 @@
 
 #include <tutti/init.hpp>
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// Makes the MPI go on, whatever it has under way, and disturbs none of its messages. Does nothing
 /// once the MPI is finalised, nor in a thread or a forked child that may not call it.
@@ -30,4 +30,4 @@ class MpiProgress {
 /// @param options of a world whose ranks came from the MPI. @return them, with its progress.
 [[nodiscard]] InitOptions with_progress(InitOptions options);
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -13,7 +13,7 @@
 #include "message.hpp"
 #include "patience.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 namespace {
 
 // What every rank tells every other one.
@@ -180,4 +180,4 @@ Ranks gather_ranks(MPI_Comm parent, const Options& options, std::uint64_t key) {
   return ranks;
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -9,7 +9,7 @@
 
 #include <tutti/mpi.hpp>
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// Facts that hold for the life of a transport.
 struct Ranks {
@@ -49,4 +49,4 @@ void check_communicator(MPI_Comm comm);
   return std::chrono::steady_clock::now().time_since_epoch();
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

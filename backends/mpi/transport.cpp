@@ -6,7 +6,7 @@
 #include "check.hpp"
 #include "device_bytes.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 namespace {
 
 // Room for this many transfers is there from the start, so that when a rank allocates does not
@@ -49,9 +49,9 @@ bool may_be_called_by_threads() {
 
 }  // namespace
 
-MpiTransport::MpiTransport(const Ranks& ranks, const Options& options, std::shared_ptr<Alarm> alarm,
-                           bool has_notices)
-    : ranks_{ranks}, options_{options}, alarm_{std::move(alarm)},
+MpiTransport::MpiTransport(const Ranks& ranks, const Options& options,
+                           std::shared_ptr<FailureSignal> failure_signal, bool has_notices)
+    : ranks_{ranks}, options_{options}, failure_signal_{std::move(failure_signal)},
       capabilities_{.name = "mpi",
                     .tags = transfer_tags(ranks),
                     .combines = true,
@@ -77,14 +77,14 @@ MpiTransport::~MpiTransport() {
     abort({ErrorCode::aborted, "rank " + std::to_string(ranks_.self) +
                                    " destroyed its communicator with an operation pending"});
   // Messages of operations that ended well are waited for, if only for a moment.
-  if (!drain(departures_.requests(), kSendPatience)) static_cast<void>(backing_.release());
+  if (!drain(detached_sends_.requests(), kSendPatience)) static_cast<void>(backing_.release());
   else if (!has_failed() && all_ended_well()) PMPI_Comm_free(&ranks_.comm);
 }
 
 // Where a rank has died, others end that hear of it, and the MPI may tell of them first. The alarm
 // knows who was the first, and all ranks say what it says.
 void MpiTransport::check_failure() const {
-  if (alarm_) alarm_->check();
+  if (failure_signal_) failure_signal_->check();
   if (failure_ && time_now() - failed_ >= kAlarmPatience) throw Error{*failure_};
 }
 
@@ -92,7 +92,7 @@ void MpiTransport::fail(const Error& error) {
   failure_ = error;
   const bool may_be_a_death =
       error.code() == ErrorCode::peer_dead || error.code() == ErrorCode::transport;
-  if (alarm_ && may_be_a_death) failed_ = time_now();
+  if (failure_signal_ && may_be_a_death) failed_ = time_now();
   check_failure();
 }
 
@@ -149,7 +149,7 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   if (fits_first) Cursor{transfer.pieces}.read(buffer + sizeof header, bytes);
   else std::memcpy(buffer + sizeof header, &announcement, sizeof announcement);
   const std::size_t count = sizeof header + (fits_first ? bytes : sizeof announcement);
-  departures_.make_room(backing_->pool);  // before there is a request that could be lost
+  detached_sends_.make_room(backing_->pool);  // before there is a request that could be lost
   MPI_Request request = MPI_REQUEST_NULL;
   check(PMPI_Isend(buffer, static_cast<int>(count), MPI_BYTE, transfer.peer,
                    static_cast<int>(transfer.tag), ranks_.comm, &request),
@@ -168,8 +168,8 @@ bool MpiTransport::leaves(MPI_Request& request, Rank peer, std::byte* buffer, st
     backing_->pool.put(buffer);
     return true;
   }
-  if (ended_.knows(count) || departures_.is_full()) return false;
-  departures_.add(request, peer, buffer);
+  if (ended_.knows(count) || detached_sends_.is_full()) return false;
+  detached_sends_.add(request, peer, buffer);
   return true;
 }
 
@@ -177,7 +177,7 @@ void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
   if (!early_.empty() && take_early(transfer, bytes)) return;
   std::byte* const buffer = backing_->pool.get();
   const bool lands = transfer.combiner != nullptr && bytes > kInlineBytes;
-  Landing* const landing = lands ? backing_->landings.get() : nullptr;
+  ReceiveBuffer* const receive_buffer = lands ? backing_->landings.get() : nullptr;
   // Where nothing else is awaited, what comes so often waits already that it is worth a look.
   const bool looks = bytes <= kInlineBytes && requests_.empty();
   MPI_Request request = MPI_REQUEST_NULL;
@@ -188,7 +188,7 @@ void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
         transfer);
   if (looks && !ranks_.probes && is_there(request, transfer))
     return take_first(transfer, bytes, buffer);
-  add_request(request, {add_message({transfer, bytes, buffer, landing}), true, 0});
+  add_request(request, {add_message({transfer, bytes, buffer, receive_buffer}), true, 0});
 }
 
 bool MpiTransport::is_there(MPI_Request& request, const Transfer& transfer) {
@@ -283,13 +283,13 @@ void MpiTransport::finish(Owner owner, const MPI_Status& status) {
   Message& message = messages_[owner.message];
   const bool receives = message.transfer.kind == Transfer::Kind::recv;
   --message.remaining;
-  if (!owner.header) go_on(owner);
+  if (!owner.header) advance(owner);
   else if (receives) open(owner.message, status);
   if (message.remaining > 0) return;
   if (receives) message.unpack_buffer();
   complete(message.transfer.cookie);
   backing_->pool.put(message.buffer);
-  if (message.landing != nullptr) backing_->landings.put(message.landing);
+  if (message.receive_buffer != nullptr) backing_->landings.put(message.receive_buffer);
   free_messages_.push_back(owner.message);
 }
 
@@ -331,4 +331,4 @@ void MpiTransport::look_for_notice() {
   }
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -7,15 +7,15 @@
 #include <span>
 #include <vector>
 
-#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/failure_signal.hpp>
 
-#include "departures.hpp"
-#include "landing.hpp"
+#include "detached_sends.hpp"
 #include "message.hpp"
 #include "notice.hpp"
 #include "ranks.hpp"
+#include "receive_buffer.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// A send that no receiver has matched never ends; nobody reads or writes its bytes either.
 inline constexpr Duration kSendPatience = std::chrono::milliseconds{100};
@@ -33,8 +33,8 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience);
 /// found right: so pieces are never written by another call's message, and a message never meets a
 /// receive that is too short, which Open MPI 4.1 answers with a crash.
 ///
-/// A combiner is given such a payload from two chunks that lie in the cache (Landing), kWindow
-/// others are under way at once.
+/// A combiner is given such a payload from two chunks that lie in the cache (ReceiveBuffer),
+/// kWindow others are under way at once.
 ///
 /// The communicator is freed where all ranks end their transports within kEndPatience of each other
 /// and none has failed. Otherwise it is kept until the MPI ends, of which MPICH has about 2,000.
@@ -45,8 +45,8 @@ class MpiTransport final : public Transport {
   /// and knows more of them than the MPI, so what that reports waits for it for a moment. May be
   /// null. @param has_notices whether the ranks tell each other by notices too, since the alarm
   /// does not go off on all of them.
-  MpiTransport(const Ranks& ranks, const Options& options, std::shared_ptr<Alarm> alarm = nullptr,
-               bool has_notices = true);
+  MpiTransport(const Ranks& ranks, const Options& options,
+               std::shared_ptr<FailureSignal> failure_signal = nullptr, bool has_notices = true);
   ~MpiTransport() override;
 
   [[nodiscard]] Rank self() const noexcept override { return ranks_.self; }
@@ -57,9 +57,9 @@ class MpiTransport final : public Transport {
   void poll() override;
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override;
   // No thread that sleeps is woken by an MPI.
-  void expect_dozing() override { dozes_ = true; }
-  void doze() override {
-    if (dozes_) std::this_thread::sleep_for(kShortSleep);
+  void expect_idle_waits() override { waits_idle_ = true; }
+  void idle_wait() override {
+    if (waits_idle_) std::this_thread::sleep_for(kShortSleep);
     else std::this_thread::yield();
   }
   bool abort(const Error& cause) noexcept override;
@@ -71,7 +71,8 @@ class MpiTransport final : public Transport {
     Transfer transfer;
     std::uint64_t bytes;
     std::byte* buffer;  // of the first MPI message
-    Landing* landing;   // of a receive that combines, whose payload does not fit the first one
+    ReceiveBuffer*
+        receive_buffer;  // of a receive that combines, whose payload does not fit the first one
     std::uint32_t remaining = 0;  // MPI requests not yet complete
     PayloadTag tag = 0;           // of the payload
     Cutter cutter{};              // what is left of it
@@ -79,7 +80,7 @@ class MpiTransport final : public Transport {
     [[nodiscard]] bool fits_first() const noexcept { return bytes <= kInlineBytes; }
     [[nodiscard]] bool is_staged() const noexcept {
       return !fits_first() && bytes <= kStagedBytes && transfer.pieces.size() > 1 &&
-             landing == nullptr;
+             receive_buffer == nullptr;
     }
     void unpack_buffer() const;
   };
@@ -124,7 +125,7 @@ class MpiTransport final : public Transport {
   void post_staged(std::uint32_t index);
   void post_chunks(std::uint32_t index);
   void post_chunk(std::uint32_t index, Cutter::Chunk chunk, unsigned half);
-  void go_on(Owner owner);
+  void advance(Owner owner);
   void check_first(const Transfer& transfer, std::uint64_t bytes, const std::byte* buffer,
                    const MPI_Status& status) const;
   void open(std::uint32_t index, const MPI_Status& status);
@@ -139,16 +140,18 @@ class MpiTransport final : public Transport {
   void fail(const Error& error);
   /// Whether this rank has failed, or another one that the alarm tells of.
   [[nodiscard]] bool has_failed() const noexcept {
-    return failure_ || (alarm_ && alarm_->went_off());
+    return failure_ || (failure_signal_ && failure_signal_->went_off());
   }
   /// Whether this process is a child of the one whose MPI it is, if there is an alarm to tell.
-  [[nodiscard]] bool is_forked() const noexcept { return alarm_ && alarm_->is_forked(); }
+  [[nodiscard]] bool is_forked() const noexcept {
+    return failure_signal_ && failure_signal_->is_forked();
+  }
   [[nodiscard]] bool stop(const Error& cause);
   [[nodiscard]] bool all_ended_well() const noexcept;
 
   Ranks ranks_;
   Options options_;
-  std::shared_ptr<Alarm> alarm_;  // or null
+  std::shared_ptr<FailureSignal> failure_signal_;  // or null
   Capabilities capabilities_;
   std::unique_ptr<Backing> backing_;
   std::vector<Message> messages_{};
@@ -158,7 +161,7 @@ class MpiTransport final : public Transport {
   std::vector<int> indices_{};           // for MPI_Testsome
   std::vector<MPI_Status> statuses_{};   // for MPI_Testsome
   std::vector<Early> early_{};           // in the order found
-  Departures departures_{};
+  DetachedSends detached_sends_{};
   EndedSends ended_;
   Scattered scattered_{};
   std::uint32_t next_payload_ = 0;  // counts long messages sent
@@ -166,10 +169,10 @@ class MpiTransport final : public Transport {
   std::optional<Error> failure_{};  // the first cause
   Duration failed_{0};              // when that was, where the alarm may know more of it
   bool has_notices_;
-  bool dozes_ = false;
+  bool waits_idle_ = false;
   bool told_;  // whether the other ranks hear of it in another way
   bool aborted_ = false;
   bool quiet_ = false;  // once aborted: whether no peer can write any more
 };
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

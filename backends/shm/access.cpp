@@ -55,7 +55,7 @@ void ShmTransport::signal(AccessId access, bool is_stored) {
   if (record.is_storing) peer.consumed_here->storing.fetch_sub(1, std::memory_order_release);
   // What was made of the message is worth nothing then. This ends in an error soon.
   while (!may_touch(peer)) {
-    alarm_->check();
+    failure_signal_->check();
     suspect(peer, kGaveUp);
     std::this_thread::yield();
   }
@@ -68,7 +68,7 @@ void ShmTransport::signal(AccessId access, bool is_stored) {
 // Others write into our pieces only where they said so before they looked whether they still may.
 // We have stopped to write into theirs.
 bool ShmTransport::abort(const Error& cause) noexcept {
-  alarm_->raise(cause);
+  failure_signal_->raise(cause);
   if (domain_->segment().guard().is_forked()) return true;  // a child has none of the memory
   entry_->state.store(Entry::failed, std::memory_order_seq_cst);
   for (Record& record : records_)

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/failure_signal.hpp>
 #include <tutti/spi/memory.hpp>
 #include <tutti/spi/transport.hpp>
 
@@ -29,7 +29,7 @@ struct Options {
   bool oversubscribed = false;  ///< Whether ranks outnumber cores.
   /// How long Transport::doze sleeps at most: failures, and ranks that make their end only then,
   /// wake nobody.
-  Duration doze = std::chrono::milliseconds{1};
+  Duration idle_wait = std::chrono::milliseconds{1};
 };
 
 /// The own segment and those of the other ranks of the host, shared by all communicators of a
@@ -52,7 +52,7 @@ class Domain : public std::enable_shared_from_this<Domain> {
   /// @return the transport.
   [[nodiscard]] std::unique_ptr<Transport> transport(std::uint64_t communicator,
                                                      std::span<const Rank> members,
-                                                     std::shared_ptr<Alarm> alarm,
+                                                     std::shared_ptr<FailureSignal> failure_signal,
                                                      const Options& options = {});
   /// @param rank in the world. @return whether it shares the host; the own one does.
   [[nodiscard]] bool reaches(Rank rank) const { return find(rank) != nullptr; }

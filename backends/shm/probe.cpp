@@ -22,7 +22,7 @@ std::optional<Unexpected> ShmTransport::probe_peer(Rank from, std::uint32_t tag)
 
 std::optional<Unexpected> ShmTransport::probe(Rank from, std::uint32_t tag) {
   if (failure_) throw Error{*failure_};
-  alarm_->check();
+  failure_signal_->check();
   try {
     if (from != any_rank) return probe_peer(from, tag);
     for (Rank i = 0; i < size(); ++i) {

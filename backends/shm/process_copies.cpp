@@ -14,8 +14,8 @@ constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::size_t kRoomBytes = std::size_t{256} << 10;
 
 bool collide(std::uint64_t to, std::uint64_t from) noexcept {
-  const std::uint64_t distance = (to - from) % kPageBytes;
-  return distance >= 1 && distance < 32;
+  const std::uint64_t copy_tuner = (to - from) % kPageBytes;
+  return copy_tuner >= 1 && copy_tuner < 32;
 }
 
 std::uint64_t address_of(const std::byte* data) noexcept {

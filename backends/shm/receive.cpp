@@ -102,15 +102,15 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
                   .bytes = 0,
                   .is_request = slot.kind == Kind::request,
                   .is_alone = slot.alone != 0,
-                  .way = slot.way};
+                  .access = slot.access};
   std::span<const std::byte> payload;
   Extent extent{};
   if (message.is_request) {
     const auto request = body_of<Request>(slot);
-    const bool in_place = message.way == Way::in_place;
+    const bool in_place = message.access == AccessMode::in_place;
     if (in_place) message.in_place = body_of<InPlace>(slot);
     message.bytes = in_place ? message.in_place.message.bytes : request.bytes;
-    if (!in_place && message.way != Way::stream) extent = request.ranges;
+    if (!in_place && message.access != AccessMode::stream) extent = request.ranges;
   } else if (slot.kind == Kind::small) {
     payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
     message.bytes = payload.size();
@@ -123,7 +123,7 @@ void ShmTransport::take_message(Peer& peer, const Slot& slot) {
   if (extent.bytes > 0) payload = {peer.in.at(extent), extent.bytes};
   const std::uint32_t id = find_receive(peer, message.tag);
   if (message.is_request) read_ranges(payload);
-  if (message.is_request && message.way == Way::in_place)
+  if (message.is_request && message.access == AccessMode::in_place)
     ranges_.assign(1, message.in_place.message);
   if (id == kNone) {
     keep(peer, message, payload);
@@ -192,26 +192,27 @@ void ShmTransport::keep(Peer& peer, const Message& message, std::span<const std:
 }
 
 // What is on the queue is not taken off it: from where nothing is awaited it may be too much.
-void ShmTransport::find_strays_of(Peer& peer, std::uint64_t pending) {
+void ShmTransport::find_unmatched_of(Peer& peer, std::uint64_t pending) {
   const auto rank = static_cast<Rank>(&peer - peers_.data());
   for (const Arrival& arrival : peer.arrivals)
-    if (is_stray(arrival.message.fingerprint, pending))
-      throw stray_message(rank, arrival.message.fingerprint, pending);
+    if (is_unmatched(arrival.message.fingerprint, pending))
+      throw unmatched_message(rank, arrival.message.fingerprint, pending);
   if (!peer.in.attached() || !peer.in.has_slot()) return;
   const Slot& slot = peer.in.slot();
   const bool is_message =
       slot.kind == Kind::small || slot.kind == Kind::buffered || slot.kind == Kind::request;
   const std::uint64_t fingerprint = slot.fingerprint;
-  if (is_message && is_stray(fingerprint, pending)) throw stray_message(rank, fingerprint, pending);
+  if (is_message && is_unmatched(fingerprint, pending))
+    throw unmatched_message(rank, fingerprint, pending);
 }
 
-void ShmTransport::find_strays(std::uint64_t pending, bool thoroughly) {
+void ShmTransport::find_unmatched(std::uint64_t pending, bool thoroughly) {
   if (failure_ || domain_->segment().guard().is_forked()) return;
   try {
     for (Peer& peer : peers_) {
       if (peer.member == nullptr) continue;
       if (thoroughly && !peer.in.attached()) attach(peer);
-      find_strays_of(peer, pending);
+      find_unmatched_of(peer, pending);
     }
   } catch (const Error& error) {
     failure_ = error;
@@ -223,23 +224,24 @@ void ShmTransport::find_strays(std::uint64_t pending, bool thoroughly) {
 void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
                          std::span<const Range> ranges) {
   records_[id].theirs = message.id;
-  const Take take = take_of(peer, records_[id], message, ranges.size());
-  records_[id].take = take;
-  if (take == Take::stream) {
+  const PayloadPath path = path_of(peer, records_[id], message, ranges.size());
+  records_[id].path = path;
+  if (path == PayloadPath::stream) {
     records_[id].is_streamed = true;
     send_answer(peer, {.kind = Kind::grant, .theirs = message.id, .ours = id});
     return;
   }
   std::uint64_t bytes = 0;
   for (const Range& range : ranges) {
-    if (message.way != Way::process && !peer.member->mapping->holds(range.where, range.bytes))
+    if (message.access != AccessMode::process &&
+        !peer.member->mapping->holds(range.where, range.bytes))
       throw nonsense();
     if (range.bytes == 0 || range.bytes > message.bytes - bytes) throw nonsense();
     bytes += range.bytes;
   }
   if (bytes != message.bytes) throw nonsense();
   const bool waits = records_[id].transfer.kind == Transfer::Kind::wait;
-  if (message.way != Way::process && waits && ranges.size() == 1)
+  if (message.access != AccessMode::process && waits && ranges.size() == 1)
     return leave(peer, id, message, ranges.front());
   Pull pull;
   if (!spare_pulls_.empty()) {
@@ -247,11 +249,11 @@ void ShmTransport::grant(Peer& peer, std::uint32_t id, const Message& message,
     spare_pulls_.pop_back();
   }
   pull.record = id;
-  pull.way = message.way;
+  pull.access = message.access;
   pull.ranges.assign(ranges.begin(), ranges.end());
   pull.range = 0;
   pull.offset = 0;
-  if (take == Take::share) ask_for_rest(peer, records_[id], id, pull.ranges.front());
+  if (path == PayloadPath::share) ask_for_rest(peer, records_[id], id, pull.ranges.front());
   peer.pulls.push_back(std::move(pull));
 }
 
@@ -273,7 +275,7 @@ void ShmTransport::take_answer(Peer& peer, const Slot& slot) {
   Record& record = record_of(id);
   if (record.transfer.kind != Transfer::Kind::send || record.is_streamed || record.rest.bytes > 0)
     throw nonsense();
-  if (slot.kind == Kind::grant && record.take == Take::share) throw nonsense();
+  if (slot.kind == Kind::grant && record.path == PayloadPath::share) throw nonsense();
   --peer.awaited;
   if (slot.kind == Kind::done) {
     const bool is_stored = body_of<Answer>(slot).is_there != 0;
@@ -309,9 +311,9 @@ void ShmTransport::pull_all(Peer& peer) {
 
 void ShmTransport::pull_some(Peer& peer, Pull& pull, Record& record) {
   const Range& range = pull.ranges[pull.range];
-  const std::uint64_t most = pull.way == Way::process ? kReadBytes : kPullBytes;
+  const std::uint64_t most = pull.access == AccessMode::process ? kReadBytes : kPullBytes;
   Range part{range.where + pull.offset, std::min(range.bytes - pull.offset, most)};
-  if (pull.way != Way::process)
+  if (pull.access != AccessMode::process)
     deliver(record, {peer.member->mapping->base() + part.where, part.bytes});
   else part.bytes = pull_from_process(peer, part, record);
   pull.offset += part.bytes;

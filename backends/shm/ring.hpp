@@ -37,7 +37,7 @@ enum class Kind : std::uint8_t {
 };
 
 /// How a receiver may get at the bytes of a request. It may always have them streamed.
-enum class Way : std::uint8_t {
+enum class AccessMode : std::uint8_t {
   stream,    ///< The sender copies them through the ring of bytes.
   visible,   ///< They lie in the sender's segment.
   in_place,  ///< They do, in one run, and the result may be stored there too; the body is InPlace.
@@ -50,7 +50,7 @@ struct alignas(64) Slot {
   std::atomic<std::uint32_t> stamp;
   Kind kind;
   std::uint8_t length;  ///< Of small: bytes.
-  Way way;              ///< Of request.
+  AccessMode access;    ///< Of request.
   std::uint8_t alone;   ///< Of buffered and request: whether the sender had nothing else to do.
   std::uint32_t tag;    ///< Of messages.
   std::uint32_t id;     ///< Of the sender's or receiver's record of the message.

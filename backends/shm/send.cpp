@@ -102,15 +102,15 @@ bool ShmTransport::send_buffered(Peer& peer, const Transfer& transfer, std::uint
 // Copies bytes into the ring, in whichever way is quick on these two cores.
 void ShmTransport::put(Peer& peer, Cursor& cursor, const Extent& extent) const {
   std::byte* const to = peer.out.at(extent);
-  switch (peer.distance.choose(extent.bytes)) {
-    case Distance::Copy::plain: return cursor.read(to, extent.bytes);
-    case Distance::Copy::past: cursor.stream(to, extent.bytes); return end_streams();
-    case Distance::Copy::timed: break;
+  switch (peer.copy_tuner.choose(extent.bytes)) {
+    case CopyTuner::Copy::plain: return cursor.read(to, extent.bytes);
+    case CopyTuner::Copy::past: cursor.stream(to, extent.bytes); return end_streams();
+    case CopyTuner::Copy::timed: break;
   }
   const Duration began = now();
   cursor.read(to, extent.bytes);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // waits for the stores
-  peer.distance.took(extent.bytes, now() - began);
+  peer.copy_tuner.took(extent.bytes, now() - began);
 }
 
 InPlace ShmTransport::places_of(const Transfer& transfer) const noexcept {
@@ -122,14 +122,16 @@ InPlace ShmTransport::places_of(const Transfer& transfer) const noexcept {
           .ordinal = result.ordinal};
 }
 
-bool ShmTransport::list_ranges(Peer& peer, const Record& record, Way way, Request& request) {
+bool ShmTransport::list_ranges(Peer& peer, const Record& record, AccessMode access,
+                               Request& request) {
   const std::span<const Piece> pieces = record.transfer.pieces;
   if (!peer.out.find_room(pieces.size() * sizeof(Range), request.ranges)) return false;
   std::byte* to = peer.out.at(request.ranges);
   const std::byte* const segment = domain_->segment().mapping().base();
   for (const Piece& piece : pieces) {
-    const Range range{way == Way::visible ? static_cast<std::uint64_t>(piece.data - segment)
-                                          : reinterpret_cast<std::uint64_t>(piece.data),
+    const Range range{access == AccessMode::visible
+                          ? static_cast<std::uint64_t>(piece.data - segment)
+                          : reinterpret_cast<std::uint64_t>(piece.data),
                       piece.bytes};
     std::memcpy(to, &range, sizeof range);
     to += sizeof range;
@@ -140,14 +142,14 @@ bool ShmTransport::list_ranges(Peer& peer, const Record& record, Way way, Reques
 bool ShmTransport::send_request(Peer& peer, std::uint32_t id) {
   if (!peer.out.has_slot()) return false;
   const Record& record = records_[id];
-  const Way way = way_for(record);
+  const AccessMode access = access_for(record);
   Request request{.bytes = record.bytes, .ranges = {}};
-  const bool lists = way == Way::visible || way == Way::process;
-  if (lists && !list_ranges(peer, record, way, request)) return false;
+  const bool lists = access == AccessMode::visible || access == AccessMode::process;
+  if (lists && !list_ranges(peer, record, access, request)) return false;
   Slot& slot = fill(peer.out, Kind::request, record.transfer, id);
-  slot.way = way;
+  slot.access = access;
   slot.alone = record.is_exchanged ? 0 : 1;
-  if (way == Way::in_place) set_body(slot, places_of(record.transfer));
+  if (access == AccessMode::in_place) set_body(slot, places_of(record.transfer));
   else set_body(slot, request);
   if (lists) peer.out.take_room(request.ranges);
   peer.out.send();

@@ -32,10 +32,10 @@ void ShmTransport::take_share(Peer& peer, const Slot& slot) {
   const auto share = body_of<Share>(slot);
   Record& record = record_of(slot.id);
   if (record.transfer.kind != Transfer::Kind::send || record.transfer.pieces.size() != 1 ||
-      record.is_streamed || record.take == Take::share || share.place.bytes == 0 ||
+      record.is_streamed || record.path == PayloadPath::share || share.place.bytes == 0 ||
       share.place.bytes > record.bytes)
     throw nonsense();
-  record.take = Take::share;
+  record.path = PayloadPath::share;
   record.rest = share.place;
   record.theirs = share.receiver;
   peer.pushes.push_back(slot.id);

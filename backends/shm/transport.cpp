@@ -17,16 +17,19 @@ constexpr std::uint32_t kPollsPerSweep = 1024;
 }  // namespace
 
 ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communicator,
-                           std::span<const Rank> members, std::shared_ptr<Alarm> alarm,
-                           const Options& options)
+                           std::span<const Rank> members,
+                           std::shared_ptr<FailureSignal> failure_signal, const Options& options)
     : domain_{std::move(domain)}, communicator_{communicator}, members_{members.begin(),
                                                                         members.end()},
-      alarm_{std::move(alarm)}, capabilities_{.name = "shm",
-                                              .tags = 1u << 30,
-                                              .combines = true,
-                                              .visible = true,
-                                              .idle_spins = options.oversubscribed ? 4 : 20000},
-      crowded_{options.oversubscribed}, dozes_{options.oversubscribed}, doze_{options.doze} {
+      failure_signal_{std::move(failure_signal)}, capabilities_{.name = "shm",
+                                                                .tags = 1u << 30,
+                                                                .combines = true,
+                                                                .visible = true,
+                                                                .idle_spins = options.oversubscribed
+                                                                                  ? 4
+                                                                                  : 20000},
+      crowded_{options.oversubscribed}, waits_idle_{options.oversubscribed},
+      idle_wait_{options.idle_wait} {
   peers_.resize(members_.size());
   block_ = domain_->open(communicator, members);
   const Domain::Member& own = domain_->own();
@@ -85,7 +88,7 @@ ShmTransport::Peer& ShmTransport::peer_of(const Transfer& transfer) {
 
 void ShmTransport::post(std::span<const Transfer> transfers) {
   if (failure_) throw Error{*failure_};
-  alarm_->check();
+  failure_signal_->check();
   try {
     post_all(transfers);
   } catch (const Error& error) {
@@ -104,13 +107,13 @@ void ShmTransport::post_all(std::span<const Transfer> transfers) {
     if (transfer.kind == Transfer::Kind::send) post_send(peer, transfer, bytes);
     else post_receive(peer, transfer, bytes);
   }
-  if (!dozes_) return;
+  if (!waits_idle_) return;
   for (const Transfer& transfer : transfers) wake(peer_of(transfer));
 }
 
 void ShmTransport::poll() {
   if (failure_) throw Error{*failure_};
-  alarm_->check();
+  failure_signal_->check();
   if (++polls_ % kPollsPerSweep == 0) domain_->free_closed();
   try {
     // What is done is told first: a short message is sent as it is posted.
@@ -134,7 +137,7 @@ void ShmTransport::progress(Peer& peer) {
   if (peer.awaited > 0 && ++peer.silent % kPollsPerLook == 0) look_for_end(peer);
   if (!peer.pushes.empty()) push_all(peer);
   if (!peer.pulls.empty()) pull_all(peer);
-  if (dozes_ && peer.out.sent() + peer.in.consumed() != before) wake(peer);
+  if (waits_idle_ && peer.out.sent() + peer.in.consumed() != before) wake(peer);
 }
 
 // Either we see that the other side sleeps, or it sees what we have written before it does. The
@@ -148,25 +151,25 @@ void ShmTransport::wake(Peer& peer) noexcept {
   syscall(SYS_futex, &entry->asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
-void ShmTransport::doze() {
-  if (!dozes_) return std::this_thread::yield();
+void ShmTransport::idle_wait() {
+  if (!waits_idle_) return std::this_thread::yield();
   entry_->asleep.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!has_something_to_do()) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(doze_);
-    const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (doze_ - seconds).count()};
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(idle_wait_);
+    const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (idle_wait_ - seconds).count()};
     syscall(SYS_futex, &entry_->asleep, FUTEX_WAIT, 1, &limit, nullptr, 0);
   }
   entry_->asleep.store(0, std::memory_order_relaxed);
 }
 
-void ShmTransport::end_doze() noexcept {
+void ShmTransport::end_idle_wait() noexcept {
   entry_->asleep.store(0, std::memory_order_relaxed);
   syscall(SYS_futex, &entry_->asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 bool ShmTransport::has_something_to_do() {
-  if (failure_ || alarm_->went_off() || completed() > 0) return true;
+  if (failure_ || failure_signal_->went_off() || completed() > 0) return true;
   return std::ranges::any_of(peers_, [this](Peer& peer) {
     if (peer.idle()) return false;
     if (!peer.in.attached()) attach(peer);
@@ -213,7 +216,7 @@ std::uint32_t ShmTransport::add_record(const Transfer& transfer, std::uint64_t b
   record.is_streamed = false;
   record.is_left = false;
   record.is_storing = false;
-  record.take = Take::stream;
+  record.path = PayloadPath::stream;
   record.rest = {};
   return id;
 }
@@ -232,9 +235,10 @@ void ShmTransport::finish(std::uint32_t id, bool is_stored) {
 
 std::unique_ptr<Transport> Domain::transport(std::uint64_t communicator,
                                              std::span<const Rank> members,
-                                             std::shared_ptr<Alarm> alarm, const Options& options) {
-  return std::make_unique<ShmTransport>(shared_from_this(), communicator, members, std::move(alarm),
-                                        options);
+                                             std::shared_ptr<FailureSignal> failure_signal,
+                                             const Options& options) {
+  return std::make_unique<ShmTransport>(shared_from_this(), communicator, members,
+                                        std::move(failure_signal), options);
 }
 
 }  // namespace tutti::shm

@@ -7,7 +7,7 @@
 
 #include <tutti/spi/pieces.hpp>
 
-#include "distance.hpp"
+#include "copy_tuner.hpp"
 #include "domain.hpp"
 #include "payload.hpp"
 #include "process_copies.hpp"
@@ -22,7 +22,8 @@ namespace tutti::shm {
 class ShmTransport final : public Transport {
  public:
   ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communicator,
-               std::span<const Rank> members, std::shared_ptr<Alarm> alarm, const Options& options);
+               std::span<const Rank> members, std::shared_ptr<FailureSignal> failure_signal,
+               const Options& options);
   ~ShmTransport() override;
 
   [[nodiscard]] Rank self() const noexcept override { return self_; }
@@ -34,10 +35,10 @@ class ShmTransport final : public Transport {
   [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal,
                                        std::size_t bytes) override;
   void signal(AccessId access, bool is_stored) override;
-  void doze() override;
-  void expect_dozing() override { dozes_ = true; }
-  void end_doze() noexcept override;
-  void find_strays(std::uint64_t pending, bool thoroughly) override;
+  void idle_wait() override;
+  void expect_idle_waits() override { waits_idle_ = true; }
+  void end_idle_wait() noexcept override;
+  void find_unmatched(std::uint64_t pending, bool thoroughly) override;
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override;
   bool abort(const Error& cause) noexcept override;
 
@@ -45,7 +46,7 @@ class ShmTransport final : public Transport {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr const char* kGaveUp = "has given its operations up";
   // How the bytes of a message are taken.
-  enum class Take : std::uint8_t {
+  enum class PayloadPath : std::uint8_t {
     stream,  // they come through the ring, which both ranks copy at a time
     read,    // the receiver reads them where they lie
     share    // the receiver reads the first of them, the sender writes the others, at a time
@@ -64,7 +65,7 @@ class ShmTransport final : public Transport {
     bool is_left = false;       // where the sender has it
     bool is_storing = false;    // the result, where the sender wants it
     Range rest{};               // what its sender writes: of a send, where; of a receive, how much
-    Take take = Take::stream;
+    PayloadPath path = PayloadPath::stream;
   };
   // What a slot says of a message.
   struct Message {
@@ -74,7 +75,7 @@ class ShmTransport final : public Transport {
     std::uint64_t bytes = 0;
     bool is_request = false;
     bool is_alone = false;
-    Way way{};
+    AccessMode access{};
     InPlace in_place{};
   };
   // The bytes of a message that has come as a whole.
@@ -91,7 +92,7 @@ class ShmTransport final : public Transport {
   // Bytes that we read where they lie.
   struct Pull {
     std::uint32_t record = 0;
-    Way way{};
+    AccessMode access{};
     std::vector<Range> ranges{};
     std::size_t range = 0;
     std::uint64_t offset = 0;
@@ -121,7 +122,7 @@ class ShmTransport final : public Transport {
     std::vector<Pull> pulls{};
     std::vector<std::uint32_t> pushes{};  // records of sends whose last bytes we write
     bool may_share = true;                // it can write into our memory, as far as is known
-    Distance distance{};                  // of what we write into the ring
+    CopyTuner copy_tuner{};               // of what we write into the ring
     [[nodiscard]] bool idle() const noexcept {
       return awaited == 0 && waiting.empty() && answers.empty() && streams.empty() &&
              pulls.empty() && pushes.empty();
@@ -134,7 +135,7 @@ class ShmTransport final : public Transport {
   void open_queue(Peer& peer, QueuePart part);
   void progress(Peer& peer);
   void look_for_end(Peer& peer);
-  void find_strays_of(Peer& peer, std::uint64_t pending);
+  void find_unmatched_of(Peer& peer, std::uint64_t pending);
   [[nodiscard]] std::optional<Unexpected> probe_peer(Rank from, std::uint32_t tag);
   void suspect(Peer& peer, const char* what) const;
   void wake(Peer& peer) noexcept;
@@ -152,7 +153,8 @@ class ShmTransport final : public Transport {
                                   std::uint64_t bytes) noexcept;
   [[nodiscard]] bool is_in_place(const Transfer& transfer) const noexcept;
   [[nodiscard]] InPlace places_of(const Transfer& transfer) const noexcept;
-  [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, Way way, Request& request);
+  [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, AccessMode access,
+                                 Request& request);
   void send_answer(Peer& peer, const Answering& answering);
   void send_waiting(Peer& peer);
   void send_chunks(Peer& peer);
@@ -161,9 +163,9 @@ class ShmTransport final : public Transport {
 
   // Which way a message takes: way.cpp.
   [[nodiscard]] bool is_visible(const Transfer& transfer) const noexcept;
-  [[nodiscard]] Way way_for(const Record& record) const noexcept;
-  [[nodiscard]] Take take_of(const Peer& peer, const Record& record, const Message& message,
-                             std::size_t ranges) const;
+  [[nodiscard]] AccessMode access_for(const Record& record) const noexcept;
+  [[nodiscard]] PayloadPath path_of(const Peer& peer, const Record& record, const Message& message,
+                                    std::size_t ranges) const;
 
   // Messages that both ranks copy at a time: share.cpp.
   void ask_for_rest(Peer& peer, Record& record, std::uint32_t id, Range& first);
@@ -201,13 +203,13 @@ class ShmTransport final : public Transport {
   std::shared_ptr<Domain> domain_;
   std::uint64_t communicator_;
   std::vector<Rank> members_;
-  std::shared_ptr<Alarm> alarm_;
+  std::shared_ptr<FailureSignal> failure_signal_;
   std::optional<Error> failure_{};  // what post or poll threw
   Capabilities capabilities_{};
   Rank self_ = 0;
   bool crowded_ = false;  // ranks outnumber cores
-  bool dozes_ = false;    // ranks sleep, and wake each other
-  Duration doze_;         // as Options
+  bool waits_idle_ = false;  // ranks sleep, and wake each other
+  Duration idle_wait_;       // as Options
   std::uint64_t block_ = 0;
   Entry* entry_ = nullptr;
   std::vector<Peer> peers_{};

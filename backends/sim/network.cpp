@@ -265,11 +265,11 @@ std::vector<Completion> Network::poll(Rank self) {
   return std::exchange(own.ready, {});
 }
 
-void Network::find_strays(Rank self, std::uint64_t pending) {
+void Network::find_unmatched(Rank self, std::uint64_t pending) {
   if (!endpoint(self).alive()) return;
   for (const auto& message : endpoint(self).unexpected)
-    if (is_stray(message->send.fingerprint, pending)) {
-      fail(self, stray_message(message->source, message->send.fingerprint, pending));
+    if (is_unmatched(message->send.fingerprint, pending)) {
+      fail(self, unmatched_message(message->source, message->send.fingerprint, pending));
       throw Error{*endpoint(self).failure};
     }
 }

@@ -86,8 +86,8 @@ class Network {
   void signal(Rank self, AccessId access, bool is_stored);
   /// As Transport::probe.
   [[nodiscard]] std::optional<Unexpected> probe(Rank self, Rank from, std::uint32_t tag) const;
-  /// As Transport::find_strays. @param self who looks. @param pending as in is_stray.
-  void find_strays(Rank self, std::uint64_t pending);
+  /// As Transport::find_unmatched. @param self who looks. @param pending as in is_unmatched.
+  void find_unmatched(Rank self, std::uint64_t pending);
   /// @param self whose. @return messages to it that have no receive.
   [[nodiscard]] std::size_t unclaimed(Rank self) noexcept {
     return endpoint(self).unexpected.size();

@@ -30,8 +30,8 @@ class SimTransport final : public Transport {
     unclaimed_ = network_->unclaimed(self_);
     for (const Completion& completion : network_->poll(self_)) complete(completion);
   }
-  void find_strays(std::uint64_t pending, bool /*thoroughly*/) override {
-    network_->find_strays(self_, pending);
+  void find_unmatched(std::uint64_t pending, bool /*thoroughly*/) override {
+    network_->find_unmatched(self_, pending);
   }
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
     return network_->probe(self_, from, tag);

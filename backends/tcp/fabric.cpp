@@ -16,8 +16,9 @@ constexpr std::uint32_t kTags = 1U << 30;
 class TcpTransport final : public Transport {
  public:
   TcpTransport(std::shared_ptr<Fabric> fabric, Hub& hub, std::unique_ptr<Port> port,
-               std::shared_ptr<Alarm> alarm, bool oversubscribed)
-      : fabric_{std::move(fabric)}, hub_{hub}, port_{std::move(port)}, alarm_{std::move(alarm)},
+               std::shared_ptr<FailureSignal> failure_signal, bool oversubscribed)
+      : fabric_{std::move(fabric)}, hub_{hub}, port_{std::move(port)}, failure_signal_{std::move(
+                                                                           failure_signal)},
         is_oversubscribed_{oversubscribed || hub.options().oversubscribed},
         capabilities_{.name = "tcp",
                       .tags = kTags,
@@ -27,7 +28,8 @@ class TcpTransport final : public Transport {
     if (hub_.guard().is_forked()) return;
     const std::lock_guard lock{hub_.mutex()};
     // What nobody polled for any more counts too: the peers are not waited for.
-    if (alarm_->went_off()) port_->fail({ErrorCode::aborted, "the communicator has failed"});
+    if (failure_signal_->went_off())
+      port_->fail({ErrorCode::aborted, "the communicator has failed"});
     hub_.stop(*port_);
     hub_.close(*port_);
   }
@@ -42,7 +44,7 @@ class TcpTransport final : public Transport {
   }
 
   void post(std::span<const Transfer> transfers) override {
-    alarm_->check();
+    failure_signal_->check();
     const std::lock_guard lock{hub_.mutex()};
     for (const Transfer& transfer : transfers) {
       check();
@@ -54,7 +56,7 @@ class TcpTransport final : public Transport {
   }
 
   void poll() override {
-    alarm_->check();
+    failure_signal_->check();
     const std::lock_guard lock{hub_.mutex()};
     if (!port_->failure && port_->done.empty()) hub_.progress(*port_);
     unclaimed_ = port_->unclaimed;
@@ -65,32 +67,32 @@ class TcpTransport final : public Transport {
   }
 
   // Others have the core until a link has something, and the mutex too.
-  void doze() override {
+  void idle_wait() override {
     if (is_oversubscribed_ || wake_up_.number() >= 0) {
       const std::lock_guard lock{hub_.mutex()};
       hub_.list_awaited(*port_, awaited_);
     }
     if (wake_up_.number() >= 0) awaited_.push_back({wake_up_.number(), POLLIN, 0});
     if (awaited_.empty()) return std::this_thread::yield();
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(hub_.options().doze);
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(hub_.options().idle_wait);
     const timespec limit{.tv_sec = seconds.count(),
-                         .tv_nsec = (hub_.options().doze - seconds).count()};
+                         .tv_nsec = (hub_.options().idle_wait - seconds).count()};
     ::ppoll(awaited_.data(), awaited_.size(), &limit, nullptr);
     if (wake_up_.number() >= 0) wake_up_.reset();
   }
 
-  void expect_dozing() override { wake_up_.open(); }
-  void end_doze() noexcept override { wake_up_.signal(); }
+  void expect_idle_waits() override { wake_up_.open(); }
+  void end_idle_wait() noexcept override { wake_up_.signal(); }
 
-  void find_strays(std::uint64_t pending, bool thoroughly) override {
+  void find_unmatched(std::uint64_t pending, bool thoroughly) override {
     if (hub_.guard().is_forked() || (unclaimed_ == 0 && !thoroughly)) return;
     const std::lock_guard lock{hub_.mutex()};
-    hub_.find_strays(*port_, pending, thoroughly);
+    hub_.find_unmatched(*port_, pending, thoroughly);
     if (port_->failure) complain();
   }
 
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
-    alarm_->check();
+    failure_signal_->check();
     const std::lock_guard lock{hub_.mutex()};
     std::optional<Unexpected> found;
     if (!port_->failure) found = hub_.probe(*port_, from, tag);
@@ -101,7 +103,7 @@ class TcpTransport final : public Transport {
 
   bool abort(const Error& cause) noexcept override {
     if (hub_.guard().is_forked()) return true;  // nobody writes into a child's memory
-    alarm_->raise(cause);
+    failure_signal_->raise(cause);
     const std::lock_guard lock{hub_.mutex()};
     port_->fail(cause);
     hub_.stop(*port_);
@@ -123,7 +125,7 @@ class TcpTransport final : public Transport {
   std::shared_ptr<Fabric> fabric_;
   Hub& hub_;  // the fabric's
   std::unique_ptr<Port> port_;
-  std::shared_ptr<Alarm> alarm_;
+  std::shared_ptr<FailureSignal> failure_signal_;
   bool is_oversubscribed_;
   Capabilities capabilities_;
   Duration failed_{0};             // when the failure was first seen
@@ -139,13 +141,14 @@ Fabric::~Fabric() = default;
 
 std::unique_ptr<Transport> Fabric::transport(std::uint64_t communicator,
                                              const std::vector<Rank>& members,
-                                             std::shared_ptr<Alarm> alarm, bool oversubscribed) {
-  expects(alarm != nullptr, "a transport was given no alarm");
+                                             std::shared_ptr<FailureSignal> failure_signal,
+                                             bool oversubscribed) {
+  expects(failure_signal != nullptr, "a transport was given no alarm");
   hub_->guard().check();
   std::shared_ptr<Fabric> self = shared_from_this();
   const std::lock_guard lock{hub_->mutex()};
   return std::make_unique<TcpTransport>(std::move(self), *hub_, hub_->open(communicator, members),
-                                        std::move(alarm), oversubscribed);
+                                        std::move(failure_signal), oversubscribed);
 }
 
 void Fabric::add(const std::vector<Peer>& peers) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/failure_signal.hpp>
 #include <tutti/spi/transport.hpp>
 
 #include "cipher.hpp"
@@ -27,7 +27,7 @@ struct Options {
   bool oversubscribed = false;  ///< Whether ranks outnumber cores.
   /// How long Transport::doze sleeps at most: failures, and what only other communicators wait for,
   /// wake nobody.
-  Duration doze = std::chrono::milliseconds{1};
+  Duration idle_wait = std::chrono::milliseconds{1};
 };
 
 /// Another process.
@@ -62,7 +62,7 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   /// @return the transport, which keeps the fabric alive.
   [[nodiscard]] std::unique_ptr<Transport> transport(std::uint64_t communicator,
                                                      const std::vector<Rank>& members,
-                                                     std::shared_ptr<Alarm> alarm,
+                                                     std::shared_ptr<FailureSignal> failure_signal,
                                                      bool oversubscribed = false);
   /// Adds links. Throws as the constructor does. @param peers not there yet.
   void add(const std::vector<Peer>& peers);

@@ -57,9 +57,9 @@ class Hub {
   /// Moves bytes over the links that a communicator waits for, and now and then over those that the
   /// others wait for: their peers may be what this one's peers wait for. @param port which.
   void progress(Port& port);
-  /// As Transport::find_strays; what is found becomes the port's failure. @param port which.
-  /// @param pending as in is_stray. @param thoroughly whether to read all links.
-  void find_strays(Port& port, std::uint64_t pending, bool thoroughly);
+  /// As Transport::find_unmatched; what is found becomes the port's failure. @param port which.
+  /// @param pending as in is_unmatched. @param thoroughly whether to read all links.
+  void find_unmatched(Port& port, std::uint64_t pending, bool thoroughly);
   /// As Transport::probe. @param port which. @param from a rank or any_rank. @param tag as there.
   /// @return the message.
   [[nodiscard]] std::optional<Unexpected> probe(Port& port, Rank from, std::uint32_t tag);
@@ -105,9 +105,9 @@ class Hub {
   [[nodiscard]] bool take_grant(Link& link, const Header& header);
   void admit(Port& port, Inbound& message);
   void attach(Port& port, Inbound& message, Receive& receive);
-  void settle(Inbound& message);
+  void complete_inbound(Inbound& message);
   [[nodiscard]] bool drop(Link& link, std::uint64_t charge);
-  [[nodiscard]] bool refuse(Link& link, std::string_view why);
+  [[nodiscard]] bool reject(Link& link, std::string_view why);
   void hold(Inbound& message);
   void release(Inbound& message);
   void forget(Inbound& message);

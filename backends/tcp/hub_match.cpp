@@ -94,7 +94,7 @@ void Hub::copy_to_self(Port& port, Outbound& message, Receive& receive) {
   receives_.put(&receive);
 }
 
-bool Hub::refuse(Link& link, std::string_view why) {
+bool Hub::reject(Link& link, std::string_view why) {
   lose(link, {ErrorCode::transport, "sent corrupt bytes: " + std::string{why}});
   return false;
 }
@@ -102,7 +102,7 @@ bool Hub::refuse(Link& link, std::string_view why) {
 // Makes sense of a header. Returns whether the link is still good.
 bool Hub::arrive(Link& link, const Header& header) {
   if (header.source != static_cast<std::uint32_t>(link.peer_source))
-    return refuse(link, "a frame names another source");
+    return reject(link, "a frame names another source");
   switch (header.type) {
     case FrameType::message:
     case FrameType::request: return begin_inbound(link, header);
@@ -111,7 +111,7 @@ bool Hub::arrive(Link& link, const Header& header) {
     case FrameType::credit: break;
   }
   if (header.length > options_.credit_bytes - link.credit)
-    return refuse(link, "it gives more credit than there is");
+    return reject(link, "it gives more credit than there is");
   link.credit += header.length;
   return true;
 }
@@ -125,8 +125,8 @@ bool Hub::drop(Link& link, std::uint64_t charge) {
 bool Hub::begin_inbound(Link& link, const Header& header) {
   const bool whole = header.type == FrameType::message;
   const std::uint64_t charge = whole ? header.length + kMessageCost : header.offset;
-  if (header.sequence < link.next_start) return refuse(link, "a message is out of order");
-  if (charge > link.lent) return refuse(link, "a message exceeds its credit");
+  if (header.sequence < link.next_start) return reject(link, "a message is out of order");
+  if (charge > link.lent) return reject(link, "a message exceeds its credit");
   link.next_start = header.sequence + 1;
   link.lent -= charge;
   Port* const port = find(header.communicator);
@@ -153,15 +153,15 @@ bool Hub::resume_inbound(Link& link, const Header& header) {
     const Port* const port = find(header.communicator);
     const bool over =
         port != nullptr ? port->failure.has_value() : gone_.contains(header.communicator);
-    return over ? drop(link, 0) : refuse(link, "a frame belongs to no message");
+    return over ? drop(link, 0) : reject(link, "a frame belongs to no message");
   }
   Inbound& message = *found->second;
-  if (header.offset != message.received) return refuse(link, "a frame is out of order");
+  if (header.offset != message.received) return reject(link, "a frame is out of order");
   // Compared by subtraction: no sum of the peer's numbers may wrap.
   const std::uint64_t room =
       message.receive != nullptr ? message.start.length : message.start.offset;
   if (header.length > room - message.received)
-    return refuse(link, "a frame is longer than its message");
+    return reject(link, "a frame is longer than its message");
   link.frame.inbound = &message;
   return true;
 }
@@ -188,10 +188,11 @@ void Hub::admit(Port& port, Inbound& message) {
 
 // The oldest of each queue that is of a collective will do: it is the first that should have been
 // taken.
-void Hub::find_strays(Port& port, std::uint64_t pending, bool thoroughly) {
+void Hub::find_unmatched(Port& port, std::uint64_t pending, bool thoroughly) {
   if (port.failure) return;
   const auto check = [&](Rank rank, std::uint64_t fingerprint) {
-    if (is_stray(fingerprint, pending)) port.fail(stray_message(rank, fingerprint, pending));
+    if (is_unmatched(fingerprint, pending))
+      port.fail(unmatched_message(rank, fingerprint, pending));
   };
   const Outbound* own = port.own.front();
   while (own != nullptr && is_of_two(own->transfer.fingerprint)) own = own->next;
@@ -269,10 +270,10 @@ void Hub::attach(Port& port, Inbound& message, Receive& receive) {
                                  .communicator = port.id,
                                  .tag = message.start.tag,
                                  .sequence = message.start.sequence});
-  settle(message);
+  complete_inbound(message);
 }
 
-void Hub::settle(Inbound& message) {
+void Hub::complete_inbound(Inbound& message) {
   // The checksum of a frame that is still being read is not yet known.
   if (message.receive == nullptr || message.link->frame.inbound == &message) return;
   if (message.received < message.start.length) return;

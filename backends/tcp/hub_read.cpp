@@ -194,7 +194,7 @@ void Hub::end_payload(Link& link) {
   link.frame = {};
   if (frame.header.flags == kPayloadSummed && frame.sum != frame.header.payload_sum)
     return lose(link, corrupt("the checksum of a payload does not fit"));
-  if (frame.inbound != nullptr) settle(*frame.inbound);
+  if (frame.inbound != nullptr) complete_inbound(*frame.inbound);
 }
 
 // Whoever waits for the peer is told; the others, should they turn to it.

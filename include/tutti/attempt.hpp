@@ -9,7 +9,7 @@
 #include <tutti/error.hpp>
 #include <tutti/raise.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Calls a function. @param function what. @return the Error it threw, or nothing. Another
 /// exception becomes an Error{transport}, and what is no std::exception an Error{aborted}.
@@ -45,4 +45,4 @@ struct Returning {
   }
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

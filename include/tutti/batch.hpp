@@ -11,7 +11,7 @@
 #include <tutti/error.hpp>
 #include <tutti/export.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 namespace detail {
 
@@ -34,7 +34,7 @@ class TUTTI_API BatchScope {
   [[nodiscard]] static BatchScope* current() noexcept;
   /// Refuses what cannot be done within a batch. Throws Error{invalid_argument}.
   /// @param what it is, such as "a split".
-  static void refuse(std::string_view what);
+  static void reject(std::string_view what);
 
   /// @param engine of a communicator that has calls in the batch, and is this thread's until that
   /// ends.
@@ -83,4 +83,4 @@ template <std::invocable Calls>
   return detail::attempt([&calls] { batch(std::forward<Calls>(calls)); });
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -13,7 +13,7 @@
 #include <tutti/export.hpp>
 #include <tutti/raise.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// An array of elements that start as zero bytes. Where `is_visible`, the other ranks of the host
 /// read and write it in place during collectives, which saves copies. It may outlive the
@@ -82,4 +82,4 @@ class Buffer {
   bool is_visible_ = false;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,8 +7,9 @@
 #include <optional>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// @param element_bytes of one element, 1 or more. @return how many elements an array has at most:
 /// differences of its addresses are a std::ptrdiff_t.
@@ -24,4 +25,4 @@ namespace tutti::inline v0::detail {
   return count * element_bytes;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

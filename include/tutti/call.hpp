@@ -12,7 +12,7 @@
 #include <tutti/operators.hpp>
 #include <tutti/options.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// A call without types. Pointers are the caller's until the operation ends.
 ///
@@ -223,4 +223,4 @@ template <MutableElements Out>
 }
 
 }  // namespace call
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

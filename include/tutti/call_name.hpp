@@ -5,8 +5,9 @@
 #include <string_view>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// While one lives, the collectives that its thread makes are parts of an operation of this name,
 /// by which errors call them: a rank that called `split` reads of a split, not of the all_gather in
@@ -28,4 +29,4 @@ class TUTTI_API CallName {
   std::string_view before_;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -34,7 +34,7 @@
 
 #include <tutti/cereal_archives.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// @cond functions that cereal finds by their arguments
 namespace detail {
@@ -163,14 +163,14 @@ void load(ObjectReader& archive, std::list<T, Allocator>& list) {
 
 namespace detail {
 template <class T>
-constexpr void refuse_shared() noexcept {
+constexpr void reject_shared() noexcept {
   static_assert(
       sizeof(T) == 0,
       "tutti moves no shared_ptr and no weak_ptr: what they share would be many objects on "
       "another rank, and its bytes could name any object; hold the value, or a unique_ptr");
 }
 template <class T>
-constexpr void refuse_polymorphic() noexcept {
+constexpr void reject_polymorphic() noexcept {
   static_assert(
       !std::is_polymorphic_v<T>,
       "tutti moves no pointers to polymorphic objects: bytes of another rank would decide "
@@ -180,29 +180,29 @@ constexpr void refuse_polymorphic() noexcept {
 
 template <class T>
 void save(ObjectWriter&, const std::shared_ptr<T>&) {
-  detail::refuse_shared<T>();
+  detail::reject_shared<T>();
 }
 template <class T>
 void load(ObjectReader&, std::shared_ptr<T>&) {
-  detail::refuse_shared<T>();
+  detail::reject_shared<T>();
 }
 template <class T>
 void save(ObjectWriter&, const std::weak_ptr<T>&) {
-  detail::refuse_shared<T>();
+  detail::reject_shared<T>();
 }
 template <class T>
 void load(ObjectReader&, std::weak_ptr<T>&) {
-  detail::refuse_shared<T>();
+  detail::reject_shared<T>();
 }
 template <class T, class Deleter>
 void save(ObjectWriter& archive, const std::unique_ptr<T, Deleter>& pointer) {
-  detail::refuse_polymorphic<T>();
+  detail::reject_polymorphic<T>();
   archive(pointer != nullptr);
   if (pointer != nullptr) archive(*pointer);
 }
 template <class T, class Deleter>
 void load(ObjectReader& archive, std::unique_ptr<T, Deleter>& pointer) {
-  detail::refuse_polymorphic<T>();
+  detail::reject_polymorphic<T>();
   bool is_there = false;
   archive(is_there);
   pointer.reset();
@@ -264,4 +264,4 @@ requires(!Flat<T> && !std::is_pointer_v<T> && !CheckedEnum<T> && !std::is_same_v
   }
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

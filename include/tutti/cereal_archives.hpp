@@ -15,7 +15,7 @@
 #include <tutti/codec.hpp>
 #include <tutti/export.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// The archive that objects are saved to. @see Encoder
 class TUTTI_API ObjectWriter
@@ -169,7 +169,7 @@ void load(ObjectReader& archive, cereal::BinaryData<T>& data) {
 }
 /// @endcond
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0
 
 /// @cond what cereal is told about the archives
 namespace cereal {

@@ -6,13 +6,14 @@
 #include <type_traits>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
 /// @cond declarations of classes that are defined elsewhere
 namespace cereal {
 class access;
 }  // namespace cereal
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 class ObjectReader;
 class ObjectWriter;
@@ -149,5 +150,5 @@ concept HasCerealFunctions = has_members_for_cereal<T>() || HasFreeFunctions<Any
     HasSaveMinimal<AnyArchive<>, T> || HasFreeFunctions<AnyArchive<cereal::access>, T>;
 
 }  // namespace detail
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0
 /// @endcond

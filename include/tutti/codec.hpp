@@ -20,7 +20,7 @@
 #include <tutti/raise.hpp>
 #include <tutti/spi/copy.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// How deep objects may lie in objects, so that bytes cannot exhaust the stack.
 inline constexpr int kDeepestObject = 32;
@@ -152,10 +152,10 @@ class Encoder : public detail::Depth {
     append(data, bytes);
   }
   void tally(std::size_t bytes) {
-    if (bytes > most_ - (size_ - begin_)) refuse();
+    if (bytes > most_ - (size_ - begin_)) reject();
     size_ += bytes;
   }
-  [[noreturn]] void refuse() const {
+  [[noreturn]] void reject() const {
     detail::raise({ErrorCode::object, "it takes more than " + std::to_string(most_) +
                                           " bytes, which is all that "
                                           "ObjectOptions::most_bytes allows"});
@@ -176,7 +176,7 @@ class Encoder : public detail::Depth {
   }
   void grow(std::size_t bytes) {
     const std::size_t used = size_ - begin_;
-    if (bytes > most_ - used) refuse();
+    if (bytes > most_ - used) reject();
     if (memory_.bytes - size_ < bytes) {
       const std::size_t larger = std::max({std::size_t{256}, memory_.bytes * 2, size_ + bytes});
       RawBytes memory{std::make_unique_for_overwrite<std::byte[]>(larger), larger};
@@ -356,4 +356,4 @@ concept Encodable = std::default_initializable<T> && std::movable<T> &&
   Codec<T>::decode(decoder, result);
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -8,7 +8,7 @@
 #include <tutti/call.hpp>
 #include <tutti/misuse.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// The collectives of a Communicator, on arrays. An array is whatever is MutableElements: a span, a
 /// vector, an array, a Buffer; on calls with two, the same one twice works in place where that is
@@ -289,4 +289,4 @@ class Collectives {
   [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

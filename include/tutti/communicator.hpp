@@ -19,12 +19,12 @@
 #include <tutti/spi/sole_caller.hpp>
 #include <tutti/values.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 class Catalog;
 class Memory;
 class Transport;
-struct Footing;
+struct CommunicatorParts;
 namespace detail {
 struct ObjectAccess;
 struct Selection;
@@ -230,7 +230,8 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   friend class Plans;
   friend class Try;
   friend struct detail::ObjectAccess;
-  friend Communicator make_communicator(Footing footing, std::shared_ptr<Memory> memory,
+  friend Communicator make_communicator(CommunicatorParts communicator_parts,
+                                        std::shared_ptr<Memory> memory,
                                         const CommunicatorOptions& options);
   friend Transport& transport_of(Communicator& communicator);
   friend Error fail_as_caught(Communicator& communicator) noexcept;
@@ -254,4 +255,4 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   std::shared_ptr<detail::Engine> engine_;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,8 +6,9 @@
 #include <string_view>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What a caller may rely on about the bits of a reduction; each level promises those before it,
 /// too. Equal on all ranks. Collectives that reduce nothing keep all of them anyway.
@@ -26,4 +27,4 @@ inline constexpr int kDeterminisms = 5;
 /// @param level any enumerator. @return its name, such as "run_to_run".
 [[nodiscard]] TUTTI_API std::string_view name_of(Determinism level) noexcept;
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -13,7 +13,7 @@
 #include <tutti/operators.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// A function of two elements that returns one. @tparam F its type. @tparam T that of the elements.
 template <class F, class T>
@@ -120,4 +120,4 @@ class ElementOperator {
   std::optional<Operator> own_{};
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -10,7 +10,7 @@
 
 #include <tutti/buffer.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Consecutive elements in memory.
 template <class R>
@@ -67,4 +67,4 @@ class Input {
   bool is_buffer_ = false;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstdint>
 
-namespace tutti::inline v0 {
+#include <tutti/version.hpp>
+
+namespace tutti::v0 {
 
 /// Index of a process in a communicator, 0 .. size - 1.
 using Rank = int;
@@ -98,4 +100,4 @@ struct Indexed {
   friend bool operator==(const Indexed&, const Indexed&) = default;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -12,7 +12,7 @@
 #include <tutti/raise.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What kind of trouble an Error reports.
 enum class ErrorCode : std::uint8_t {
@@ -111,4 +111,4 @@ inline void expects(bool condition, const char* message) {
   if (!condition) detail::raise({ErrorCode::bug, std::string{"tutti has a bug: "} + message});
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

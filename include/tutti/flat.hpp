@@ -15,7 +15,7 @@
 #include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Which values an enumeration has. Specialise it with
 /// `static constexpr bool contains(std::underlying_type_t<E> value)` for one that is decoded from
@@ -191,4 +191,4 @@ consteval bool looks_flat() noexcept {
 }
 
 }  // namespace detail
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,8 +7,9 @@
 #include <cstdint>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits.
 struct TUTTI_API Float16 {
@@ -84,4 +85,4 @@ constexpr Float16::operator float() const noexcept {
   return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (fraction << 13));
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -14,7 +14,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 namespace detail {
 struct SyncAccess;
@@ -368,4 +368,4 @@ class TUTTI_API GradientSync {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

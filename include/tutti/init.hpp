@@ -8,7 +8,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// How long ranks wait for each other where nobody says another time.
 inline constexpr Duration kInitTimeout = std::chrono::seconds{60};
@@ -82,4 +82,4 @@ struct InitOptions {
 /// As init. @param options see InitOptions. @return the communicator of all ranks, or the Error.
 [[nodiscard]] TUTTI_API Result<Communicator> try_init(const InitOptions& options = {}) noexcept;
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -12,7 +12,7 @@
 #include <tutti/elements.hpp>
 
 /// @cond what only error messages are made of
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 template <class A>
 concept RawPointer = std::is_pointer_v<std::remove_cvref_t<A>> &&
@@ -74,5 +74,5 @@ consteval void check_list_of() noexcept {
       "result, or elements of std::uint8_t");
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail
 /// @endcond

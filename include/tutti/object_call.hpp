@@ -21,7 +21,7 @@
 #include <tutti/type_name.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 class Communicator;
 
@@ -63,7 +63,7 @@ inline constexpr std::size_t kStreamedBytes = std::size_t{32} << 10;
 /// An object collective of objects that are encoded.
 struct ObjectCall {
   /// Which way objects go.
-  enum class Way : std::uint8_t {
+  enum class Kind : std::uint8_t {
     broadcast,   ///< The root's to every rank.
     scatter,     ///< Of the root's, number r to rank r.
     gather,      ///< Every rank's to the root.
@@ -72,7 +72,7 @@ struct ObjectCall {
     send,        ///< Own one to the peer.
     recv         ///< The peer's here.
   };
-  Way way{};                           ///< Which way objects go.
+  Kind kind{};                         ///< Which way objects go.
   std::string_view name{};             ///< Of the call, such as "reduce_object".
   Rank root = 0;                       ///< Where there is one.
   Rank peer = 0;                       ///< Of send and recv: the other rank.
@@ -265,4 +265,4 @@ struct TUTTI_API ObjectAccess {
 };
 }  // namespace detail
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -16,7 +16,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/object_call.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 namespace detail {
 /// An object collective ends in its call, and throws.
@@ -76,7 +76,7 @@ class ObjectCalls {
   template <class T>
   [[nodiscard]] Of<T> broadcast(T object, Rank root = 0, const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
-      ObjectCall call = call_of<T>(ObjectCall::Way::broadcast, "broadcast_object", options, root);
+      ObjectCall call = call_of<T>(ObjectCall::Kind::broadcast, "broadcast_object", options, root);
       const bool is_root = world_->rank() == root;
       const auto kept = std::make_shared<T>(std::move(object));
       if (is_root) call.add_kept(kept);
@@ -98,7 +98,7 @@ class ObjectCalls {
                                             const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
       using T = ObjectOf<Range>;
-      ObjectCall call = call_of<T>(ObjectCall::Way::scatter, "scatter_object", options, root);
+      ObjectCall call = call_of<T>(ObjectCall::Kind::scatter, "scatter_object", options, root);
       if (world_->rank() == root) add_all(call, objects);
       return ObjectRequest<ObjectOf<Range>>{
           detail::ObjectAccess::start(*world_, std::move(call)),
@@ -112,7 +112,7 @@ class ObjectCalls {
   [[nodiscard]] Of<std::vector<T>> gather(const T& object, Rank root = 0,
                                           const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
-      ObjectCall call = call_of<T>(ObjectCall::Way::gather, "gather_object", options, root);
+      ObjectCall call = call_of<T>(ObjectCall::Kind::gather, "gather_object", options, root);
       call.add(object);
       return ObjectRequest<std::vector<T>>{detail::ObjectAccess::start(*world_, std::move(call)),
                                            &ObjectCalls::all_of<T>};
@@ -124,7 +124,7 @@ class ObjectCalls {
   template <class T>
   [[nodiscard]] Of<std::vector<T>> all_gather(const T& object, const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
-      ObjectCall call = call_of<T>(ObjectCall::Way::all_gather, "all_gather_object", options);
+      ObjectCall call = call_of<T>(ObjectCall::Kind::all_gather, "all_gather_object", options);
       call.add(object);
       return ObjectRequest<std::vector<T>>{detail::ObjectAccess::start(*world_, std::move(call)),
                                            &ObjectCalls::all_of<T>};
@@ -138,7 +138,7 @@ class ObjectCalls {
                                                             const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
       using T = ObjectOf<Range>;
-      ObjectCall call = call_of<T>(ObjectCall::Way::all_to_all, "all_to_all_object", options);
+      ObjectCall call = call_of<T>(ObjectCall::Kind::all_to_all, "all_to_all_object", options);
       add_all(call, objects);
       return ObjectRequest<std::vector<ObjectOf<Range>>>{
           detail::ObjectAccess::start(*world_, std::move(call)), &ObjectCalls::all_of<T>};
@@ -152,7 +152,7 @@ class ObjectCalls {
   [[nodiscard]] Of<std::optional<T>> reduce(const T& object, Function combine, Rank root = 0,
                                             const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
-      ObjectCall call = call_of<T>(ObjectCall::Way::gather, "reduce_object", options, root);
+      ObjectCall call = call_of<T>(ObjectCall::Kind::gather, "reduce_object", options, root);
       call.add(object);
       return ObjectRequest<std::optional<T>>{
           detail::ObjectAccess::start(*world_, std::move(call)),
@@ -170,7 +170,7 @@ class ObjectCalls {
   [[nodiscard]] Of<T> all_reduce(const T& object, Function combine,
                                  const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
-      ObjectCall call = call_of<T>(ObjectCall::Way::all_gather, "all_reduce_object", options);
+      ObjectCall call = call_of<T>(ObjectCall::Kind::all_gather, "all_reduce_object", options);
       call.add(object);
       return ObjectRequest<T>{detail::ObjectAccess::start(*world_, std::move(call)),
                               [combine = std::move(combine)](const ObjectExchange& exchange) {
@@ -187,7 +187,7 @@ class ObjectCalls {
   template <class T>
   Of<void> send(const T& object, Rank to, int tag = 0, const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
-      ObjectCall call = call_of<T>(ObjectCall::Way::send, "send_object", options);
+      ObjectCall call = call_of<T>(ObjectCall::Kind::send, "send_object", options);
       call.peer = to;
       call.tag = tag;
       call.add(object);
@@ -202,7 +202,7 @@ class ObjectCalls {
   template <class T>
   [[nodiscard]] Of<T> recv(Rank from, int tag = 0, const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
-      ObjectCall call = call_of<T>(ObjectCall::Way::recv, "recv_object", options);
+      ObjectCall call = call_of<T>(ObjectCall::Kind::recv, "recv_object", options);
       call.peer = from;
       call.tag = tag;
       return ObjectRequest<T>{
@@ -216,21 +216,22 @@ class ObjectCalls {
 
  private:
   template <class T>
-  [[nodiscard]] ObjectCall call_of(ObjectCall::Way way, std::string_view name,
+  [[nodiscard]] ObjectCall call_of(ObjectCall::Kind kind, std::string_view name,
                                    const ObjectOptions& options, Rank root = 0) {
     static_assert(Encodable<T>,
                   "tutti does not know how to move objects of this type: include "
                   "<tutti/cereal.hpp> for standard containers and types with cereal's functions, "
                   "specialise tutti::is_flat for a trivially copyable class without pointers, or "
                   "specialise tutti::Codec");
-    return {.way = way,
-            .name = name,
-            .root = root,
-            .type = type_name<T>,
-            .type_fingerprint = type_fingerprint<T>(),
-            .bytes = Encoder{options.most_bytes, detail::ObjectAccess::bytes(*world_),
-                             way == ObjectCall::Way::broadcast ? kStreamedBytes : ~std::size_t{0}},
-            .options = options};
+    return {
+        .kind = kind,
+        .name = name,
+        .root = root,
+        .type = type_name<T>,
+        .type_fingerprint = type_fingerprint<T>(),
+        .bytes = Encoder{options.most_bytes, detail::ObjectAccess::bytes(*world_),
+                         kind == ObjectCall::Kind::broadcast ? kStreamedBytes : ~std::size_t{0}},
+        .options = options};
   }
   template <class Range>
   void add_all(ObjectCall& call, Range& objects) {
@@ -272,4 +273,4 @@ class Objects : public ObjectCalls<detail::ObjectsEnd> {
   return Objects{world};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -11,7 +11,7 @@
 #include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// A user's reduction: out[i] = left[i] op right[i] for i in [0, count). `out` may be `left` or
 /// `right`. The elements have the datatype of the call. It must be associative.
@@ -89,4 +89,4 @@ inline const Operator bit_or{OperatorKind::bit_or};            ///< See Operator
 inline const Operator bit_xor{OperatorKind::bit_xor};          ///< See OperatorKind::bit_xor.
 inline const Operator average{OperatorKind::average};          ///< See OperatorKind::average.
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -10,7 +10,7 @@
 #include <tutti/determinism.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 inline namespace literals {
 /// @param value a number. @return that many times 1024 bytes.
@@ -86,4 +86,4 @@ struct Options {
   std::span<const std::size_t> counts{};
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -13,7 +13,7 @@
 #include <tutti/gradient_sync.hpp>
 #include <tutti/spi/occupancy.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// An optimizer that takes what ranks have moved their weights by for a gradient: descent with
 /// momentum, as DiLoCo has it (Douillard et al., "DiLoCo", 2023).
@@ -76,4 +76,4 @@ class TUTTI_API PeriodicSync {
   detail::Occupancy occupancy_{};
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -17,7 +17,7 @@
 #include <tutti/export.hpp>
 #include <tutti/request.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// How a stage has spent a run.
 struct StageReport {
@@ -289,4 +289,4 @@ class Pipeline {
   detail::PipelineCore core_;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,8 +6,9 @@
 #include <memory>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 class Error;
 
@@ -44,4 +45,4 @@ void guarded(Function function, Handler handler) {
 }
 
 }  // namespace detail
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

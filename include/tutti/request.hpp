@@ -11,7 +11,7 @@
 #include <tutti/error.hpp>
 #include <tutti/export.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 namespace detail {
 class Engine;
@@ -154,4 +154,4 @@ class [[nodiscard]] TUTTI_API Plan {
   Duration timeout_{0};
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

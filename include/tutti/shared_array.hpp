@@ -10,7 +10,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 namespace detail {
 
@@ -112,4 +112,4 @@ class SharedArray {
   detail::SharedMemory memory_{};
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

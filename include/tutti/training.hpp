@@ -19,7 +19,7 @@
 #include <tutti/raise.hpp>
 #include <tutti/spi/occupancy.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What becomes of an epoch whose samples cannot be divided by the ranks.
 enum class SamplePadding : std::uint8_t {
@@ -286,4 +286,4 @@ TUTTI_API void take_shards(const GradientSync& sync, std::span<const Parameter> 
 TUTTI_API void once_per_node(Communicator& world, std::string_view key,
                              const std::function<void()>& function, const Options& options = {});
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

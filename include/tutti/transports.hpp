@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <string_view>
 
-namespace tutti::inline v0 {
+#include <tutti/version.hpp>
+
+namespace tutti::v0 {
 
 /// The facts of a transport.
 struct TransportTraits {
@@ -55,4 +57,4 @@ inline constexpr auto kTransportNames = [] {
   return found == kTransports.end() ? nullptr : &*found;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -8,7 +8,7 @@
 
 #include <tutti/flat.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 namespace detail {
 
@@ -70,4 +70,4 @@ template <class T>
   return hash;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -15,7 +15,7 @@
 #include <tutti/enumerators.hpp>
 #include <tutti/float16.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What a buffer of a collective holds.
 enum class Extent : std::uint8_t {
@@ -311,4 +311,4 @@ template <class T>
   } else return Datatype::opaque;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -19,7 +19,7 @@
 #include <tutti/request.hpp>
 #include <tutti/spi/sole_caller.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// A single element, such as a number.
 template <class T>
@@ -373,4 +373,4 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   void run(const Call& call, const Options& options) { world().run_now(call, options); }
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,7 +6,12 @@
 
 #include <tutti/export.hpp>
 
-namespace tutti::inline v0 {
+/// Everything of this version. Inline: programs write tutti::all_reduce; symbols carry the version.
+namespace tutti {
+inline namespace v0 {}
+}  // namespace tutti
+
+namespace tutti::v0 {
 
 inline constexpr int kVersionMajor = 0;  ///< Of these headers. Counts what programs must follow.
 inline constexpr int kVersionMinor = 1;  ///< Of these headers.
@@ -15,4 +20,4 @@ inline constexpr int kVersionPatch = 0;  ///< Of these headers.
 /// @return the version of the library that runs, such as "0.1.0".
 [[nodiscard]] TUTTI_API std::string_view version() noexcept;
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

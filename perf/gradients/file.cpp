@@ -28,7 +28,7 @@ class ModelReader {
  public:
   explicit ModelReader(const std::string& path) : path_{path} {}
 
-  [[noreturn]] void refuse(const std::string& what) const {
+  [[noreturn]] void reject(const std::string& what) const {
     throw Failure{ExitCode::usage, fmt::format("{}: {}", path_, what)};
   }
 
@@ -36,7 +36,7 @@ class ModelReader {
     try {
       return detail::parse_json<ModelJson>(text);
     } catch (const Error& error) {
-      refuse(error.what());
+      reject(error.what());
     }
   }
 
@@ -45,7 +45,7 @@ class ModelReader {
     const ModelJson& value = member(object, key, name);
     const double time = value.is_number() ? value.get<double>() : -1;
     if (!(time >= 0) || time > 3.6e9)
-      refuse(fmt::format("{} is {}, expected microseconds, 0 or more", name, shown(value)));
+      reject(fmt::format("{} is {}, expected microseconds, 0 or more", name, shown(value)));
     return time;
   }
 
@@ -53,7 +53,7 @@ class ModelReader {
                                    const std::string& name) const {
     const ModelJson& value = member(object, key, name);
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMostElements)
-      refuse(fmt::format("{} is {}, expected a whole number in 0 .. {}", name, shown(value),
+      reject(fmt::format("{} is {}, expected a whole number in 0 .. {}", name, shown(value),
                          kMostElements));
     return value.get<std::size_t>();
   }
@@ -61,17 +61,17 @@ class ModelReader {
   [[nodiscard]] Tensor tensor(const ModelJson& object, std::size_t index) const {
     const std::string name = fmt::format("parameters[{}]", index);
     if (!object.is_object())
-      refuse(fmt::format(R"({} is {}, expected an object {{"name", "count", "ready_us"}})", name,
+      reject(fmt::format(R"({} is {}, expected an object {{"name", "count", "ready_us"}})", name,
                          shown(object)));
     Tensor tensor{.name = name};
     if (object.contains("name")) {
-      if (!object["name"].is_string()) refuse(name + ".name is no text");
+      if (!object["name"].is_string()) reject(name + ".name is no text");
       tensor.name = object["name"];
     }
     tensor.count = number(object, "count", name + ".count");
     if (object.contains("rows")) tensor.rows = number(object, "rows", name + ".rows");
     if (tensor.rows > 0 && tensor.count % tensor.rows != 0)
-      refuse(fmt::format("{}.rows is {}, which does not divide its count, {}", name, tensor.rows,
+      reject(fmt::format("{}.rows is {}, which does not divide its count, {}", name, tensor.rows,
                          tensor.count));
     if (object.contains("type")) tensor.type = type(object["type"], name);
     tensor.ready_s = microseconds(object, "ready_us", name + ".ready_us") / 1e6;
@@ -85,13 +85,13 @@ class ModelReader {
   }
   [[nodiscard]] const ModelJson& member(const ModelJson& object, const std::string& key,
                                         const std::string& name) const {
-    if (!object.contains(key)) refuse(name + " is missing");
+    if (!object.contains(key)) reject(name + " is missing");
     return object.at(key);
   }
   [[nodiscard]] Datatype type(const ModelJson& value, const std::string& name) const {
     for (const Datatype type : kGradientTypes)
       if (value.is_string() && value.get<std::string>() == name_of(type)) return type;
-    refuse(fmt::format("{}.type is {}, expected \"f16\", \"bf16\", \"f32\" or \"f64\"", name,
+    reject(fmt::format("{}.type is {}, expected \"f16\", \"bf16\", \"f32\" or \"f64\"", name,
                        shown(value)));
   }
 
@@ -105,23 +105,23 @@ Model read_model(const std::string& text, const std::string& path) {
   const ModelJson file = reader.parse(text);
   const ModelJson& root = file.is_object() && file.contains("tutti") ? file["tutti"] : file;
   if (!root.is_object() || !root.contains("parameters"))
-    reader.refuse(R"(it is no model: expected what GradientSync::write_trace writes, or )"
+    reader.reject(R"(it is no model: expected what GradientSync::write_trace writes, or )"
                   R"({"compute_us": .., "parameters": [{"name", "count", "ready_us"}, ..]})");
   const ModelJson& parameters = root["parameters"];
   if (!parameters.is_array() || parameters.empty() || parameters.size() > kMostTensors)
-    reader.refuse("parameters is no list of one parameter or more");
+    reader.reject("parameters is no list of one parameter or more");
   Model model{.name = path,
               .compute_s = reader.microseconds(root, "compute_us", "compute_us") / 1e6};
-  if (model.compute_s <= 0) reader.refuse("compute_us is 0, expected the time of a step");
+  if (model.compute_s <= 0) reader.reject("compute_us is 0, expected the time of a step");
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     model.tensors.push_back(reader.tensor(parameters[i], i));
     // Times are medians of several steps, each by itself, so one may lie after the end.
     Tensor& last = model.tensors.back();
     last.ready_s = std::min(last.ready_s, model.compute_s);
   }
-  if (model.elements() == 0) reader.refuse("all parameters are empty");
+  if (model.elements() == 0) reader.reject("all parameters are empty");
   if (model.elements() > kMostElements)
-    reader.refuse(fmt::format("there are more than {} elements", kMostElements));
+    reader.reject(fmt::format("there are more than {} elements", kMostElements));
   return model;
 }
 

@@ -67,7 +67,7 @@ constexpr std::array kGradientsFlags{
                   "write the best for tutti::load_gradient_options"},
 };
 
-[[noreturn]] void refuse_flag(const std::string& message) {
+[[noreturn]] void reject_flag(const std::string& message) {
   throw Failure{ExitCode::usage, message};
 }
 
@@ -75,14 +75,14 @@ constexpr std::array kGradientsFlags{
 template <class Names>
 std::size_t index_among(const char* what, const std::string& word, const Names& names) {
   const auto found = std::ranges::find(names, word);
-  if (found == names.end()) refuse_word(what, word, {names.begin(), names.end()});
+  if (found == names.end()) reject_word(what, word, {names.begin(), names.end()});
   return static_cast<std::size_t>(found - names.begin());
 }
 
 std::vector<std::string> listed(const char* flag, const std::string& text) {
   std::vector<std::string> words;
   for (std::string& word : split(text, ',')) {
-    if (word.empty()) refuse_flag(fmt::format("{} '{}' has an empty entry", flag, text));
+    if (word.empty()) reject_flag(fmt::format("{} '{}' has an empty entry", flag, text));
     if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
   }
   return words;
@@ -91,14 +91,14 @@ std::vector<std::string> listed(const char* flag, const std::string& text) {
 std::size_t bytes_listed(const char* flag, const std::string& word, const char* choices) {
   const auto bytes = parse_bytes(word);
   if (!bytes || *bytes == GradientOptions::kFlat)
-    refuse_flag(fmt::format("{} '{}' is not a size: write {}", flag, word, choices));
+    reject_flag(fmt::format("{} '{}' is not a size: write {}", flag, word, choices));
   return *bytes;
 }
 
 double duration_in(const char* flag, const std::string& text, double most_s) {
   const auto seconds = parse_seconds(text);
   if (!seconds || *seconds < kLeastTime_s || *seconds > most_s)
-    refuse_flag(fmt::format("{} '{}' is not a time in 100us .. {}s: write 120ms or 1.5s", flag,
+    reject_flag(fmt::format("{} '{}' is not a time in 100us .. {}s: write 120ms or 1.5s", flag,
                             text, most_s));
   return *seconds;
 }
@@ -205,14 +205,14 @@ void add_settings(const std::vector<Axis>& axes, std::size_t index, const Gradie
 void understand_model(const GradientsFlags& flags, GradientsOptions& options) {
   const std::vector<std::string> names = built_in_models();
   if (flags.model.empty())
-    refuse_flag(fmt::format("say which model: --model {}, or a file of GradientSync::write_trace",
+    reject_flag(fmt::format("say which model: --model {}, or a file of GradientSync::write_trace",
                             fmt::join(names, ", ")));
   options.model = flags.model;
   options.is_built_in = std::ranges::find(names, flags.model) != names.end();
   if (!flags.compute.empty())
     options.compute_s = duration_in("--compute", flags.compute, kMostStep_s);
   else if (options.is_built_in)
-    refuse_flag(fmt::format("say how long a step of {} computes: --compute 120ms", flags.model));
+    reject_flag(fmt::format("say how long a step of {} computes: --compute 120ms", flags.model));
 }
 
 }  // namespace
@@ -237,7 +237,7 @@ GradientsOptions understand(const GradientsFlags& flags) {
   options.transport = transport_named(flags.transport).name;
   options.timeout_s = duration_in("--timeout", flags.timeout, kMostTimeout_s);
   add_settings(axes_of(flags), 0, {}, options);
-  if (options.settings.empty()) refuse_flag("nothing to measure: " + options.left_out.front());
+  if (options.settings.empty()) reject_flag("nothing to measure: " + options.left_out.front());
   return options;
 }
 

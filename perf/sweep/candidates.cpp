@@ -162,7 +162,7 @@ void check_names(const SweepOptions& options, int size, bool has_library) {
     const std::string word = name.substr(0, name.find_first_of("(:"));
     // A probe of something else is refused with what it can measure.
     if (word != kProbe && std::find(names.begin(), names.end(), word) == names.end())
-      refuse_word("algorithm", word, names);
+      reject_word("algorithm", word, names);
   }
   std::vector<std::string> labels;
   std::vector<std::optional<Collective>> all{options.collectives.begin(),

@@ -85,14 +85,14 @@ void declare_flags(CLI::App& app, SweepFlags& flags) {
   app.add_flag("--touch,!--no-touch", flags.touch, "rewrite inputs between samples (default)");
 }
 
-void refuse_beside_replay(const CLI::App& app) {
-  const auto refuse_if_given = [&app](const std::string& name) {
+void reject_beside_replay(const CLI::App& app) {
+  const auto reject_if_given = [&app](const std::string& name) {
     if (app.count(name) > 0)
       throw Failure{ExitCode::usage, "--replay repeats what its file says: leave " + name + " out"};
   };
   for (const Flag& flag : kFlags)
-    if (flag.purpose == Purpose::steers) refuse_if_given(long_name(flag));
-  for (const char* const name : {"--in-place", "--graph", "--no-touch"}) refuse_if_given(name);
+    if (flag.purpose == Purpose::steers) reject_if_given(long_name(flag));
+  for (const char* const name : {"--in-place", "--graph", "--no-touch"}) reject_if_given(name);
 }
 
 std::vector<std::string> repeat_arguments(const SweepFlags& flags) {

@@ -19,7 +19,7 @@ namespace tutti::perf {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void reject(const std::string& message) {
   throw Failure{ExitCode::usage, message};
 }
 
@@ -31,7 +31,7 @@ Enum by_name(const char* what, const std::string& word, int count) {
     choices.emplace_back(name_of(static_cast<Enum>(i)));
     if (choices.back() == word) return static_cast<Enum>(i);
   }
-  refuse_word(what, word, choices);
+  reject_word(what, word, choices);
 }
 
 // What nccl-tests and others call our datatypes and operators.
@@ -58,20 +58,20 @@ std::string familiar(const std::string& word) {
 
 std::size_t bytes_of(const char* flag, const std::string& text) {
   const auto bytes = parse_bytes(text);
-  if (!bytes) refuse(fmt::format("{} '{}' is not a size: write 8, 64K, 4M or 1G", flag, text));
+  if (!bytes) reject(fmt::format("{} '{}' is not a size: write 8, 64K, 4M or 1G", flag, text));
   return *bytes;
 }
 
 double seconds_of(const char* flag, const std::string& text) {
   const auto seconds = parse_seconds(text);
   if (!seconds || *seconds <= 0 || *seconds > 1e6)
-    refuse(fmt::format("{} '{}' is not a time: write 2s, 200ms or 1m", flag, text));
+    reject(fmt::format("{} '{}' is not a time: write 2s, 200ms or 1m", flag, text));
   return *seconds;
 }
 
 double share_of(const char* flag, const std::string& text) {
   const auto share = parse_share(text);
-  if (!share) refuse(fmt::format("{} '{}' is not a share: write 10% or 0.1", flag, text));
+  if (!share) reject(fmt::format("{} '{}' is not a share: write 10% or 0.1", flag, text));
   return *share;
 }
 
@@ -86,14 +86,14 @@ std::uint64_t number_of(const char* flag, const std::string& text, const Bounds&
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || rest != end || value < bounds.least || value > bounds.most)
-    refuse(fmt::format("{} '{}' is not a whole number in {} .. {}", flag, text, bounds.least,
+    reject(fmt::format("{} '{}' is not a whole number in {} .. {}", flag, text, bounds.least,
                        bounds.most));
   return value;
 }
 
 std::string word_of(const char* flag, const std::string& word, std::vector<std::string> choices) {
   if (std::find(choices.begin(), choices.end(), word) == choices.end())
-    refuse_word(flag, word, choices);
+    reject_word(flag, word, choices);
   return word;
 }
 
@@ -103,7 +103,7 @@ std::map<std::string, double> injections_of(const std::string& list) {
   for (const std::string& item : split(list, ',')) {
     const std::size_t equals = item.rfind('=');
     if (equals == std::string::npos)
-      refuse(fmt::format("--inject '{}' is not a label and a share: write ring#2=5%", item));
+      reject(fmt::format("--inject '{}' is not a label and a share: write ring#2=5%", item));
     result[item.substr(0, equals)] = share_of("--inject", item.substr(equals + 1));
   }
   return result;
@@ -135,36 +135,36 @@ void understand_where(const SweepFlags& flags, SweepOptions& options) {
   options.in_place = flags.in_place;
   if (!flags.segment.empty()) options.segment = bytes_of("--segment", flags.segment);
   if (options.graph && !options.on_gpus)
-    refuse("--graph replays graphs of a GPU: add --memory cuda");
+    reject("--graph replays graphs of a GPU: add --memory cuda");
   if (!options.on_gpus) {
     if (options.buffers == "visible" && !transport.shares_memory)
-      refuse(fmt::format(
+      reject(fmt::format(
           "--buffers visible: ranks cannot see each other's memory over transport {}; use "
           "--transport shm, or --buffers private",
           options.transport));
     return;
   }
   if (options.graph && options.gpu_transport == "host")
-    refuse("--graph: messages over the host cannot be captured; use --memory cuda");
+    reject("--graph: messages over the host cannot be captured; use --memory cuda");
   if (options.segment != 0)
-    refuse("--segment: calls on streams of a GPU have none; leave it out beside --memory cuda");
+    reject("--segment: calls on streams of a GPU have none; leave it out beside --memory cuda");
 }
 
 // One of a list.
 Alignment alignment_of(const std::string& word, const SweepOptions& options) {
   const auto alignment = parse_alignment(word);
   if (!alignment)
-    refuse(
+    reject(
         fmt::format("--align '{}' is not an alignment: write malloc, page, a power of two "
                     "from 1 to 2048, or two of these as 16:page for inputs and outputs",
                     word));
   const std::size_t least = least_alignment(options.type);
   for (const std::size_t offset : {alignment->in_offset(), alignment->out_offset()})
     if (offset % least != 0)
-      refuse(fmt::format("--align '{}': elements of {} need an alignment of {} bytes or more", word,
+      reject(fmt::format("--align '{}': elements of {} need an alignment of {} bytes or more", word,
                          name_of(options.type), least));
   if (options.in_place && alignment->in != alignment->out)
-    refuse(
+    reject(
         fmt::format("--align '{}': with --in-place input and output are one array; write one "
                     "alignment",
                     word));
@@ -177,7 +177,7 @@ void understand_arrays(const SweepFlags& flags, SweepOptions& options) {
     const Alignment next = alignment_of(word, options);
     if (std::ranges::find(options.more_alignments, next.text(), &Alignment::text) !=
         options.more_alignments.end())
-      refuse(fmt::format("--align names '{}' twice: name each alignment once", next.text()));
+      reject(fmt::format("--align names '{}' twice: name each alignment once", next.text()));
     options.more_alignments.push_back(next);
   }
   options.align = options.more_alignments.front();
@@ -185,9 +185,9 @@ void understand_arrays(const SweepFlags& flags, SweepOptions& options) {
   options.pattern = by_name<CallPattern>("pattern", flags.pattern, kCallPatterns);
   if (!options.on_gpus) return;
   if (options.align.text() != Alignment{}.text() || !options.more_alignments.empty())
-    refuse("--align places arrays of the host: leave it out beside --memory cuda");
+    reject("--align places arrays of the host: leave it out beside --memory cuda");
   if (options.is_isolated())
-    refuse(
+    reject(
         "--pattern isolated: calls on a stream of a GPU follow each other; leave it out beside "
         "--memory cuda");
 }
@@ -208,16 +208,16 @@ void understand_what(const SweepFlags& flags, SweepOptions& options) {
     options.ranks = static_cast<int>(number_of("--ranks", flags.ranks, {.least = 1}));
   for (const auto& collectives : {options.collectives, options.uneven})
     if (std::ranges::any_of(collectives, is_reduction) && !is_defined(options.op, options.type))
-      refuse(fmt::format("operator {} is not defined for datatype {}", name_of(options.op),
+      reject(fmt::format("operator {} is not defined for datatype {}", name_of(options.op),
                          name_of(options.type)));
 }
 
 void understand_how(const SweepFlags& flags, SweepOptions& options) {
   options.begin_bytes = bytes_of("--begin", flags.begin);
   options.end_bytes = bytes_of("--end", flags.end);
-  if (options.begin_bytes == 0) refuse("--begin 0 is no size to go on from: it must be 1 or more");
+  if (options.begin_bytes == 0) reject("--begin 0 is no size to go on from: it must be 1 or more");
   if (options.end_bytes < options.begin_bytes)
-    refuse(fmt::format("--end {} is less than --begin {}", flags.end, flags.begin));
+    reject(fmt::format("--end {} is less than --begin {}", flags.end, flags.begin));
   options.factor = number_of("--factor", flags.factor, {.least = 2});
   if (!flags.rounds.empty())
     options.rounds = number_of("--rounds", flags.rounds, {.least = 1, .most = 1'000'000});

@@ -128,7 +128,7 @@ void declare_flags(CLI::App& app, SweepFlags& flags);
 
 /// Refuses flags that steer the measurement, because the replayed file does. Throws
 /// Failure{usage}. @param app the subcommand, parsed, with --replay.
-void refuse_beside_replay(const CLI::App& app);
+void reject_beside_replay(const CLI::App& app);
 
 /// Understands the flags. Throws Failure{usage}. @param flags as written. @return as understood.
 [[nodiscard]] SweepOptions understand(const SweepFlags& flags);

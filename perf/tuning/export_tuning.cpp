@@ -39,7 +39,7 @@ ExportedTable exported(const detail::TunedTable& table, Library library) {
   return result;
 }
 
-void refuse_if_ambiguous(const std::vector<const detail::TunedTable*>& tables) {
+void reject_if_ambiguous(const std::vector<const detail::TunedTable*>& tables) {
   for (const detail::TunedTable* const a : tables)
     for (const detail::TunedTable* const b : tables)
       if (a != b && a->place.collective == b->place.collective && a->place.ranks == b->place.ranks)
@@ -60,7 +60,7 @@ Exported export_for(const detail::Tuning& tuning, Library library, const ExportS
         (scope.transport.empty() || table.place.transport == scope.transport) &&
         (scope.ranks == 0 || table.place.ranks == scope.ranks))
       tables.push_back(&table);
-  refuse_if_ambiguous(tables);
+  reject_if_ambiguous(tables);
   Exported result;
   for (const detail::TunedTable* const table : tables) {
     ExportedTable next = exported(*table, library);

@@ -9,7 +9,7 @@
 
 #include "algorithms/finite_field.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 std::string refusal(const auto& work) {
@@ -221,4 +221,4 @@ TEST(Graphs, TreesAreShortestPaths) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

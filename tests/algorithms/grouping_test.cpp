@@ -5,7 +5,7 @@
 
 #include <tutti/spi/algorithm.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using enum Collective;
@@ -35,4 +35,4 @@ TEST(Grouping, ScheduleOfARankDoesNotDependOnWhatWasBuiltBefore) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -12,7 +12,7 @@
 #include "proof/verify.hpp"
 #include "refusal.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using enum Collective;
@@ -391,4 +391,4 @@ TEST(Schedules, BlocksThatStandForOthersMayFollowWhatIsCutFiner) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -16,7 +16,7 @@
 #include "proof/verify.hpp"
 #include "refusal.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using enum Collective;
@@ -302,4 +302,4 @@ TEST(Networks, WhatDoesNotFitIsRefusedInOneSentence) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

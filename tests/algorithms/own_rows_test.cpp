@@ -6,7 +6,7 @@
 
 #include "proof/verify_row.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using enum Collective;
@@ -105,4 +105,4 @@ TEST(OwnRows, MayBeWrittenDown) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

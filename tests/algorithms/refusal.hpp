@@ -10,7 +10,7 @@
 #include <tutti/spi/algorithm.hpp>
 #include <tutti/spi/catalog.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// @param collective whose rows. @param text a choice. @param size number of ranks. @return what is
 /// said.
@@ -24,4 +24,4 @@ inline std::string refusal(Collective collective, const char* text, int size) {
   return "nothing is refused";
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using std::filesystem::path;
@@ -100,4 +100,4 @@ TEST(Cores, AreOutnumberedByRanks) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <tutti/float16.hpp>
 
@@ -55,7 +56,9 @@ Model extreme_average() {
     }
     return count;
   };
-  return {.name = std::string{name_of(datatype_of<Half>())} + "_average at the limit",
+  std::string name{name_of(datatype_of<Half>())};
+  name += "_average at the limit";
+  return {.name = std::move(name),
           .type = datatype_of<Half>(),
           .element_bytes = sizeof(Half),
           .op = average,

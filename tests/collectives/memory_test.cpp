@@ -86,23 +86,23 @@ TEST(Scratch, IsKeptAndLentUpToItsLimits) {
   Ledger ledger;
   detail::Scratch scratch{ledger, 200};
   std::vector<detail::ScratchBlock> blocks;
-  for (const std::size_t bytes : {50u, 100u, 100u}) blocks.push_back(scratch.lend(bytes));
+  for (const std::size_t bytes : {50u, 100u, 100u}) blocks.push_back(scratch.acquire(bytes));
   for (const detail::ScratchBlock& block : blocks) scratch.take_back(block);
   EXPECT_EQ(ledger.outstanding, 200u) << "the oldest block goes, and no more than that";
-  EXPECT_EQ(scratch.lend(49).bytes, 49u) << "more than twice as large";
-  EXPECT_EQ(scratch.lend(50).bytes, 100u) << "twice as large";
+  EXPECT_EQ(scratch.acquire(49).bytes, 49u) << "more than twice as large";
+  EXPECT_EQ(scratch.acquire(50).bytes, 100u) << "twice as large";
 }
 
 TEST(Scratch, OfOneSizeIsLentAsItCameBackLast) {
   Ledger ledger;
   detail::Scratch scratch{ledger, 1000};
-  const detail::ScratchBlock early = scratch.lend(100);
-  const detail::ScratchBlock late = scratch.lend(100);
-  const detail::ScratchBlock other = scratch.lend(120);
+  const detail::ScratchBlock early = scratch.acquire(100);
+  const detail::ScratchBlock late = scratch.acquire(100);
+  const detail::ScratchBlock other = scratch.acquire(120);
   for (const detail::ScratchBlock& block : {early, late, other}) scratch.take_back(block);
-  EXPECT_EQ(scratch.lend(90).data, late.data) << "its lines are warm";
-  EXPECT_EQ(scratch.lend(90).data, early.data);
-  EXPECT_EQ(scratch.lend(90).data, other.data);
+  EXPECT_EQ(scratch.acquire(90).data, late.data) << "its lines are warm";
+  EXPECT_EQ(scratch.acquire(90).data, early.data);
+  EXPECT_EQ(scratch.acquire(90).data, other.data);
 }
 
 TEST(Scratch, OfManyRequestsStaysWithinTheBudgetOnceTheyAreDone) {

@@ -19,7 +19,7 @@ using std::chrono::seconds;
 /// What one rank does differently.
 enum class Difference { op, type, count, root, algorithm, collective, segment, extra_call };
 
-struct Odd {
+struct OneMismatch {
   Row row{};
   Difference difference{};
   Rank rank = 0;
@@ -28,13 +28,13 @@ struct Odd {
 constexpr const char* kNames[] = {"op",        "type",       "count",   "root",
                                   "algorithm", "collective", "segment", "extra_call"};
 
-std::string name_of_odd(const ::testing::TestParamInfo<Odd>& info) {
+std::string name_of_odd(const ::testing::TestParamInfo<OneMismatch>& info) {
   return name_of_row({info.param.row, 0}) + "_" +
          kNames[static_cast<std::size_t>(info.param.difference)] + "_on_rank_" +
          std::to_string(info.param.rank);
 }
 
-void PrintTo(const Odd& odd, std::ostream* stream) {
+void PrintTo(const OneMismatch& odd, std::ostream* stream) {
   PrintTo(odd.row, stream);
   *stream << ", another " << kNames[static_cast<std::size_t>(odd.difference)] << " on rank "
           << odd.rank;
@@ -60,7 +60,7 @@ std::string other_algorithm(const Row& row) {
 }
 
 /// The odd rank's case, or nothing where the difference makes no sense.
-std::optional<Case> odd_case(const Odd& odd) {
+std::optional<Case> odd_case(const OneMismatch& odd) {
   Case one = base_case(odd.row);
   const Collective collective = one.collective;
   if (collective == barrier && odd.difference != Difference::collective) return std::nullopt;
@@ -90,22 +90,22 @@ std::optional<Case> odd_case(const Odd& odd) {
   return std::nullopt;
 }
 
-std::vector<Odd> all_odds() {
-  std::vector<Odd> odds{};
+std::vector<OneMismatch> all_odds() {
+  std::vector<OneMismatch> odds{};
   for (const Row& row : rows_of({2, 4})) {
     if (row.algorithm.empty() || row.algorithm.find(':') != std::string::npos) continue;
     for (std::size_t difference = 0; difference < std::size(kNames); ++difference)
       for (const Rank rank : {0, row.size - 1})
-        if (const Odd odd{row, static_cast<Difference>(difference), rank}; odd_case(odd))
+        if (const OneMismatch odd{row, static_cast<Difference>(difference), rank}; odd_case(odd))
           odds.push_back(odd);
   }
   return odds;
 }
 
-class Mismatch : public ::testing::TestWithParam<Odd> {};
+class Mismatch : public ::testing::TestWithParam<OneMismatch> {};
 
 TEST_P(Mismatch, IsAnErrorAndNeverWrongData) {
-  const Odd& odd = GetParam();
+  const OneMismatch& odd = GetParam();
   const int size = odd.row.size;
   World world{{.cluster = {.size = size, .seed = odd.row.ordinal, .scribble = true},
                .communicator = {.timeout = seconds{1}}}};
@@ -287,7 +287,7 @@ class Straying final : public Wrapper {
  public:
   Straying(std::unique_ptr<Transport> inner, std::string& told)
       : Wrapper{std::move(inner)}, told_{told} {}
-  void find_strays(std::uint64_t /*pending*/, bool /*thoroughly*/) override {
+  void find_unmatched(std::uint64_t /*pending*/, bool /*thoroughly*/) override {
     throw Error{ErrorCode::mismatch, "rank 1 calls something else", 1}.about(1);
   }
   bool abort(const Error& cause) noexcept override {
@@ -302,14 +302,14 @@ class Straying final : public Wrapper {
 /// Ranks of which none can be asked.
 class Unasked final : public Group {
  public:
-  [[nodiscard]] Footing subgroup(std::span<const Rank> /*members*/,
-                                 std::uint64_t /*key*/) override {
+  [[nodiscard]] CommunicatorParts subgroup(std::span<const Rank> /*members*/,
+                                           std::uint64_t /*key*/) override {
     return {};
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override { return nullptr; }
-  [[nodiscard]] std::vector<Whereabouts> inquire(std::span<const Rank> /*peers*/,
-                                                 std::uint64_t /*call*/,
-                                                 Duration /*patience*/) override {
+  [[nodiscard]] std::vector<CallStatus> inquire(std::span<const Rank> /*peers*/,
+                                                std::uint64_t /*call*/,
+                                                Duration /*patience*/) override {
     throw Error{ErrorCode::transport, "there is nobody to be asked"};
   }
   [[nodiscard]] std::string describe() const override { return "ranks"; }
@@ -320,10 +320,10 @@ TEST(Mismatch, IsToldAsItIsWhereNobodyCanBeAsked) {
   shm::Host host{2};
   std::string told;
   {
-    Footing footing;
-    footing.transport = std::make_unique<Straying>(host.transport(0), told);
-    footing.group = std::make_shared<Unasked>();
-    const Communicator own = make_communicator(std::move(footing), make_host_memory());
+    CommunicatorParts communicator_parts;
+    communicator_parts.transport = std::make_unique<Straying>(host.transport(0), told);
+    communicator_parts.group = std::make_shared<Unasked>();
+    const Communicator own = make_communicator(std::move(communicator_parts), make_host_memory());
   }
   EXPECT_EQ(told, "rank 1 calls something else");
 }

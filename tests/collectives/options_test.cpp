@@ -9,7 +9,7 @@
 #include <tutti/spi/memory.hpp>
 
 #include "rows.hpp"
-#include "selector/tariffs.hpp"
+#include "selector/cost_models.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -190,10 +190,10 @@ TEST(OptionsTest, HostsAreTheGroupsWhereNoneAreSaid) {
 // The same call over the same ranks: what differs is what messages and bytes are taken to cost.
 TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
   std::vector<float> data(8192);
-  const auto explained = [&](const Tariff& tariff, const Options& options = {}) {
+  const auto explained = [&](const CostModel& cost_model, const Options& options = {}) {
     sim::Cluster cluster{{.size = 4}};
-    Communicator rank = make_communicator({.transport = cluster.transport(0), .tariff = tariff},
-                                          make_host_memory(), {});
+    Communicator rank = make_communicator(
+        {.transport = cluster.transport(0), .cost_model = cost_model}, make_host_memory(), {});
     return rank.explain(call::all_reduce(data, std::span{data}, sum), options);
   };
   const std::string slow = explained({{.alpha = 25'000'000'000, .beta = 8'000'000}, "slow bytes"});
@@ -212,7 +212,7 @@ TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
                  "round, 0.000 ns per byte moved, 0.000 ns per byte reduced, turns\n"),
       std::string::npos)
       << turns;
-  const Tariff memory{kDefaultCosts, "of memory", detail::kVisibleCosts};
+  const CostModel memory{kDefaultCosts, "of memory", detail::kVisibleCosts};
   const std::string hidden = explained(memory);
   EXPECT_NE(hidden.find("recursive_doubling (least predicted time)\n  at 4.0 us"),
             std::string::npos)
@@ -227,8 +227,9 @@ TEST(OptionsTest, ChoicesFollowTheTariffAndNameIt) {
 TEST(OptionsTest, RadicesFollowTheTariffWhereNoBitsDependOnThem) {
   const auto explained = [](const LinkCosts& costs, int size, const Call& call) {
     sim::Cluster cluster{{.size = size}};
-    Communicator rank = make_communicator(
-        {.transport = cluster.transport(0), .tariff = {costs, "a test"}}, make_host_memory(), {});
+    Communicator rank =
+        make_communicator({.transport = cluster.transport(0), .cost_model = {costs, "a test"}},
+                          make_host_memory(), {});
     return rank.explain(call);
   };
   const auto names = [](const std::string& text, const std::string& words) {
@@ -291,8 +292,8 @@ TEST(OptionsTest, ACommunicatorMaySayWhatItsCollectivesRun) {
 // as the result of a reduce elsewhere than at the root, does not count.
 TEST(OptionsTest, BuffersSayThemselvesThatPeersSeeThem) {
   sim::Cluster cluster{{.size = 4}};
-  const Tariff memory{kDefaultCosts, "of memory", detail::kVisibleCosts};
-  Communicator rank = make_communicator({.transport = cluster.transport(0), .tariff = memory},
+  const CostModel memory{kDefaultCosts, "of memory", detail::kVisibleCosts};
+  Communicator rank = make_communicator({.transport = cluster.transport(0), .cost_model = memory},
                                         make_host_memory(), {});
   Buffer<float> seen = rank.allocate<float>(4096);
   std::vector<float> hidden(4096);

@@ -78,9 +78,9 @@ class Crowded final : public Wrapper {
  public:
   static constexpr int kMostPolls = 20'000;
 
-  Crowded(std::unique_ptr<Transport> inner, int& polls, int& dozes)
-      : Wrapper{std::move(inner)},
-        capabilities_{Wrapper::capabilities()}, polls_{polls}, dozes_{dozes} {
+  Crowded(std::unique_ptr<Transport> inner, int& polls, int& waits_idle)
+      : Wrapper{std::move(inner)}, capabilities_{Wrapper::capabilities()}, polls_{polls},
+        waits_idle_{waits_idle} {
     capabilities_.idle_spins = 4;
   }
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
@@ -88,22 +88,22 @@ class Crowded final : public Wrapper {
     if (++polls_ > kMostPolls) throw Error{ErrorCode::transport, "this wait has no end"};
     Wrapper::poll();
   }
-  void doze() override { ++dozes_; }
+  void idle_wait() override { ++waits_idle_; }
 
  private:
   Capabilities capabilities_;
   int& polls_;
-  int& dozes_;
+  int& waits_idle_;
 };
 
 // Nothing would wake a thread that sleeps when another library has something to do.
 TEST_F(Progress, IsCalledAfterEachYieldAndNoThreadSleeps) {
   constexpr int kCalls = 2000;
-  int polls = 0, dozes = 0;
+  int polls = 0, waits_idle = 0;
   World world{{.cluster = {.size = 2},
                .communicator = {.progress = [this] { hook(); }},
                .wrap = [&](std::unique_ptr<Transport> inner) {
-                 return std::make_unique<Crowded>(std::move(inner), polls, dozes);
+                 return std::make_unique<Crowded>(std::move(inner), polls, waits_idle);
                }}};
   hook = [this] {
     if (++calls == kCalls) throw std::runtime_error{"enough"};
@@ -111,7 +111,7 @@ TEST_F(Progress, IsCalledAfterEachYieldAndNoThreadSleeps) {
   EXPECT_THROW(world[0].barrier(), Error);  // of a rank that waits for another one
   EXPECT_EQ(calls, kCalls);
   EXPECT_LE(polls, kCalls + 10);
-  EXPECT_EQ(dozes, 0);
+  EXPECT_EQ(waits_idle, 0);
 }
 
 TEST_F(Progress, IsCalledByTestsThatAreFarApart) {

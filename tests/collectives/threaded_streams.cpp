@@ -33,7 +33,7 @@ class ThreadedPeers final : public StreamPeers {
   void end(Stream) override {
     if (!lent_.empty()) throw Error{ErrorCode::bug, "what was lent is not given back"};
   }
-  [[nodiscard]] std::byte* lend(std::size_t bytes) override {
+  [[nodiscard]] std::byte* acquire(std::size_t bytes) override {
     return lent_.emplace_back(std::make_unique<std::byte[]>(bytes)).get();
   }
   void give_back() noexcept override { lent_.clear(); }
@@ -66,7 +66,7 @@ class ThreadedStreams final : public StreamTransport {
   ThreadedStreams(StreamHub& hub, Rank self) : hub_{hub}, self_{self}, peers_{hub, self} {}
 
   [[nodiscard]] std::string name() const override { return "threads"; }
-  [[nodiscard]] Tariff tariff() const override {
+  [[nodiscard]] CostModel cost_model() const override {
     return {.costs = kDefaultCosts, .origin = "assumed of threads"};
   }
   void check(Stream, std::span<const std::byte>, std::span<std::byte>) override { hub_.check(); }

@@ -164,7 +164,7 @@ TEST(Windows, HaveTagsForAllTheirOperations) {
     for (std::size_t i = 0; i < kLater; ++i) {
       later[0].assign(4, number(i));
       std::vector<Request> requests{};
-      for (const Rank rank : {0, 1}) requests.push_back(go_on(rank));
+      for (const Rank rank : {0, 1}) requests.push_back(advance(rank));
       finish(std::move(requests));
       EXPECT_EQ(later[1], later[0]);
     }
@@ -175,7 +175,7 @@ TEST(Windows, HaveTagsForAllTheirOperations) {
     EXPECT_EQ(first[1], first[2]);
     for (std::size_t i = 0; i < kLater; ++i) {
       std::vector<Request> requests{};
-      requests.push_back(go_on(2));
+      requests.push_back(advance(2));
       finish(std::move(requests));
       EXPECT_EQ(later[2], std::vector<int>(4, number(i)));
     }

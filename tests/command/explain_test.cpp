@@ -7,7 +7,7 @@
 
 #include "tests/command/runner.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using nlohmann::json;
@@ -73,4 +73,4 @@ TEST(CommandExplain, RefusesWhatItCannotPlace) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

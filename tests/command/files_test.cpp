@@ -9,7 +9,7 @@
 
 #include "tests/command/runner.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 class CommandFiles : public testing::Test {
@@ -127,4 +127,4 @@ TEST_F(CommandFiles, ThatAreWrittenNeedTheirFolder) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,7 +6,7 @@
 
 #include "tests/command/runner.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using nlohmann::json;
@@ -44,4 +44,4 @@ TEST(CommandInfo, HasNoLinksOfOneGpu) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -5,7 +5,7 @@
 
 #include "tests/command/runner.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 TEST(CommandLaunched, OnlyTheFirstRankSpeaks) {
@@ -52,4 +52,4 @@ TEST(CommandLaunched, InfoTellsWhoLaunched) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

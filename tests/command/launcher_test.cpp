@@ -5,7 +5,7 @@
 
 #include "tests/command/runner.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 TEST(CommandLaunched, ARealLauncherGetsOneAnswer) {
@@ -23,4 +23,4 @@ TEST(CommandLaunched, ARealLauncherGetsOneAnswer) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

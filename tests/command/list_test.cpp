@@ -13,7 +13,7 @@
 #include "runtime/tls.hpp"
 #include "tests/command/runner.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using nlohmann::json;
@@ -175,4 +175,4 @@ TEST(CommandInfo, TellsWhatThereIsAndWhyNotMore) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

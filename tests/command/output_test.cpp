@@ -8,7 +8,7 @@
 
 #include "tests/command/runner.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// What stands before the command so that its standard output is a disk without room.
@@ -71,4 +71,4 @@ TEST(CommandOutput, KeepsAFileThatItMayNotOpen) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <stdexcept>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 namespace {
 
@@ -57,4 +57,4 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

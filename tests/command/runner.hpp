@@ -4,7 +4,9 @@
 
 #include <string>
 
-namespace tutti::inline v0 {
+#include <tutti/version.hpp>
+
+namespace tutti::v0 {
 
 /// What a run left behind.
 struct Answer {
@@ -23,4 +25,4 @@ struct Answer {
 /// @param text any. @param part any. @return whether the text has that part.
 [[nodiscard]] bool has(const std::string& text, const std::string& part);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

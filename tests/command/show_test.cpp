@@ -10,7 +10,7 @@
 
 #include "tests/command/runner.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using nlohmann::json;
@@ -97,4 +97,4 @@ TEST(CommandShow, ABadFileIsAMatterOfTheEnvironment) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -11,7 +11,7 @@
 
 #include "tests/command/runner.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using nlohmann::json;
@@ -113,4 +113,4 @@ TEST(CommandSimulate, KnowsTheHostsOfGpus) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -9,7 +9,7 @@
 #include "topology/families.hpp"
 #include "topology/read.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 TEST(CommandTopology, SaysWhatANetworkIs) {
@@ -81,4 +81,4 @@ TEST(CommandTopology, SaysWhatWouldBeRight) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,7 +7,7 @@
 #include "algorithms/nearest_word.hpp"
 #include "tests/command/runner.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 struct Mistake {
@@ -119,4 +119,4 @@ TEST(NearestWord, IsTheOneWithFewestEdits) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

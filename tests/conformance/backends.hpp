@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <tutti/spi/alarm.hpp>
+#include <tutti/spi/failure_signal.hpp>
 #include <tutti/spi/transport.hpp>
 
 namespace tutti::conformance {
@@ -22,7 +22,8 @@ inline constexpr std::size_t kSegmentBytes = std::size_t{1} << 30;
 struct Membership {
   std::uint64_t communicator = 1;  ///< Its number.
   std::vector<Rank> members{};     ///< Ranks in the world, in the communicator's order.
-  std::shared_ptr<Alarm> alarm{};  ///< One for all ranks: it stands for the control plane.
+  std::shared_ptr<FailureSignal>
+      failure_signal{};  ///< One for all ranks: it stands for the control plane.
 };
 
 /// Several processes, in one, with links between all of them. Or this process among others which
@@ -64,7 +65,7 @@ struct Backend {
   bool threads = true;       ///< Whether different ranks may be driven by different threads.
   bool helps_others = true;  ///< Whether polling one communicator moves another one's messages.
   bool heeds_alarm = true;   ///< Whether it goes by the alarm it is given; else by one of its own.
-  bool finds_strays = true;  ///< Whether find_strays does.
+  bool finds_strays = true;  ///< Whether find_unmatched does.
   std::vector<int> sizes{1, 2, 3, 4, 7, 8};  ///< Numbers of ranks it is tested on.
   /// Connects processes.
   std::function<std::unique_ptr<Links>(const LinksOptions&)> connect{};

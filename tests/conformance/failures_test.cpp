@@ -89,7 +89,7 @@ TEST_P(Failures, AMismatchStaysAndFailsLaterCalls) {
 
 void expect_stray(Transport& transport, std::uint64_t pending, bool thoroughly, const char* said) {
   try {
-    transport.find_strays(pending, thoroughly);
+    transport.find_unmatched(pending, thoroughly);
     ADD_FAILURE() << "it was not found";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::mismatch) << error.what();
@@ -115,7 +115,7 @@ TEST_P(Failures, AMessageOfACallThatHasEndedIsAMismatch) {
       EXPECT_TRUE(group[last()].has_unclaimed());
     }
     group.linger();
-    group[last()].find_strays(make_fingerprint(0, 5), true);  // its receive may still be posted
+    group[last()].find_unmatched(make_fingerprint(0, 5), true);  // its receive may still be posted
     expect_stray(group[last()], make_fingerprint(0, 7), !is_met, "rank 0 ran another call #6");
   }
 }
@@ -127,7 +127,7 @@ TEST_P(Failures, AMessageThatDiffersFromTheCallThatWaitsIsAMismatch) {
   const Bytes out = pattern(300000, 1);
   group_.send(0, last(), out, {.tag = 1, .fingerprint = make_fingerprint(1, 5)});
   group_.linger();
-  group_[last()].find_strays(make_fingerprint(1, 5), true);  // it is of this call
+  group_[last()].find_unmatched(make_fingerprint(1, 5), true);  // it is of this call
   expect_stray(group_[last()], make_fingerprint(2, 5), true, "rank 0 runs another call");
 }
 
@@ -140,13 +140,13 @@ TEST_P(Failures, NoMessageThatWillBeReceivedIsAStray) {
     group_.send(0, last(), out, {.tag = call, .fingerprint = make_fingerprint(1, call)});
   for (std::uint32_t call = 3; call < 6; ++call) {
     group_.linger();
-    group_[last()].find_strays(make_fingerprint(1, call), true);
+    group_[last()].find_unmatched(make_fingerprint(1, call), true);
     group_.receive(last(), 0, in, {.tag = call, .fingerprint = make_fingerprint(1, call)});
     ASSERT_TRUE(group_.run_until([&] { return in == out; }));
     in.assign(in.size(), kUntouched);
   }
   ASSERT_TRUE(group_.finish());
-  group_[last()].find_strays(make_fingerprint(0, 6), true);
+  group_[last()].find_unmatched(make_fingerprint(0, 6), true);
   EXPECT_FALSE(group_[last()].has_unclaimed());
 }
 
@@ -235,12 +235,12 @@ TEST_P(Failures, AnAbortedCommunicatorLeavesTheOthersAlone) {
 
 TEST_P(Failures, AnAlarmEndsPostsAndPolls) {
   if (!GetParam().backend.heeds_alarm) GTEST_SKIP() << "this backend has an alarm of its own";
-  const auto alarm = std::make_shared<Alarm>();
+  const auto failure_signal = std::make_shared<FailureSignal>();
   const auto transport =
-      links_->transport(0, {.communicator = 3, .members = all(), .alarm = alarm});
+      links_->transport(0, {.communicator = 3, .members = all(), .failure_signal = failure_signal});
   std::array<Completion, 1> completions{};
   EXPECT_EQ(transport->poll(completions), 0U);
-  alarm->hear({ErrorCode::peer_dead, "a rank is gone", last()});
+  failure_signal->hear({ErrorCode::peer_dead, "a rank is gone", last()});
   const Bytes word(8);
   const Piece piece{const_cast<std::byte*>(word.data()), word.size()};
   const Transfer transfer{

@@ -65,13 +65,13 @@ TEST(ForkGuard, IsForkedInTheChildAlone) {
 
 TEST(ForkGuard, MakesAnAlarmSilent) {
   int told = 0;
-  Alarm alarm{[&](const Error&) { ++told; }, std::make_shared<ForkGuard>()};
+  FailureSignal failure_signal{[&](const Error&) { ++told; }, std::make_shared<ForkGuard>()};
   EXPECT_EQ(run_in_child([&] {
-              alarm.raise({ErrorCode::timeout, "of the child"});
-              return is_refused([&] { alarm.check(); }) ? told : 50;
+              failure_signal.raise({ErrorCode::timeout, "of the child"});
+              return is_refused([&] { failure_signal.check(); }) ? told : 50;
             }),
             0);
-  alarm.raise({ErrorCode::timeout, "of the parent"});
+  failure_signal.raise({ErrorCode::timeout, "of the parent"});
   EXPECT_EQ(told, 1);
 }
 
@@ -112,9 +112,10 @@ class Forks : public ::testing::TestWithParam<Setting> {
       refused = refused && is_refused([&] {
                   std::vector<Rank> members(static_cast<std::size_t>(size_));
                   std::iota(members.begin(), members.end(), 0);
-                  static_cast<void>(links_->transport(rank, {.communicator = 77,
-                                                             .members = members,
-                                                             .alarm = std::make_shared<Alarm>()}));
+                  static_cast<void>(links_->transport(
+                      rank, {.communicator = 77,
+                             .members = members,
+                             .failure_signal = std::make_shared<FailureSignal>()}));
                 });
     }
     group_.reset();

@@ -19,8 +19,9 @@ std::string running_test() {
 }
 
 Membership completed(Membership membership) {
-  if (!membership.alarm)
-    membership.alarm = std::make_shared<Alarm>(Alarm::Tell{}, std::make_shared<ForkGuard>());
+  if (!membership.failure_signal)
+    membership.failure_signal =
+        std::make_shared<FailureSignal>(FailureSignal::Tell{}, std::make_shared<ForkGuard>());
   return membership;
 }
 
@@ -44,7 +45,7 @@ Bytes pattern(std::size_t bytes, std::uint64_t seed) {
 
 Group::Group(Links& links, Membership membership) : links_{links} {
   membership = completed(std::move(membership));
-  alarm_ = membership.alarm;
+  failure_signal_ = membership.failure_signal;
   for (const Rank world : membership.members) {
     Side& side = sides_.emplace_back();
     side.is_here = links.is_here(world);
@@ -95,8 +96,8 @@ std::uint64_t Group::post(Rank rank, Transfer transfer) {
   if (!are_all_here_) follow(rank, transfer);
   if (!own.is_here) return transfer.cookie;
   // The last way, if there are several: the first is what others have.
-  const std::size_t ways = own.transport->capabilities().ways.size();
-  transfer.way = static_cast<std::uint8_t>(ways == 0 ? 0 : ways - 1);
+  const std::size_t transports = own.transport->capabilities().transports.size();
+  transfer.way = static_cast<std::uint8_t>(transports == 0 ? 0 : transports - 1);
   try {
     own.transport->post(std::span{&transfer, 1});
   } catch (const Error& error) {

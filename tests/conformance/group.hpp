@@ -119,7 +119,7 @@ class Group {
   std::span<const Piece> pieces(std::byte* data, std::size_t bytes, std::size_t piece);
 
   Links& links_;
-  std::shared_ptr<Alarm> alarm_{};
+  std::shared_ptr<FailureSignal> failure_signal_{};
   std::deque<std::vector<Piece>> pieces_{};  // which transports look at until they are gone
   std::vector<Side> sides_{};
   bool are_all_here_ = true;

@@ -27,12 +27,12 @@ struct Process {
 
 class HybridLinks final : public Links {
  public:
-  HybridLinks(const LinksOptions& options, std::vector<int> hosts, int ways)
+  HybridLinks(const LinksOptions& options, std::vector<int> hosts, int transports)
       : hosts_{std::move(hosts)}, processes_(static_cast<std::size_t>(options.size)) {
     for (Process& process : processes_) process.segment = shm::make_segment(kSegmentBytes);
     connect_locally();
     connect_remotely();
-    if (ways > 1) connect_widely();
+    if (transports > 1) connect_widely();
     connect_control();
   }
 
@@ -40,16 +40,18 @@ class HybridLinks final : public Links {
     const std::uint64_t communicator = membership.communicator;
     const std::vector<Rank>& members = membership.members;
     Process& process = at(world);
-    const auto alarm = process.control->watch(communicator, members);
+    const auto failure_signal = process.control->watch(communicator, members);
     std::vector<bool> is_local;
     for (const Rank member : members) is_local.push_back(share_host(world, member));
     std::vector<std::unique_ptr<Transport>> remote;
-    remote.push_back(process.fabric->transport(communicator, members, alarm));
-    if (process.wide) remote.push_back(process.wide->transport(communicator, members, alarm));
-    return hybrid::make_transport({.local = process.domain->transport(communicator, members, alarm),
-                                   .remote = std::move(remote),
-                                   .is_local = std::move(is_local),
-                                   .alarm = alarm});
+    remote.push_back(process.fabric->transport(communicator, members, failure_signal));
+    if (process.wide)
+      remote.push_back(process.wide->transport(communicator, members, failure_signal));
+    return hybrid::make_transport(
+        {.local = process.domain->transport(communicator, members, failure_signal),
+         .remote = std::move(remote),
+         .is_local = std::move(is_local),
+         .failure_signal = failure_signal});
   }
 
   // The others see the end of its sockets; what they answer, it may hear.
@@ -118,7 +120,7 @@ class HybridLinks final : public Links {
       }
     for (Rank rank = 0; rank < size(); ++rank)
       at(rank).control = std::make_unique<runtime::Control>(
-          rank, std::move(watched[static_cast<std::size_t>(rank)]), runtime::Vigilance{});
+          rank, std::move(watched[static_cast<std::size_t>(rank)]), runtime::HeartbeatSettings{});
   }
 
   std::vector<int> hosts_;  // of each rank
@@ -128,17 +130,17 @@ class HybridLinks final : public Links {
 /// @param variant see Backend. @param sizes see Backend. @param host_of (rank, size) -> host.
 /// @param ways between hosts.
 Backend backend(std::string variant, std::vector<int> sizes, int (*host_of)(Rank, int),
-                int ways = 1) {
-  return {.name = ways == 1 ? "shm+tcp" : "shm+tcp|shm",
+                int transports = 1) {
+  return {.name = transports == 1 ? "shm+tcp" : "shm+tcp|shm",
           .variant = std::move(variant),
           .helps_others = false,
           .heeds_alarm = false,
           .sizes = std::move(sizes),
-          .connect = [host_of, ways](const LinksOptions& options) {
+          .connect = [host_of, transports](const LinksOptions& options) {
             std::vector<int> hosts;
             for (Rank rank = 0; rank < options.size; ++rank)
               hosts.push_back(host_of(rank, options.size));
-            return std::make_unique<HybridLinks>(options, std::move(hosts), ways);
+            return std::make_unique<HybridLinks>(options, std::move(hosts), transports);
           }};
 }
 

@@ -78,7 +78,7 @@ Backend mpi_backend() {
 Backend two_hosts_backend() {
   const auto world = std::make_shared<std::shared_ptr<tutti::Group>>();
   return backend("shm+mpi", [world](const LinksOptions&) {
-    if (*world == nullptr) *world = test::connect_two_hosts(kTimeout)->footing().group;
+    if (*world == nullptr) *world = test::connect_two_hosts(kTimeout)->communicator_parts().group;
     return std::make_unique<TwoHostsLinks>(*world);
   });
 }

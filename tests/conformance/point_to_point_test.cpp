@@ -29,9 +29,9 @@ class PointToPoint : public ::testing::TestWithParam<Setting> {
   /// @param number of the communicator. @param timeout its deadline. @return that of each rank
   /// here.
   Communicators make(std::uint64_t number, Duration timeout = test::kAmple) {
-    Membership membership{
-        .communicator = number,
-        .alarm = std::make_shared<Alarm>(Alarm::Tell{}, std::make_shared<ForkGuard>())};
+    Membership membership{.communicator = number,
+                          .failure_signal = std::make_shared<FailureSignal>(
+                              FailureSignal::Tell{}, std::make_shared<ForkGuard>())};
     for (Rank rank = 0; rank < size_; ++rank) membership.members.push_back(rank);
     Communicators made;
     for (Rank rank = 0; rank < size_; ++rank)

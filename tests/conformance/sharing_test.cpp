@@ -103,9 +103,9 @@ TEST_P(Sharing, APollOfOneMovesTheMessagesOfTheOther) {
 
 TEST_P(Sharing, AMemberMayMakeItsEndLate) {
   if (!GetParam().backend.one_process) GTEST_SKIP() << "the ranks are not all in one process";
-  const auto alarm = std::make_shared<Alarm>();
-  const Membership early{.communicator = 1, .members = all(), .alarm = alarm};
-  const Membership late{.communicator = 2, .members = all(), .alarm = alarm};
+  const auto failure_signal = std::make_shared<FailureSignal>();
+  const Membership early{.communicator = 1, .members = all(), .failure_signal = failure_signal};
+  const Membership late{.communicator = 2, .members = all(), .failure_signal = failure_signal};
   // Rank 0 makes the two in one order, the last rank in the other, and messages do not wait.
   const Rank last = size_ - 1;
   const auto from = links_->transport(0, late);
@@ -195,13 +195,13 @@ TEST_P(Sharing, TwoThreadsHaveACommunicatorEach) {
 
 TEST_P(Sharing, EveryRankMayHaveAThread) {
   if (!GetParam().backend.threads) GTEST_SKIP() << "one thread drives all of this backend";
-  const auto alarm = std::make_shared<Alarm>();
+  const auto failure_signal = std::make_shared<FailureSignal>();
   constexpr int kRounds = 50;
   std::vector<std::thread> threads{};
   for (Rank rank = 0; rank < size_; ++rank)
     threads.emplace_back([&, rank] {
-      const auto transport =
-          links_->transport(rank, {.communicator = 9, .members = all(), .alarm = alarm});
+      const auto transport = links_->transport(
+          rank, {.communicator = 9, .members = all(), .failure_signal = failure_signal});
       Bytes in(20000);
       for (int round = 0; round < kRounds; ++round) {
         const Rank right = (rank + 1) % size_;

@@ -26,7 +26,7 @@ class ShmLinks final : public Links {
 
   std::unique_ptr<Transport> transport(Rank world, const Membership& membership) override {
     return domains_[static_cast<std::size_t>(world)]->transport(
-        membership.communicator, membership.members, membership.alarm, options_);
+        membership.communicator, membership.members, membership.failure_signal, options_);
   }
   void kill(Rank world) override { domains_[static_cast<std::size_t>(world)].reset(); }
 

@@ -27,7 +27,7 @@ class TcpLinks final : public Links {
 
   std::unique_ptr<Transport> transport(Rank world, const Membership& membership) override {
     return fabrics_[static_cast<std::size_t>(world)]->transport(
-        membership.communicator, membership.members, membership.alarm);
+        membership.communicator, membership.members, membership.failure_signal);
   }
   void kill(Rank world) override { fabrics_[static_cast<std::size_t>(world)].reset(); }
 

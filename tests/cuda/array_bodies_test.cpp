@@ -14,7 +14,7 @@
 #include "bodies.hpp"
 #include "tests/backends/host/oracle.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 constexpr std::array kReals{Datatype::f16, Datatype::bf16, Datatype::f32, Datatype::f64};
@@ -224,4 +224,4 @@ TEST(InspectBody, HashesEveryBitInItsPlace) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -7,7 +7,7 @@
 #include "backends/cuda/array_body.hpp"
 #include "backends/cuda/fold_body.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 constexpr std::array kBodies{
@@ -45,4 +45,4 @@ void inspect_body(const Inspection& work, std::size_t thread, std::size_t thread
   inspect(work, thread, threads);
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

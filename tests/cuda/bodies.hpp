@@ -9,7 +9,7 @@
 
 #include "backends/cuda/kernel_work.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// What one thread of a kernel does: see fold.
 using Body = void (*)(const KernelWork& work, std::size_t thread, std::size_t threads);
@@ -22,4 +22,4 @@ void convert_body(const Conversion& work, std::size_t thread, std::size_t thread
 /// What one thread of tutti_inspect does.
 void inspect_body(const Inspection& work, std::size_t thread, std::size_t threads);
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

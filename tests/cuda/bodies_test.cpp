@@ -13,7 +13,7 @@
 #include "bodies.hpp"
 #include "tests/backends/host/oracle.hpp"
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -245,4 +245,4 @@ TEST(FoldWork, LoadsSixteenBytesAtATimeWhereAllPlacesAllowIt) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

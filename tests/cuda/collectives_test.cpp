@@ -25,11 +25,11 @@ using test::DeviceBuffers;
 /// How many ranks, and what their messages go by.
 struct Setting {
   int ranks;
-  std::string ways = "shm";        // of the host
+  std::string transports = "shm";  // of the host
   std::string transport = "nccl";  // of the GPUs
 };
 std::ostream& operator<<(std::ostream& out, const Setting& setting) {
-  return out << setting.ranks << "_ranks_" << setting.transport << "_" << setting.ways;
+  return out << setting.ranks << "_ranks_" << setting.transport << "_" << setting.transports;
 }
 
 /// Attaches a device to each rank.
@@ -69,7 +69,7 @@ class GpuCollectives : public ::testing::TestWithParam<Setting> {
 
 TEST_P(GpuCollectives, GiveTheRightResults) {
   const Setting& setting = GetParam();
-  GpuWorld world{setting.ranks, setting.ways};
+  GpuWorld world{setting.ranks, setting.transports};
   attach(world, setting.transport);
   const std::vector<int> sizes{setting.ranks};
   std::size_t ordinal = 0;

@@ -24,10 +24,10 @@ using namespace std::chrono_literals;
 /// What messages go by.
 struct Way {
   std::string transport;  // of GPUs
-  std::string ways;       // of the host
+  std::string transports;  // of the host
 };
 std::ostream& operator<<(std::ostream& out, const Way& way) {
-  return out << way.transport << "_" << way.ways;
+  return out << way.transport << "_" << way.transports;
 }
 
 /// A rank with a stream, and memory of its device.
@@ -71,7 +71,7 @@ class StreamConformance : public ::testing::TestWithParam<Way> {
   }
   void run(int size, const std::function<void(const Own&)>& body) {
     if (const std::string why = lack_of(devices_for(size)); !why.empty()) GTEST_SKIP() << why;
-    GpuWorld world{size, GetParam().ways, devices_for(size)};
+    GpuWorld world{size, GetParam().transports, devices_for(size)};
     for (const std::string& error : world.run([&](Rank rank) {
            cuda::attach(world[rank], {.device = world.device(rank).ordinal(),
                                       .transport = GetParam().transport,
@@ -215,7 +215,7 @@ TEST_P(StreamConformance, KnowsMemoryOfItsDevice) {
 /// A group that nobody answers ends with abort, and so does everything that is enqueued behind it.
 TEST_P(StreamConformance, EndsWhatIsUnderWayByAbort) {
   if (const std::string why = lack_of(devices_for(2)); !why.empty()) GTEST_SKIP() << why;
-  GpuWorld world{2, GetParam().ways, devices_for(2)};
+  GpuWorld world{2, GetParam().transports, devices_for(2)};
   const auto errors = world.run([&](Rank rank) {
     cuda::attach(world[rank], {.device = world.device(rank).ordinal(),
                                .transport = GetParam().transport,

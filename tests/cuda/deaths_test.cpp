@@ -110,7 +110,7 @@ TEST_P(HostDeaths, EndCallsOfAllOtherRanks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, HostDeaths,
+INSTANTIATE_TEST_SUITE_P(TransportSet, HostDeaths,
                          ::testing::Values(Death{"shm", false}, Death{"shm", true},
                                            Death{"tcp", false}, Death{"tcp", true}));
 

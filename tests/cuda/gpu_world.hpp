@@ -52,17 +52,17 @@ class GpuWorld {
  public:
   /// @param size ranks. @param ways what the host's messages go by, such as "shm". @param devices
   /// that the ranks share; 0: each has its own.
-  explicit GpuWorld(int size, const std::string& ways = "shm", int devices = 0) {
+  explicit GpuWorld(int size, const std::string& transports = "shm", int devices = 0) {
     const auto channels = test::local_channels(size, true);
     std::vector<std::optional<Communicator>> ranks(static_cast<std::size_t>(size));
     test::expect_no_error(test::run_ranks(size, [&](Rank rank) {
-      runtime::WorldOptions options{.ways = runtime::ways_of(ways),
+      runtime::WorldOptions options{.transports = runtime::ways_of(transports),
                                     .segment_bytes = std::size_t{1} << 30U};
       options.mesh.interface = "127.0.0.1";
       Channel& channel = *channels[static_cast<std::size_t>(rank)];
       const auto world = runtime::World::connect(channel, options, test::in(test::kAmple));
-      ranks[static_cast<std::size_t>(rank)] =
-          make_communicator(world->footing(), make_host_memory(), {.timeout = test::kAmple});
+      ranks[static_cast<std::size_t>(rank)] = make_communicator(
+          world->communicator_parts(), make_host_memory(), {.timeout = test::kAmple});
     }));
     for (Rank rank = 0; rank < size; ++rank) {
       ranks_.push_back(std::move(ranks[static_cast<std::size_t>(rank)]).value());

@@ -34,7 +34,7 @@ struct Way {
   std::size_t bucket_bytes;
 };
 
-std::vector<Way> ways() {
+std::vector<Way> transports() {
   std::vector<Way> all;
   for (const auto storage :
        {GradientStorage::copies, GradientStorage::views, GradientStorage::flat})
@@ -83,7 +83,7 @@ std::vector<std::vector<float>> host_results(Communicator& world, GradientOption
 }
 
 TEST_P(GpuGradients, HaveTheBitsOfTheHost) {
-  const std::vector<Way> chosen = GetParam().transport == "nccl" ? ways() : few_ways();
+  const std::vector<Way> chosen = GetParam().transport == "nccl" ? transports() : few_ways();
   on_gpus(GetParam().ranks, GetParam().transport, [&](GpuRank own) {
     constexpr int kSteps = 3;
     GpuModel model{own.gpu, kSizes};

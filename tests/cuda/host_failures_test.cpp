@@ -91,9 +91,9 @@ TEST(HostFailures, AreToldByTheDeadline) {
 /// too: so it may be their own time that is over.
 TEST(HostFailures, AreFoundWhereARankEnds) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
-  for (const char* const ways : {"shm", "tcp"}) {
-    GpuWorld world{2, ways};
-    const bool is_tcp = std::string_view{ways} == "tcp";
+  for (const char* const transports : {"shm", "tcp"}) {
+    GpuWorld world{2, transports};
+    const bool is_tcp = std::string_view{transports} == "tcp";
     const auto errors = world.run([&](Rank rank) {
       attach_by_host(world, rank, 1s);
       const OwnStream stream{world.device(rank)};
@@ -110,8 +110,8 @@ TEST(HostFailures, AreFoundWhereARankEnds) {
         throw;
       }
     });
-    EXPECT_NE(errors[0], "") << ways;
-    EXPECT_EQ(errors[1], "") << ways;
+    EXPECT_NE(errors[0], "") << transports;
+    EXPECT_EQ(errors[1], "") << transports;
   }
 }
 

@@ -71,7 +71,7 @@ TEST_P(HostStreams, KeepMessagesOfAGroupInOrder) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, HostStreams, ::testing::Values("shm", "tcp"));
+INSTANTIATE_TEST_SUITE_P(TransportSet, HostStreams, ::testing::Values("shm", "tcp"));
 
 /// Blocks of all lengths, also none, between more ranks than a lane has slots.
 TEST(HostCalls, HaveManyPeers) {

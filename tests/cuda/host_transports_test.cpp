@@ -110,11 +110,13 @@ class WrappingGroup final : public Group {
  public:
   WrappingGroup(std::shared_ptr<Group> inner, Wrap wrap)
       : inner_{std::move(inner)}, wrap_{std::move(wrap)} {}
-  [[nodiscard]] Footing subgroup(std::span<const Rank> members, std::uint64_t key) override {
-    Footing footing = inner_->subgroup(members, key);
-    footing.transport = wrap_(std::move(footing.transport));
-    footing.group = std::make_shared<WrappingGroup>(std::move(footing.group), wrap_);
-    return footing;
+  [[nodiscard]] CommunicatorParts subgroup(std::span<const Rank> members,
+                                           std::uint64_t key) override {
+    CommunicatorParts communicator_parts = inner_->subgroup(members, key);
+    communicator_parts.transport = wrap_(std::move(communicator_parts.transport));
+    communicator_parts.group =
+        std::make_shared<WrappingGroup>(std::move(communicator_parts.group), wrap_);
+    return communicator_parts;
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
     return inner_->visible_memory();
@@ -139,21 +141,22 @@ std::vector<test::Outcome> on_wrapped(int size, const std::function<Wrap(const O
   const auto driver = std::make_shared<const cuda::Driver>();
   const auto channels = test::local_channels(size, true);
   return test::run_ranks(size, [&](Rank rank) {
-    runtime::WorldOptions options{.ways = runtime::ways_of("shm"),
+    runtime::WorldOptions options{.transports = runtime::ways_of("shm"),
                                   .segment_bytes = std::size_t{1} << 30U};
     options.mesh.interface = "127.0.0.1";
-    Footing footing = runtime::World::connect(*channels[static_cast<std::size_t>(rank)], options,
-                                              test::in(test::kAmple))
-                          ->footing();
+    CommunicatorParts communicator_parts =
+        runtime::World::connect(*channels[static_cast<std::size_t>(rank)], options,
+                                test::in(test::kAmple))
+            ->communicator_parts();
     const auto device = std::make_shared<const cuda::Device>(driver, rank);
     const auto memory = std::make_shared<cuda::DeviceMemory>(device);
     std::optional<Communicator> world;
     Wrap wrap;
-    footing.group = std::make_shared<WrappingGroup>(
-        std::move(footing.group),
+    communicator_parts.group = std::make_shared<WrappingGroup>(
+        std::move(communicator_parts.group),
         [&wrap](std::unique_ptr<Transport> inner) { return wrap(std::move(inner)); });
-    world.emplace(
-        make_communicator(std::move(footing), make_host_memory(), {.timeout = test::kAmple}));
+    world.emplace(make_communicator(std::move(communicator_parts), make_host_memory(),
+                                    {.timeout = test::kAmple}));
     Own own{*world, device, memory};
     wrap = wrap_for(own);
     body(own);

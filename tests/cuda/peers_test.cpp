@@ -34,7 +34,7 @@ class OnlyPeers final : public cuda::DeviceStreams {
   OnlyPeers(std::shared_ptr<const cuda::Device> device, Communicator& world)
       : DeviceStreams{device}, peers_{std::move(device), world.duplicate({}), kScratch, 5s} {}
   [[nodiscard]] std::string name() const override { return "peers"; }
-  [[nodiscard]] Tariff tariff() const override { return {}; }
+  [[nodiscard]] CostModel cost_model() const override { return {}; }
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator&) override { return nullptr; }
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override {
     return peers_.allocate(bytes);

@@ -110,7 +110,7 @@ TEST_P(GpuPlaces, AreGroupsOfHierarchies) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, GpuPlaces, ::testing::Values("nccl", "host"));
+INSTANTIATE_TEST_SUITE_P(TransportSet, GpuPlaces, ::testing::Values("nccl", "host"));
 
 TEST(GpuChoices, AreMadeByIslands) {
   if (const std::string why = lack_of(4); !why.empty()) GTEST_SKIP() << why;

@@ -88,7 +88,7 @@ TEST_P(CudaNcclStandinGraphs, MayHaveGroupsOfMessages) {
 /// How a communicator ends.
 using End = ncclResult_t (*)(ncclComm_t);
 class CudaNcclStandinEnds : public ::testing::TestWithParam<End> {};
-INSTANTIATE_TEST_SUITE_P(Ways, CudaNcclStandinEnds,
+INSTANTIATE_TEST_SUITE_P(TransportSet, CudaNcclStandinEnds,
                          ::testing::Values(ncclCommDestroy, ncclCommAbort));
 
 TEST_P(CudaNcclStandinEnds, WaitForTheEndOfGraphs) {

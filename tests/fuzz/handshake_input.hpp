@@ -33,7 +33,7 @@ inline void run_handshake(std::span<const std::uint8_t> bytes) {
   if (bytes.empty()) return;
   const std::uint8_t mode = bytes.front();
   bytes = bytes.subspan(1);
-  runtime::Party self{.job = 7, .size = 4, .rank = 0, .secret = {}, .versions = {}};
+  runtime::Identity self{.job = 7, .size = 4, .rank = 0, .secret = {}, .versions = {}};
   if ((mode & 1) != 0) self.secret = runtime::Secret{runtime::Digest{}};
   if ((mode & 2) != 0) {
     runtime::ConnectorHandshake handshake{self, 1, runtime::Purpose::control};
@@ -43,7 +43,7 @@ inline void run_handshake(std::span<const std::uint8_t> bytes) {
       promise(!std::string_view{handshake.refusal("peer").what()}.empty());
     return;
   }
-  const runtime::AcceptorHandshake::Admit admit = [&](const runtime::Introduction& who) {
+  const runtime::AcceptorHandshake::Admit admit = [&](const runtime::ConnectionRequest& who) {
     promise(!self.secret && who.from > 0 && who.from < self.size && who.to == 0);
     return runtime::Reason::none;
   };

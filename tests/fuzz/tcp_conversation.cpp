@@ -92,14 +92,14 @@ void converse(std::span<const std::byte> bytes) {
   {
     const auto fabric =
         std::make_shared<tcp::Fabric>(0, std::vector<tcp::Peer>{{1, own}}, options());
-    const auto one = fabric->transport(1, {0, 1}, std::make_shared<Alarm>());
+    const auto one = fabric->transport(1, {0, 1}, std::make_shared<FailureSignal>());
     try {
       post(*one, first);
       poll_to_the_end(*one);
     } catch (const Error&) {
       // That the peer is mad, or gone, is what is to be told.
     }
-    const auto other = fabric->transport(2, {1, 0}, std::make_shared<Alarm>());
+    const auto other = fabric->transport(2, {1, 0}, std::make_shared<FailureSignal>());
     try {
       Guarded& place = second[0];
       const Transfer transfer{.kind = Transfer::Kind::recv, .peer = 0, .pieces = place.pieces};

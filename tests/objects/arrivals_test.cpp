@@ -8,7 +8,7 @@
 
 #include "objects/object_stream.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// Notes which messages may go.
@@ -198,4 +198,4 @@ TEST_F(Arriving, KeepsItsLastSegmentUntilItsEndIsRead) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -12,7 +12,7 @@
 #include "tests/collectives/counted_new.hpp"
 #include "tests/fuzz/object_input.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using fuzz::decoded;
@@ -276,4 +276,4 @@ TEST(HostileBytes, OfTheFuzzersSeedsDoNoHarm) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -15,7 +15,7 @@
 
 #include "tests/objects/portions.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 enum class Fixed : std::int16_t { a = 1 };
@@ -390,4 +390,4 @@ TEST(Bools, AreNoughtOrOne) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -8,7 +8,7 @@
 
 #include "objects/object_frames.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 constexpr ObjectReport kReport{.fingerprint = 7, .failed = 0, .most = 1000, .largest = 100};
@@ -74,4 +74,4 @@ TEST(ObjectAccount, of_what_is_too_large_names_the_giver_and_the_taker) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

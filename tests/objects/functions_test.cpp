@@ -236,7 +236,7 @@ struct tutti::Codec<other::Coded> {
   }
 };
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 template <class T>
@@ -316,4 +316,4 @@ TEST(NamesOfFunctions, AloneAreNone) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -112,7 +112,7 @@ inline void pass_objects(Communicator& world) {
 }
 
 /// Objects that cannot be moved are an error on all ranks, after which all goes on.
-inline void refuse_objects(Communicator& world) {
+inline void reject_objects(Communicator& world) {
   const Rank self = world.rank();
   for (Rank odd = 0; odd < std::min(world.size(), 3); ++odd) {
     const auto own = self == odd ? samples::kUnwritable : mixed(self, 0);
@@ -178,7 +178,7 @@ inline void expect_told(Communicator& world, const std::vector<Error>& errors, s
 }
 
 /// So are objects of another type on one rank, and others than one for each rank.
-inline void refuse_others(Communicator& world) {
+inline void reject_others(Communicator& world) {
   const Rank last = world.size() - 1;
   if (last == 0) return;
   for (const Rank odd : {Rank{0}, last}) {
@@ -204,8 +204,8 @@ inline void run_object_script(Communicator& world) {
   exchange_objects(world);
   overlap_objects(world);
   pass_objects(world);
-  refuse_objects(world);
-  refuse_others(world);
+  reject_objects(world);
+  reject_others(world);
   exchange_objects(world);
 }
 

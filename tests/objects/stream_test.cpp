@@ -7,7 +7,7 @@
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/schedule.hpp>
 
-#include "selector/tariffs.hpp"
+#include "selector/cost_models.hpp"
 #include "tests/objects/calls.hpp"
 #include "tests/objects/streams.hpp"
 #include "tests/support/turns.hpp"
@@ -87,7 +87,7 @@ TEST(StreamedObjects, MoveByAlgorithmsThatStageThem) {
     costs.buffered_bytes = 1;
     World world{{.cluster = cluster_of(10, seed),
                  .communicator = {.catalog = catalog},
-                 .tariff = {.costs = costs}}};
+                 .cost_model = {.costs = costs}}};
     const samples::Text wanted = samples::text_of(60'000, 1);
     const auto results = call_all(world, [&](Rank rank) {
       return objects(world[rank]).async().broadcast(rank == 0 ? wanted : samples::Text{});
@@ -101,7 +101,7 @@ TEST(StreamedObjects, MoveByAlgorithmsThatStageThem) {
 }
 
 ObjectCall call_for(Encoder bytes) {
-  return {.way = ObjectCall::Way::broadcast,
+  return {.kind = ObjectCall::Kind::broadcast,
           .name = "broadcast_object",
           .type = "Text",
           .type_fingerprint = 7,

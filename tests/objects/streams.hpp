@@ -111,7 +111,7 @@ inline void stream_objects(Communicator& world) {
 
 /// What goes wrong on the way is an error of all ranks where it is the root's, and else of those
 /// that decode; all goes on after it.
-inline void refuse_streams(Communicator& world) {
+inline void reject_streams(Communicator& world) {
   using Fault = samples::Pieces::Fault;
   const Rank self = world.rank();
   const Rank root = world.size() - 1;
@@ -173,7 +173,7 @@ inline void overlap_streams(Communicator& world) {
 /// All of the above.
 inline void run_stream_script(Communicator& world) {
   stream_objects(world);
-  refuse_streams(world);
+  reject_streams(world);
   overlap_streams(world);
 }
 

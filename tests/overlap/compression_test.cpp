@@ -242,12 +242,15 @@ class CountingGroup final : public Group {
  public:
   CountingGroup(std::shared_ptr<Group> inner, std::atomic<std::uint64_t>& bytes)
       : inner_{std::move(inner)}, bytes_{bytes} {}
-  static Footing wrap(Footing footing, std::atomic<std::uint64_t>& bytes) {
-    footing.transport = std::make_unique<harness::Counting>(std::move(footing.transport), bytes);
-    footing.group = std::make_shared<CountingGroup>(std::move(footing.group), bytes);
-    return footing;
+  static CommunicatorParts wrap(CommunicatorParts communicator_parts,
+                                std::atomic<std::uint64_t>& bytes) {
+    communicator_parts.transport =
+        std::make_unique<harness::Counting>(std::move(communicator_parts.transport), bytes);
+    communicator_parts.group =
+        std::make_shared<CountingGroup>(std::move(communicator_parts.group), bytes);
+    return communicator_parts;
   }
-  Footing subgroup(std::span<const Rank> members, std::uint64_t key) override {
+  CommunicatorParts subgroup(std::span<const Rank> members, std::uint64_t key) override {
     return wrap(inner_->subgroup(members, key), bytes_);
   }
   std::shared_ptr<Memory> visible_memory() noexcept override { return inner_->visible_memory(); }
@@ -265,12 +268,12 @@ std::uint64_t bytes_of_step(int ranks, std::size_t count, const std::string& com
   std::atomic<std::uint64_t> gradients{0};
   const auto channels = local_channels(ranks, true);
   for (const Outcome& outcome : run_ranks(ranks, [&](Rank rank) {
-         runtime::WorldOptions options{.ways = runtime::ways_of("tcp")};
+         runtime::WorldOptions options{.transports = runtime::ways_of("tcp")};
          options.mesh.interface = "127.0.0.1";
          Channel& channel = *channels[static_cast<std::size_t>(rank)];
          auto connected = runtime::World::connect(channel, options, in(kAmple));
-         Communicator world = make_communicator(CountingGroup::wrap(connected->footing(), bytes),
-                                                make_host_memory(), {});
+         Communicator world = make_communicator(
+             CountingGroup::wrap(connected->communicator_parts(), bytes), make_host_memory(), {});
          std::vector<float> gradient(count, 1);
          Parameter parameter = Parameter::of("g", gradient);
          parameter.rows = 100;

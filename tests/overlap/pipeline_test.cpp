@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using PipelineTestClock = std::chrono::steady_clock;
 
-struct Parcel {
+struct FdMessage {
   std::uint64_t number = 0;
   std::string stamps{};
 };
@@ -53,24 +53,24 @@ TEST(Pipelines, KeepOrderAndBound) {
   for (const std::size_t depth : {1U, 2U, 3U, 7U}) {
     std::atomic<int> in_flight{0}, most{0};
     std::vector<std::uint64_t> begun, left;
-    Pipeline<Parcel> pipeline(
+    Pipeline<FdMessage> pipeline(
         {stage(
              "begin",
-             [&](Parcel& parcel, std::uint64_t item) {
+             [&](FdMessage& parcel, std::uint64_t item) {
                most = std::max(most.load(), ++in_flight);
                parcel = {item, "a"};
                begun.push_back(item);
              },
-             [](Parcel&) { return true; }),
+             [](FdMessage&) { return true; }),
          thread_stage("work",
-                      [](Parcel& parcel) {
+                      [](FdMessage& parcel) {
                         const auto times = parcel.number * 7 % 5;
                         std::this_thread::sleep_for(times * Duration{100'000});
                         parcel.stamps += "b";
                       }),
          idle_stage("rest", milliseconds{1}),
          thread_stage("end",
-                      [&](Parcel& parcel, std::uint64_t item) {
+                      [&](FdMessage& parcel, std::uint64_t item) {
                         EXPECT_EQ(parcel.number, item);
                         EXPECT_EQ(parcel.stamps, "ab");
                         left.push_back(item);

@@ -5,7 +5,7 @@
 
 #include "verify_broken_cases.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using samples::Broken;
@@ -103,4 +103,4 @@ TEST(VerifyBroken, FindingsAreFew) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

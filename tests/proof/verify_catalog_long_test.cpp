@@ -2,7 +2,7 @@
 
 #include "proof/verify_row.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 TEST(VerifyCatalogLong, EveryRowUpToSixtyFourRanksAndASampleBeyond) {
@@ -17,4 +17,4 @@ TEST(VerifyCatalogLong, EveryRowUpToSixtyFourRanksAndASampleBeyond) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

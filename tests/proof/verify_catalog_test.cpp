@@ -5,7 +5,7 @@
 
 #include "proof/verify_row.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 TEST(VerifyCatalog, EveryRowUpToFortyRanks) {
@@ -54,4 +54,4 @@ TEST(VerifyCatalog, EveryResultIsFinishedInTheRoundOfItsLastFold) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -3,7 +3,7 @@
 #include "proof/verify.hpp"
 #include "verify_samples.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using samples::Sample;
@@ -204,4 +204,4 @@ TEST(VerifyCorrect, OneVerifierAnswersManyQuestions) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

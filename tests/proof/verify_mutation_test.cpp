@@ -7,7 +7,7 @@
 #include "verify_brute_force.hpp"
 #include "verify_mutator.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using samples::Mutator;
@@ -75,4 +75,4 @@ INSTANTIATE_TEST_SUITE_P(Subjects, VerifyMutation,
                          ::testing::Range(std::size_t{0}, std::size_t{10}));
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -9,7 +9,7 @@
 
 #include "verify_samples.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 Schedule build_ring(const Shape& shape, Rank self) {
@@ -257,4 +257,4 @@ TEST(VerifyRow, ASampleReachesFurther) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

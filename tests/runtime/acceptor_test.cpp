@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace tutti::runtime;
 
-Party party_of_eight(Rank rank) {
+Identity party_of_eight(Rank rank) {
   return {.job = 7, .size = 8, .rank = rank, .secret = secret_of(1), .versions = {}};
 }
 
@@ -35,7 +35,7 @@ class DoorTest : public ::testing::Test {
     listeners.push_back({listen_locally(name_), true});
     acceptor_.emplace(
         party_of_eight(0), std::move(listeners),
-        [this](const Introduction& who) {
+        [this](const ConnectionRequest& who) {
           return who.from == 5 ? Reason::duplicate_rank : verdict_;
         },
         limits);
@@ -82,7 +82,7 @@ TEST_F(DoorTest, LetsInWhoBelongs) {
   auto socket = come(3);
   serve(1);
   ASSERT_EQ(accepted_.size(), 1u);
-  EXPECT_EQ(accepted_[0].introduction, (Introduction{3, 0, Purpose::store}));
+  EXPECT_EQ(accepted_[0].request, (ConnectionRequest{3, 0, Purpose::store}));
   EXPECT_FALSE(accepted_[0].local);
   const Descriptor connection = socket.get();
   const std::array<std::byte, 3> word{std::byte{1}, std::byte{2}, std::byte{3}};
@@ -129,7 +129,7 @@ TEST_F(DoorTest, CountsWhatItRefuses) {
   for (int i = 0; i < 3; ++i) (void)call(port_);  // port scans
   const Descriptor garbage = call(port_);
   send_all(garbage.get(), std::vector<std::byte>(500, std::byte{'G'}), in(kAmple));
-  Party stranger = party_of_eight(1);
+  Identity stranger = party_of_eight(1);
   stranger.job = 9;
   EXPECT_EQ(acceptor_->refused(Reason::wrong_job), 0u);
   auto other = std::async(std::launch::async, [&] {

@@ -17,7 +17,7 @@ using namespace tutti::runtime;
 using Bytes = std::vector<std::byte>;
 using Change = std::function<void(int message, Bytes& bytes)>;
 
-Party party_of(Rank rank) {
+Identity party_of(Rank rank) {
   return {.job = 7, .size = 4, .rank = rank, .secret = secret_of(1), .versions = {}};
 }
 
@@ -27,14 +27,14 @@ struct Conversation {
   Progress acceptor = Progress::talking;
   Reason reason = Reason::none;
   std::string told{};
-  std::vector<Introduction> admitted{};
+  std::vector<ConnectionRequest> admitted{};
 };
 
 /// Lets two parties talk. @param change may change a message on its way: 0 is the Hello.
-Conversation converse(const Party& from, const Party& to, const Change& change = {},
+Conversation converse(const Identity& from, const Identity& to, const Change& change = {},
                       Reason verdict = Reason::none) {
   Conversation result;
-  const AcceptorHandshake::Admit admit = [&](const Introduction& who) {
+  const AcceptorHandshake::Admit admit = [&](const ConnectionRequest& who) {
     result.admitted.push_back(who);
     return verdict;
   };
@@ -57,20 +57,20 @@ Conversation converse(const Party& from, const Party& to, const Change& change =
 
 TEST(Handshake, AgreesWhenAllIsRight) {
   for (const bool secured : {true, false}) {
-    Party from = party_of(2);
-    Party to = party_of(0);
+    Identity from = party_of(2);
+    Identity to = party_of(0);
     if (!secured) from.secret = to.secret = std::nullopt;
     const auto result = converse(from, to);
     EXPECT_EQ(result.connector, Progress::agreed);
     EXPECT_EQ(result.acceptor, Progress::agreed);
-    EXPECT_EQ(result.admitted, (std::vector<Introduction>{{2, 0, Purpose::data}}));
+    EXPECT_EQ(result.admitted, (std::vector<ConnectionRequest>{{2, 0, Purpose::data}}));
   }
 }
 
 TEST(Handshake, AgreesOnOverlappingVersions) {
-  Party from = party_of(2);
+  Identity from = party_of(2);
   from.versions = {1, 4};
-  Party to = party_of(0);
+  Identity to = party_of(0);
   to.versions = {3, 9};
   EXPECT_EQ(converse(from, to).connector, Progress::agreed);
 }
@@ -78,7 +78,7 @@ TEST(Handshake, AgreesOnOverlappingVersions) {
 /// A party that does not fit rank 0 of party_of(0).
 struct RefusedPeer {
   const char* name;
-  std::function<void(Party&)> change;
+  std::function<void(Identity&)> change;
   Reason reason;
   const char* told;
 };
@@ -88,7 +88,7 @@ class HandshakeWith : public ::testing::TestWithParam<RefusedPeer> {};
 TEST_P(HandshakeWith, IsRefusedOnBothSides) {
   const bool about_secrets = std::string_view{GetParam().name}.ends_with("Secret");
   if (about_secrets && !has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
-  Party from = party_of(2);
+  Identity from = party_of(2);
   GetParam().change(from);
   const auto result = converse(from, party_of(0));
   EXPECT_EQ(result.connector, Progress::refused);
@@ -101,26 +101,26 @@ TEST_P(HandshakeWith, IsRefusedOnBothSides) {
 INSTANTIATE_TEST_SUITE_P(
     Misfits, HandshakeWith,
     ::testing::Values(
-        RefusedPeer{"Secret", [](Party& p) { p.secret = secret_of(2); }, Reason::wrong_secret,
+        RefusedPeer{"Secret", [](Identity& p) { p.secret = secret_of(2); }, Reason::wrong_secret,
                     "rank 2 and the peer do not share a secret: wrong secret"},
-        RefusedPeer{"NoSecret", [](Party& p) { p.secret.reset(); }, Reason::wrong_secret,
+        RefusedPeer{"NoSecret", [](Identity& p) { p.secret.reset(); }, Reason::wrong_secret,
                     "rank 2 and the peer do not share a secret: wrong secret, only one of them has "
                     "one; set TUTTI_SECRET_FILE on all ranks"},
-        RefusedPeer{"Job", [](Party& p) { p.job = 8; }, Reason::wrong_job,
+        RefusedPeer{"Job", [](Identity& p) { p.job = 8; }, Reason::wrong_job,
                     "rank 2 belongs to job 8, but the peer to job 7: wrong job"},
-        RefusedPeer{"Size", [](Party& p) { p.size = 9; }, Reason::wrong_size,
+        RefusedPeer{"Size", [](Identity& p) { p.size = 9; }, Reason::wrong_size,
                     "rank 2 counts 9 ranks, but the peer counts 4: wrong world size"},
-        RefusedPeer{"Rank", [](Party& p) { p.rank = 4; }, Reason::wrong_rank,
+        RefusedPeer{"Rank", [](Identity& p) { p.rank = 4; }, Reason::wrong_rank,
                     "rank 4 wanted rank 0, but the peer is rank 0"},
         RefusedPeer{"Newer",
-                    [](Party& p) {
+                    [](Identity& p) {
                       p.versions = {2, 3};
                     },
                     Reason::version_mismatch,
                     "this program speaks versions 2 to 3 of tutti's protocol, but the peer speaks "
                     "version 1"},
         RefusedPeer{"NoVersion",
-                    [](Party& p) {
+                    [](Identity& p) {
                       p.versions = {2, 1};
                     },
                     Reason::version_mismatch,
@@ -135,15 +135,15 @@ TEST(Handshake, PassesTheVerdictOn) {
 }
 
 TEST(Handshake, TellsThatItTakesASecret) {
-  Party from = party_of(2);
-  Party to = party_of(0);
+  Identity from = party_of(2);
+  Identity to = party_of(0);
   from.secret = to.secret = std::nullopt;
-  const AcceptorHandshake::Admit admit = [](const Introduction&) { return Reason::none; };
+  const AcceptorHandshake::Admit admit = [](const ConnectionRequest&) { return Reason::none; };
   ConnectorHandshake connector{from, 0, Purpose::store};
   AcceptorHandshake acceptor{to, admit, false};
   const auto answer = acceptor.feed(connector.hello());
   EXPECT_EQ(acceptor.reason(), Reason::no_secret);
-  EXPECT_EQ(acceptor.introduction(), (Introduction{2, 0, Purpose::store}));
+  EXPECT_EQ(acceptor.request(), (ConnectionRequest{2, 0, Purpose::store}));
   EXPECT_TRUE(connector.feed(answer).empty());
   const Error refusal = connector.refusal("the peer");
   EXPECT_EQ(refusal.code(), ErrorCode::invalid_argument);

@@ -21,7 +21,7 @@ constexpr int kRanks = 4;
 const Setting kSettings[] = {{kRanks, "shm", 1}, {kRanks, "tcp", kRanks}, {kRanks, "auto", 2}};
 
 std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
-  return info.param.ways;
+  return info.param.transports;
 }
 
 /// What a rank was told.
@@ -221,7 +221,7 @@ constexpr Difference kDifferences[] = {
 class Blame : public ::testing::TestWithParam<std::tuple<Setting, Difference>> {};
 
 std::string name_of_blame(const ::testing::TestParamInfo<Blame::ParamType>& info) {
-  return std::get<Setting>(info.param).ways + "_" + std::get<Difference>(info.param).name;
+  return std::get<Setting>(info.param).transports + "_" + std::get<Difference>(info.param).name;
 }
 
 /// @return what a rank was told in a call or the barriers that follow.

@@ -68,7 +68,7 @@ class Liars : public ::testing::Test {
 
 // An answer is looked at only where its question waits.
 TEST_F(Liars, AreRefusedWhenTheyAnswer) {
-  const std::string good = encode_call_report({.state = Whereabouts::State::there, .waits = {{}}});
+  const std::string good = encode_call_report({.state = CallStatus::State::there, .waits = {{}}});
   const std::string bad[] = {"", good.substr(0, good.size() - 1), good + 'x',
                              std::string(good.size(), '\xff')};
   for (const std::string& text : bad) {
@@ -82,7 +82,7 @@ TEST_F(Liars, AreRefusedWhenTheyAnswer) {
     }};
     const auto found = crew[0].inquire(1, std::array{2}, 1, kAmple);
     liar.join();
-    EXPECT_EQ(found.at(0).state, Whereabouts::State::dead);
+    EXPECT_EQ(found.at(0).state, CallStatus::State::dead);
     const auto error = heard(*all[0]);
     ASSERT_TRUE(error);
     EXPECT_NE(std::string{error->what()}.find("broke the rules"), std::string::npos);
@@ -159,8 +159,8 @@ TEST(Control, BoundsWhatComesBeforeTheCommunicator) {
                          .text = std::string(kMostControlText, 'x')};
   for (message.communicator = 1; message.communicator <= 20000; ++message.communicator)
     say(crew, 1, 0, encode(message));
-  const auto alarm = crew[0].watch(message.communicator - 1, {0, 1});
-  EXPECT_TRUE(heard(*alarm));
+  const auto failure_signal = crew[0].watch(message.communicator - 1, {0, 1});
+  EXPECT_TRUE(heard(*failure_signal));
   EXPECT_LT(resident_kib() - before, 8192);
 }
 
@@ -170,9 +170,9 @@ TEST(Control, WaitsForNobodyWhoDoesNotListen) {
   const auto other = crew.watch(1, {0, 1});
   const std::string text(kMostControlText, 'x');
   for (std::uint64_t id = 2; id < 5000; ++id) {
-    const auto alarm = crew[0].watch(id, {0, 2});
+    const auto failure_signal = crew[0].watch(id, {0, 2});
     const auto start = Clock::now();
-    alarm->raise({ErrorCode::timeout, text, 1});
+    failure_signal->raise({ErrorCode::timeout, text, 1});
     EXPECT_LT(Clock::now() - start, kLongBefore);
   }
   EXPECT_LT(resident_kib() - before, 8192);
@@ -204,7 +204,7 @@ TEST(Control, HearsADeathBesideAFlood) {
 
 TEST(Control, WatchesManyCommunicators) {
   Crew crew{{.size = 3}};
-  std::vector<std::vector<std::shared_ptr<Alarm>>> alarms;
+  std::vector<std::vector<std::shared_ptr<FailureSignal>>> alarms;
   for (std::uint64_t id = 1; id <= 300; ++id)
     alarms.push_back(crew.watch(id, id % 2 == 0 ? std::vector{0, 1, 2} : std::vector{1, 0}));
   alarms[150][0]->raise({ErrorCode::timeout, "only this one", 0});
@@ -257,17 +257,17 @@ TEST(Control, ComesAndGoesAThousandTimes) {
 // The first rank may have forgotten a communicator by then, so its verdict is not waited for
 // without end.
 TEST(Control, ServesManyThreads) {
-  Crew crew{{.size = 3, .vigilance = {}}};
+  Crew crew{{.size = 3, .heartbeat = {}}};
   std::vector<std::thread> threads;
   for (Rank rank = 0; rank < 3; ++rank)
     for (std::uint64_t thread = 0; thread < 2; ++thread)
       threads.emplace_back([&crew, rank, thread] {
         for (std::uint64_t round = 0; round < 100; ++round) {
-          const auto alarm = crew[rank].watch(round * 2 + thread + 1, {0, 1, 2});
+          const auto failure_signal = crew[rank].watch(round * 2 + thread + 1, {0, 1, 2});
           if (round % 3 == static_cast<std::uint64_t>(rank))
-            alarm->raise({ErrorCode::timeout, "of many", rank});
-          else if (round % 16 == 0) EXPECT_TRUE(heard(*alarm));
-          else static_cast<void>(text_of(*alarm));
+            failure_signal->raise({ErrorCode::timeout, "of many", rank});
+          else if (round % 16 == 0) EXPECT_TRUE(heard(*failure_signal));
+          else static_cast<void>(text_of(*failure_signal));
         }
       });
   std::this_thread::sleep_for(20ms);

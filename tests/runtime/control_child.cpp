@@ -41,10 +41,10 @@ runtime::Descriptor meet(Rank rank, const std::string& name) {
   return made;
 }
 
-void say_what_it_says(const Alarm& alarm) {
+void say_what_it_says(const FailureSignal& failure_signal) {
   const auto now = std::chrono::nanoseconds{Clock::now().time_since_epoch()}.count();
   try {
-    alarm.check();
+    failure_signal.check();
   } catch (const Error& error) {
     std::printf("%lld %d %s\n", static_cast<long long>(now), error.culprit(), error.what());
     std::fflush(stdout);
@@ -78,8 +78,8 @@ int main(int argc, char** argv) {
   const Rank self = std::atoi(argv[1]);
   const int size = std::atoi(argv[2]);
   const bool is_local = std::atoi(argv[3]) == 1;
-  const runtime::Vigilance vigilance{std::chrono::milliseconds{std::atoi(argv[4])},
-                                     std::chrono::milliseconds{std::atoi(argv[5])}};
+  const runtime::HeartbeatSettings heartbeat{std::chrono::milliseconds{std::atoi(argv[4])},
+                                             std::chrono::milliseconds{std::atoi(argv[5])}};
   std::vector<runtime::Watched> peers;
   std::vector<Rank> members;
   for (Rank rank = 0; rank < size; ++rank) {
@@ -92,14 +92,14 @@ int main(int argc, char** argv) {
                      .socket = has_socket ? runtime::Descriptor{std::atoi(argv[6 + rank])}
                                           : meet(self, argv[6])});
   }
-  runtime::Control control{self, std::move(peers), vigilance};
-  const auto alarm = control.watch(1, members);
+  runtime::Control control{self, std::move(peers), heartbeat};
+  const auto failure_signal = control.watch(1, members);
   std::puts("ready");
   std::fflush(stdout);
   for (bool has_said = false;;) {
-    if (!has_said && alarm->went_off()) {
+    if (!has_said && failure_signal->went_off()) {
       has_said = true;
-      say_what_it_says(*alarm);
+      say_what_it_says(*failure_signal);
     }
     pollfd input{STDIN_FILENO, POLLIN, 0};
     if (poll(&input, 1, 0) > 0 && !obey()) return 0;

@@ -163,7 +163,7 @@ TEST(Control, TakesADeathForTheCauseOfASuspicion) {
 }
 
 TEST(Control, FindsAgreementWithoutAWordOfTheFirst) {
-  Crew crew{{.size = 3, .vigilance = {}, .impersonated = 0}};
+  Crew crew{{.size = 3, .heartbeat = {}, .impersonated = 0}};
   const auto alarms = crew.watch(1, {0, 1, 2});
   alarms[1]->raise({ErrorCode::timeout, "the first rank is stopped", 0});
   const auto error = heard(*alarms[1]);
@@ -187,11 +187,11 @@ TEST(Control, RemembersWhatComesBeforeTheCommunicator) {
 }
 
 TEST(Control, TellsACommunicatorThatIsMadeAfterADeath) {
-  Crew crew{{.size = 3, .vigilance = {}}};  // whose first rank does not make it
+  Crew crew{{.size = 3, .heartbeat = {}}};  // whose first rank does not make it
   crew.kill(2);
   std::this_thread::sleep_for(kQuiet);
-  const auto alarm = crew[0].watch(1, {1, 2, 0});
-  const auto error = heard(*alarm);
+  const auto failure_signal = crew[0].watch(1, {1, 2, 0});
+  const auto error = heard(*failure_signal);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::peer_dead);
   EXPECT_EQ(error->culprit(), 1);
@@ -199,7 +199,7 @@ TEST(Control, TellsACommunicatorThatIsMadeAfterADeath) {
 }
 
 TEST(Control, GivesUpARemoteRankThatIsSilent) {
-  Crew crew{{.size = 3, .remote = true, .vigilance = {20ms, 600ms}, .impersonated = 2}};
+  Crew crew{{.size = 3, .remote = true, .heartbeat = {20ms, 600ms}, .impersonated = 2}};
   const auto start = Clock::now();
   const auto alarms = crew.watch(1, {0, 1, 2});
   const auto error = heard(*alarms[0]);
@@ -212,7 +212,7 @@ TEST(Control, GivesUpARemoteRankThatIsSilent) {
 }
 
 TEST(Control, TellsARankThatItWasGivenUp) {
-  Crew crew{{.size = 2, .remote = true, .vigilance = {10ms, 50ms}, .impersonated = 1}};
+  Crew crew{{.size = 2, .remote = true, .heartbeat = {10ms, 50ms}, .impersonated = 1}};
   const auto alarms = crew.watch(1, {0, 1});
   ASSERT_TRUE(heard(*alarms[0]));
   timeval patience{.tv_sec = kAmple.count(), .tv_usec = 0};
@@ -232,7 +232,7 @@ TEST(Control, TellsARankThatItWasGivenUp) {
 }
 
 TEST(Control, HearsOfALossThatOnlyAnotherRankSees) {
-  Crew crew{{.size = 3, .remote = true, .vigilance = {10ms, 500ms}, .impersonated = 2}};
+  Crew crew{{.size = 3, .remote = true, .heartbeat = {10ms, 500ms}, .impersonated = 2}};
   const auto alarms = crew.watch(1, {0, 1, 2});
   const std::string beat = encode({.kind = ControlMessage::Kind::heartbeat});
   std::optional<Error> error;
@@ -246,7 +246,7 @@ TEST(Control, HearsOfALossThatOnlyAnotherRankSees) {
 }
 
 TEST(Control, LetsRanksOfTheOwnHostBeSilent) {
-  Crew crew{{.size = 2, .vigilance = {5ms, 20ms}, .impersonated = 1}};
+  Crew crew{{.size = 2, .heartbeat = {5ms, 20ms}, .impersonated = 1}};
   const auto alarms = crew.watch(1, {0, 1});
   EXPECT_FALSE(heard(*alarms[0], 100ms));
 }
@@ -265,7 +265,7 @@ TEST(Control, WaitsForNoAnswerOfTheDead) {
     }};
     const auto report = crew[asker].inquire(1, std::array{2}, 0, kAmple);
     ASSERT_EQ(report.size(), 1U);
-    EXPECT_EQ(report[0].state, says_goodbye ? Whereabouts::State::left : Whereabouts::State::dead);
+    EXPECT_EQ(report[0].state, says_goodbye ? CallStatus::State::left : CallStatus::State::dead);
     EXPECT_LT(Clock::now() - start, kLongBefore);
     end.join();
   }
@@ -273,7 +273,7 @@ TEST(Control, WaitsForNoAnswerOfTheDead) {
 
 TEST(Control, HearsHeartbeats) {
   EXPECT_TRUE(with_enough_time(1000ms, [](milliseconds lost) {
-    Crew crew{{.size = 3, .remote = true, .vigilance = {20ms, lost}}};
+    Crew crew{{.size = 3, .remote = true, .heartbeat = {20ms, lost}}};
     const auto alarms = crew.watch(1, {0, 1, 2});
     return !heard(*alarms[0], lost * 3 / 2);
   }));

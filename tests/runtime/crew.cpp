@@ -34,35 +34,35 @@ Crew::Crew(const CrewOptions& options) : voices_(index(options.size)) {
     controls_.push_back(options.impersonated == rank
                             ? nullptr
                             : std::make_unique<runtime::Control>(
-                                  rank, std::move(watched[index(rank)]), options.vigilance));
+                                  rank, std::move(watched[index(rank)]), options.heartbeat));
 }
 
 void Crew::kill(Rank rank) {
   for (const Descriptor& voice : voices_[index(rank)]) ::shutdown(voice.get(), SHUT_WR);
 }
 
-std::vector<std::shared_ptr<Alarm>> Crew::watch(std::uint64_t communicator,
-                                                const std::vector<Rank>& members) {
-  std::vector<std::shared_ptr<Alarm>> alarms(controls_.size());
+std::vector<std::shared_ptr<FailureSignal>> Crew::watch(std::uint64_t communicator,
+                                                        const std::vector<Rank>& members) {
+  std::vector<std::shared_ptr<FailureSignal>> alarms(controls_.size());
   for (const Rank member : members)
     if (controls_[index(member)] != nullptr)
       alarms[index(member)] = controls_[index(member)]->watch(communicator, members);
   return alarms;
 }
 
-std::optional<Error> heard(const Alarm& alarm, milliseconds patience) {
+std::optional<Error> heard(const FailureSignal& failure_signal, milliseconds patience) {
   const auto deadline = in(patience);
-  while (!alarm.went_off() && Clock::now() < deadline) std::this_thread::sleep_for(100us);
+  while (!failure_signal.went_off() && Clock::now() < deadline) std::this_thread::sleep_for(100us);
   try {
-    alarm.check();
+    failure_signal.check();
   } catch (const Error& error) {
     return error;
   }
   return {};
 }
 
-std::string text_of(const Alarm& alarm) {
-  const auto error = heard(alarm, 0ms);
+std::string text_of(const FailureSignal& failure_signal) {
+  const auto error = heard(failure_signal, 0ms);
   return error ? error->what() : "";
 }
 

@@ -22,7 +22,7 @@ struct CrewOptions {
   int size = 3;         ///< Processes.
   bool remote = false;  ///< Whether each is on a host of its own.
   /// Of all. Every rank is there, so a slow one is waited for.
-  runtime::Vigilance vigilance{.suspicion = kAmple, .verdict = kAmple};
+  runtime::HeartbeatSettings heartbeat{.suspicion = kAmple, .verdict = kAmple};
   std::optional<Rank> impersonated{};  ///< One without control: the test speaks for it.
 };
 
@@ -43,8 +43,8 @@ class Crew {
   void leave(Rank rank) { controls_[index(rank)].reset(); }
   /// Every process makes its alarm of a communicator. @param communicator id. @param members of it.
   /// @return alarms by world rank, null where there is none.
-  [[nodiscard]] std::vector<std::shared_ptr<Alarm>> watch(std::uint64_t communicator,
-                                                          const std::vector<Rank>& members);
+  [[nodiscard]] std::vector<std::shared_ptr<FailureSignal>> watch(std::uint64_t communicator,
+                                                                  const std::vector<Rank>& members);
 
  private:
   static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
@@ -54,8 +54,9 @@ class Crew {
 };
 
 /// @param alarm to wait for. @param patience how long. @return what it says, if it goes off.
-[[nodiscard]] std::optional<Error> heard(const Alarm& alarm, milliseconds patience = kAmple);
+[[nodiscard]] std::optional<Error> heard(const FailureSignal& failure_signal,
+                                         milliseconds patience = kAmple);
 /// @param alarm any. @return what it says, or nothing if it did not go off.
-[[nodiscard]] std::string text_of(const Alarm& alarm);
+[[nodiscard]] std::string text_of(const FailureSignal& failure_signal);
 
 }  // namespace tutti::test

@@ -97,7 +97,7 @@ using Parameters = std::tuple<Setting, OddCalls, Rank, std::size_t>;
 
 std::string name_of_parameters(const ::testing::TestParamInfo<Parameters>& info) {
   const auto& [setting, difference, odd, count] = info.param;
-  return setting.ways + "_" + difference.name + "_on_rank_" + std::to_string(odd) + "_of_" +
+  return setting.transports + "_" + difference.name + "_on_rank_" + std::to_string(odd) + "_of_" +
          std::to_string(count);
 }
 

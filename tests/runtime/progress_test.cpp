@@ -23,7 +23,7 @@ int calls_while(const Setting& setting, const std::function<void(Communicator&)>
   std::atomic<bool> counts{false};  // those of the wait, not those before
   const auto channels = local_channels(setting.n, true);
   expect_no_error(run_ranks(setting.n, [&](Rank rank) {
-    InitOptions options{.transport = setting.ways};
+    InitOptions options{.transport = setting.transports};
     if (rank == 0) options.communicator.progress = [&calls] { ++calls; };
     Communicator world = init(*channels[static_cast<std::size_t>(rank)], options);
     world.barrier();
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Worlds, ProgressHook,
                          testing::Values(Setting{2, "auto", 1}, Setting{2, "tcp", 1},
                                          Setting{5, "auto", 1}, Setting{5, "tcp", 1}),
                          [](const auto& test) {
-                           return std::to_string(test.param.n) + "_ranks_" + test.param.ways;
+                           return std::to_string(test.param.n) + "_ranks_" + test.param.transports;
                          });
 
 }  // namespace

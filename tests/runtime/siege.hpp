@@ -49,8 +49,9 @@ inline Communicator besieged_world(Channel& channel) {
   options.mesh.host.boot += std::to_string(channel.rank() % 2);
   options.mesh.interface = "127.0.0.1";
   options.mesh.secret = secret_of(1);
-  return make_communicator(runtime::World::connect(channel, options, in(kConnecting))->footing(),
-                           make_host_memory(), {.timeout = kCall});
+  return make_communicator(
+      runtime::World::connect(channel, options, in(kConnecting))->communicator_parts(),
+      make_host_memory(), {.timeout = kCall});
 }
 
 }  // namespace tutti::test

@@ -73,7 +73,7 @@ TEST(Socket, SaysWhoRefused) {
 }
 
 TEST(Socket, GivesUpAtItsDeadline) {
-  const Stranger listener{0};
+  const UnauthenticatedPeer listener{0};
   const Descriptor connection = call(listener.listening_port());
   std::array<std::byte, 8> bytes{};
   const auto start = Clock::now();
@@ -88,7 +88,7 @@ TEST(Socket, GivesUpAtItsDeadline) {
 TEST(Socket, NoticesThatThePeerIsGone) {
   Descriptor connection;
   {
-    const Stranger listener{0};
+    const UnauthenticatedPeer listener{0};
     connection = call(listener.listening_port());
   }
   std::array<std::byte, 8> bytes{};
@@ -109,8 +109,8 @@ TEST(Socket, PassesADescriptor) {
     ASSERT_EQ(::ftruncate(memory.get(), 4711), 0);
     send_parcel(one.get(), std::byte{5}, memory.get(), in(kAmple));
     send_parcel(one.get(), std::byte{6}, -1, in(kAmple));
-    const Parcel first = receive_parcel(other.get(), in(kAmple));
-    const Parcel second = receive_parcel(other.get(), in(kAmple));
+    const FdMessage first = receive_parcel(other.get(), in(kAmple));
+    const FdMessage second = receive_parcel(other.get(), in(kAmple));
     EXPECT_EQ(first.note, std::byte{5});
     struct stat status {};
     ASSERT_EQ(::fstat(first.descriptor.get(), &status), 0);
@@ -228,7 +228,7 @@ TEST(Dial, SaysAtOnceThatThereAreNoDescriptors) {
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit tight = before;
   tight.rlim_cur = 3;
-  const Party self{.job = 7, .size = 2, .rank = 1, .secret = {}, .versions = {}};
+  const Identity self{.job = 7, .size = 2, .rank = 1, .secret = {}, .versions = {}};
   for (const bool listening : {false, true}) {
     const Target target{
         .addresses = {with_port(loopback(), 9)}, .peer = "x", .listening = listening};

@@ -279,7 +279,7 @@ TEST(Store, TellsEveryoneThatRank0WentAway) {
 }
 
 TEST(Store, SaysThatThePortIsInUse) {
-  const Stranger squatter{0};
+  const UnauthenticatedPeer squatter{0};
   const StoreOptions options = options_at({"127.0.0.1", squatter.listening_port()}, 0, 1);
   const auto outcomes = run_ranks(1, [&](Rank) { (void)open_store(options, in(kAmple)); });
   EXPECT_EQ(outcomes[0].text(),
@@ -330,7 +330,7 @@ TEST(Store, SaysThatTheHostIsUnknown) {
 }
 
 TEST(Store, SaysThatSomethingElseListensThere) {
-  Stranger other{0};
+  UnauthenticatedPeer other{0};
   std::thread talker{[&] { other.accept_and_send(std::string(300, 'S')); }};
   const StoreOptions options = options_at({"127.0.0.1", other.listening_port()}, 1, 2);
   const auto outcomes = run_ranks(1, [&](Rank) { talk(*open_store(options, in(kAmple)), kAmple); });

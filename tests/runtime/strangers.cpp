@@ -20,14 +20,14 @@ namespace tutti::test {
 using namespace std::chrono_literals;
 using runtime::Descriptor;
 
-Stranger::Stranger(std::uint16_t port)
+UnauthenticatedPeer::UnauthenticatedPeer(std::uint16_t port)
     : listener_{runtime::listen_on(runtime::with_port(runtime::loopback(), port))} {}
 
-std::uint16_t Stranger::listening_port() const {
+std::uint16_t UnauthenticatedPeer::listening_port() const {
   return runtime::port_of(runtime::bound_endpoint(listener_.get()));
 }
 
-void Stranger::accept_and_send(const std::string& text) {
+void UnauthenticatedPeer::accept_and_send(const std::string& text) {
   if (!runtime::wait_for(listener_.get(), POLLIN, in(kAmple))) return;
   const Descriptor caller{::accept(listener_.get(), nullptr, nullptr)};
   (void)::send(caller.get(), text.data(), text.size(), MSG_NOSIGNAL);
@@ -38,7 +38,7 @@ void Stranger::accept_and_send(const std::string& text) {
 }
 
 std::uint16_t free_port() {
-  return Stranger{0}.listening_port();
+  return UnauthenticatedPeer{0}.listening_port();
 }
 
 Descriptor call(std::uint16_t port) {
@@ -93,11 +93,11 @@ int disturb(const Place& place, unsigned seed) {
   const auto send = [](const Descriptor& socket, std::span<const std::byte> bytes) {
     return ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
   };
-  const runtime::Party party{
+  const runtime::Identity identity{
       .job = random() % 2 == 0 ? 7u : random(), .size = 3, .rank = 2, .secret = secret_of(5)};
   const runtime::Purpose purpose =
       place.port == 0 ? runtime::Purpose::local : static_cast<runtime::Purpose>(random() % 3);
-  runtime::ConnectorHandshake handshake{party, 0, purpose};
+  runtime::ConnectorHandshake handshake{identity, 0, purpose};
   std::vector<std::byte> bytes{handshake.hello().begin(), handshake.hello().end()};
   std::vector<Descriptor> sockets;
   const std::size_t crowd = random() % 4 == 0 ? 200 : 1;

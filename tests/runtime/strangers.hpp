@@ -11,10 +11,10 @@
 namespace tutti::test {
 
 /// Another service on this host.
-class Stranger {
+class UnauthenticatedPeer {
  public:
   /// Listens. @param port 0 for any.
-  explicit Stranger(std::uint16_t port);
+  explicit UnauthenticatedPeer(std::uint16_t port);
   /// @return where.
   [[nodiscard]] std::uint16_t listening_port() const;
   /// Takes one caller, sends it something and hears it out.

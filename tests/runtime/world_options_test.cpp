@@ -32,16 +32,16 @@ std::vector<Outcome> start_two(const InitOptions& first, const InitOptions& seco
 TEST(World, MeasuresNoNetworkWhereItMustStandSoon) {
   const auto said = [](milliseconds patience, int megabits = 0) {
     std::mutex mutex;
-    std::set<std::string> tariffs;
+    std::set<std::string> cost_models;
     expect_no_error(in_world(
         {2, "auto", 2, false, megabits},
         [&](Communicator& world) {
           const std::lock_guard lock{mutex};
-          tariffs.insert(tariff_of(world));
+          cost_models.insert(tariff_of(world));
         },
         patience));
-    EXPECT_EQ(tariffs.size(), 1U);
-    return *tariffs.begin();
+    EXPECT_EQ(cost_models.size(), 1U);
+    return *cost_models.begin();
   };
   EXPECT_NE(said(30s).find("measured"), std::string::npos) << said(30s);
   EXPECT_NE(said(3s).find("no time to measure"), std::string::npos) << said(3s);
@@ -113,11 +113,11 @@ TEST(World, RefusesTimesThatAreNegative) {
 class IdleNetwork final : public Network {
  public:
   [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank>, std::uint64_t,
-                                                     std::shared_ptr<Alarm>) override {
+                                                     std::shared_ptr<FailureSignal>) override {
     throw Error{ErrorCode::bug, "there is nobody to reach"};
   }
   [[nodiscard]] std::string name() const override { return "MPI"; }
-  [[nodiscard]] Tariff tariff() const override { return {}; }
+  [[nodiscard]] CostModel cost_model() const override { return {}; }
 };
 
 TEST(World, HasOneNetworkBetweenHosts) {
@@ -154,7 +154,7 @@ TEST(World, SumsPayloadsWhereTheOptionSaysSo) {
 
 TEST(World, RefusesTransportsThatAreNot) {
   try {
-    static_cast<void>(ways_of("infiniband"));
+    static_cast<void>(transports_of("infiniband"));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
@@ -187,8 +187,8 @@ TEST(World, BelievesNoSpeedThatIsNone) {
                        heard[0][1] = '\x02';
                        heard[0].back() = '\xc8';
                      }};
-    Communicator world = make_communicator(World::connect(channel, options, in(kAmple))->footing(),
-                                           make_host_memory());
+    Communicator world = make_communicator(
+        World::connect(channel, options, in(kAmple))->communicator_parts(), make_host_memory());
     EXPECT_NE(tariff_of(world).find("measured"), std::string::npos) << tariff_of(world);
   }));
 }
@@ -206,7 +206,7 @@ TEST(World, StartsOnAllRanksOrNone) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
   const auto outcomes = run_ranks(2, [&](Rank rank) {
-    const WorldOptions options{.ways = Ways::shm,
+    const WorldOptions options{.transports = TransportSet::shm,
                                .segment_bytes = rank == 0 ? kMany : std::size_t{1} << 26};
     Meddling channel{*channels[static_cast<std::size_t>(rank)],
                      [&](int exchanges, std::vector<std::string>&) {

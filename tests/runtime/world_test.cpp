@@ -259,7 +259,7 @@ TEST_P(WorldOf, NamesTheRankThatWentOnAlone) {
 TEST_P(WorldOf, ReducesBuffersThatPeersSee) {
   expect_no_error(in_world(GetParam(), [](Communicator& world) {
     auto buffer = world.allocate<std::int64_t>(50'000);
-    EXPECT_EQ(buffer.is_visible(), GetParam().ways != "tcp");
+    EXPECT_EQ(buffer.is_visible(), GetParam().transports != "tcp");
     EXPECT_EQ(buffer.span().back(), 0);
     for (const std::size_t count : {1U, 1'000U, 50'000U})
       check_sums(world, everyone(world.size()), count, buffer.span());
@@ -271,9 +271,9 @@ TEST_P(WorldOf, ChargesAllRanksAlike) {
   std::mutex mutex;
   std::map<std::string, std::set<std::string>> said;
   const auto say = [&](const std::string& group, Communicator& communicator) {
-    const std::string tariff = tariff_of(communicator);
+    const std::string cost_model = tariff_of(communicator);
     const std::lock_guard lock{mutex};
-    said[group].insert(tariff);
+    said[group].insert(cost_model);
   };
   expect_no_error(in_world(GetParam(), [&](Communicator& world) {
     say("all", world);
@@ -281,14 +281,14 @@ TEST_P(WorldOf, ChargesAllRanksAlike) {
     Communicator neighbours = world.split(host);
     say("host " + std::to_string(host), neighbours);
   }));
-  const bool has_memory = GetParam().ways != "tcp" || GetParam().n == 1;
-  for (const auto& [group, tariffs] : said) {
-    ASSERT_EQ(tariffs.size(), 1U) << group;
-    const std::string& tariff = *tariffs.begin();
+  const bool has_memory = GetParam().transports != "tcp" || GetParam().n == 1;
+  for (const auto& [group, cost_models] : said) {
+    ASSERT_EQ(cost_models.size(), 1U) << group;
+    const std::string& cost_model = *cost_models.begin();
     const std::string origin = group == "all" && GetParam().hosts > 1 ? "between hosts"
                                : has_memory                           ? "assumed of shared memory"
                                                                       : "assumed of the loopback";
-    EXPECT_NE(tariff.find(origin), std::string::npos) << group << ": " << tariff;
+    EXPECT_NE(cost_model.find(origin), std::string::npos) << group << ": " << cost_model;
   }
 }
 

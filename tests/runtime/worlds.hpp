@@ -22,14 +22,14 @@ namespace tutti::test {
 /// Ranks, and how they connect.
 struct Setting {
   int n;
-  std::string ways;
+  std::string transports;
   int hosts;  // pretended; ranks are dealt out to them
   bool tls = false;
   int network_megabits = 0;
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Setting& setting) {
-  return out << setting.n << "_ranks_" << setting.ways << "_" << setting.hosts << "_hosts"
+  return out << setting.n << "_ranks_" << setting.transports << "_" << setting.hosts << "_hosts"
              << (setting.tls ? "_tls" : "");
 }
 
@@ -41,16 +41,17 @@ inline std::vector<Outcome> in_world(
     const CommunicatorOptions& communicator = {.timeout = kAmple}) {
   const auto channels = local_channels(setting.n, true);
   return run_ranks(setting.n, [&](Rank rank) {
-    runtime::WorldOptions options{.ways = runtime::ways_of(setting.ways), .segment_bytes = bytes};
+    runtime::WorldOptions options{.transports = runtime::transports_of(setting.transports),
+                                  .segment_bytes = bytes};
     options.mesh.host.name += std::to_string(rank % setting.hosts);
     options.mesh.host.boot += std::to_string(rank % setting.hosts);
     options.mesh.interface = "127.0.0.1";
     options.mesh.tls = setting.tls;
     options.network_megabits = setting.network_megabits;
     Channel& channel = *channels[static_cast<std::size_t>(rank)];
-    Communicator world =
-        make_communicator(runtime::World::connect(channel, options, in(patience))->footing(),
-                          make_host_memory(), communicator);
+    Communicator world = make_communicator(
+        runtime::World::connect(channel, options, in(patience))->communicator_parts(),
+        make_host_memory(), communicator);
     body(world);
   });
 }

@@ -15,7 +15,7 @@
 #include "proof/verify_row.hpp"
 #include "schedules/print_picture.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 struct Drawn {
@@ -159,4 +159,4 @@ TEST(Picture, OfNothingIsRefused) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -10,7 +10,7 @@
 #include "proof/verify_row.hpp"
 #include "schedules/print.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using nlohmann::json;
@@ -132,4 +132,4 @@ TEST(Print, JsonOfOneRankNamesIt) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -10,7 +10,7 @@
 
 #include "selector/predict.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using closed_forms::every_form, closed_forms::Form, closed_forms::levels, closed_forms::Terms,
@@ -91,4 +91,4 @@ TEST(ClosedForms, DoNotDependOnTheRoot) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

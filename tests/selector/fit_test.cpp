@@ -6,8 +6,8 @@
 
 #include <tutti/spi/catalog.hpp>
 
+#include "selector/cost_models.hpp"
 #include "selector/fit.hpp"
-#include "selector/tariffs.hpp"
 
 namespace tutti::detail {
 namespace {

@@ -15,7 +15,7 @@
 #include "proof/verify_row.hpp"
 #include "selector/predict.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr LinkCosts kCosts{.alpha = 1009, .beta = 11, .gamma = 7};
@@ -386,4 +386,4 @@ TEST(Predict, BlocksThatDoNotDivideTheUnitsAreRefused) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "selector/cost_models.hpp"
 #include "selector/selectors.hpp"
-#include "selector/tariffs.hpp"
 #include "selector/timed_calls.hpp"
 
 namespace tutti::detail {
@@ -36,14 +36,14 @@ Problem timed_problem(std::size_t bytes, Determinism level = Determinism::rank_i
 }
 
 Selectors selectors_with(std::vector<TunedTable> tables, std::string untimed = {}) {
-  auto background = std::make_shared<Background>();
-  background->timed =
+  auto shared_config = std::make_shared<SharedConfig>();
+  shared_config->timed =
       std::make_shared<const Tuning>(Tuning{.origin = "FILE", .tables = std::move(tables)});
-  background->untimed = std::move(untimed);
+  shared_config->untimed = std::move(untimed);
   return {{memory_tariff(0, 0)},
           {"shm"},
           nullptr,
-          {.hosts = {0, 0}, .localities = {}, .transport = "shm", .background = background}};
+          {.hosts = {0, 0}, .localities = {}, .transport = "shm", .shared_config = shared_config}};
 }
 
 double us(const Selection& selection) {

@@ -177,11 +177,12 @@ TEST(TunedCosts, ThoseOfTheClosestNumberOfRanksHold) {
 
 /// A communicator of four ranks that share memory, with what was measured.
 Selector selector_of(std::shared_ptr<const Tuning> tuning) {
-  auto background = std::make_shared<Background>();
-  background->tuning = std::move(tuning);
-  return Selector{Tariff{},
-                  nullptr,
-                  {.hosts = {0, 0, 0, 0}, .transport = "shm", .background = std::move(background)}};
+  auto shared_config = std::make_shared<SharedConfig>();
+  shared_config->tuning = std::move(tuning);
+  return Selector{
+      CostModel{},
+      nullptr,
+      {.hosts = {0, 0, 0, 0}, .transport = "shm", .shared_config = std::move(shared_config)}};
 }
 
 Selector selector_with(std::vector<TunedRule> rules) {

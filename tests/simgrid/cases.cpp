@@ -4,7 +4,7 @@
 
 #include <tutti/spi/contract.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 std::span<const char* const> simgrid_networks() noexcept {
   static constexpr std::array kNetworks{"switch:16", "torus:4x4", "fat_tree:4x4:up=1x2",
@@ -33,4 +33,4 @@ SimgridOutcome compare(const SimgridCase& wanted, const Topology& topology, Late
       .simgrid = time_on_simgrid(schedules, blocks, topology, wanted.costs, latency)};
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -13,7 +13,7 @@
 #include "selector/simulate.hpp"
 #include "topology/topology.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// An algorithm on a network.
 struct SimgridCase {
@@ -40,4 +40,4 @@ struct SimgridOutcome {
 [[nodiscard]] SimgridOutcome compare(const SimgridCase& wanted, const Topology& topology,
                                      LatencyModel latency);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -16,7 +16,7 @@
 #include "selector/predict_flow.hpp"
 #include "topology/routes.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 namespace s4u = simgrid::s4u;
@@ -241,4 +241,4 @@ double time_on_simgrid(std::span<const Schedule> schedules,
   return time;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

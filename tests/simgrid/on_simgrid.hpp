@@ -11,7 +11,7 @@
 #include "selector/simulate.hpp"
 #include "topology/topology.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// When a message's latency passes.
 enum class LatencyModel : std::uint8_t {
@@ -32,4 +32,4 @@ enum class LatencyModel : std::uint8_t {
                                      const Topology& topology, const EndpointCosts& costs,
                                      LatencyModel latency);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

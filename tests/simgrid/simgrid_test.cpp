@@ -10,7 +10,7 @@
 #include "cases.hpp"
 #include "topology/families.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// Both share links out in the same way, so that only roundings of doubles differ, and bytes below
@@ -138,4 +138,4 @@ TEST(SimGrid, SaysNothingWhereRanksWaitForever) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

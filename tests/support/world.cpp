@@ -16,9 +16,9 @@ World::World(const WorldOptions& options)
   for (Rank rank = 0; rank < options.cluster.size; ++rank) {
     auto transport = cluster_.transport(rank);
     if (options.wrap) transport = options.wrap(std::move(transport));
-    communicators_.push_back(
-        make_communicator(Footing{.transport = std::move(transport), .tariff = options.tariff},
-                          memory, options.communicator));
+    communicators_.push_back(make_communicator(
+        CommunicatorParts{.transport = std::move(transport), .cost_model = options.cost_model},
+        memory, options.communicator));
   }
 }
 

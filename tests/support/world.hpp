@@ -30,7 +30,7 @@ struct WorldOptions {
   sim::ClusterOptions cluster{};       ///< The cluster underneath.
   CommunicatorOptions communicator{};  ///< As given to Communicator::create.
   std::shared_ptr<Memory> memory{};    ///< Null: one of its own.
-  Tariff tariff{};                     ///< What algorithms are chosen by.
+  CostModel cost_model{};              ///< What algorithms are chosen by.
   /// May put a transport of the test's own around each rank's; null: none.
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap{};
 };

@@ -32,8 +32,8 @@ class Wrapper : public Transport {
     unclaimed_ = inner_->has_unclaimed() ? 1 : 0;
     take_all();
   }
-  void find_strays(std::uint64_t pending, bool thoroughly) override {
-    inner_->find_strays(pending, thoroughly);
+  void find_unmatched(std::uint64_t pending, bool thoroughly) override {
+    inner_->find_unmatched(pending, thoroughly);
   }
   [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal,
                                        std::size_t bytes) override {
@@ -42,9 +42,9 @@ class Wrapper : public Transport {
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
     return inner_->probe(from, tag);
   }
-  void doze() override { inner_->doze(); }
-  void expect_dozing() override { inner_->expect_dozing(); }
-  void end_doze() noexcept override { inner_->end_doze(); }
+  void idle_wait() override { inner_->idle_wait(); }
+  void expect_idle_waits() override { inner_->expect_idle_waits(); }
+  void end_idle_wait() noexcept override { inner_->end_idle_wait(); }
   void signal(AccessId access, bool is_stored) override { inner_->signal(access, is_stored); }
   bool abort(const Error& cause) noexcept override { return inner_->abort(cause); }
 

@@ -10,7 +10,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 /// The longest of the shortest paths between hosts, in links.
@@ -194,4 +194,4 @@ TEST(Topologies, OfLinksThatMakeNoSenseAreRefused) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -17,7 +17,7 @@
 #include "topology/placed.hpp"
 #include "topology/read.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 using detail::Problem;
@@ -175,8 +175,8 @@ TEST(GpuNetworks, AreSaidToBeAssumed) {
 }
 
 /// A communicator of GPUs as they are in gpus:4x2:islands=2.
-detail::Surroundings two_hosts_of_two_islands() {
-  detail::Surroundings around;
+detail::Placement two_hosts_of_two_islands() {
+  detail::Placement around;
   for (int gpu = 0; gpu < 8; ++gpu) {
     around.hosts.push_back(gpu / 4);
     around.localities.push_back({.island = gpu % 4 / 2, .rail = gpu % 4});
@@ -186,11 +186,11 @@ detail::Surroundings two_hosts_of_two_islands() {
 
 // Who knows where its GPUs are chooses as on the network that is described so.
 TEST(GpuNetworks, AreFoundInTheSurroundingsOfRanks) {
-  const Tariff tariff{.costs = kRailCosts,
-                      .origin = "assumed of GPUs of several hosts",
-                      .inside = kNvlinkCosts,
-                      .across = kPcieCosts};
-  Selector around{tariff, nullptr, two_hosts_of_two_islands()};
+  const CostModel cost_model{.costs = kRailCosts,
+                             .origin = "assumed of GPUs of several hosts",
+                             .inside = kNvlinkCosts,
+                             .across = kPcieCosts};
+  Selector around{cost_model, nullptr, two_hosts_of_two_islands()};
   const Topology described = parse_topology("gpus:4x2:islands=2");
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{65536}, kLong}) {
     const Selection found = around.select(all_reduce_of(8, bytes));
@@ -255,4 +255,4 @@ TEST(GpuNetworks, OfLevelsWithoutAPartForEachHostAreRefused) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -16,7 +16,7 @@
 #include "topology/families.hpp"
 #include "topology/placed.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 RankNetwork network_named(const std::string& text) {
@@ -287,4 +287,4 @@ TEST(PlacedRanks, AreRefusedWhereThereIsNoHost) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -3,7 +3,7 @@
 
 #include <tutti/spi/costs.hpp>
 
-#include "selector/tariffs.hpp"
+#include "selector/cost_models.hpp"
 
 #include <gtest/gtest.h>
 
@@ -49,9 +49,9 @@ TEST(NetworkSpeed, ClassesCostWhatTheySay) {
   for (const NetworkSpeed speed : {NetworkSpeed::megabits_100, NetworkSpeed::gigabits_10})
     EXPECT_EQ(network_tariff(speed).lasting, network_tariff(NetworkSpeed::unknown).costs);
   EXPECT_EQ(memory_tariff(2, 1000).lasting, memory_tariff(0, 1000).lasting);
-  for (const Tariff& tariff :
+  for (const CostModel& cost_model :
        {memory_tariff(0, 1000), memory_tariff(2, 1000), loopback_tariff(0), loopback_tariff(2)})
-    EXPECT_FALSE(tariff.costs.overlaps) << tariff.origin;
+    EXPECT_FALSE(cost_model.costs.overlaps) << cost_model.origin;
   EXPECT_EQ(memory_tariff(2, 1000).costs.buffered_bytes, 1000);
   EXPECT_EQ(memory_tariff(0, 1000).costs.buffered_bytes, 0) << "nobody waits for a turn";
 }

@@ -10,7 +10,7 @@
 
 #include "topology/families.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 const LinkSpeed kMemory{.latency = 1'000'000, .per_byte = 1'000};
@@ -74,4 +74,4 @@ TEST(Placed, HostsThatAreNotThereAreRefused) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -9,7 +9,7 @@
 
 #include <tutti/error.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr const char* kJson = R"({
@@ -196,4 +196,4 @@ TEST(TopologyFiles, AreKnownByTheirFirstCharacter) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -9,7 +9,7 @@
 #include "topology/families.hpp"
 #include "topology/placed.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 constexpr const char* kNetworks[]{"switch:5",       "fat_tree:2x3x2",     "dragonfly:2x3x1",
@@ -115,4 +115,4 @@ TEST(Routes, ThatAreBalancedTakeAllWays) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

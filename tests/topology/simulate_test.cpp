@@ -16,7 +16,7 @@
 #include "selector/flows.hpp"
 #include "topology/families.hpp"
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 // Of a message, of a link's latency and of a byte, in nanoseconds: what the defaults are.
@@ -266,4 +266,4 @@ TEST(Flows, EndInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

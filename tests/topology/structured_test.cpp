@@ -15,7 +15,7 @@
 #include "selector/network_profile.hpp"
 #include "topology/families.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 using enum Collective;
@@ -100,4 +100,4 @@ TEST(Structured, WhatFollowsAGraphIsACandidateOnIt) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -11,7 +11,7 @@
 #include <tutti/export.hpp>
 #include <tutti/spi/schedule.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 class Graph;
 class ScheduleTable;
@@ -197,4 +197,4 @@ TUTTI_API void require(const Choice& choice, int size);
 /// @return the choice.
 [[nodiscard]] TUTTI_API Choice parse_choice(Collective collective, std::string_view text);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

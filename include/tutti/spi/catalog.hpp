@@ -13,7 +13,7 @@
 #include <tutti/export.hpp>
 #include <tutti/spi/algorithm.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Schedules of one algorithm that are written down instead of computed.
 class ScheduleTable {
@@ -94,4 +94,4 @@ using AddAlgorithms = void (*)(Catalog& catalog);
 /// The name of that function.
 inline constexpr const char* kAddAlgorithms = "tutti_add_algorithms";
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -11,7 +11,7 @@
 #include <tutti/error.hpp>
 #include <tutti/export.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// The instant by which something must have happened.
 using Deadline = std::chrono::steady_clock::time_point;
@@ -47,4 +47,4 @@ class TUTTI_API Channel {
   virtual void keep(std::shared_ptr<const void> connections) { (void)connections; }
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -13,12 +13,12 @@
 #include <tutti/spi/streams.hpp>
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Makes a communicator that can be divided. @param footing its ranks. @param memory where its
 /// buffers lie. @param options equal on all ranks. @return the communicator. Throws
 /// Error{invalid_argument} for options that are wrong.
-[[nodiscard]] TUTTI_API Communicator make_communicator(Footing footing,
+[[nodiscard]] TUTTI_API Communicator make_communicator(CommunicatorParts communicator_parts,
                                                        std::shared_ptr<Memory> memory,
                                                        const CommunicatorOptions& options = {});
 /// Makes a communicator. @param transport connects its ranks. @param memory where its buffers lie.
@@ -49,12 +49,12 @@ TUTTI_API void attach_streams(Communicator& communicator, std::shared_ptr<Stream
 /// Throws Error{invalid_argument, timeout, peer_dead, transport}.
 TUTTI_API void wait_for_stream(Communicator& communicator, Stream stream, Duration timeout);
 
-/// @param communicator of ranks. @return on which host each rank is, as Footing::hosts. Throws
-/// Error{invalid_argument} where the communicator is empty.
+/// @param communicator of ranks. @return on which host each rank is, as CommunicatorParts::hosts.
+/// Throws Error{invalid_argument} where the communicator is empty.
 [[nodiscard]] TUTTI_API const std::vector<int>& hosts_of(Communicator& communicator);
 
 /// @param communicator of ranks. @return the transport underneath. Throws Error{invalid_argument}
 /// where the communicator is empty.
 [[nodiscard]] TUTTI_API Transport& transport_of(Communicator& communicator);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

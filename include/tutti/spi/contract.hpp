@@ -8,7 +8,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// The pre- and post-condition of one collective on `size` ranks.
 struct Contract {
@@ -104,4 +104,4 @@ struct Partition {
   }
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

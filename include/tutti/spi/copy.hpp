@@ -6,8 +6,9 @@
 #include <cstring>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace detail {
 
 /// Copies by the widest vectors that this processor has. @param to destination. @param from source;
@@ -41,4 +42,4 @@ inline void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
   else if (bytes == 1) *target = *origin;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

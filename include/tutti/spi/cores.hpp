@@ -8,8 +8,9 @@
 #include <span>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What a process may use of its machine.
 struct Cores {
@@ -42,4 +43,4 @@ struct Locality {
 /// @return the number, as that one sees it; 0 where there is a core for every rank.
 [[nodiscard]] TUTTI_API int shared_cores(std::span<const Cores> machine, const Cores& own);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

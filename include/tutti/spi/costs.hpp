@@ -7,8 +7,9 @@
 #include <string>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// A length of time in femtoseconds: fine enough for a byte, and two hours fit. Sums saturate.
 using Femtoseconds = std::int64_t;
@@ -54,7 +55,7 @@ inline constexpr LinkCosts kRailCosts{.alpha = 15'000'000'000, .beta = 40'000, .
 
 /// Costs, and where they come from. The costs are equal on all ranks, since ranks that took
 /// different ones would choose different algorithms.
-struct Tariff {
+struct CostModel {
   LinkCosts costs = kDefaultCosts;             ///< What is charged.
   std::string origin = "assumed of any host";  ///< For a person, such as "measured at the start".
   /// What is charged for Options::visible, if something else.
@@ -69,4 +70,4 @@ struct Tariff {
   std::optional<LinkCosts> across{};
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,7 +7,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// The upper half counts calls; so many have numbers of their own.
 inline constexpr std::uint64_t kFingerprintCalls = std::uint64_t{1} << 30U;
@@ -95,7 +95,8 @@ inline constexpr std::uint64_t kFingerprintRuns = std::uint64_t{1} << 9U;
 /// has not ended, or make_fingerprint(0, its number) where that is not known.
 /// @return whether the message is of none that was made here: of one before it, or of one that has
 /// its number and differs.
-[[nodiscard]] constexpr bool is_stray(std::uint64_t fingerprint, std::uint64_t pending) noexcept {
+[[nodiscard]] constexpr bool is_unmatched(std::uint64_t fingerprint,
+                                          std::uint64_t pending) noexcept {
   const std::uint64_t call = call_of(pending);
   if (is_before(fingerprint, call)) return true;
   const bool is_known = pending != make_fingerprint(0, call);
@@ -103,4 +104,4 @@ inline constexpr std::uint64_t kFingerprintRuns = std::uint64_t{1} << 9U;
          fingerprint != pending;
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// A child of fork has a copy of all that its parent has: sockets, shared memory, half of a
 /// conversation. Whatever it did with them would disturb the parent, so it must not touch them. A
@@ -27,13 +28,13 @@ class TUTTI_API ForkGuard {
   /// Throws Error{invalid_argument} in a child. @param object that belongs to the process, for the
   /// text.
   void check(const char* object = "a communicator") const {
-    if (is_forked()) refuse(object);
+    if (is_forked()) reject(object);
   }
 
  private:
-  [[noreturn]] static void refuse(const char* object);
+  [[noreturn]] static void reject(const char* object);
 
   std::atomic<std::uint32_t>* page_;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

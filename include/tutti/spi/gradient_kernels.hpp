@@ -10,7 +10,7 @@
 #include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// How many partial results add_squares and add_hash keep.
 constexpr std::size_t kGradientLanes = 16;
@@ -78,4 +78,4 @@ struct GradientKernels {
 /// @return the kernels of the widest instruction set that this processor has.
 [[nodiscard]] TUTTI_API const GradientKernels& gradient_kernels();
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -14,7 +14,7 @@
 #include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Which construction a graph is.
 enum class GraphFamily : std::uint8_t {
@@ -139,4 +139,4 @@ class TUTTI_API Graph {
 /// @param text all lines. @return the graph.
 [[nodiscard]] TUTTI_API Graph read_edge_list(std::string_view text);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

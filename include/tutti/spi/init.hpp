@@ -10,7 +10,7 @@
 #include <tutti/spi/group.hpp>
 #include <tutti/spi/network.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Connects ranks that have a way of their own to say a few words to each other. Collective over
 /// the channel, which is not needed afterwards. Of the environment only TUTTI_TUNING and
@@ -32,6 +32,7 @@ namespace tutti::inline v0 {
 /// ranks. @param options see InitOptions, of which the timeouts count. @return a footing without a
 /// transport, whose group makes more such, and can be asked what ranks of the own host do. Throws
 /// as init.
-[[nodiscard]] TUTTI_API Footing watch_ranks(Channel& channel, const InitOptions& options = {});
+[[nodiscard]] TUTTI_API CommunicatorParts watch_ranks(Channel& channel,
+                                                      const InitOptions& options = {});
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -10,7 +10,7 @@
 #include <tutti/export.hpp>
 #include <tutti/operators.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// One fold: destination = operands[0] op operands[1] op ... , evaluated from left to right, then
 /// divided by `divisor`, then rounded to the datatype once. Of an average of f16 or bf16, operands
@@ -58,4 +58,4 @@ class TUTTI_API Memory {
 /// @return memory of the host. Reductions use the widest vector instructions this processor has.
 [[nodiscard]] TUTTI_API std::shared_ptr<Memory> make_host_memory();
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

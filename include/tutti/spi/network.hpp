@@ -8,11 +8,11 @@
 #include <string>
 
 #include <tutti/export.hpp>
-#include <tutti/spi/alarm.hpp>
 #include <tutti/spi/costs.hpp>
+#include <tutti/spi/failure_signal.hpp>
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Connects ranks that share no memory. It outlives the transports it makes.
 class TUTTI_API Network {
@@ -29,14 +29,14 @@ class TUTTI_API Network {
   /// communicator, by which its ranks tell each other of failures. The transport throws what it
   /// says, as soon as it goes off, and raises it when it is aborted.
   /// @return a transport that reaches all of them. Throws Error.
-  [[nodiscard]] virtual std::unique_ptr<Transport> transport(std::span<const Rank> members,
-                                                             std::uint64_t communicator,
-                                                             std::shared_ptr<Alarm> alarm) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Transport> transport(
+      std::span<const Rank> members, std::uint64_t communicator,
+      std::shared_ptr<FailureSignal> failure_signal) = 0;
   /// @return what it is called, for a person.
   [[nodiscard]] virtual std::string name() const = 0;
   /// @return what its messages are taken to cost, and its bytes where all ranks are on one host;
   /// between hosts the bytes' cost is measured at the start. Equal on all ranks.
-  [[nodiscard]] virtual Tariff tariff() const = 0;
+  [[nodiscard]] virtual CostModel cost_model() const = 0;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tutti::inline v0::detail {
+#include <tutti/version.hpp>
+
+namespace tutti::v0::detail {
 
 /// Its address is another one in each thread.
 inline constinit thread_local std::uint32_t thread_mark = 0;
@@ -32,7 +34,7 @@ class Occupancy {
 
   /// Throws Error{invalid_argument} where another thread is in, or this one. @param words of it.
   void enter(const Words& words) {
-    if (!try_enter()) refuse(words);
+    if (!try_enter()) reject(words);
   }
   /// @return whether this thread entered.
   [[nodiscard]] bool try_enter() noexcept {
@@ -60,7 +62,7 @@ class Occupancy {
     return (word_.load(std::memory_order_relaxed) & ~kProgress) == this_thread();
   }
   /// Throws Error{invalid_argument} that says who is in. @param words of the object.
-  [[noreturn]] void refuse(const Words& words) const;
+  [[noreturn]] void reject(const Words& words) const;
   /// As enter, but waits until another thread has left. @param is_forked whether this process is a
   /// child, to which a thread that was in did not come along, and never leaves. @return whether
   /// this one entered: it does not where it is in already, nor where it would wait in vain.
@@ -101,4 +103,4 @@ class Occupied {
   Occupancy& occupancy_;
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

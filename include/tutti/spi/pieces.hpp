@@ -12,7 +12,7 @@
 #include <tutti/spi/streaming.hpp>
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// @param pieces any. @return their bytes.
 [[nodiscard]] inline std::uint64_t bytes_of(std::span<const Piece> pieces) noexcept {
@@ -78,4 +78,4 @@ class TUTTI_API Cursor {
   std::size_t offset_ = 0;  // into the first
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -16,7 +16,7 @@
 #include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// What one call resulted in on one rank.
 struct RecordedResult {
@@ -76,4 +76,4 @@ struct Difference {
 [[nodiscard]] TUTTI_API std::optional<Difference> first_difference(
     std::span<const Recording> first, std::span<const Recording> second);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -15,7 +15,7 @@
 #include <tutti/export.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Where a slot lies.
 enum class Space : std::uint8_t {
@@ -285,4 +285,4 @@ enum class Reversal : std::uint8_t {
 /// @param schedule sends and receives only. @param reversal see Reversal. @return the reversed one.
 [[nodiscard]] TUTTI_API Schedule reverse(const Schedule& schedule, Reversal reversal);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

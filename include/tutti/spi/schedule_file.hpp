@@ -14,7 +14,7 @@
 #include <tutti/export.hpp>
 #include <tutti/spi/catalog.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Where a step stands in a file of XML.
 struct WrittenPlace {
@@ -64,4 +64,4 @@ class TUTTI_API WrittenAlgorithms {
   std::map<std::pair<Collective, std::string>, Entry> entries_{};
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,8 +6,9 @@
 #include <thread>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Starts a thread that handles no signals, since those are the program's. @param name at most 15
 /// characters, by which the system's tools show it. @param body what it does. @return it. Throws
@@ -15,4 +16,4 @@ namespace tutti::inline v0 {
 [[nodiscard]] TUTTI_API std::thread start_service_thread(const char* name,
                                                          std::function<void()> body);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

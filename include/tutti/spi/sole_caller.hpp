@@ -12,7 +12,7 @@
 #include <tutti/export.hpp>
 #include <tutti/raise.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 class Communicator;
 namespace detail {
@@ -66,4 +66,4 @@ auto run_as_one(Communicator& communicator, Calls calls) {
   }
 }
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -8,7 +8,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Elements that become others, of the same datatype or another one.
 struct Conversion {
@@ -41,4 +41,4 @@ struct Inspection {
   Inspected* sums = nullptr;        ///< kInspectors of them.
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -7,8 +7,9 @@
 #include <cstddef>
 
 #include <tutti/export.hpp>
+#include <tutti/version.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Copies whole lines past the caches, and the ends through them; all through them where the
 /// processor has no such stores. Call end_streams before anybody is told. Calls from several
@@ -20,4 +21,4 @@ TUTTI_API void stream(std::byte* to, const std::byte* from, std::size_t bytes) n
 /// tell them so; a release by itself does not wait for streamed bytes.
 TUTTI_API void end_streams() noexcept;
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -17,7 +17,7 @@
 #include <tutti/spi/stream_arrays.hpp>
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 class Communicator;
 
@@ -79,7 +79,7 @@ class TUTTI_API StreamPeers {
   virtual void end(Stream stream) = 0;
   /// @param bytes more than zero. @return memory that peers see, until give_back. Throws Error
   /// where there is no more.
-  [[nodiscard]] virtual std::byte* lend(std::size_t bytes) = 0;
+  [[nodiscard]] virtual std::byte* acquire(std::size_t bytes) = 0;
   /// All that was lent is free again, in the order of the call's stream.
   virtual void give_back() noexcept = 0;
   /// Enqueues that a message is there. @param peer who may read it. @param data of it, which peers
@@ -116,7 +116,7 @@ class TUTTI_API StreamTransport {
   [[nodiscard]] virtual std::string name() const = 0;
   /// @return what messages and bytes are taken to cost, by which algorithms are chosen; equal on
   /// all ranks.
-  [[nodiscard]] virtual Tariff tariff() const = 0;
+  [[nodiscard]] virtual CostModel cost_model() const = 0;
   /// @return in which part of its host each rank's GPU is; equal on all ranks; empty where they do
   /// not know.
   [[nodiscard]] virtual std::vector<Locality> localities() const { return {}; }
@@ -200,4 +200,4 @@ class TUTTI_API StreamTransport {
   virtual void abort(const Error& cause) noexcept = 0;
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -14,7 +14,7 @@
 #include <tutti/error.hpp>
 #include <tutti/export.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// @param now a time. @param timeout how long from then, zero or more. @return when that ends: at
 /// the end of time at the latest, so that Duration::max() waits for ever.
@@ -125,7 +125,7 @@ struct Capabilities {
                           ///< outnumber cores.
   /// Where messages may go by several transports, what each of them is called. A message matches
   /// only those that go the same way. Else empty, and there is way 0.
-  std::vector<std::string> ways{};
+  std::vector<std::string> transports{};
 };
 
 /// Moves messages. Between two ranks, messages of equal tag match in the order in which they were
@@ -188,23 +188,23 @@ class TUTTI_API Transport {
   }
   /// For a thread that has polled in vain for long: gives its core away until polling may find
   /// something, or for some milliseconds at most.
-  virtual void doze() { std::this_thread::yield(); }
+  virtual void idle_wait() { std::this_thread::yield(); }
   /// From now on ranks may doze though their cores are not shared, on all ranks: whoever sends them
   /// something wakes them.
-  virtual void expect_dozing() {}
+  virtual void expect_idle_waits() {}
   /// Ends doze early if a thread is in it, or about to be. The only call that may come from another
   /// thread than that which is in the transport. Does nothing where doze is short anyway.
-  virtual void end_doze() noexcept {}
-  /// @return whether messages may have come for which there is no receive yet. Where find_strays
+  virtual void end_idle_wait() noexcept {}
+  /// @return whether messages may have come for which there is no receive yet. Where find_unmatched
   /// does something, what a peer sent before a message that was received has come and counts. No
   /// virtual call, since it is asked after every collective.
   [[nodiscard]] bool has_unclaimed() const noexcept { return unclaimed_ > 0; }
   /// Looks for messages that came and that no receive will be for: the ranks disagree about a call
   /// which has ended here, or waits. Those that it does not find it may find later.
-  /// @param pending says of which calls messages may still be received, see is_stray.
+  /// @param pending says of which calls messages may still be received, see is_unmatched.
   /// @param thoroughly whether to look also where no poll would, since nothing is awaited.
   /// Throws Error{mismatch}.
-  virtual void find_strays(std::uint64_t pending, bool thoroughly) {
+  virtual void find_unmatched(std::uint64_t pending, bool thoroughly) {
     (void)pending, (void)thoroughly;
   }
   /// Looks for a message without a receive: the oldest of its sender and tag. @param from its
@@ -241,14 +241,15 @@ class TUTTI_API Transport {
 /// @param peer sender. @param theirs its message's fingerprint. @param ours that of the receive.
 /// @return the error for a message of another call.
 [[nodiscard]] TUTTI_API Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours);
-/// @param peer sender. @param theirs its message's fingerprint. @param pending as in is_stray.
-/// @return the error for a message that is_stray.
-[[nodiscard]] TUTTI_API Error stray_message(Rank peer, std::uint64_t theirs, std::uint64_t pending);
+/// @param peer sender. @param theirs its message's fingerprint. @param pending as in is_unmatched.
+/// @return the error for a message that is_unmatched.
+[[nodiscard]] TUTTI_API Error unmatched_message(Rank peer, std::uint64_t theirs,
+                                                std::uint64_t pending);
 /// @param peer sender. @param theirs its message's fingerprint, of a plan. @return the error for a
 /// message that no run of that plan receives.
-[[nodiscard]] TUTTI_API Error stray_of_plan(Rank peer, std::uint64_t theirs);
+[[nodiscard]] TUTTI_API Error unmatched_plan(Rank peer, std::uint64_t theirs);
 /// @param peer sender. @param theirs its message's bytes. @param ours those of the receive.
 /// @return the error for a message of another length.
 [[nodiscard]] TUTTI_API Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours);
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

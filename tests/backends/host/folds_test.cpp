@@ -227,7 +227,7 @@ TEST_P(Folds, give_the_same_bits_when_two_operands_change_places) {
   }
 }
 
-TEST_P(Folds, refuse_an_operator_that_does_not_fit) {
+TEST_P(Folds, reject_an_operator_that_does_not_fit) {
   const auto bytes = hard_elements(GetParam(), 1, 1);
   std::array<std::byte, 16> out{};
   const std::array<const void*, 2> operands{bytes.data(), bytes.data()};

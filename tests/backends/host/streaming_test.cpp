@@ -7,7 +7,7 @@
 #include <tutti/spi/pieces.hpp>
 #include <tutti/spi/streaming.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
 std::vector<std::byte> numbered(std::size_t bytes) {
@@ -50,4 +50,4 @@ TEST(Streaming, FollowsThePiecesOfAMessage) {
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

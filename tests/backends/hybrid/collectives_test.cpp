@@ -33,7 +33,7 @@ class HybridCollectives : public ::testing::TestWithParam<Placement> {
     for (Rank rank = 0; rank < size_; ++rank) members.push_back(rank);
     for (Rank rank = 0; rank < size_; ++rank)
       ranks_.push_back(make_communicator(
-          links_->transport(rank, {.communicator = 1, .members = members, .alarm = {}}),
+          links_->transport(rank, {.communicator = 1, .members = members, .failure_signal = {}}),
           make_host_memory()));
   }
   /// Runs a function on each rank, in threads. @return how each failed.

@@ -33,7 +33,7 @@ class Part final : public Transport {
     for (std::size_t i = 0; i < ready; ++i) complete(cookies[i]);
     ready = 0;
   }
-  void doze() override { ++dozes; }
+  void idle_wait() override { ++waits_idle; }
   bool abort(const Error& /*cause*/) noexcept override {
     ++aborts;
     return is_quiet;
@@ -44,7 +44,7 @@ class Part final : public Transport {
   std::vector<std::uint64_t> cookies{};  // posted
   int posts = 0;
   int polls = 0;
-  int dozes = 0;
+  int waits_idle = 0;
   int aborts = 0;
   bool is_quiet = true;
 
@@ -55,7 +55,7 @@ class Part final : public Transport {
 
 /// @return them, as Parts has them.
 template <class... Remote>
-std::vector<std::unique_ptr<Transport>> ways(Remote... remote) {
+std::vector<std::unique_ptr<Transport>> transports(Remote... remote) {
   std::vector<std::unique_ptr<Transport>> all;
   (all.push_back(std::move(remote)), ...);
   return all;
@@ -72,9 +72,9 @@ class Hybrid : public ::testing::Test {
     near_ = near.get();
     far_ = far.get();
     transport_ = make_transport({.local = std::move(near),
-                                 .remote = ways(std::move(far)),
+                                 .remote = transports(std::move(far)),
                                  .is_local = {true, false, true, false},
-                                 .alarm = alarm_});
+                                 .failure_signal = failure_signal_});
   }
   void post(std::initializer_list<Rank> peers) {
     std::vector<Transfer> transfers;
@@ -94,7 +94,7 @@ class Hybrid : public ::testing::Test {
     }
   }
 
-  std::shared_ptr<Alarm> alarm_ = std::make_shared<Alarm>();
+  std::shared_ptr<FailureSignal> failure_signal_ = std::make_shared<FailureSignal>();
   Part* near_ = nullptr;
   Part* far_ = nullptr;
   std::unique_ptr<Transport> transport_;
@@ -113,10 +113,10 @@ TEST_F(Hybrid, CanWhatBothCan) {
 TEST_F(Hybrid, WaitsAsItsLocalPartWhereAllRanksAreLocal) {
   const auto transport = make_transport({.local = std::make_unique<Part>(Capabilities{
                                              .name = "part", .tags = 9, .idle_spins = 20000}),
-                                         .remote = ways(std::make_unique<Part>(Capabilities{
+                                         .remote = transports(std::make_unique<Part>(Capabilities{
                                              .name = "part", .tags = 9, .idle_spins = 1000})),
                                          .is_local = {true, true, true, true},
-                                         .alarm = alarm_});
+                                         .failure_signal = failure_signal_});
   EXPECT_EQ(transport->capabilities().idle_spins, 20000);
 }
 
@@ -124,9 +124,9 @@ TEST_F(Hybrid, IsMadeOfPartsThatAgree) {
   const auto make = [&](int local, int remote, std::vector<bool> is_local) {
     return make_transport(
         {.local = std::make_unique<Part>(Capabilities{.name = "part"}, local),
-         .remote = ways(std::make_unique<Part>(Capabilities{.name = "part"}, remote)),
+         .remote = transports(std::make_unique<Part>(Capabilities{.name = "part"}, remote)),
          .is_local = std::move(is_local),
-         .alarm = alarm_});
+         .failure_signal = failure_signal_});
   };
   EXPECT_NO_THROW(static_cast<void>(make(2, 2, {true, false})));
   EXPECT_THROW(static_cast<void>(make(2, 3, {true, false})), Error);
@@ -160,19 +160,19 @@ TEST_F(Hybrid, AsksTheNetworkWhereItWaitsForIt) {
 // Asleep in one part a thread sees nothing of the other.
 TEST_F(Hybrid, SleepsOnlyWhereItExpectsNothingElsewhere) {
   post({2});
-  transport_->doze();
-  EXPECT_EQ(near_->dozes, 1);
+  transport_->idle_wait();
+  EXPECT_EQ(near_->waits_idle, 1);
   static_cast<void>(poll());
   EXPECT_EQ(far_->polls, 1);  // for others, who had to wait meanwhile
   post({1});
-  transport_->doze();
-  EXPECT_EQ(near_->dozes, 1);
-  EXPECT_EQ(far_->dozes, 0);
+  transport_->idle_wait();
+  EXPECT_EQ(near_->waits_idle, 1);
+  EXPECT_EQ(far_->waits_idle, 0);
   near_->ready = 1;
   EXPECT_EQ(poll(), 1U);
-  transport_->doze();
-  EXPECT_EQ(near_->dozes, 1);
-  EXPECT_EQ(far_->dozes, 1);
+  transport_->idle_wait();
+  EXPECT_EQ(near_->waits_idle, 1);
+  EXPECT_EQ(far_->waits_idle, 1);
 }
 
 TEST_F(Hybrid, LetsNeitherPartStarveTheOther) {
@@ -219,7 +219,7 @@ TEST_F(Hybrid, LeavesItToControlToSayWhoDied) {
   post({1});
   far_->failure = Error{ErrorCode::peer_dead, "rank 3 closed its connection", 3};
   EXPECT_EQ(poll(), 0U);
-  alarm_->hear({ErrorCode::peer_dead, "rank 1 has ended", 1});
+  failure_signal_->hear({ErrorCode::peer_dead, "rank 1 has ended", 1});
   EXPECT_STREQ(poll_until_error().first.what(), "rank 1 has ended");
 }
 
@@ -253,9 +253,9 @@ class TwoWays : public Hybrid {
     far_ = far.get();
     wide_ = wide.get();
     transport_ = make_transport({.local = std::move(near),
-                                 .remote = ways(std::move(far), std::move(wide)),
+                                 .remote = transports(std::move(far), std::move(wide)),
                                  .is_local = {true, false, true, false},
-                                 .alarm = alarm_});
+                                 .failure_signal = failure_signal_});
   }
   void post_by(std::uint8_t way, std::initializer_list<Rank> peers) {
     std::vector<Transfer> transfers;
@@ -271,7 +271,7 @@ class TwoWays : public Hybrid {
 TEST_F(TwoWays, AreNamedAndCanWhatAllCan) {
   const Capabilities& capabilities = transport_->capabilities();
   EXPECT_EQ(capabilities.name, "near+far|wide");
-  EXPECT_EQ(capabilities.ways, (std::vector<std::string>{"near+far", "near+wide"}));
+  EXPECT_EQ(capabilities.transports, (std::vector<std::string>{"near+far", "near+wide"}));
   EXPECT_EQ(capabilities.tags, 500U);
   EXPECT_EQ(capabilities.idle_spins, 50);
 }
@@ -299,16 +299,16 @@ TEST_F(TwoWays, AreAskedWhereSomethingIsExpected) {
 
 TEST_F(TwoWays, SleepsInTheOnlyOneItExpectsSomethingOf) {
   post_by(1, {1});
-  transport_->doze();
-  EXPECT_EQ(wide_->dozes, 1);
+  transport_->idle_wait();
+  EXPECT_EQ(wide_->waits_idle, 1);
   post_by(0, {1});
-  transport_->doze();
-  EXPECT_EQ(near_->dozes + far_->dozes, 0);
-  EXPECT_EQ(wide_->dozes, 1);
+  transport_->idle_wait();
+  EXPECT_EQ(near_->waits_idle + far_->waits_idle, 0);
+  EXPECT_EQ(wide_->waits_idle, 1);
   wide_->ready = 1;
   EXPECT_EQ(poll(), 1U);
-  transport_->doze();
-  EXPECT_EQ(far_->dozes, 1);
+  transport_->idle_wait();
+  EXPECT_EQ(far_->waits_idle, 1);
 }
 
 TEST_F(TwoWays, FailAndEndAsOne) {

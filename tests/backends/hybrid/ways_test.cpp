@@ -24,19 +24,21 @@ conformance::Backend backend() {
   throw std::runtime_error{"there is no backend of two ways"};
 }
 
-class Ways : public ::testing::Test {
+class TransportSet : public ::testing::Test {
  protected:
-  explicit Ways(const CommunicatorOptions& options = {}) {
+  explicit TransportSet(const CommunicatorOptions& options = {}) {
     // Messages cost less on the first way, and bytes on the second.
-    const Tariff quick{.costs = {.alpha = 1'000'000'000, .beta = 8'000'000}, .origin = "of quick"};
-    const Tariff wide{.costs = {.alpha = 40'000'000'000, .beta = 100'000}, .origin = "of wide"};
+    const CostModel quick{.costs = {.alpha = 1'000'000'000, .beta = 8'000'000},
+                          .origin = "of quick"};
+    const CostModel wide{.costs = {.alpha = 40'000'000'000, .beta = 100'000}, .origin = "of wide"};
     const std::vector<Rank> members{0, 1, 2, 3};
     for (Rank rank = 0; rank < kSize; ++rank)
       ranks_.push_back(make_communicator(
-          Footing{.transport =
-                      links_->transport(rank, {.communicator = 1, .members = members, .alarm = {}}),
-                  .tariff = quick,
-                  .other_ways = {wide}},
+          CommunicatorParts{
+              .transport = links_->transport(
+                  rank, {.communicator = 1, .members = members, .failure_signal = {}}),
+              .cost_model = quick,
+              .other_ways = {wide}},
           make_host_memory(), options));
   }
   Communicator& at(Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
@@ -48,7 +50,7 @@ class Ways : public ::testing::Test {
   }
   /// Sums on all ranks. @param counts of each. @param ways of each. @return how each failed.
   std::vector<std::optional<Error>> sum_up(const std::vector<std::size_t>& counts,
-                                           const std::vector<std::string>& ways) {
+                                           const std::vector<std::string>& transports) {
     std::vector<std::optional<Error>> errors(kSize);
     std::vector<std::thread> threads;
     for (Rank rank = 0; rank < kSize; ++rank)
@@ -58,7 +60,7 @@ class Ways : public ::testing::Test {
         try {
           at(rank).all_reduce(
               std::span{data}, sum,
-              {.algorithm = "ring", .transport = ways[index], .timeout = test::kAmple});
+              {.algorithm = "ring", .transport = transports[index], .timeout = test::kAmple});
         } catch (const Error& error) {
           errors[index] = error;
         }
@@ -71,13 +73,13 @@ class Ways : public ::testing::Test {
   std::vector<Communicator> ranks_{};
 };
 
-TEST_F(Ways, AreTakenWhereTheyCostLess) {
+TEST_F(TransportSet, AreTakenWhereTheyCostLess) {
   EXPECT_NE(chosen(2).find(" by shm+tcp (least predicted time"), std::string::npos) << chosen(2);
   EXPECT_NE(chosen(1 << 20).find(" by shm+shm (least predicted time"), std::string::npos)
       << chosen(1 << 20);
 }
 
-TEST_F(Ways, AreExplained) {
+TEST_F(TransportSet, AreExplained) {
   std::vector<float> data(2);
   const std::string text = at(1).explain(call::all_reduce(data, std::span{data}, sum));
   const std::size_t other = text.find("\nnot taken, ");
@@ -87,7 +89,7 @@ TEST_F(Ways, AreExplained) {
   EXPECT_GT(text.find("of wide"), other) << text;
 }
 
-TEST_F(Ways, AreTakenAsACallSays) {
+TEST_F(TransportSet, AreTakenAsACallSays) {
   for (const char* const name : {"shm", "shm+shm"}) {
     const std::string text = chosen(2, {.transport = name});
     EXPECT_NE(text.find(" by shm+shm ("), std::string::npos) << text;
@@ -107,10 +109,10 @@ TEST_F(Ways, AreTakenAsACallSays) {
   EXPECT_THROW(at(0).send(std::span<const int>{&value, 1}, 1, 0, {.transport = "tcp"}), Error);
 }
 
-/// As Ways, with a way that the communicator says.
-class OneOfWays : public Ways {
+/// As TransportSet, with a way that the communicator says.
+class OneOfWays : public TransportSet {
  protected:
-  OneOfWays() : Ways{{.transport = "shm"}} {}
+  OneOfWays() : TransportSet{{.transport = "shm"}} {}
 };
 
 TEST_F(OneOfWays, IsTakenAsTheCommunicatorSays) {
@@ -121,13 +123,13 @@ TEST_F(OneOfWays, IsTakenAsTheCommunicatorSays) {
 TEST(WaysOfACommunicator, AreRefusedWhereItIsMade) {
   const auto links = backend().connect({.size = 1});
   EXPECT_THROW(static_cast<void>(make_communicator(
-                   links->transport(0, {.communicator = 1, .members = {0}, .alarm = {}}),
+                   links->transport(0, {.communicator = 1, .members = {0}, .failure_signal = {}}),
                    make_host_memory(), {.transport = "mpi"})),
                Error);
 }
 
 // Short and long ones in turn, so that calls follow each other on different ways.
-TEST_F(Ways, GiveTheRightResultsInTurn) {
+TEST_F(TransportSet, GiveTheRightResultsInTurn) {
   for (int kind = 0; kind < kCollectives; ++kind)
     for (const std::size_t count : {1, 300000, 7, 40000, 0, 1000}) {
       const auto collective = static_cast<Collective>(kind);
@@ -141,21 +143,21 @@ TEST_F(Ways, GiveTheRightResultsInTurn) {
     }
 }
 
-TEST_F(Ways, ThatDifferBetweenRanksAreAMismatch) {
+TEST_F(TransportSet, ThatDifferBetweenRanksAreAMismatch) {
   for (const auto& error : sum_up({1000, 1000, 1000, 1000}, {"tcp", "tcp", "shm", "tcp"})) {
     ASSERT_TRUE(error);
     EXPECT_EQ(error->cause(), ErrorCode::mismatch) << error->what();
   }
 }
 
-TEST_F(Ways, OfCallsThatDifferAreAMismatch) {
+TEST_F(TransportSet, OfCallsThatDifferAreAMismatch) {
   for (const auto& error : sum_up({2, 2, 2, 1 << 20}, {"", "", "", ""})) {
     ASSERT_TRUE(error);
     EXPECT_EQ(error->cause(), ErrorCode::mismatch) << error->what();
   }
 }
 
-TEST_F(Ways, SayWhoDiesOnAnyOfThem) {
+TEST_F(TransportSet, SayWhoDiesOnAnyOfThem) {
   std::vector<std::optional<Error>> errors(kSize);
   std::vector<std::thread> threads;
   for (Rank rank = 0; rank < kSize; ++rank)

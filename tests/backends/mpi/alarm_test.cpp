@@ -70,11 +70,11 @@ class MpiAlarm : public testing::Test {
   }
 
   int told_ = 0;
-  std::shared_ptr<Alarm> alarm_ =
-      std::make_shared<Alarm>([this](const Error&) { ++told_; }, nullptr);
+  std::shared_ptr<FailureSignal> failure_signal_ =
+      std::make_shared<FailureSignal>([this](const Error&) { ++told_; }, nullptr);
   mpi::Ranks ranks_ = mpi::gather_ranks(MPI_COMM_WORLD, {.timeout = kAmple});
   std::unique_ptr<Transport> transport_ =
-      std::make_unique<mpi::MpiTransport>(ranks_, mpi::Options{}, alarm_, false);
+      std::make_unique<mpi::MpiTransport>(ranks_, mpi::Options{}, failure_signal_, false);
 
  private:
   std::array<Completion, 4> completions_{};
@@ -85,7 +85,7 @@ class MpiAlarm : public testing::Test {
 TEST_F(MpiAlarm, IsHeardWhereverTheTransportIsCalled) {
   post(Transfer::Kind::recv);
   EXPECT_EQ(poll(), 0U);
-  alarm_->hear(kDeath);
+  failure_signal_->hear(kDeath);
   EXPECT_EQ(failure().culprit(), 7);
   EXPECT_THROW(post(Transfer::Kind::recv), Error);
 }
@@ -93,7 +93,7 @@ TEST_F(MpiAlarm, IsHeardWhereverTheTransportIsCalled) {
 TEST_F(MpiAlarm, TellsTheOthersOfAnAbort) {
   transport_->abort({ErrorCode::timeout, "too late", 0});
   EXPECT_EQ(told_, 1);
-  alarm_->hear(kDeath);  // which all ranks agree on
+  failure_signal_->hear(kDeath);  // which all ranks agree on
   EXPECT_EQ(failure().culprit(), 7);
   EXPECT_FALSE(mpi::find_notice(ranks_));
 }
@@ -102,7 +102,7 @@ TEST_F(MpiAlarm, HasTheFirstWordOfWhatTheMpiReports) {
   fails = true;
   EXPECT_NO_THROW(post(Transfer::Kind::send));
   EXPECT_EQ(poll(), 0U);
-  alarm_->hear(kDeath);
+  failure_signal_->hear(kDeath);
   EXPECT_EQ(failure().culprit(), 7);
 }
 
@@ -111,7 +111,7 @@ TEST_F(MpiAlarm, EndsNoTransportBeforeItsSends) {
   dawdles = true;
   post(Transfer::Kind::send);
   EXPECT_EQ(poll(), 1U);
-  alarm_->hear(kDeath);
+  failure_signal_->hear(kDeath);
   MPI_Grequest_complete(under_way);
   transport_.reset();
   EXPECT_TRUE(is_seen);
@@ -120,7 +120,7 @@ TEST_F(MpiAlarm, EndsNoTransportBeforeItsSends) {
 TEST_F(MpiAlarm, LetsSendsThatDoNotEndBe) {
   dawdles = true;
   post(Transfer::Kind::send);
-  alarm_->hear(kDeath);
+  failure_signal_->hear(kDeath);
   const Duration start = transport_->now();
   transport_.reset();
   EXPECT_GE(mpi::time_now() - start, mpi::kSendPatience);

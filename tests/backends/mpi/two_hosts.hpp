@@ -33,8 +33,8 @@ inline std::shared_ptr<runtime::World> connect_two_hosts(Duration timeout,
 /// @param timeout of the start and of operations. @param has_tcp_too as WorldOptions. @return the
 /// world of all ranks.
 inline Communicator world_on_two_hosts(Duration timeout, bool has_tcp_too = false) {
-  return make_communicator(connect_two_hosts(timeout, has_tcp_too)->footing(), make_host_memory(),
-                           {.timeout = timeout});
+  return make_communicator(connect_two_hosts(timeout, has_tcp_too)->communicator_parts(),
+                           make_host_memory(), {.timeout = timeout});
 }
 
 }  // namespace tutti::test

@@ -54,7 +54,7 @@ class Access : public ::testing::Test {
   }
   std::unique_ptr<Transport> join(Rank rank) {
     // Each has an alarm of its own.
-    return host_.domain(rank).transport(1, kBoth, std::make_shared<Alarm>());
+    return host_.domain(rank).transport(1, kBoth, std::make_shared<FailureSignal>());
   }
 
   Host host_{2};
@@ -141,8 +141,8 @@ TEST(ShmAccess, AMessageIsNotDeliveredWhenItsOwnerGaveUp) {
   Host host{2};
   const auto memory = make_visible_memory(host.segments[0]);
   std::byte* const data = memory->allocate(kLong);
-  const auto sender = host.domain(0).transport(1, kBoth, std::make_shared<Alarm>());
-  const auto receiver = host.domain(1).transport(1, kBoth, std::make_shared<Alarm>());
+  const auto sender = host.domain(0).transport(1, kBoth, std::make_shared<FailureSignal>());
+  const auto receiver = host.domain(1).transport(1, kBoth, std::make_shared<FailureSignal>());
   const Piece from{data, kLong};
   std::vector<std::byte> received(kLong);
   const Piece into{received.data(), kLong};

@@ -212,7 +212,7 @@ TEST(ShmTransport, HoldsLittleUntilMessagesAreLarge) {
   const std::size_t empty = host.segment(0).used();
   std::vector<std::unique_ptr<Transport>> ranks;
   for (Rank rank = 0; rank < 4; ++rank)
-    ranks.push_back(host.domain(rank).transport(1, members, host.alarm));
+    ranks.push_back(host.domain(rank).transport(1, members, host.failure_signal));
   EXPECT_LE(host.segment(0).used(), empty + 4096);
   std::vector<std::byte> bytes(100);
   const auto exchange = [&](std::size_t count) {
@@ -249,13 +249,13 @@ TEST(ShmDomain, ACommunicatorThatCannotBeMadeTakesNoMemory) {
 TEST(ShmTransport, RefusesRanksItCannotReach) {
   Host host{2};
   const std::array<Rank, 3> members{5, 1, 0};
-  const auto transport = host.domain(0).transport(1, members, host.alarm);
+  const auto transport = host.domain(0).transport(1, members, host.failure_signal);
   EXPECT_EQ(transport->self(), 2);
   EXPECT_EQ(transport->size(), 3);
   for (const Rank peer : {-1, 0, 3}) {
     const Transfer transfer{.kind = Transfer::Kind::send, .peer = peer};
-    const auto fresh =
-        host.domain(0).transport(static_cast<std::uint64_t>(peer + 10), members, host.alarm);
+    const auto fresh = host.domain(0).transport(static_cast<std::uint64_t>(peer + 10), members,
+                                                host.failure_signal);
     EXPECT_THROW(fresh->post({&transfer, 1}), Error) << peer;
   }
 }

@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kLong = 2 * test::kAmple;
 
 Host crowded(int process = -1) {
-  return Host{2, process, {.oversubscribed = true, .doze = kLong}};
+  return Host{2, process, {.oversubscribed = true, .idle_wait = kLong}};
 }
 
 /// Waits for some completions, asleep whenever there is nothing to do.
@@ -26,7 +26,7 @@ void await(Transport& transport, std::size_t count) {
     const std::size_t got = transport.poll(completions);
     count -= std::min(got, count);
     if (count == 0) return;
-    transport.doze();
+    transport.idle_wait();
   }
 }
 
@@ -108,7 +108,7 @@ TEST(ShmDoze, WithSomethingToDoNobodySleeps) {
   EXPECT_EQ(completed(*receiver, 1), 0u);
   post(*sender, Transfer::Kind::send, {&piece, 1});
   const auto start = steady_clock::now();
-  receiver->doze();
+  receiver->idle_wait();
   EXPECT_LT(steady_clock::now() - start, kLong);
   EXPECT_EQ(completed(*receiver, 1), 1u);
 }

@@ -31,7 +31,7 @@ class Hostile {
     slot.tag = 0;
     slot.id = id;
     slot.fingerprint = 0;
-    slot.way = Way::stream;
+    slot.access = AccessMode::stream;
     return slot;
   }
   /// Rank 0 posts one more receive. @param tag of it. @param bytes of it, kExpected at most.
@@ -42,13 +42,13 @@ class Hostile {
     transport_->post({&transfer, 1});
   }
   /// Sends a request. @param way of it. @param bytes that it says. @param ranges that it lists.
-  void request(Way way, std::uint64_t bytes, std::vector<Range> ranges) {
+  void request(AccessMode access, std::uint64_t bytes, std::vector<Range> ranges) {
     Request request{.bytes = bytes, .ranges = {}};
     ASSERT_TRUE(out_.find_room(ranges.size() * sizeof(Range), request.ranges));
     if (!ranges.empty())
       std::memcpy(out_.at(request.ranges), ranges.data(), ranges.size() * sizeof(Range));
     Slot& next = slot(Kind::request);
-    next.way = way;
+    next.access = access;
     set_body(next, request);
     out_.take_room(request.ranges);
     out_.send();
@@ -249,18 +249,18 @@ TEST(ShmHostile, RangesThatMakeNoSenseAreRefused) {
       {{.where = ~std::uint64_t{0}, .bytes = kExpected}}};
   for (std::size_t i = 0; i < lists.size(); ++i) {
     Hostile hostile;
-    hostile.request(Way::visible, kExpected, lists[i]);
+    hostile.request(AccessMode::visible, kExpected, lists[i]);
     EXPECT_EQ(hostile.failure(), ErrorCode::transport) << "list " << i;
   }
   Hostile honest;
-  honest.request(Way::visible, kExpected,
+  honest.request(AccessMode::visible, kExpected,
                  {{.where = kSegmentSize - kExpected, .bytes = kExpected}});
   EXPECT_EQ(honest.goes_on(), 1u);
 }
 
 TEST(ShmHostile, AddressesThatCannotBeReadAreAnError) {
   Hostile hostile{Host{2, getpid()}};
-  hostile.request(Way::process, kExpected, {{.where = 8, .bytes = kExpected}});
+  hostile.request(AccessMode::process, kExpected, {{.where = 8, .bytes = kExpected}});
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }
 
@@ -291,7 +291,7 @@ TEST(ShmHostile, AProcessThatIsGoneIsADeadPeer) {
   kill(process, SIGKILL);
   ASSERT_EQ(waitpid(process, nullptr, 0), process);
   Hostile hostile{std::move(host)};
-  hostile.request(Way::process, kExpected, {{.where = 8, .bytes = kExpected}});
+  hostile.request(AccessMode::process, kExpected, {{.where = 8, .bytes = kExpected}});
   EXPECT_EQ(hostile.goes_on(), 0u);  // the alarm may know more of it
   std::this_thread::sleep_for(kAlarmPatience);
   EXPECT_EQ(hostile.failure(), ErrorCode::peer_dead);
@@ -299,7 +299,7 @@ TEST(ShmHostile, AProcessThatIsGoneIsADeadPeer) {
 
 TEST(ShmHostile, AProcessThatCannotBeReadIsAskedToSend) {
   Hostile hostile{Host{2, 0x3fffffff}};  // beyond the greatest there may be
-  hostile.request(Way::process, kExpected, {{.where = 8, .bytes = kExpected}});
+  hostile.request(AccessMode::process, kExpected, {{.where = 8, .bytes = kExpected}});
   EXPECT_EQ(hostile.goes_on(), 0u);
 }
 

@@ -36,13 +36,13 @@ struct Host {
   [[nodiscard]] Domain& domain(Rank rank) { return *domains[static_cast<std::size_t>(rank)]; }
   /// @param rank 0 or 1. @param communicator of these two. @return its transport.
   [[nodiscard]] std::unique_ptr<Transport> transport(Rank rank, std::uint64_t communicator = 1) {
-    return domain(rank).transport(communicator, kBoth, alarm, options);
+    return domain(rank).transport(communicator, kBoth, failure_signal, options);
   }
 
   Options options;
   std::vector<std::shared_ptr<Segment>> segments{};
   std::vector<std::shared_ptr<Domain>> domains{};
-  std::shared_ptr<Alarm> alarm = std::make_shared<Alarm>();
+  std::shared_ptr<FailureSignal> failure_signal = std::make_shared<FailureSignal>();
 };
 
 /// @param host where. @param rank whose. @param block of its communicator 1. @param member of it.

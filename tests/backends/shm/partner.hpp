@@ -132,7 +132,7 @@ class Partner {
     slot.id = id;
     slot.alone = 1;
     slot.fingerprint = 0;
-    slot.way = Way::process;
+    slot.access = AccessMode::process;
     return slot;
   }
   void request() {

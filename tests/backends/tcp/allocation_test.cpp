@@ -26,8 +26,8 @@ void exchange(Transport& one, Transport& other, std::span<const Piece> from,
 
 TEST(Allocation, HappensOnlyAtFirst) {
   const auto fabrics = conformance::connect_fabrics(2, {});
-  const auto one = fabrics[0]->transport(1, {0, 1}, std::make_shared<Alarm>());
-  const auto other = fabrics[1]->transport(1, {0, 1}, std::make_shared<Alarm>());
+  const auto one = fabrics[0]->transport(1, {0, 1}, std::make_shared<FailureSignal>());
+  const auto other = fabrics[1]->transport(1, {0, 1}, std::make_shared<FailureSignal>());
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{60000}, std::size_t{3000000}}) {
     std::vector<std::byte> out(bytes);
     std::vector<std::byte> in(bytes);
@@ -43,7 +43,7 @@ TEST(Allocation, HappensOnlyAtFirst) {
 
 TEST(Allocation, HappensOnlyAtFirstForTheOwnRank) {
   const auto fabrics = conformance::connect_fabrics(2, {});
-  const auto transport = fabrics[0]->transport(1, {0, 1}, std::make_shared<Alarm>());
+  const auto transport = fabrics[0]->transport(1, {0, 1}, std::make_shared<FailureSignal>());
   std::array<std::byte, 64> out{};
   std::array<std::byte, 64> in{};
   const Piece from{out.data(), out.size()};

@@ -18,8 +18,8 @@ class TcpWorld {
     std::vector<Rank> members{};
     for (Rank rank = 0; rank < size; ++rank) members.push_back(rank);
     for (const auto& fabric : conformance::connect_fabrics(size, options))
-      communicators_.push_back(
-          make_communicator(fabric->transport(1, members, std::make_shared<Alarm>()), memory));
+      communicators_.push_back(make_communicator(
+          fabric->transport(1, members, std::make_shared<FailureSignal>()), memory));
   }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(communicators_.size()); }
 

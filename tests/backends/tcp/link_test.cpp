@@ -21,7 +21,7 @@ using conformance::connected_pair;
 using Bytes = std::vector<std::byte>;
 
 std::unique_ptr<Transport> pair_transport(Fabric& fabric, std::uint64_t communicator = 1) {
-  return fabric.transport(communicator, {0, 1}, std::make_shared<Alarm>());
+  return fabric.transport(communicator, {0, 1}, std::make_shared<FailureSignal>());
 }
 
 void post(Transport& transport, Transfer::Kind kind, Rank peer, const Piece& piece) {
@@ -126,14 +126,14 @@ TEST(Links, OutlastPeersThatAreBusyElsewhere) {
 }
 
 TEST(Links, SleepUntilSomethingComes) {
-  const Alone alone{{.oversubscribed = true, .doze = test::kAmple}};
+  const Alone alone{{.oversubscribed = true, .idle_wait = test::kAmple}};
   const auto transport = pair_transport(*alone.fabric);
-  const auto doze = [&] {
+  const auto idle_wait = [&] {
     const auto begin = std::chrono::steady_clock::now();
-    transport->doze();
+    transport->idle_wait();
     return std::chrono::steady_clock::now() - begin;
   };
-  EXPECT_LT(doze(), test::kLongBefore);  // there is nothing to wait for
+  EXPECT_LT(idle_wait(), test::kLongBefore);  // there is nothing to wait for
   Bytes in(8);
   const Piece piece{in.data(), in.size()};
   post(*transport, Transfer::Kind::recv, 1, piece);
@@ -143,7 +143,7 @@ TEST(Links, SleepUntilSomethingComes) {
     has_said = true;
     alone.say({.communicator = 1, .length = 8}, Bytes(8));
   }};
-  const auto slept = doze();
+  const auto slept = idle_wait();
   EXPECT_TRUE(has_said) << "it did not sleep";
   peer.join();
   EXPECT_LT(slept, test::kLongBefore);
@@ -154,7 +154,7 @@ TEST(Links, ThatEndWithNothingPendingFailNobody) {
   auto fabrics = connect_fabrics(3, {});
   std::vector<std::unique_ptr<Transport>> transports{};
   for (const auto& fabric : fabrics)
-    transports.push_back(fabric->transport(1, {0, 1, 2}, std::make_shared<Alarm>()));
+    transports.push_back(fabric->transport(1, {0, 1, 2}, std::make_shared<FailureSignal>()));
   Bytes data(8);
   const Piece piece{data.data(), data.size()};
   post(*transports[2], Transfer::Kind::send, 0, piece);
@@ -181,8 +181,8 @@ TEST(Links, ThatAreLostHarmNoOther) {
   const auto [to_good, good] = connected_pair();
   const auto fabric =
       std::make_shared<Fabric>(0, std::vector<Peer>{{1, {to_lost}}, {2, {to_good}}}, Options{});
-  const auto failing = fabric->transport(1, {0, 1}, std::make_shared<Alarm>());
-  const auto working = fabric->transport(2, {0, 2}, std::make_shared<Alarm>());
+  const auto failing = fabric->transport(1, {0, 1}, std::make_shared<FailureSignal>());
+  const auto working = fabric->transport(2, {0, 2}, std::make_shared<FailureSignal>());
   Bytes large(std::size_t{64} << 20);  // more than waits in a socket
   const Piece all{large.data(), large.size()};
   post(*failing, Transfer::Kind::send, 1, all);
@@ -284,14 +284,14 @@ TEST(Links, WaitForAReceiverThatComputesBeforeTheyAreClosed) {
 TEST(Links, LeaveAFailedCommunicatorInNoTime) {
   for (const bool here : {true, false}) {  // or on another rank
     auto fabrics = connect_fabrics(2, {.linger = test::kAmple});
-    const auto alarm = std::make_shared<Alarm>();
-    auto sender = fabrics[0]->transport(1, {0, 1}, alarm);
+    const auto failure_signal = std::make_shared<FailureSignal>();
+    auto sender = fabrics[0]->transport(1, {0, 1}, failure_signal);
     Bytes small(61440);
     const Piece piece{small.data(), small.size()};
     for (int k = 0; k < 16; ++k) post(*sender, Transfer::Kind::send, 1, piece);
     const Error cause{ErrorCode::timeout, "too late", 1};
     if (here) sender->abort(cause);
-    else alarm->hear(cause);
+    else failure_signal->hear(cause);
     sender.reset();
     const auto begin = std::chrono::steady_clock::now();
     fabrics[0].reset();
@@ -320,12 +320,12 @@ TEST(Links, DropFramesForCommunicatorsThatAreGone) {
 
 TEST(Links, RefuseWhatTheyCannotServe) {
   const auto fabrics = connect_fabrics(2, {});
-  const auto alarm = std::make_shared<Alarm>();
-  const auto first = fabrics[0]->transport(1, {0, 1}, alarm);
-  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(1, {0, 1}, alarm)), Error);
-  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(2, {0, -1}, alarm)), Error);
-  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(3, {0, 0}, alarm)), Error);
-  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(4, {1}, alarm)), Error);
+  const auto failure_signal = std::make_shared<FailureSignal>();
+  const auto first = fabrics[0]->transport(1, {0, 1}, failure_signal);
+  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(1, {0, 1}, failure_signal)), Error);
+  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(2, {0, -1}, failure_signal)), Error);
+  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(3, {0, 0}, failure_signal)), Error);
+  EXPECT_THROW(static_cast<void>(fabrics[0]->transport(4, {1}, failure_signal)), Error);
   const std::size_t enough = 2 * (1000 + kMessageCost);
   EXPECT_NO_THROW(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = enough}));
   EXPECT_THROW(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = enough - 1}), Error);
@@ -335,7 +335,7 @@ TEST(Links, RefuseWhatTheyCannotServe) {
 // Another transport may reach that rank.
 TEST(Links, MayLackAMemberUntilItIsSpokenTo) {
   const auto fabrics = connect_fabrics(2, {});
-  const auto transport = fabrics[0]->transport(1, {0, 5}, std::make_shared<Alarm>());
+  const auto transport = fabrics[0]->transport(1, {0, 5}, std::make_shared<FailureSignal>());
   std::array<std::byte, 8> data{};
   const Piece piece{data.data(), data.size()};
   EXPECT_THROW(post(*transport, Transfer::Kind::send, 1, piece), Error);
@@ -343,12 +343,12 @@ TEST(Links, MayLackAMemberUntilItIsSpokenTo) {
 
 TEST(Links, RaiseTheAlarmOfAnAbortedCommunicator) {
   const auto fabrics = connect_fabrics(2, {});
-  const auto alarm = std::make_shared<Alarm>();
-  const auto transport = fabrics[0]->transport(1, {0, 1}, alarm);
+  const auto failure_signal = std::make_shared<FailureSignal>();
+  const auto transport = fabrics[0]->transport(1, {0, 1}, failure_signal);
   transport->abort({ErrorCode::timeout, "too late", 1});
-  ASSERT_TRUE(alarm->went_off());
+  ASSERT_TRUE(failure_signal->went_off());
   try {
-    alarm->check();
+    failure_signal->check();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::timeout);
   }

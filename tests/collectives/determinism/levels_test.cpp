@@ -214,9 +214,10 @@ Communicator measured(sim::Cluster& cluster, std::int64_t megabits) {
     return LinkCosts{
         .alpha = 25'000'000'000, .beta = 8'000'000'000 / speed, .gamma = 50'000, .overlaps = true};
   };
-  Footing footing{.transport = cluster.transport(0)};
-  footing.tariff = {.costs = costs(megabits), .origin = "measured", .lasting = costs(1000)};
-  return make_communicator(std::move(footing), make_host_memory());
+  CommunicatorParts communicator_parts{.transport = cluster.transport(0)};
+  communicator_parts.cost_model = {
+      .costs = costs(megabits), .origin = "measured", .lasting = costs(1000)};
+  return make_communicator(std::move(communicator_parts), make_host_memory());
 }
 
 TEST(LevelsOfSelection, DoNotChooseByWhatWasMeasuredFromRunToRun) {
@@ -270,7 +271,7 @@ TEST(LevelsOfSelection, DoNotChangeABitWhereverRanksSit) {
   const auto here = record({4, "shm", 1}, layout_invariant);
   for (const test::Setting& elsewhere :
        {test::Setting{4, "auto", 2}, test::Setting{4, "tcp", 4},
-        test::Setting{.n = 4, .ways = "auto", .hosts = 3, .network_megabits = 100}}) {
+        test::Setting{.n = 4, .transports = "auto", .hosts = 3, .network_megabits = 100}}) {
     const auto difference = first_difference(here, record(elsewhere, layout_invariant));
     EXPECT_FALSE(difference) << elsewhere << ": " << (difference ? difference->text() : "");
   }

@@ -53,7 +53,7 @@ void operator delete[](void* memory, std::size_t) noexcept {
   released(memory);
 }
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// The row's choice with its default parameters, on a torus or on hosts of 16 ranks where it has to
@@ -129,4 +129,4 @@ TEST_P(LoweringAtScale, TakesMemoryInProportionToTheRanksOwnSteps) {
 INSTANTIATE_TEST_SUITE_P(Ranks, LoweringAtScale, ::testing::Values(256, 1024, 4096));
 
 }  // namespace
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

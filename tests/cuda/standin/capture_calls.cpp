@@ -18,7 +18,7 @@ CUresult call_that_asks(std::string_view function, CUstream handle, Body body) n
     const auto stream = driver().streams.find(handle, context);
     if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->is_default()) {
-      const CUresult refusal = driver().captures.refuse_default(context, false);
+      const CUresult refusal = driver().captures.reject_default(context, false);
       if (refusal != CUDA_SUCCESS) return refusal;
     }
     return body(driver().captures.state(*stream));

@@ -172,14 +172,14 @@ Captures::Result Captures::wait_for_event(const Stream& stream, const Event& eve
   return CUDA_SUCCESS;
 }
 
-Captures::Result Captures::refuse(const Stream& stream) {
+Captures::Result Captures::reject(const Stream& stream) {
   const std::scoped_lock lock{mutex_};
   Capture* const capture = find(stream);
   if (capture == nullptr) return {};
   return spoil(*capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
-Captures::Result Captures::refuse(const Event& event) {
+Captures::Result Captures::reject(const Event& event) {
   const std::scoped_lock lock{mutex_};
   const auto [capture, tails] = event.captured();
   if (capture == nullptr) return {};
@@ -187,7 +187,7 @@ Captures::Result Captures::refuse(const Event& event) {
   return CUDA_ERROR_CAPTURED_EVENT;
 }
 
-CUresult Captures::refuse_unsafe() {
+CUresult Captures::reject_unsafe() {
   const CUstreamCaptureMode mode = mode_of_thread();
   if (mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
   const std::scoped_lock lock{mutex_};
@@ -204,7 +204,7 @@ CUresult Captures::refuse_unsafe() {
   return result;
 }
 
-CUresult Captures::refuse_default(const Context& context, bool spoils) {
+CUresult Captures::reject_default(const Context& context, bool spoils) {
   const std::scoped_lock lock{mutex_};
   CUresult result = CUDA_SUCCESS;
   for (const auto& [stream, capture] : by_stream_) {

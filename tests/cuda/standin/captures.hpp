@@ -65,14 +65,14 @@ class Captures {
   Result wait_for_event(const Stream& stream, const Event& event);
 
   /// A call that no stream that records may be asked for. It ends the recording.
-  Result refuse(const Stream& stream);
+  Result reject(const Stream& stream);
   /// The same for an event that was recorded there.
-  Result refuse(const Event& event);
+  Result reject(const Event& event);
   /// A call that this thread may not make while others record. @return success if it may.
-  CUresult refuse_unsafe();
+  CUresult reject_unsafe();
   /// The default stream may not be used while streams record that it would wait for.
   /// @param spoils whether that ends the recording. @return success if it may be used.
-  CUresult refuse_default(const Context& context, bool spoils = true);
+  CUresult reject_default(const Context& context, bool spoils = true);
   /// A stream is destroyed.
   void forget(const Stream& stream);
 

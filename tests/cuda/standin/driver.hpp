@@ -98,7 +98,7 @@ CUresult call_in_context(std::string_view function, Body body) noexcept {
 template <class Body>
 CUresult call_outside_captures(std::string_view function, Body body) noexcept {
   return call_in_context(function, [&](Context& context) {
-    const CUresult refusal = driver().captures.refuse_unsafe();
+    const CUresult refusal = driver().captures.reject_unsafe();
     return refusal == CUDA_SUCCESS ? body(context) : refusal;
   });
 }
@@ -118,7 +118,7 @@ CUresult call_that_releases(std::string_view function, Body body) noexcept {
 template <class Body>
 CUresult call_that_releases_outside_captures(std::string_view function, Body body) noexcept {
   return call_that_releases(function, [&](Context& context) {
-    const CUresult refusal = driver().captures.refuse_unsafe();
+    const CUresult refusal = driver().captures.reject_unsafe();
     return refusal == CUDA_SUCCESS ? body(context) : refusal;
   });
 }
@@ -131,7 +131,7 @@ CUresult call_on_stream(std::string_view function, CUstream handle, Body body) n
     const auto stream = driver().streams.find(handle, context);
     if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->is_default()) {
-      const CUresult refusal = driver().captures.refuse_default(context);
+      const CUresult refusal = driver().captures.reject_default(context);
       if (refusal != CUDA_SUCCESS) return refusal;
     }
     const CUresult error = stream->context().error();

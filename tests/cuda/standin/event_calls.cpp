@@ -17,7 +17,7 @@ CUresult call_of_event(std::string_view function, CUevent handle, Body body) noe
   return call_outside_captures(function, [&](Context&) {
     const auto event = driver().events.find(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const auto refusal = driver().captures.refuse(*event)) return *refusal;
+    if (const auto refusal = driver().captures.reject(*event)) return *refusal;
     const CUresult error = event->context().error();
     return error == CUDA_SUCCESS ? body(*event) : error;
   });

@@ -22,7 +22,7 @@ class RemoteWrites {
     writes_.insert_or_assign(address, Write{before, after});
   }
   /// A stream has waited for what is there.
-  void settle(CUdeviceptr address) {
+  void complete(CUdeviceptr address) {
     const std::scoped_lock lock{mutex_};
     writes_.erase(address);
   }

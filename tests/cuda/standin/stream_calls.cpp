@@ -59,7 +59,7 @@ CUresult cuStreamDestroy(CUstream stream) {
 
 CUresult cuStreamSynchronize(CUstream stream) {
   return call_on_stream(__func__, stream, [](const Stream& on) {
-    if (const auto refusal = driver().captures.refuse(on)) return *refusal;
+    if (const auto refusal = driver().captures.reject(on)) return *refusal;
     on.wait();
     return on.context().error();
   });
@@ -67,7 +67,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
 
 CUresult cuStreamQuery(CUstream stream) {
   return call_on_stream(__func__, stream, [](const Stream& on) {
-    if (const auto refusal = driver().captures.refuse(on)) return *refusal;
+    if (const auto refusal = driver().captures.reject(on)) return *refusal;
     return on.is_idle() ? on.context().error() : CUDA_ERROR_NOT_READY;
   });
 }

@@ -63,7 +63,7 @@ CUresult wait_for_value(const Stream& on, int device, CUdeviceptr address, T val
     T* const place = reach<T>(device, address);
     if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
     if (!holds(std::atomic_ref<T>{*place}.load(), value, condition)) continue;
-    driver().memory.remote_writes().settle(address);
+    driver().memory.remote_writes().complete(address);
     return CUDA_SUCCESS;
   }
   return CUDA_SUCCESS;

@@ -32,7 +32,7 @@ bool Bootstrap::progress() {
   ask();
   accept();
   for (Greeting& greeting : greetings_)
-    if (listen(greeting)) settle(greeting);
+    if (listen(greeting)) complete(greeting);
   std::erase_if(greetings_, [](const Greeting& greeting) { return !greeting.socket; });
   return missing_ == 0;
 }
@@ -65,7 +65,7 @@ bool Bootstrap::listen(Greeting& greeting) {
   return greeting.received == sizeof(Hello);
 }
 
-void Bootstrap::settle(Greeting& greeting) {
+void Bootstrap::complete(Greeting& greeting) {
   Hello hello;
   std::memcpy(&hello, greeting.bytes.data(), sizeof hello);
   expect(hello);

@@ -51,7 +51,7 @@ class Bootstrap {
   void ask();
   void accept();
   bool listen(Greeting& greeting);
-  void settle(Greeting& greeting);
+  void complete(Greeting& greeting);
   void say_hello(const Socket& socket, std::uint64_t channel) const;
   void expect(const Hello& hello) const;
 

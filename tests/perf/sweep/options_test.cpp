@@ -241,7 +241,7 @@ TEST(Options, ReplayTakesNoFlagThatSteers) {
     std::reverse(arguments.begin(), arguments.end());
     app.parse(arguments);
     try {
-      refuse_beside_replay(app);
+      reject_beside_replay(app);
     } catch (const Failure& failure) {
       EXPECT_EQ(failure.code(), ExitCode::usage);
       return failure.what();

@@ -12,7 +12,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// How a GPU is attached.
 struct Options {
@@ -85,4 +85,4 @@ template <class T>
   return Buffer<T>{allocate_bytes(world, Buffer<T>::bytes_of(count)), count, false};
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -14,7 +14,7 @@
 #include <tutti/export.hpp>
 #include <tutti/flat.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 namespace detail {
 
 struct Allocation;  // of the driver
@@ -84,9 +84,9 @@ class Array {
   std::size_t count_ = 0;
 };
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// The number of elements and their bytes. @tparam T a flat type.
 template <class T>
@@ -106,4 +106,4 @@ struct Codec<cuda::Array<T>> {
   }
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

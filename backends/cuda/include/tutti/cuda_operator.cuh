@@ -11,7 +11,7 @@
 #include <tutti/error.hpp>
 #include <tutti/operators.hpp>
 
-namespace tutti::inline v0::cuda {
+namespace tutti::v0::cuda {
 
 /// out[i] = apply(left[i], right[i]); `out` may be one of the others.
 /// @tparam T type of the elements. @tparam Apply a functor with `T operator()(T, T) const` of the
@@ -46,4 +46,4 @@ template <class T, class Apply>
   };
 }
 
-}  // namespace tutti::inline v0::cuda
+}  // namespace tutti::v0::cuda

@@ -24,7 +24,7 @@
 ///
 /// The MPI is called by its PMPI_ names: profilers and others that stand between a program and its
 /// MPI see the calls of the program alone.
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// How messages become MPI messages. Equal on all ranks.
 struct Options {
@@ -102,4 +102,4 @@ struct Options {
 /// Error{transport} if it reports a failure.
 TUTTI_API void native(const Call& call, MPI_Comm comm);
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -1,14 +1,14 @@
-#include "landing.hpp"
+#include "receive_buffer.hpp"
 
 #include <algorithm>
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
-Landing::Landing(std::size_t chunk_bytes)
+ReceiveBuffer::ReceiveBuffer(std::size_t chunk_bytes)
     : chunk_bytes_{chunk_bytes}, stride_{(chunk_bytes + sizeof(Line) - 1) / sizeof(Line)},
       lines_{std::make_unique_for_overwrite<Line[]>(2 * stride_)} {}
 
-void Landing::start(const Transfer& transfer, std::uint64_t bytes) noexcept {
+void ReceiveBuffer::start(const Transfer& transfer, std::uint64_t bytes) noexcept {
   combiner_ = transfer.combiner;
   room_ = combiner_->room();
   bytes_ = bytes;
@@ -16,13 +16,13 @@ void Landing::start(const Transfer& transfer, std::uint64_t bytes) noexcept {
   has_come_[0] = has_come_[1] = false;
 }
 
-Piece Landing::next() noexcept {
+Piece ReceiveBuffer::next() noexcept {
   const Piece piece{at(asked_), std::min<std::uint64_t>(chunk_bytes_, bytes_ - asked_)};
   asked_ += piece.bytes;
   return piece;
 }
 
-void Landing::take(unsigned half) {
+void ReceiveBuffer::take(unsigned half) {
   has_come_[half] = true;
   while (taken_ < bytes_ && has_come_[half_of(taken_)]) {
     has_come_[half_of(taken_)] = false;
@@ -32,15 +32,15 @@ void Landing::take(unsigned half) {
   }
 }
 
-Landing* Landings::get() {
+ReceiveBuffer* Landings::get() {
   if (free_.empty()) {
     free_.reserve(all_.size() + 1);
-    all_.push_back(std::make_unique<Landing>(chunk_bytes_));
+    all_.push_back(std::make_unique<ReceiveBuffer>(chunk_bytes_));
     return all_.back().get();
   }
-  Landing* const landing = free_.back();
+  ReceiveBuffer* const receive_buffer = free_.back();
   free_.pop_back();
-  return landing;
+  return receive_buffer;
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

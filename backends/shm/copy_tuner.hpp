@@ -13,7 +13,7 @@ namespace tutti::shm {
 /// own travels line by line when it is written and read, several times as slowly as through memory,
 /// so that copies past the caches are quicker. No rank is told, and it changes where a system moves
 /// ranks, or a host its guests: so the sender takes the time of a plain copy now and then.
-class Distance {
+class CopyTuner {
  public:
   /// Shorter copies go through the caches wherever the cores are.
   static constexpr std::uint64_t kLeast = 512;

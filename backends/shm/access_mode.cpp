@@ -24,29 +24,30 @@ bool ShmTransport::is_visible(const Transfer& transfer) const noexcept {
   });
 }
 
-Way ShmTransport::way_for(const Record& record) const noexcept {
+AccessMode ShmTransport::access_for(const Record& record) const noexcept {
   const std::span<const Piece> pieces = record.transfer.pieces;
-  if (pieces.size() > kMostRanges) return Way::stream;
-  if (is_in_place(record.transfer)) return Way::in_place;
-  if (is_visible(record.transfer)) return Way::visible;
-  return record.bytes >= kProcessBytes ? Way::process : Way::stream;
+  if (pieces.size() > kMostRanges) return AccessMode::stream;
+  if (is_in_place(record.transfer)) return AccessMode::in_place;
+  if (is_visible(record.transfer)) return AccessMode::visible;
+  return record.bytes >= kProcessBytes ? AccessMode::process : AccessMode::stream;
 }
 
 // The system copies a message once, but slowly, and into memory, from where it has yet to be
 // reduced. So it is asked where the other rank has something else to do, or runs on the same core,
 // and where both ranks can ask it for a part.
-ShmTransport::Take ShmTransport::take_of(const Peer& peer, const Record& record,
-                                         const Message& message, std::size_t ranges) const {
-  if (message.way == Way::stream) return Take::stream;
+ShmTransport::PayloadPath ShmTransport::path_of(const Peer& peer, const Record& record,
+                                                const Message& message, std::size_t ranges) const {
+  if (message.access == AccessMode::stream) return PayloadPath::stream;
   const bool can_read = peer.member->process >= 0;
-  const bool is_seen = message.way != Way::process;
-  if (!is_seen && !can_read) return Take::stream;
+  const bool is_seen = message.access != AccessMode::process;
+  if (!is_seen && !can_read) return PayloadPath::stream;
   const bool folds = record.transfer.combiner != nullptr;
   const bool may_share = !folds && !record.is_exchanged && can_read && peer.may_share &&
                          ranges == 1 && record.transfer.pieces.size() == 1 && !crowded_;
-  if (is_seen) return may_share && record.bytes >= kSharedVisible ? Take::share : Take::read;
-  if (may_share) return Take::share;
-  return folds && !crowded_ ? Take::stream : Take::read;
+  if (is_seen)
+    return may_share && record.bytes >= kSharedVisible ? PayloadPath::share : PayloadPath::read;
+  if (may_share) return PayloadPath::share;
+  return folds && !crowded_ ? PayloadPath::stream : PayloadPath::read;
 }
 
 }  // namespace tutti::shm

@@ -1,5 +1,5 @@
 // What communicators of a world share: networks, profiles, and where hosts are.
-#include "selector/background.hpp"
+#include "selector/shared_config.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/catalog.hpp>
 
+#include "selector/cost_models.hpp"
 #include "selector/selector.hpp"
-#include "selector/tariffs.hpp"
 #include "topology/families.hpp"
 #include "topology/load.hpp"
 
@@ -87,13 +87,13 @@ TEST(HostNetworks, AreNoneOfGpus) {
   }
 }
 
-std::shared_ptr<Background> background_of(const std::string& network, std::vector<int> hosts) {
-  auto background = std::make_shared<Background>();
+std::shared_ptr<SharedConfig> background_of(const std::string& network, std::vector<int> hosts) {
+  auto shared_config = std::make_shared<SharedConfig>();
   std::vector<std::pair<int, std::string>> named;
   for (const int host : hosts) named.emplace_back(host, "h" + std::to_string(host));
-  background->network = std::make_shared<const HostNetwork>(
+  shared_config->network = std::make_shared<const HostNetwork>(
       find_hosts(network, read_networks(find_network(network)), false, named));
-  return background;
+  return shared_config;
 }
 
 Problem all_reduce_of(int ranks, std::size_t bytes,
@@ -108,10 +108,10 @@ Problem all_reduce_of(int ranks, std::size_t bytes,
 }
 
 TEST(Backgrounds, MakeOneNetworkForRanksThatArePlacedAlike) {
-  const auto background = background_of("torus:2x2", {0, 1, 2, 3});
-  const Placement alike{.hosts = {0, 1, 2, 3}};
-  EXPECT_EQ(background->network_of(alike), background->network_of(alike));
-  EXPECT_NE(background->network_of(alike), background->network_of({.hosts = {1, 0, 2, 3}}));
+  const auto shared_config = background_of("torus:2x2", {0, 1, 2, 3});
+  const PlacedCosts alike{.hosts = {0, 1, 2, 3}};
+  EXPECT_EQ(shared_config->network_of(alike), shared_config->network_of(alike));
+  EXPECT_NE(shared_config->network_of(alike), shared_config->network_of({.hosts = {1, 0, 2, 3}}));
 }
 
 TEST(Backgrounds, GiveEachChoiceOneProfile) {
@@ -128,11 +128,12 @@ Selector on_network(const std::string& network, const std::vector<int>& hosts) {
   std::vector<int> each = hosts;
   std::ranges::sort(each);
   each.erase(std::unique(each.begin(), each.end()), each.end());
-  Tariff tariff = network_tariff(NetworkSpeed::gigabits_10);
-  if (each.size() < hosts.size()) tariff.inside = kInsideCosts;
-  return Selector{tariff,
-                  nullptr,
-                  {.hosts = hosts, .transport = "tcp", .background = background_of(network, each)}};
+  CostModel cost_model = network_tariff(NetworkSpeed::gigabits_10);
+  if (each.size() < hosts.size()) cost_model.inside = kInsideCosts;
+  return Selector{
+      cost_model,
+      nullptr,
+      {.hosts = hosts, .transport = "tcp", .shared_config = background_of(network, each)}};
 }
 
 bool has(const Selection& selection, const std::string& name) {

@@ -16,7 +16,7 @@ namespace tutti::runtime {
 /// @param host where this rank runs. @param deadline of the exchange. @param part returns what to
 /// tell the others. @return what they told, by rank. If any failed, all throw the error that tells
 /// most of what began it; among equal ones that of the lowest rank.
-std::vector<std::string> do_together(Channel& channel, const Host& host, Deadline deadline,
+std::vector<std::string> all_or_none(Channel& channel, const Host& host, Deadline deadline,
                                      const std::function<std::string()>& part);
 
 }  // namespace tutti::runtime

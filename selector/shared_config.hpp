@@ -21,7 +21,7 @@
 #include "topology/read.hpp"
 #include "tuning.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// Profiles of tutti's own algorithms, by choice, number of ranks, root and network. Any thread may
 /// ask.
@@ -48,7 +48,7 @@ class Profiles {
 struct HostNetwork {
   std::string origin{};         ///< What was said: a family, or a path.
   Topology topology;            ///< See there.
-  std::map<int, int> places{};  ///< The topology's host by Footing::hosts' number.
+  std::map<int, int> places{};  ///< The topology's host by CommunicatorParts::hosts' number.
 };
 
 /// Finds hosts in a network: those of a file by their names, as a whole or up to the first dot,
@@ -64,18 +64,18 @@ struct HostNetwork {
                                      const std::vector<std::pair<int, std::string>>& hosts);
 
 /// How ranks are placed, and what links between them cost.
-struct Placement {
-  std::vector<int> hosts{};            ///< As Footing::hosts, numbered as they are met.
-  std::vector<Locality> localities{};  ///< As Footing::localities.
+struct PlacedCosts {
+  std::vector<int> hosts{};            ///< As CommunicatorParts::hosts, numbered as they are met.
+  std::vector<Locality> localities{};  ///< As CommunicatorParts::localities.
   LinkCosts between{};                 ///< Between hosts; of one host: within it.
   LinkCosts inside{};                  ///< Within a host, or an island of GPUs.
-  std::optional<LinkCosts> across{};   ///< As Tariff::across.
+  std::optional<LinkCosts> across{};   ///< As CostModel::across.
   /// Equality of all members.
-  friend bool operator==(const Placement&, const Placement&) = default;
+  friend bool operator==(const PlacedCosts&, const PlacedCosts&) = default;
 };
 
 /// See the head of the file. Equal on all ranks.
-struct Background {
+struct SharedConfig {
   std::shared_ptr<const Tuning> tuning{};        ///< Of this machine; may be null.
   std::shared_ptr<const HostNetwork> network{};  ///< Between hosts; may be null.
   /// Plain calls that were timed on this machine, see find_timed; may be null. They change what
@@ -85,19 +85,19 @@ struct Background {
 
   /// Networks of ranks that are placed alike are one, so that their profiles are shared.
   /// @param placement of the ranks. @return it.
-  [[nodiscard]] std::shared_ptr<const RankNetwork> network_of(const Placement& placement) const;
+  [[nodiscard]] std::shared_ptr<const RankNetwork> network_of(const PlacedCosts& costs) const;
   /// @return profiles that all share.
   [[nodiscard]] Profiles& profiles() const noexcept { return *profiles_; }
 
  private:
   struct Networks {
     std::mutex mutex{};
-    std::vector<std::pair<Placement, std::shared_ptr<const RankNetwork>>> made{};
+    std::vector<std::pair<PlacedCosts, std::shared_ptr<const RankNetwork>>> made{};
   };
-  [[nodiscard]] RankNetwork on_hosts_of(const Placement& placement) const;
+  [[nodiscard]] RankNetwork on_hosts_of(const PlacedCosts& costs) const;
 
   std::shared_ptr<Profiles> profiles_ = std::make_shared<Profiles>();
   std::shared_ptr<Networks> networks_ = std::make_shared<Networks>();
 };
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

@@ -1,9 +1,9 @@
-#include "tariffs.hpp"
+#include "cost_models.hpp"
 
 #include <algorithm>
 #include <string>
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 // Longer messages from memory that all see are worked on where they lie.
@@ -17,7 +17,7 @@ constexpr LinkCosts costs_at(std::int64_t megabits) noexcept {
 
 }  // namespace
 
-Tariff memory_tariff(int shared_cores, std::size_t buffered_bytes) {
+CostModel memory_tariff(int shared_cores, std::size_t buffered_bytes) {
   if (shared_cores > 0) {
     LinkCosts costs = kCrowdedCosts;
     costs.shared_cores = shared_cores;
@@ -40,7 +40,7 @@ Tariff memory_tariff(int shared_cores, std::size_t buffered_bytes) {
           .lasting = kDefaultCosts};
 }
 
-Tariff loopback_tariff(int shared_cores) {
+CostModel loopback_tariff(int shared_cores) {
   LinkCosts costs{.alpha = 10'000'000'000, .beta = 400'000, .gamma = 20'000};
   if (shared_cores == 0) return {costs, "assumed of the loopback"};
   const LinkCosts lasting = costs;  // another run may have more cores
@@ -52,11 +52,11 @@ Tariff loopback_tariff(int shared_cores) {
   return {.costs = costs, .origin = "assumed of the loopback", .lasting = lasting};
 }
 
-Tariff network_tariff(NetworkSpeed speed) {
+CostModel network_tariff(NetworkSpeed speed) {
   // What every run charges, whatever it measures: the speed that is assumed where there is no time.
   constexpr LinkCosts kLasting = costs_at(1000);
   const auto measured = [&](std::int64_t megabits, const char* origin) {
-    return Tariff{.costs = costs_at(megabits), .origin = origin, .lasting = kLasting};
+    return CostModel{.costs = costs_at(megabits), .origin = origin, .lasting = kLasting};
   };
   switch (speed) {
     case NetworkSpeed::megabits_100: return measured(100, "measured: 100 Mbit/s between hosts");
@@ -68,8 +68,8 @@ Tariff network_tariff(NetworkSpeed speed) {
   return measured(1000, "assumed: 1 Gbit/s between hosts, which there was no time to measure");
 }
 
-Tariff network_tariff(int megabits) {
+CostModel network_tariff(int megabits) {
   return {costs_at(megabits), "as told: " + std::to_string(megabits) + " Mbit/s between hosts"};
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

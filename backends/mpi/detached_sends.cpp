@@ -1,10 +1,10 @@
-#include "departures.hpp"
+#include "detached_sends.hpp"
 
 #include "check.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
-void Departures::collect(BufferPool& pool) {
+void DetachedSends::collect(BufferPool& pool) {
   int done = 0;
   const int code = PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done,
                                  indices_.data(), statuses_.data());
@@ -29,4 +29,4 @@ EndedSends::EndedSends(MPI_Comm comm) {
   check(PMPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, &handle_), "send to nobody");
 }
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

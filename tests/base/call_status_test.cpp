@@ -4,24 +4,24 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <tutti/spi/whereabouts.hpp>
+#include <tutti/spi/call_status.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 namespace {
 
-using Memory = Whereabouts::Memory;
+using Memory = CallStatus::Memory;
 
 constexpr std::uint64_t kKnown = CallCounter::kRemembered;
 
-TEST(Whereabouts, AreOfTheLastCalls) {
+TEST(CallStatus, AreOfTheLastCalls) {
   CallCounter calls;
   EXPECT_EQ(calls.tell(0).begun, 0U);
   EXPECT_EQ(calls.tell(0).memory, Memory::none);
   EXPECT_EQ(calls.tell(1).memory, Memory::none);
   for (std::uint64_t number = 1; number <= 200; ++number) calls.begin(number, 1000 + number);
   for (std::uint64_t number = 200 - kKnown + 1; number <= 200; ++number) {
-    const Whereabouts told = calls.tell(number);
-    EXPECT_EQ(told.state, Whereabouts::State::there);
+    const CallStatus told = calls.tell(number);
+    EXPECT_EQ(told.state, CallStatus::State::there);
     EXPECT_EQ(told.begun, 200U);
     ASSERT_EQ(told.memory, Memory::known) << number;
     EXPECT_EQ(told.fingerprint, 1000 + number);
@@ -32,7 +32,7 @@ TEST(Whereabouts, AreOfTheLastCalls) {
   EXPECT_EQ(calls.tell(201).memory, Memory::none);
 }
 
-TEST(Whereabouts, OfATurnThatIsKeptAreUnknownUntilItsCallBegins) {
+TEST(CallStatus, OfATurnThatIsKeptAreUnknownUntilItsCallBegins) {
   CallCounter calls;
   calls.begin(1, 7);
   calls.begin(3, 9);
@@ -42,7 +42,7 @@ TEST(Whereabouts, OfATurnThatIsKeptAreUnknownUntilItsCallBegins) {
   EXPECT_EQ(calls.tell(0).fingerprint, 9U);
 }
 
-TEST(Whereabouts, HaveWordsAsLongAsTheCallIsKnown) {
+TEST(CallStatus, HaveWordsAsLongAsTheCallIsKnown) {
   CallCounter calls;
   calls.describe(7, "a barrier");
   calls.begin(1, 7);
@@ -55,7 +55,7 @@ TEST(Whereabouts, HaveWordsAsLongAsTheCallIsKnown) {
 }
 
 // Such as calls on memory that peers see and on other memory.
-TEST(Whereabouts, HaveWordsAsLongAsThereAreCallsOfThisFingerprint) {
+TEST(CallStatus, HaveWordsAsLongAsThereAreCallsOfThisFingerprint) {
   CallCounter calls;
   calls.describe(7, "a barrier");
   calls.describe(7, "a barrier");
@@ -68,7 +68,7 @@ TEST(Whereabouts, HaveWordsAsLongAsThereAreCallsOfThisFingerprint) {
   EXPECT_EQ(calls.tell(kKnown + 2).words, "");
 }
 
-TEST(Whereabouts, SayWhatIsWaitedFor) {
+TEST(CallStatus, SayWhatIsWaitedFor) {
   CallCounter calls;
   constexpr Duration kTime = std::chrono::seconds{3};
   const std::array waits{CallWait{.name = "reduce", .number = 4, .rank = 2, .time = kTime},
@@ -87,9 +87,9 @@ TEST(Whereabouts, SayWhatIsWaitedFor) {
   std::this_thread::sleep_for(std::chrono::milliseconds{150});
   EXPECT_EQ(calls.tell(0).waits.size(), 0U) << "it only looked at them, long ago";
   calls.wait(waits, true);
-  calls.go_on();
+  calls.advance();
   EXPECT_EQ(calls.tell(0).waits.size(), 0U);
 }
 
 }  // namespace
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -1,5 +1,5 @@
 /// @file
-/// Alarm: the first failure of a communicator in this process, whoever noticed it.
+/// FailureSignal: the first failure of a communicator in this process, whoever noticed it.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 #include <tutti/export.hpp>
 #include <tutti/spi/fork_guard.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// How long a transport that finds a peer gone waits for the alarm to say why, before it says so
 /// itself: whoever watches the processes knows within milliseconds if one has died, and which.
@@ -28,18 +28,18 @@ inline constexpr std::chrono::milliseconds kAgreementPatience{1000};
 /// other processes. Transports look at it whenever they are polled and throw what it says. All
 /// methods are safe to call from several threads at once. In a forked child it says that a child
 /// may not use what is its parent's, and tells nobody anything.
-class TUTTI_API Alarm {
+class TUTTI_API FailureSignal {
  public:
   /// Tells the other ranks of the communicator what was raised; does not throw. The ranks agree on
   /// one cause, which hear brings, also to the rank that raised.
   using Tell = std::function<void(const Error&)>;
 
-  Alarm() = default;
+  FailureSignal() = default;
   /// @param tell called once by raise, if that comes before hear. @param guard of the process.
-  Alarm(Tell tell, std::shared_ptr<const ForkGuard> guard)
+  FailureSignal(Tell tell, std::shared_ptr<const ForkGuard> guard)
       : tell_{std::move(tell)}, guard_{std::move(guard)} {}
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
+  FailureSignal(const FailureSignal&) = delete;
+  FailureSignal& operator=(const FailureSignal&) = delete;
 
   /// This rank fails, and the others are told. Does not wait for what they say.
   /// @param cause what happened here; the alarm's own cause if there is nobody to be told.
@@ -94,4 +94,4 @@ class TUTTI_API Alarm {
   std::chrono::steady_clock::time_point agrees_by_{};
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -6,7 +6,7 @@
 
 #include "message.hpp"
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// Sends whose bytes lie in staging buffers. Their pieces are free, so for the caller the transfer
 /// is done; what the MPI says of the request is looked at later, many at once. A look costs a
@@ -19,12 +19,12 @@ namespace tutti::inline v0::mpi {
 /// like that when an operation ends, and stay so while their sender computes and calls neither
 /// tutti nor the MPI; a receiver that waits for them meanwhile may miss its deadline. Sends that
 /// are known to end at once (see EndedSends) are never among them.
-class Departures {
+class DetachedSends {
  public:
   /// More than these wait for the MPI before they are done: a slow receiver slows its sender.
   static constexpr std::size_t kMost = 16;
 
-  Departures() {
+  DetachedSends() {
     requests_.reserve(kMost);
     sends_.reserve(kMost);
     indices_.resize(kMost);
@@ -87,4 +87,4 @@ class EndedSends {
   std::size_t longest_ = 0;                // of the messages taken; none has no bytes
 };
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

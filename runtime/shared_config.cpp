@@ -1,11 +1,11 @@
-#include "background.hpp"
+#include "shared_config.hpp"
 
 #include "fields.hpp"
 #include "topology/load.hpp"
 
 namespace tutti::runtime {
 
-std::string pack_background(const BackgroundFiles& files) {
+std::string pack_shared_config(const SharedConfigFiles& files) {
   std::string bytes;
   put_text(bytes, files.tuning.path);
   put_text(bytes, usable_tuning(files.tuning));
@@ -26,14 +26,14 @@ std::string pack_background(const BackgroundFiles& files) {
   return bytes;
 }
 
-ReceivedBackground unpack_background(std::string_view bytes,
-                                     const std::vector<std::pair<int, std::string>>& hosts) {
-  auto background = std::make_shared<detail::Background>();
+ReceivedConfig unpack_shared_config(std::string_view bytes,
+                                    const std::vector<std::pair<int, std::string>>& hosts) {
+  auto shared_config = std::make_shared<detail::SharedConfig>();
   const std::string path{take_text(bytes)};
   if (const std::string_view text = take_text(bytes); !text.empty()) {
     detail::Tuning tuning = detail::tuning_of(text);
     tuning.origin = path;
-    background->tuning = std::make_shared<const detail::Tuning>(std::move(tuning));
+    shared_config->tuning = std::make_shared<const detail::Tuning>(std::move(tuning));
   }
   const bool may_time_calls = take<std::uint8_t>(bytes) != 0;
   const std::string_view timed_path = take_text(bytes);
@@ -44,18 +44,17 @@ ReceivedBackground unpack_background(std::string_view bytes,
   network.content = take_text(bytes);
   network.is_file = take<std::uint8_t>(bytes) != 0;
   if (!network.origin.empty())
-    background->network = std::make_shared<const detail::HostNetwork>(
+    shared_config->network = std::make_shared<const detail::HostNetwork>(
         detail::find_hosts(network.origin, read_networks(network), network.is_file, hosts));
-  return {.background = with_timed_calls(*background, timed_path, timed, untimed),
+  return {.shared_config = with_timed_calls(*shared_config, timed_path, timed, untimed),
           .may_time_calls = may_time_calls,
           .timed_path = std::string{timed_path}};
 }
 
-std::shared_ptr<const detail::Background> with_timed_calls(const detail::Background& background,
-                                                           std::string_view origin,
-                                                           std::string_view text,
-                                                           std::string_view refusal) {
-  auto made = std::make_shared<detail::Background>(background);
+std::shared_ptr<const detail::SharedConfig> with_timed_calls(
+    const detail::SharedConfig& shared_config, std::string_view origin, std::string_view text,
+    std::string_view refusal) {
+  auto made = std::make_shared<detail::SharedConfig>(shared_config);
   made->untimed = refusal;
   if (text.empty()) return made;
   detail::Tuning timed = detail::tuning_of(text);

@@ -1,4 +1,4 @@
-#include "together.hpp"
+#include "all_or_none.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ int depth_of(const Error& error, bool departed) {
 
 }  // namespace
 
-std::vector<std::string> do_together(Channel& channel, const Host& host, Deadline deadline,
+std::vector<std::string> all_or_none(Channel& channel, const Host& host, Deadline deadline,
                                      const std::function<std::string()>& part) {
   std::string own;
   const auto fail = [&own](const Error& error, bool departed = false) {

@@ -1,4 +1,4 @@
-#include "background.hpp"
+#include "shared_config.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -7,12 +7,12 @@
 
 #include <tutti/error.hpp>
 
-#include "tariffs.hpp"
+#include "cost_models.hpp"
 #include "topology/families.hpp"
 #include "topology/gpus.hpp"
 #include "topology/placed.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 namespace {
 
 /// So many are kept at most, of worlds that make groups without end.
@@ -68,7 +68,7 @@ class HostNames {
 
 using NumberedHosts = std::vector<std::pair<int, std::string>>;
 
-[[noreturn]] void refuse_unknown(const std::string& origin, const std::string& name,
+[[noreturn]] void reject_unknown(const std::string& origin, const std::string& name,
                                  const std::vector<NamedTopology>& networks) {
   std::vector<std::string> names;
   for (const auto& [topology, all] : networks)
@@ -89,7 +89,7 @@ std::size_t network_of_hosts(const std::string& origin, const std::vector<NamedT
       return one.find(host).has_value();
     };
     const auto found = std::ranges::find_if(names, has_host);
-    if (found == names.end()) refuse_unknown(origin, name, networks);
+    if (found == names.end()) reject_unknown(origin, name, networks);
     const auto at = static_cast<std::size_t>(found - names.begin());
     if (!chosen) chosen = at;
     if (*chosen != at)
@@ -108,7 +108,7 @@ std::map<int, int> places_by_name(const std::string& origin,
   std::map<int, std::string> taken;
   for (const auto& [number, name] : hosts) {
     const std::optional<int> place = names.find(name);
-    if (!place) refuse_unknown(origin, name, networks);
+    if (!place) reject_unknown(origin, name, networks);
     places.emplace(number, *place);
     const auto [other, is_first] = taken.emplace(*place, name);
     if (!is_first && other->second != name)
@@ -121,8 +121,8 @@ std::map<int, int> places_by_name(const std::string& origin,
 
 /// What links take that no network says: half of what a message within a host costs occupies its
 /// sender, and what more it costs between hosts occupies their links, or passes on the way.
-RankNetwork on_one_switch(const Placement& placement, int hosts) {
-  const LinkCosts &between = placement.between, &inside = placement.inside;
+RankNetwork on_one_switch(const PlacedCosts& costs, int hosts) {
+  const LinkCosts &between = costs.between, &inside = costs.inside;
   const Femtoseconds rest = std::max<Femtoseconds>(between.alpha - inside.alpha, 0);
   const Femtoseconds handled =
       std::min(rest, inside.shared_cores > 0 ? kCrowdedMessageOnLink : kMessageOnLink);
@@ -131,10 +131,10 @@ RankNetwork on_one_switch(const Placement& placement, int hosts) {
   return {.topology = single_switch(hosts, wire)};
 }
 
-RankNetwork on_rails(const Placement& placement) {
+RankNetwork on_rails(const PlacedCosts& costs) {
   const GpuSpeeds speeds =
-      gpu_speeds(placement.inside, placement.across.value_or(placement.inside), placement.between);
-  return {.topology = gpu_network("gpus", placement.hosts, placement.localities, speeds)};
+      gpu_speeds(costs.inside, costs.across.value_or(costs.inside), costs.between);
+  return {.topology = gpu_network("gpus", costs.hosts, costs.localities, speeds)};
 }
 
 }  // namespace
@@ -177,33 +177,31 @@ HostNetwork find_hosts(std::string origin, std::vector<NamedTopology> networks, 
 }
 
 /// Ranks that share hosts of a network, or have each their own.
-RankNetwork Background::on_hosts_of(const Placement& placement) const {
+RankNetwork SharedConfig::on_hosts_of(const PlacedCosts& costs) const {
   std::vector<int> places;
-  for (const int host : placement.hosts)
-    places.push_back(network ? network->places.at(host) : host);
+  for (const int host : costs.hosts) places.push_back(network ? network->places.at(host) : host);
   const std::set<int> hosts(places.begin(), places.end());  // some may be one
-  const LinkCosts& inside = placement.inside;
+  const LinkCosts& inside = costs.inside;
   const LinkSpeed memory{.latency = inside.alpha / 4,
                          .per_byte = inside.half_duplex ? 2 * inside.beta : inside.beta};
   RankNetwork made = network ? RankNetwork{.topology = network->topology}
-                             : on_one_switch(placement, static_cast<int>(hosts.size()));
-  made.endpoints = {.message = inside.alpha / 2, .reduced = placement.between.gamma};
-  made.topology = hosts.size() == placement.hosts.size()
+                             : on_one_switch(costs, static_cast<int>(hosts.size()));
+  made.endpoints = {.message = inside.alpha / 2, .reduced = costs.between.gamma};
+  made.topology = hosts.size() == costs.hosts.size()
                       ? with_hosts_in_order(made.topology, places)
-                      : place_ranks(made.topology, places, memory, placement.localities);
+                      : place_ranks(made.topology, places, memory, costs.localities);
   return made;
 }
 
-std::shared_ptr<const RankNetwork> Background::network_of(const Placement& placement) const {
+std::shared_ptr<const RankNetwork> SharedConfig::network_of(const PlacedCosts& costs) const {
   const std::lock_guard lock{networks_->mutex};
   for (const auto& [other, made] : networks_->made)
-    if (other == placement) return made;
+    if (other == costs) return made;
   if (networks_->made.size() >= kMostKept) networks_->made.clear();
-  auto kept = std::make_shared<const RankNetwork>(!network && are_on_rails(placement.localities)
-                                                      ? on_rails(placement)
-                                                      : on_hosts_of(placement));
-  networks_->made.emplace_back(placement, kept);
+  auto kept = std::make_shared<const RankNetwork>(
+      !network && are_on_rails(costs.localities) ? on_rails(costs) : on_hosts_of(costs));
+  networks_->made.emplace_back(costs, kept);
   return kept;
 }
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail

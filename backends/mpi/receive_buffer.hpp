@@ -10,14 +10,14 @@
 
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0::mpi {
+namespace tutti::v0::mpi {
 
 /// Two halves, a chunk of the message in each: while one is combined the other arrives. Where the
 /// combiner has room for the message itself, chunks go there.
-class Landing {
+class ReceiveBuffer {
  public:
   /// @param chunk_bytes of every MPI message but the last.
-  explicit Landing(std::size_t chunk_bytes);
+  explicit ReceiveBuffer(std::size_t chunk_bytes);
 
   /// Starts a message. @param transfer has a combiner. @param bytes of the message.
   void start(const Transfer& transfer, std::uint64_t bytes) noexcept;
@@ -59,17 +59,19 @@ class Landing {
 /// Landings for reuse. The last one given back is the next to be used, for its lines are warm.
 class Landings {
  public:
-  /// @param chunk_bytes as of a Landing.
+  /// @param chunk_bytes as of a ReceiveBuffer.
   explicit Landings(std::size_t chunk_bytes) noexcept : chunk_bytes_{chunk_bytes} {}
   /// @return one that is free; it stays ours.
-  [[nodiscard]] Landing* get();
+  [[nodiscard]] ReceiveBuffer* get();
   /// @param landing what get returned.
-  void put(Landing* landing) noexcept { free_.push_back(landing); }  // get reserved the room
+  void put(ReceiveBuffer* receive_buffer) noexcept {
+    free_.push_back(receive_buffer);
+  }  // get reserved the room
 
  private:
   std::size_t chunk_bytes_;
-  std::vector<std::unique_ptr<Landing>> all_{};
-  std::vector<Landing*> free_{};
+  std::vector<std::unique_ptr<ReceiveBuffer>> all_{};
+  std::vector<ReceiveBuffer*> free_{};
 };
 
-}  // namespace tutti::inline v0::mpi
+}  // namespace tutti::v0::mpi

@@ -1,5 +1,5 @@
 // Small sends that are looked at late: what the MPI says of them is kept.
-#include "backends/mpi/departures.hpp"
+#include "backends/mpi/detached_sends.hpp"
 #include <gtest/gtest.h>
 #include "backends/mpi/check.hpp"
 
@@ -34,12 +34,12 @@ TEST(MpiDepartures, KeepTheErrorAndTheReceiver) {
   int good = MPI_SUCCESS;
   int bad = MPI_ERR_UNKNOWN;
   mpi::BufferPool pool;
-  mpi::Departures departures;
+  mpi::DetachedSends detached_sends;
   constexpr Rank kBad = 11;
-  for (Rank peer = 0; !departures.is_full(); ++peer)
-    departures.add(ended_with(peer == kBad ? bad : good), peer, pool.get());
+  for (Rank peer = 0; !detached_sends.is_full(); ++peer)
+    detached_sends.add(ended_with(peer == kBad ? bad : good), peer, pool.get());
   try {
-    departures.make_room(pool);
+    detached_sends.make_room(pool);
     ADD_FAILURE() << "no error was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::transport) << error.what();
@@ -48,8 +48,8 @@ TEST(MpiDepartures, KeepTheErrorAndTheReceiver) {
     EXPECT_EQ(std::string{error.what()}.find("status"), std::string::npos) << error.what();
   }
   // It was told once: all of them have ended, and the others' statuses say nothing any more.
-  EXPECT_NO_THROW(departures.make_room(pool));
-  EXPECT_TRUE(departures.requests().empty());
+  EXPECT_NO_THROW(detached_sends.make_room(pool));
+  EXPECT_TRUE(detached_sends.requests().empty());
 }
 
 TEST(MpiErrors, SayWhichWayTheMessageWent) {
@@ -70,11 +70,11 @@ TEST(MpiErrors, SayWhichWayTheMessageWent) {
 TEST(MpiDepartures, LeaveRoomOnceTheyHaveEnded) {
   int good = MPI_SUCCESS;
   mpi::BufferPool pool;
-  mpi::Departures departures;
-  while (!departures.is_full()) departures.add(ended_with(good), 0, pool.get());
-  departures.make_room(pool);
-  EXPECT_FALSE(departures.is_full());
-  EXPECT_TRUE(departures.requests().empty());
+  mpi::DetachedSends detached_sends;
+  while (!detached_sends.is_full()) detached_sends.add(ended_with(good), 0, pool.get());
+  detached_sends.make_room(pool);
+  EXPECT_FALSE(detached_sends.is_full());
+  EXPECT_TRUE(detached_sends.requests().empty());
 }
 
 TEST(MpiEndedSends, AreToldFromThoseUnderWay) {

@@ -1,5 +1,5 @@
 /// @file
-/// Whereabouts: what a rank of a communicator tells others of its calls, and what it notes for
+/// CallStatus: what a rank of a communicator tells others of its calls, and what it notes for
 /// that.
 #pragma once
 
@@ -17,7 +17,7 @@
 #include <tutti/export.hpp>
 #include <tutti/spi/transport.hpp>
 
-namespace tutti::inline v0 {
+namespace tutti::v0 {
 
 /// Where plans are asked for as calls are, by a number, the k-th that was made on a communicator
 /// has this one and k.
@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kPlanCalls = std::uint64_t{1} << 62U;
 [[nodiscard]] TUTTI_API std::string words_of_number(std::uint64_t number);
 
 /// What a rank is found to be doing.
-struct Whereabouts {
+struct CallStatus {
   /// What could be found out.
   enum class State : std::uint8_t {
     unknown,  ///< Nobody can be asked.
@@ -66,9 +66,9 @@ struct Whereabouts {
 /// A wait as the waiting rank notes it, which allocates nothing.
 struct CallWait {
   std::string_view name{};   ///< Of the call, such as "reduce"; lives for ever.
-  std::uint64_t number = 0;  ///< As Whereabouts::Wait.
+  std::uint64_t number = 0;  ///< As CallStatus::Wait.
   int tag = 0;               ///< Of a message between two ranks.
-  Rank rank = -1;            ///< As Whereabouts::Wait.
+  Rank rank = -1;            ///< As CallStatus::Wait.
   Duration time{0};          ///< For how long, when it was noted.
 };
 /// @param wait any. @return its call in words, such as "reduce #1" or "recv with tag 5".
@@ -109,15 +109,15 @@ class TUTTI_API CallCounter {
   /// A plan was made. @param plan its number, which counts from one. @param fingerprint as begin.
   void add_plan(std::uint64_t plan, std::uint64_t fingerprint);
   /// This rank waits. To be said again now and then. @param waits of calls under way, in the order
-  /// of Whereabouts::waits; the first kMostWaits count. @param blocks whether the first one does
+  /// of CallStatus::waits; the first kMostWaits count. @param blocks whether the first one does
   /// not return until it is done; else it is only looked at, and believed for a short while.
   void wait(std::span<const CallWait> waits, bool blocks) noexcept;
   /// It does not wait any more.
-  void go_on() noexcept;
+  void advance() noexcept;
 
   /// @param number of the call asked for, or 0 for the latest. @return what others are told; its
   /// state is `there`.
-  [[nodiscard]] Whereabouts tell(std::uint64_t number) const;
+  [[nodiscard]] CallStatus tell(std::uint64_t number) const;
 
  private:
   struct Slot {
@@ -141,4 +141,4 @@ class TUTTI_API CallCounter {
   std::chrono::steady_clock::time_point noted_{};  // the waits
 };
 
-}  // namespace tutti::inline v0
+}  // namespace tutti::v0

@@ -8,7 +8,7 @@
 
 #include "topology/network_speed.hpp"
 
-namespace tutti::inline v0::detail {
+namespace tutti::v0::detail {
 
 /// What ranks of one host charge that outnumber its cores: to wait is to let another rank run,
 /// which costs more than small messages do. Without shared_cores and buffered_bytes, which whoever
@@ -45,13 +45,13 @@ inline constexpr LinkCosts kCrowdedVisibleCosts{.alpha = 90'000'000,
 /// @return what links through memory are taken to cost.
 /// @param shared_cores how many the ranks share; 0: each has one.
 /// @param buffered_bytes as LinkCosts has it, where they share some.
-[[nodiscard]] Tariff memory_tariff(int shared_cores, std::size_t buffered_bytes);
+[[nodiscard]] CostModel memory_tariff(int shared_cores, std::size_t buffered_bytes);
 /// @param shared_cores how many the ranks share; 0: each has one.
 /// @return what links over the loopback are taken to cost.
-[[nodiscard]] Tariff loopback_tariff(int shared_cores);
+[[nodiscard]] CostModel loopback_tariff(int shared_cores);
 /// @param speed as measured. @return what links between hosts are taken to cost.
-[[nodiscard]] Tariff network_tariff(NetworkSpeed speed);
+[[nodiscard]] CostModel network_tariff(NetworkSpeed speed);
 /// @param megabits per second, more than zero, that somebody says. @return as above.
-[[nodiscard]] Tariff network_tariff(int megabits);
+[[nodiscard]] CostModel network_tariff(int megabits);
 
-}  // namespace tutti::inline v0::detail
+}  // namespace tutti::v0::detail
