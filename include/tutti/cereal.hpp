@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <list>
@@ -15,6 +16,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <cereal/types/array.hpp>
@@ -177,6 +179,24 @@ constexpr void reject_polymorphic() noexcept {
       "which code runs; use a std::variant");
 }
 }  // namespace detail
+
+namespace detail {
+/// The alternative of an index, or of one above it.
+template <std::size_t index, class Variant>
+void load_alternative(ObjectReader& archive, std::size_t wanted, Variant& variant) {
+  if constexpr (index == std::variant_size_v<Variant>)
+    raise({ErrorCode::object, "a variant in it has no such alternative"});
+  else if (wanted == index) archive(variant.template emplace<index>());
+  else load_alternative<index + 1>(archive, wanted, variant);
+}
+}  // namespace detail
+
+template <class... Types>
+void load(ObjectReader& archive, std::variant<Types...>& variant) {
+  std::int32_t index = 0;
+  archive(index);
+  detail::load_alternative<0>(archive, static_cast<std::size_t>(index), variant);
+}
 
 template <class T>
 void save(ObjectWriter&, const std::shared_ptr<T>&) {

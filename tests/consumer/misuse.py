@@ -58,11 +58,24 @@ REFUSED = {
         "or by a function of two elements that returns one",
 }
 
-WITHOUT_EXCEPTIONS = """#include <tutti/objects.hpp>
+WITHOUT_EXCEPTIONS = """#include <tutti/cereal.hpp>
+#include <tutti/objects.hpp>
 #include <tutti/training.hpp>
 #include <tutti/tutti.hpp>
 
 #include <cstdio>
+#include <map>
+#include <string>
+#include <variant>
+
+struct Note {
+  std::string text;
+  std::variant<int, std::string> more;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(text, more);
+  }
+};
 
 int main() {
   auto world = tutti::try_init();
@@ -71,8 +84,23 @@ int main() {
   const auto wrong = world.value().try_().broadcast(numbers, 7);
   const auto right = world.value().try_().all_reduce(numbers);
   const auto object = objects(world.value()).try_().broadcast(3, 7);
+  const std::map<std::string, Note> sent{{"a", {"b", "c"}}};
+  auto notes = objects(world.value()).try_().broadcast(sent);
+  if (!notes || notes.value().at("a").more != sent.at("a").more) return 1;
   std::puts(wrong || object ? "no error" : wrong.error().what());
   return right ? 0 : 1;
+}
+"""
+
+WITHOUT_EXCEPTIONS_ON_GPUS = """#include <tutti/cuda.hpp>
+#include <tutti/cuda_array.hpp>
+#include <tutti/objects.hpp>
+#include <tutti/tutti.hpp>
+
+bool broadcast(tutti::Communicator& world, std::size_t count) {
+  tutti::cuda::Array<float> array{count};
+  auto moved = objects(world).try_().broadcast(std::move(array), 0);
+  return moved && moved.value().size() == count;
 }
 """
 
@@ -117,3 +145,9 @@ def check_without_exceptions(arguments, folder, prefix):
     output = run(program)
     if "root" not in output:
         sys.exit(f"-fno-exceptions: {output}")
+    if (prefix / "include" / "tutti" / "cuda.hpp").is_file():
+        only = [arguments.compiler, f"-I{prefix / 'include'}", "-std=c++20", "-fno-exceptions",
+                "-fsyntax-only"]
+        error = first_error(only, WITHOUT_EXCEPTIONS_ON_GPUS, path)
+        if error:
+            sys.exit(f"-fno-exceptions, for GPUs: {error}")

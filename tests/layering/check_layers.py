@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the rules of the house: includes, lengths of files, macros, goto, getenv, PMPI_.
+"""Checks the rules of the house: includes, lengths of files, macros, goto, getenv, PMPI_, and exceptions in
+public headers.
 
 The table "The house" in docs/ARCHITECTURE.md says which folder may include what.
 
@@ -32,6 +33,8 @@ MPI_CALL = re.compile(r"\bMPI_[A-Z][a-z]\w*\s*\(")  # what profilers see; PMPI_ 
 MEMCPY = re.compile(r"\bmemcpy\s*\((?![^;]*,\s*sizeof[^,*;]*\)\s*;)")
 PAYLOAD = ("include/", "backends/", "collectives/", "objects/", "overlap/")
 NOT_PAYLOAD = ("include/tutti/spi/copy.hpp", "backends/cuda/")  # the latter is compiled for devices
+PUBLIC = re.compile(r"(^|/)include/tutti/")
+EXCEPTION = re.compile(r"\b(try|catch|throw)\b")  # programs may be compiled with -fno-exceptions
 USING_NAMESPACE = re.compile(r"^\s*using\s+namespace\b")
 STANDARD = re.compile(r"[a-z0-9_]+")  # <vector>, <cstdint>: neither a dot nor a slash
 
@@ -124,6 +127,8 @@ def check_file(root, house, file):
             yield f"{where}: a function-like macro"
         if GOTO.search(line):
             yield f"{where}: goto"
+        if PUBLIC.search(path) and EXCEPTION.search(line):
+            yield f"{where}: an exception in a public header; functions of raise.hpp do it"
         if file.suffix != ".cpp" and USING_NAMESPACE.match(line):
             yield f"{where}: using namespace in a header"
         if box == "backends/mpi" and "/probe/" not in path and MPI_CALL.search(line):

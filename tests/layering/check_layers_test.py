@@ -10,7 +10,8 @@ import unittest
 import check_layers
 
 CLEAN = {
-    "include/tutti/types.hpp": "#pragma once\n#include <vector>\n// goto, getenv: only words\n",
+    "include/tutti/types.hpp": "#pragma once\n#include <vector>\n// goto, getenv, try: only words\n"
+                               "void try_();\n",
     "algorithms/ring.cpp": '#include "patterns.hpp"\n#include <tutti/types.hpp>\n',
     "algorithms/patterns.hpp": "#pragma once\n",
     "backends/mpi/transport.cpp": "#include <mpi.h>\n#include <tutti/types.hpp>\n"
@@ -29,6 +30,9 @@ BROKEN = [
     ("include/tutti/types.hpp", "#include <mpi.h>\n", "include/tutti may not include mpi.h"),
     ("include/tutti/types.hpp", '#include "algorithms/patterns.hpp"\n', "may not include"),
     ("include/tutti/types.hpp", "#include <unistd.h>\n", "may not include unistd.h"),
+    ("include/tutti/types.hpp", "void f() { throw 1; }\n", "an exception in a public header"),
+    ("backends/cuda/include/tutti/cuda.hpp", "void f() {\n  try {\n  }\n}\n",
+     "an exception in a public header"),
     ("algorithms/ring.cpp", '#include "collectives/engine.cpp"\n', "algorithms may not include"),
     ("algorithms/ring.cpp", '#include "../perf/main.cpp"\n', "algorithms may not include"),
     ("algorithms/ring.cpp", "\n" * 121, "121 lines, at most 120"),

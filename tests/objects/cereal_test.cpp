@@ -262,6 +262,11 @@ TEST(HostileBytes, AreNoEnumeratorsAndNoBools) {
   const std::byte two[4] = {std::byte{1}, std::byte{2}};
   EXPECT_NE((refusal_of<std::array<bool, 4>>(two)), "");
   EXPECT_NE(refusal_of<std::optional<std::int16_t>>(std::span{two}.subspan(1)), "");
+  for (const std::int32_t index : {-1, 2, 1 << 30})
+    EXPECT_NE((refusal_of<std::variant<int, std::string>>(std::as_bytes(std::span{&index, 1})))
+                  .find("a variant in it has no such alternative"),
+              std::string::npos)
+        << index;
 }
 
 TEST(HostileBytes, OfTheFuzzersSeedsDoNoHarm) {

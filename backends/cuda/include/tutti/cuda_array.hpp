@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -13,6 +12,7 @@
 #include <tutti/codec.hpp>
 #include <tutti/export.hpp>
 #include <tutti/flat.hpp>
+#include <tutti/raise.hpp>
 
 namespace tutti::v0::cuda {
 namespace detail {
@@ -76,7 +76,7 @@ class Array {
 
   static std::size_t bytes_of(std::size_t count) {
     const std::optional<std::size_t> bytes = tutti::detail::byte_count(count, sizeof(T));
-    if (!bytes) throw std::bad_alloc{};
+    if (!bytes) tutti::detail::raise_bad_length();
     return *bytes;
   }
 
@@ -100,7 +100,7 @@ struct Codec<cuda::Array<T>> {
   static void decode(Decoder& from, cuda::Array<T>& array) {
     const std::size_t count = from.get_count();
     if (count > from.remaining() / sizeof(T))
-      throw Error{ErrorCode::object, "it claims more elements than it has bytes"};
+      detail::raise({ErrorCode::object, "it claims more elements than it has bytes"});
     array = cuda::Array<T>{count};
     array.bytes_.decode(from, count * sizeof(T));
   }
