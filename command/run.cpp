@@ -29,9 +29,9 @@
 #include "perf/failure.hpp"
 #include "perf/world.hpp"
 #include "runtime/cryptography.hpp"
+#include "runtime/end_notices.hpp"
 #include "runtime/folder.hpp"
 #include "runtime/launch.hpp"
-#include "runtime/open_channel.hpp"
 #include "runtime/placement.hpp"
 
 namespace tutti::perf {
@@ -88,18 +88,33 @@ Member member_of(const RunOptions& options, const Ranks& ranks, int index) {
   return member;
 }
 
+// What tells ranks that wait in init of those that have ended.
+std::shared_ptr<runtime::EndNotices> notices_of(const Ranks& ranks) {
+  if (ranks.size < 2) return {};
+  const runtime::Environment environment = inherited();
+  const auto value = [&environment](const char* name) {
+    return std::string{runtime::value_of(environment, name).value_or("")};
+  };
+  runtime::Protection protection{.interface = value("TUTTI_ADDRESS")};
+  const std::string file =
+      ranks.secret_file.empty() ? value("TUTTI_SECRET_FILE") : ranks.secret_file;
+  try {
+    if (!file.empty()) protection.secret = runtime::read_secret(file);
+  } catch (const Error&) {  // the ranks say what is wrong with it
+  }
+  return std::make_shared<runtime::EndNotices>(runtime::Launch{.size = ranks.size,
+                                                               .exchange = runtime::Exchange::url,
+                                                               .url = ranks.url,
+                                                               .hosts = ranks.hosts},
+                                               std::move(protection));
+}
+
 Job local_job(const RunOptions& options, const Ranks& ranks) {
-  Job job{.ranks = ranks.size};
+  Job job{.ranks = ranks.size, .first_rank = ranks.first};
   for (int index = 0; index < options.ranks; ++index)
     job.members.push_back(member_of(options, ranks, index));
+  job.notices = notices_of(ranks);
   if (!options.follow.empty()) return job;
-  job.tell_end = [ranks_first = ranks.first, size = ranks.size,
-                  url = ranks.url](std::size_t member) {
-    constexpr std::chrono::milliseconds kPatience{200};
-    return runtime::tell_end(
-        {.rank = ranks_first + static_cast<Rank>(member), .size = size, .url = url},
-        std::chrono::steady_clock::now() + kPatience);
-  };
   // The ranks are in process groups of their own, so that they cannot read from a terminal: it is
   // read for them, if we may.
   if (isatty(0) == 0) job.members.front().program.input = 0;

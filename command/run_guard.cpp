@@ -23,14 +23,14 @@
 
 #include "command/run_stream.hpp"
 #include "perf/failure.hpp"
+#include "runtime/socket.hpp"
 
 namespace tutti::perf {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kGrace{5};         // from SIGTERM to SIGKILL
-constexpr std::chrono::milliseconds kPause{250};  // between attempts to tell of a rank's end
+constexpr std::chrono::seconds kGrace{5};  // from SIGTERM to SIGKILL
 
 void say(const std::string& text) {
   fmt::print(stderr, "tutti run: {}\n", text);
@@ -65,6 +65,14 @@ std::vector<pid_t> children() {
     if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && parent_of(entry->d_name) == getpid())
       found.push_back(std::stoi(entry->d_name));
   return found;
+}
+
+// How a process ended.
+std::string text_of_end(int status) {
+  if (WIFSIGNALED(status))
+    return fmt::format("was killed by signal {} ({})", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+  return fmt::format("exited with status {}", WEXITSTATUS(status));
 }
 
 class Guard {
@@ -111,7 +119,7 @@ class Guard {
     while (reap()) {
       if (running_.empty()) end(0);
       tell_adopted();
-      tell_ends();
+      if (job_.notices) job_.notices->progress();
       wait();
     }
     for (auto& [member, stream] : streams_)
@@ -124,7 +132,6 @@ class Guard {
   void ended(std::size_t index, int status);
   void fail(int status, const std::string& text);
   void end(int status);
-  void tell_ends();
   static void send(pid_t process, int number);
   bool hear(std::size_t member, Stream& stream);
   void on_word(std::size_t member, const std::string& word);
@@ -145,7 +152,6 @@ class Guard {
   int last_signal_ = 0;          // what all were told
   std::set<pid_t> told_{};       // who were told it by themselves
   std::optional<Clock::time_point> ends_at_{};
-  std::vector<std::size_t> untold_{};  // members that ended well, of which others may not know
   std::optional<Clock::time_point> kills_at_{};
 };
 
@@ -202,22 +208,20 @@ bool Guard::reap() {
 }
 
 void Guard::ended(std::size_t index, int status) {
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    if (job_.tell_end) untold_.push_back(index);
-    return;
-  }
+  // Ranks that wait for one that has ended, as it did not call init, would wait until their
+  // deadline.
+  if (job_.notices)
+    job_.notices->add(job_.first_rank + static_cast<Rank>(index), text_of_end(status));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   // What a follower has told comes before its end.
   for (auto& [member, stream] : streams_)
     if (member == index && !status_) hear(member, stream);
   if (status_) return;  // it was told to end, or is not the first
   const Member& member = job_.members[index];
-  if (WIFSIGNALED(status))
-    fail(128 + WTERMSIG(status), fmt::format("{} was killed by signal {} ({})", member.name,
-                                             WTERMSIG(status), strsignal(WTERMSIG(status))));
-  else
-    fail(WEXITSTATUS(status), member.explains ? std::string{}
-                                              : fmt::format("{} exited with status {}", member.name,
-                                                            WEXITSTATUS(status)));
+  const bool is_killed = WIFSIGNALED(status);
+  const std::string text = member.name + " " + text_of_end(status);
+  fail(is_killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
+       member.explains && !is_killed ? std::string{} : text);
 }
 
 // The first failure ends all.
@@ -270,12 +274,6 @@ void Guard::send(pid_t process, int number) {
   require(kill(process, number) == 0 || errno == ESRCH, "cannot end processes");
 }
 
-// Ranks that wait for one that has ended, as it did not call init, would wait until their deadline.
-void Guard::tell_ends() {
-  if (status_ || running_.empty()) untold_.clear();
-  if (!untold_.empty() && job_.tell_end(untold_.back())) untold_.pop_back();
-}
-
 // Those who left the groups of their members are found once their parents are gone.
 void Guard::tell_adopted() {
   if (last_signal_ == 0) return;
@@ -308,15 +306,14 @@ void Guard::wait() {
   pollfd room{typed_to_.get(), POLLOUT, 0};
   const bool has_room = poll(&room, 1, 0) > 0;
   files.push_back(has_room ? pollfd{job_.terminal, POLLIN, 0} : room);
+  files.push_back({job_.notices ? job_.notices->descriptor() : -1, POLLIN, 0});
+  const std::size_t first_stream = files.size();
   for (const auto& [member, stream] : streams_) files.push_back({stream.source(), POLLIN, 0});
-  std::optional<Clock::time_point> until = status_ ? kills_at_ : ends_at_;
-  if (last_signal_ == SIGKILL) until.reset();
-  const auto left = until ? std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now())
-                          : std::chrono::milliseconds{-1};
-  constexpr std::int64_t kLongest = 1'000'000'000;
-  std::int64_t timeout = until ? std::clamp<std::int64_t>(left.count(), 0, kLongest) : -1;
-  if (!untold_.empty() && (timeout < 0 || timeout > kPause.count())) timeout = kPause.count();
-  const int ready = poll(files.data(), files.size(), static_cast<int>(timeout));
+  constexpr Clock::time_point kNever = Clock::time_point::max();
+  Clock::time_point until = (status_ ? kills_at_ : ends_at_).value_or(kNever);
+  if (last_signal_ == SIGKILL) until = kNever;
+  if (job_.notices) until = std::min(until, job_.notices->next_deadline());
+  const int ready = poll(files.data(), files.size(), runtime::milliseconds_until(until));
   require(ready >= 0 || errno == EINTR || errno == EAGAIN, "cannot wait for the job (poll)");
   if (ready < 0) return;
   if (ends_at_ && !status_ && Clock::now() >= *ends_at_) {
@@ -333,7 +330,8 @@ void Guard::wait() {
   }
   if (files[2].revents != 0 && has_room) on_typing();
   for (std::size_t index = streams_.size(); index-- > 0;)
-    if (files[3 + index].revents != 0 && !hear(streams_[index].first, streams_[index].second))
+    if (files[first_stream + index].revents != 0 &&
+        !hear(streams_[index].first, streams_[index].second))
       streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 

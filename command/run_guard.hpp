@@ -3,13 +3,13 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "perf/spawn.hpp"
+#include "runtime/end_notices.hpp"
 
 namespace tutti::perf {
 
@@ -29,9 +29,8 @@ struct Member {
 struct Job {
   std::vector<Member> members{};  ///< The processes, in their order.
   int ranks = 1;                  ///< Of the whole job.
-  /// Tells those that may still wait for a member that it has ended. Returns whether they know;
-  /// else it is called again. Empty: nobody can be told.
-  std::function<bool(std::size_t member)> tell_end{};
+  int first_rank = 0;             ///< The rank of the first member, if these are ranks.
+  std::shared_ptr<runtime::EndNotices> notices{};  ///< Tell ranks of those that ended; or null.
   /// Where the ranks meet, but for the port: the first follower tells it, and then all are told.
   std::string meeting_host{};
   std::optional<std::chrono::nanoseconds> time{};  ///< All are ended after this.

@@ -103,7 +103,7 @@ Reason objection(const Identity& self, const Hello& hello) noexcept {
   if (hello.to != self.rank || hello.from < 0 || hello.from >= hello.size ||
       hello.from == self.rank)
     return Reason::wrong_rank;
-  return hello.purpose > Purpose::local ? Reason::unexpected : Reason::none;
+  return hello.purpose > Purpose::end ? Reason::unexpected : Reason::none;
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ enum class Purpose : std::uint8_t {
   control,  ///< Between two hosts: heartbeats and first causes.
   data,     ///< Between two hosts: payload.
   local,    ///< Inside a host, over a Unix socket: shared memory, then the lifeline.
+  end,      ///< A launcher's way to the store, in the place of a rank that has ended.
 };
 
 /// Why a connection did not come to be.

@@ -12,6 +12,7 @@
 //     writer misses it, at the latest when it wants to go on
 //   who finds a hello.0 of the living with which it does not agree leaves refused.NONCE.r. Rank 0
 //     gives up a moment later, if it is about the size, and says why in failed.NONCE
+//   a launcher that knows that a rank has ended leaves failed.NONCE for each of the others
 #include "runtime/channel_file.hpp"
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 #include <utility>
 
 #include "runtime/channel_rules.hpp"
+#include "runtime/failure_note.hpp"
 #include "runtime/fields.hpp"
 #include "runtime/folder.hpp"
 #include "runtime/hello.hpp"
@@ -34,7 +36,6 @@ namespace {
 
 // Notes to a process, by its nonce.
 constexpr std::string_view kRival = "rival.";
-constexpr std::string_view kFailed = "failed.";
 
 // How long a rank may still come after a stray process of its number that counts other ranks.
 constexpr std::chrono::milliseconds kDoubt{500};
@@ -93,12 +94,11 @@ class FileChannel final : public Channel {
   void check_failure() const;
   [[noreturn]] void fail(const Error& error);
   Error absentees(std::chrono::steady_clock::time_point start) const;
-  void check_sizes();
+  void check_chances();
   bool waits(Rank rank) const;
   [[noreturn]] void leave_with(const Error& error);
   std::optional<Hello> hello_from(Rank rank) const;
 
-  static std::string hello_name(Rank rank) { return "hello." + std::to_string(rank); }
   std::string note(const std::string& what) const { return "w." + world_ + "." + what; }
   std::string note(const std::string& what, Rank rank) const {
     return note(what + "." + std::to_string(rank));
@@ -170,15 +170,12 @@ void FileChannel::check_agreement() {
               0};
 }
 
-// Nobody need wait for a rank in whose place one came that counts other ranks, unless it was a
-// stray one.
-void FileChannel::check_sizes() {
-  const auto first = hello_from(0);
-  const auto text = first ? folder_->read(note_to(kFailed, first->nonce)) : std::nullopt;
-  if (text && place_.rank != 0) {
-    std::string_view rest = *text;
-    leave_with(take_error(rest));
-  }
+// Nobody need wait for a rank that has ended, or in whose place one came that counts other ranks,
+// unless it was a stray one.
+void FileChannel::check_chances() {
+  if (const auto error = failure_left(*folder_, nonce_)) leave_with(*error);
+  if (const auto first = hello_from(0); first && place_.rank != 0)
+    if (const auto error = failure_left(*folder_, first->nonce)) leave_with(*error);
   std::vector<Refused> refused;
   if (place_.rank == 0) refused = refusals(*folder_, nonce_);
   std::erase_if(refused, [this](const Refused& one) { return waits(one.rank); });
@@ -190,9 +187,7 @@ void FileChannel::check_sizes() {
   const auto now = std::chrono::steady_clock::now();
   if (!doubted_since_) doubted_since_ = now;
   if (now - *doubted_since_ < kDoubt) return;
-  std::string words;
-  put_error(words, *error);
-  folder_->write(note_to(kFailed, nonce_), words);
+  leave_failure(*folder_, nonce_, *error);
   leave_with(*error);
 }
 
@@ -274,7 +269,7 @@ void FileChannel::join(Deadline deadline) {
     }
     if (const auto error = rivalry()) throw Error{*error};
     check_agreement();
-    check_sizes();
+    check_chances();
     if (!patience.wait()) throw absentees(start);
   }
   joined_ = true;
@@ -354,12 +349,12 @@ std::vector<std::string> FileChannel::all_gather(std::string_view own, Deadline 
 // The last rank to leave removes what is left. Nobody waits for the others.
 FileChannel::~FileChannel() {
   try {
+    if (const auto mine = hello_from(place_.rank); mine && mine->nonce == nonce_)
+      folder_->remove(hello_name(place_.rank));
     for (const std::string& name : folder_->names())
       if (name.starts_with(note_to(kRival, nonce_)) ||
           name.starts_with(note_to(kRefused, nonce_)) || name == note_to(kFailed, nonce_))
         folder_->remove(name);
-    if (const auto mine = hello_from(place_.rank); mine && mine->nonce == nonce_)
-      folder_->remove(hello_name(place_.rank));
     if (!world_.empty()) folder_->remove(note("ok", place_.rank));
     if (joined_) {
       folder_->write(note("left", place_.rank), "");

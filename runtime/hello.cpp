@@ -13,6 +13,10 @@ Hello own_hello(const std::string& job, int size, const std::string& nonce) {
   return {"tutti-file-2", job, std::to_string(size), nonce, host.data()};
 }
 
+std::string hello_name(Rank rank) {
+  return "hello." + std::to_string(rank);
+}
+
 std::string text_of(const Hello& hello) {
   return hello.format + "\n" + hello.job + "\n" + hello.size + "\n" + hello.nonce + "\n" +
          hello.host + "\n";

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include <tutti/types.hpp>
+
 namespace tutti::runtime {
 
 /// What ranks must agree on, and who and where one is. Lines of text.
@@ -23,6 +25,8 @@ struct Hello {
 /// @param job see Hello. @param size of the world. @param nonce see Hello. @return what this
 /// process says.
 [[nodiscard]] Hello own_hello(const std::string& job, int size, const std::string& nonce);
+/// @param rank any. @return the name of the note that holds what it says of itself.
+[[nodiscard]] std::string hello_name(Rank rank);
 /// @param hello any. @return it as the text of a note.
 [[nodiscard]] std::string text_of(const Hello& hello);
 /// @param text of a note. @return what it says; what is missing is empty.

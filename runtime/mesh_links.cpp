@@ -134,7 +134,8 @@ Reason Connecting::admit(const ConnectionRequest& who) {
     case Purpose::data:
       return plan_.carries_data && !plan_.only_local ? take_once(std::exchange(arrived.data, true))
                                                      : Reason::unexpected;
-    case Purpose::store: break;
+    case Purpose::store:
+    case Purpose::end: break;
   }
   return Reason::unexpected;
 }

@@ -69,4 +69,11 @@ Error missing_ranks(const MissingRanks& known) {
           is_told ? known.missing.front() : -1};
 }
 
+Error ended_rank(Rank rank, const std::string& host, const std::string& how) {
+  return {ErrorCode::peer_dead,
+          "rank " + std::to_string(rank) + (host.empty() ? "" : " (host " + host + ")") +
+              " has ended and did not join the world" + (how.empty() ? "" : ": it " + how),
+          rank};
+}
+
 }  // namespace tutti::runtime

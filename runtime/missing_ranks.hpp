@@ -42,4 +42,10 @@ struct MissingRanks {
 /// the mesh say it so.
 [[nodiscard]] Error missing_ranks(const MissingRanks& known);
 
+/// @param rank that ended before it joined. @param host what its host is called; empty where not
+/// known. @param how such as "exited with status 3"; empty where not known. @return
+/// Error{peer_dead} such as "rank 2 (host a) has ended and did not join the world: it exited with
+/// status 3".
+[[nodiscard]] Error ended_rank(Rank rank, const std::string& host, const std::string& how);
+
 }  // namespace tutti::runtime

@@ -5,7 +5,6 @@
 #include "descriptors.hpp"
 #include "pmi.hpp"
 #include "pmix.hpp"
-#include "store.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -21,11 +20,19 @@ std::uint64_t number_of_job(std::string_view name) {
 
 std::unique_ptr<Channel> open_url(const Launch& launch, const Protection& protection,
                                   Deadline deadline) {
-  const std::optional<HostAndPort> address = meeting_address(launch);
-  const bool is_local = launch.url.starts_with(kUnix);
-  if (!address && !is_local)
+  std::optional<StoreOptions> options = store_options(launch, protection);
+  if (!options)
     return file_channel(path_of_url(launch.url),
                         {launch.rank, launch.size, launch.job, launch.hosts});
+  return open_store(std::move(*options), deadline);
+}
+
+}  // namespace
+
+std::optional<StoreOptions> store_options(const Launch& launch, const Protection& protection) {
+  const std::optional<HostAndPort> address = meeting_address(launch);
+  const bool is_local = launch.url.starts_with(kUnix);
+  if (!address && !is_local) return {};
   StoreOptions options;
   options.rank = launch.rank;
   options.size = launch.size;
@@ -36,19 +43,7 @@ std::unique_ptr<Channel> open_url(const Launch& launch, const Protection& protec
   options.job = number_of_job(launch.job);
   options.secret = protection.secret;
   options.insecure = protection.insecure;
-  return open_store(options, deadline);
-}
-
-}  // namespace
-
-bool tell_end(const Launch& launch, Deadline deadline) {
-  if (!launch.url.starts_with(kUnix)) return true;
-  StoreOptions options;
-  options.rank = launch.rank;
-  options.size = launch.size;
-  options.local_name = launch.url.substr(kUnix.size());
-  options.job = number_of_job(launch.job);
-  return tell_end(options, deadline);
+  return options;
 }
 
 std::optional<HostAndPort> meeting_address(const Launch& launch) {

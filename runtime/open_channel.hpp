@@ -10,6 +10,7 @@
 
 #include "launch.hpp"
 #include "secret.hpp"
+#include "store.hpp"
 
 namespace tutti::runtime {
 
@@ -26,9 +27,11 @@ struct Protection {
                                                     const Protection& protection,
                                                     Deadline deadline);
 
-/// For launchers: as tell_end. @param launch of the rank that has ended. @param deadline at which
-/// to give up. @return as tell_end; true where its ranks meet at no Unix socket.
-[[nodiscard]] bool tell_end(const Launch& launch, Deadline deadline);
+/// @param launch whose exchange is by a URL. @param protection see Protection. @return how its rank
+/// comes to the store; nothing where the ranks meet in a folder. Throws Error{invalid_argument}
+/// that quotes the URL.
+[[nodiscard]] std::optional<StoreOptions> store_options(const Launch& launch,
+                                                        const Protection& protection);
 
 /// @param launch any. @return the TCP address at which its ranks meet, if they do.
 [[nodiscard]] std::optional<HostAndPort> meeting_address(const Launch& launch);

@@ -30,12 +30,7 @@ constexpr std::chrono::milliseconds kPause{1};
 class StoreClient final : public Channel {
  public:
   StoreClient(StoreOptions options, std::vector<Endpoint> addresses)
-      : options_{std::move(options)}, self_{.job = options_.job,
-                                            .size = options_.size,
-                                            .rank = options_.rank,
-                                            .secret = options_.secret,
-                                            .versions = options_.versions},
-        addresses_{std::move(addresses)} {}
+      : options_{std::move(options)}, self_{identity_of(options_)}, addresses_{std::move(addresses)} {}
 
   [[nodiscard]] Rank rank() const noexcept override { return options_.rank; }
   [[nodiscard]] int size() const noexcept override { return options_.size; }
@@ -239,6 +234,13 @@ std::vector<Listener> listen_at(StoreOptions& options, const std::vector<Endpoin
   return listeners;
 }
 
+/// Takes the system's name of this host where it has none yet.
+void name_host(StoreOptions& options) {
+  std::array<char, 256> name{};
+  if (options.host.empty() && ::gethostname(name.data(), name.size() - 1) == 0)
+    options.host = name.data();
+}
+
 }  // namespace
 
 std::string url_of(const StoreOptions& options) {
@@ -246,24 +248,46 @@ std::string url_of(const StoreOptions& options) {
   return "tcp://" + text_of(options.address);
 }
 
-bool tell_end(const StoreOptions& options, Deadline deadline) {
-  const Identity self{.job = options.job,
-                      .size = options.size,
-                      .rank = options.rank,
-                      .secret = options.secret,
-                      .versions = options.versions};
-  const Target target{.local_name = options.local_name, .peer = "rank 0 at " + url_of(options)};
-  try {
-    const Descriptor socket = dial(self, target, deadline);
-    if (!socket) return false;
-    send_all(socket.get(), frame::bytes_of(frame::make({frame::Kind::ended, 0, 0, 0}, "")),
-             deadline);
-    return true;
-  } catch (const Shortage&) {
-    throw;
-  } catch (const Error& error) {
-    return error.code() == ErrorCode::mismatch;
-  }
+Identity identity_of(const StoreOptions& options) {
+  return {.job = options.job,
+          .size = options.size,
+          .rank = options.rank,
+          .secret = options.secret,
+          .versions = options.versions};
+}
+
+std::vector<Listener> listen_for_ranks(StoreOptions& options, Deadline deadline) {
+  name_host(options);
+  if (options.local_name.empty()) return listen_at(options, listening_addresses(options, deadline));
+  std::vector<Listener> listeners;
+  listeners.push_back({listen_at_name(options), true});
+  return listeners;
+}
+
+void tell_end(const StoreOptions& options, std::string_view how, Deadline deadline) {
+  const Identity self = identity_of(options);
+  Target target{.local_name = options.local_name,
+                .peer = "rank 0 at " + url_of(options),
+                .purpose = Purpose::end,
+                .listening = true};
+  std::vector<Target> targets;
+  if (!options.local_name.empty()) targets.push_back(target);
+  else
+    for (const Endpoint& address : resolve(options.address, deadline)) {
+      if (!is_protected(address, options.secret, options.insecure)) continue;
+      target.addresses = {address};
+      targets.push_back(target);
+    }
+  const std::string end =
+      frame::make({frame::Kind::ended, 0, 0, 0}, how.substr(0, frame::kLongestEnd));
+  for (const Target& each : targets) try {
+      const Descriptor socket = dial(self, each, deadline);
+      if (!socket) continue;
+      send_all(socket.get(), frame::bytes_of(end), deadline);
+      return;
+    } catch (const Error&) {  // rank 0 does not wait there
+      continue;
+    }
 }
 
 std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
@@ -271,26 +295,19 @@ std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
     throw Error{ErrorCode::invalid_argument, "rank " + std::to_string(options.rank) +
                                                  " does not exist among " +
                                                  std::to_string(options.size)};
-  if (options.host.empty()) {
-    std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) == 0) options.host = name.data();
-  }
+  name_host(options);
   if (!options.local_name.empty()) {
     options.hosts.assign(static_cast<std::size_t>(options.size), options.host);
     if (options.rank != 0)
       return std::make_unique<StoreClient>(std::move(options), std::vector<Endpoint>{});
-    std::vector<Listener> listeners;
-    listeners.push_back({listen_at_name(options), true});
-    return std::make_unique<StoreServer>(std::move(options), std::move(listeners));
-  }
-  if (options.rank != 0) {
+  } else if (options.rank != 0) {
     if (options.address.port == 0)
       throw Error{ErrorCode::invalid_argument,
                   url_of(options) + " has no port, so that only rank 0 can know it"};
     auto addresses = resolve(options.address, deadline);
     return std::make_unique<StoreClient>(std::move(options), std::move(addresses));
   }
-  auto listeners = listen_at(options, listening_addresses(options, deadline));
+  auto listeners = listen_for_ranks(options, deadline);
   return std::make_unique<StoreServer>(std::move(options), std::move(listeners));
 }
 

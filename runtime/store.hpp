@@ -31,6 +31,9 @@ struct StoreOptions {
   std::function<void(std::uint16_t)> listening{};
 };
 
+/// @param options of a rank. @return who it is.
+[[nodiscard]] Identity identity_of(const StoreOptions& options);
+
 /// @param options of a store. @return the address at which its ranks meet.
 [[nodiscard]] std::string url_of(const StoreOptions& options);
 
@@ -50,10 +53,9 @@ struct StoreOptions {
 [[nodiscard]] std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline);
 
 /// For launchers: tells rank 0 that another rank has ended, so that nobody waits for it any longer.
-/// @param options of the rank that has ended, at a Unix socket. @param deadline at which to give
-/// up.
-/// @return whether rank 0 knows, or the rank had come; false where rank 0 does not listen. Throws
-/// nothing but Shortage.
-[[nodiscard]] bool tell_end(const StoreOptions& options, Deadline deadline);
+/// Nothing happens where rank 0 does not wait for it. @param options of the rank that has ended.
+/// @param how it ended, such as "exited with status 0". @param deadline at which to give up. Throws
+/// Error{transport, timeout} where the host cannot be looked up.
+void tell_end(const StoreOptions& options, std::string_view how, Deadline deadline);
 
 }  // namespace tutti::runtime

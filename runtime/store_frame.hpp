@@ -18,7 +18,7 @@ enum class Kind : std::uint32_t {
   value = 2,     ///< From a rank: what it says in this round.
   gathered = 3,  ///< From rank 0: what everyone said, as texts in the order of ranks.
   failure = 4,   ///< From rank 0: an Error that ends the world.
-  ended = 5,     ///< From a rank's launcher, in its place: it has ended and will not come.
+  ended = 5,     ///< From a rank's launcher, in its place: how it ended, so that it will not come.
 };
 
 /// Starts a frame.
@@ -32,6 +32,7 @@ static_assert(sizeof(Header) == 16);
 
 /// Limits that are checked before anything is allocated.
 inline constexpr std::size_t kLongestHost = 255;
+inline constexpr std::size_t kLongestEnd = 255;
 inline constexpr std::size_t kLongestValue = std::size_t{64} * 1024;
 inline constexpr std::size_t kLongestTotal = std::size_t{64} * 1024 * 1024;
 inline constexpr std::size_t kLongestFailure = std::size_t{8} * 1024;
@@ -43,6 +44,14 @@ inline constexpr std::size_t kLongestFailure = std::size_t{8} * 1024;
   frame.reserve(sizeof header + content.size());
   put(frame, header);
   return frame.append(content);
+}
+
+/// @return a whole frame of Kind::failure. @param round in which it is sent. @param error that ends
+/// the world.
+[[nodiscard]] inline std::string make_failure(std::uint32_t round, const Error& error) {
+  std::string content;
+  put_error(content, error);
+  return make({Kind::failure, 0, round, 0}, content);
 }
 
 /// @return the bytes of a text.

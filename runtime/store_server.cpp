@@ -18,12 +18,6 @@ constexpr std::chrono::milliseconds kFarewell{1000};
 /// process.
 constexpr std::chrono::milliseconds kDoubt{500};
 
-std::string packed(const Error& error) {
-  std::string content;
-  put_error(content, error);
-  return content;
-}
-
 }  // namespace
 
 StoreServer::StoreServer(StoreOptions options, std::vector<Listener> listeners)
@@ -31,7 +25,7 @@ StoreServer::StoreServer(StoreOptions options, std::vector<Listener> listeners)
   needs_secret_ = std::ranges::any_of(
       listeners, [](const Listener& listener) { return !listener.takes_ranks; });
   acceptor_.emplace(
-      identity(), std::move(listeners),
+      identity_of(options_), std::move(listeners),
       [this](const ConnectionRequest& request) { return admit(request); }, AcceptorLimits{},
       [this](const RefusedPeer& refused) { note(refused); });
   for (std::size_t rank = 0; rank < options_.hosts.size(); ++rank)
@@ -41,16 +35,9 @@ StoreServer::StoreServer(StoreOptions options, std::vector<Listener> listeners)
   if (options_.listening) options_.listening(options_.address.port);
 }
 
-Identity StoreServer::identity() const {
-  return {.job = options_.job,
-          .size = options_.size,
-          .rank = 0,
-          .secret = options_.secret,
-          .versions = options_.versions};
-}
-
 Reason StoreServer::admit(const ConnectionRequest& request) {
-  if (request.purpose != Purpose::store) return Reason::unexpected;
+  if (request.purpose != Purpose::store && request.purpose != Purpose::end)
+    return Reason::unexpected;
   Peer& peer = peers_[static_cast<std::size_t>(request.from)];
   if (peer.came) return Reason::duplicate_rank;
   peer.came = true;
@@ -108,7 +95,7 @@ std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline 
     failed_ = error;
     acceptor_.reset();
     const Deadline end = Clock::now() + kFarewell;
-    tell_all(frame::make({frame::Kind::failure, 0, round_, 0}, packed(error)), end);
+    tell_all(frame::make_failure(round_, error), end);
     part(end);
     throw;
   }
@@ -179,7 +166,7 @@ void StoreServer::hear(Rank rank) {
       begin_content(rank);
     }
     if (!fill(rank, std::as_writable_bytes(std::span{peer.content}), peer.content_bytes)) return;
-    end_content(peer);
+    end_content(rank);
   }
 }
 
@@ -198,16 +185,13 @@ bool StoreServer::fill(Rank rank, std::span<std::byte> room, std::size_t& filled
 
 void StoreServer::begin_content(Rank rank) {
   Peer& peer = peers_[static_cast<std::size_t>(rank)];
-  if (peer.header.kind == frame::Kind::ended)
-    throw Error{ErrorCode::peer_dead,
-                "rank " + std::to_string(rank) +
-                    (peer.host.empty() ? "" : " (host " + peer.host + ")") +
-                    " has ended and did not join the world",
-                rank};
   const bool is_host = peer.header.kind == frame::Kind::host;
-  const std::size_t limit = is_host ? frame::kLongestHost : frame::kLongestValue;
+  const bool is_end = peer.header.kind == frame::Kind::ended;
+  const std::size_t limit = is_host  ? frame::kLongestHost
+                            : is_end ? frame::kLongestEnd
+                                     : frame::kLongestValue;
   const bool known =
-      is_host || (peer.header.kind == frame::Kind::value && peer.header.round == round_);
+      is_host || is_end || (peer.header.kind == frame::Kind::value && peer.header.round == round_);
   if (!known || peer.header.length > limit)
     throw Error{ErrorCode::transport,
                 "rank " + std::to_string(rank) + " sent the store a frame that is not allowed",
@@ -216,8 +200,10 @@ void StoreServer::begin_content(Rank rank) {
   peer.content_bytes = 0;
 }
 
-void StoreServer::end_content(Peer& peer) {
+void StoreServer::end_content(Rank rank) {
+  Peer& peer = peers_[static_cast<std::size_t>(rank)];
   peer.header_bytes = 0;
+  if (peer.header.kind == frame::Kind::ended) throw ended_rank(rank, peer.host, peer.content);
   if (peer.header.kind == frame::Kind::host) {
     peer.host = std::move(peer.content);
     return;

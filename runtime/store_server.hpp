@@ -12,6 +12,10 @@
 
 namespace tutti::runtime {
 
+/// @param options of rank 0, whose port is set where it is any. @param deadline for looking up the
+/// host. @return where rank 0 listens. Throws Error as open_store.
+[[nodiscard]] std::vector<Listener> listen_for_ranks(StoreOptions& options, Deadline deadline);
+
 /// Listens, hears every rank, and tells everyone what was said, or why it failed.
 class StoreServer final : public Channel {
  public:
@@ -40,7 +44,6 @@ class StoreServer final : public Channel {
     std::size_t sent = 0;
   };
 
-  [[nodiscard]] Identity identity() const;
   [[nodiscard]] Reason admit(const ConnectionRequest& request);
   void note(const RefusedPeer& refused);
   void collect();
@@ -50,7 +53,7 @@ class StoreServer final : public Channel {
   void hear(Rank rank);
   bool fill(Rank rank, std::span<std::byte> room, std::size_t& filled);
   void begin_content(Rank rank);
-  void end_content(Peer& peer);
+  void end_content(Rank rank);
   void tell_all(const std::string& message, Deadline deadline);
   void part(Deadline deadline) noexcept;
   bool tell(Peer& peer, const std::string& message) noexcept;

@@ -17,7 +17,7 @@ using namespace tutti::runtime;
 using Bytes = std::vector<std::byte>;
 using Change = std::function<void(int message, Bytes& bytes)>;
 
-Identity party_of(Rank rank) {
+Identity identity_of(Rank rank) {
   return {.job = 7, .size = 4, .rank = rank, .secret = secret_of(1), .versions = {}};
 }
 
@@ -57,8 +57,8 @@ Conversation converse(const Identity& from, const Identity& to, const Change& ch
 
 TEST(Handshake, AgreesWhenAllIsRight) {
   for (const bool secured : {true, false}) {
-    Identity from = party_of(2);
-    Identity to = party_of(0);
+    Identity from = identity_of(2);
+    Identity to = identity_of(0);
     if (!secured) from.secret = to.secret = std::nullopt;
     const auto result = converse(from, to);
     EXPECT_EQ(result.connector, Progress::agreed);
@@ -68,14 +68,14 @@ TEST(Handshake, AgreesWhenAllIsRight) {
 }
 
 TEST(Handshake, AgreesOnOverlappingVersions) {
-  Identity from = party_of(2);
+  Identity from = identity_of(2);
   from.versions = {1, 4};
-  Identity to = party_of(0);
+  Identity to = identity_of(0);
   to.versions = {3, 9};
   EXPECT_EQ(converse(from, to).connector, Progress::agreed);
 }
 
-/// A party that does not fit rank 0 of party_of(0).
+/// A party that does not fit rank 0 of identity_of(0).
 struct RefusedPeer {
   const char* name;
   std::function<void(Identity&)> change;
@@ -88,9 +88,9 @@ class HandshakeWith : public ::testing::TestWithParam<RefusedPeer> {};
 TEST_P(HandshakeWith, IsRefusedOnBothSides) {
   const bool about_secrets = std::string_view{GetParam().name}.ends_with("Secret");
   if (about_secrets && !has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
-  Identity from = party_of(2);
+  Identity from = identity_of(2);
   GetParam().change(from);
-  const auto result = converse(from, party_of(0));
+  const auto result = converse(from, identity_of(0));
   EXPECT_EQ(result.connector, Progress::refused);
   EXPECT_EQ(result.acceptor, Progress::refused);
   EXPECT_EQ(result.reason, GetParam().reason);
@@ -129,14 +129,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return instance.param.name; });
 
 TEST(Handshake, PassesTheVerdictOn) {
-  const auto result = converse(party_of(2), party_of(0), {}, Reason::duplicate_rank);
+  const auto result = converse(identity_of(2), identity_of(0), {}, Reason::duplicate_rank);
   EXPECT_EQ(result.told, "the peer refused rank 2: duplicate rank, another process came as rank 2");
   EXPECT_EQ(result.acceptor, Progress::refused);
 }
 
 TEST(Handshake, TellsThatItTakesASecret) {
-  Identity from = party_of(2);
-  Identity to = party_of(0);
+  Identity from = identity_of(2);
+  Identity to = identity_of(0);
   from.secret = to.secret = std::nullopt;
   const AcceptorHandshake::Admit admit = [](const ConnectionRequest&) { return Reason::none; };
   ConnectorHandshake connector{from, 0, Purpose::store};
@@ -155,7 +155,7 @@ TEST(Handshake, AgreesToNoMessageWithAWrongBit) {
   constexpr std::array<std::size_t, 3> kBytes{72, 104, 40};  // the verdict proves nothing
   for (int number = 0; number < 3; ++number)
     for (std::size_t bit = 0; bit < 8 * kBytes[static_cast<std::size_t>(number)]; ++bit) {
-      const auto result = converse(party_of(2), party_of(0), [&](int which, Bytes& bytes) {
+      const auto result = converse(identity_of(2), identity_of(0), [&](int which, Bytes& bytes) {
         if (which == number) bytes.at(bit / 8) ^= static_cast<std::byte>(1u << (bit % 8));
       });
       EXPECT_NE(result.acceptor, Progress::agreed) << "message " << number << ", bit " << bit;
@@ -166,7 +166,7 @@ TEST(Handshake, AgreesToNoMessageWithAWrongBit) {
 TEST(Handshake, IsNotFooledByItsOwnCode) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   Bytes code;
-  const auto result = converse(party_of(2), party_of(0), [&](int number, Bytes& bytes) {
+  const auto result = converse(identity_of(2), identity_of(0), [&](int number, Bytes& bytes) {
     if (number == 1) code.assign(bytes.end() - kDigestBytes, bytes.end());
     if (number == 2) std::ranges::copy(code, bytes.end() - kDigestBytes);
   });
@@ -176,8 +176,8 @@ TEST(Handshake, IsNotFooledByItsOwnCode) {
 TEST(Handshake, IsNotFooledByAnEarlierOne) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   std::vector<Bytes> heard;
-  (void)converse(party_of(2), party_of(0), [&](int, Bytes& bytes) { heard.push_back(bytes); });
-  const auto result = converse(party_of(2), party_of(0), [&](int number, Bytes& bytes) {
+  (void)converse(identity_of(2), identity_of(0), [&](int, Bytes& bytes) { heard.push_back(bytes); });
+  const auto result = converse(identity_of(2), identity_of(0), [&](int number, Bytes& bytes) {
     if (number % 2 == 0) bytes = heard.at(static_cast<std::size_t>(number));
   });
   EXPECT_EQ(result.reason, Reason::wrong_secret);
