@@ -10,7 +10,7 @@
 #include <tutti/spi/algorithm.hpp>
 
 #include "collectives/lowering.hpp"
-#include "proof/program_check.hpp"
+#include "program_check.hpp"
 
 namespace tutti::test {
 

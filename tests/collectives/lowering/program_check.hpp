@@ -12,7 +12,7 @@
 #include <tutti/spi/contract.hpp>
 #include <tutti/spi/schedule.hpp>
 
-#include "program.hpp"
+#include "proof/program.hpp"
 
 namespace tutti::v0::detail {
 
