@@ -56,8 +56,8 @@ Model extreme_average() {
     }
     return count;
   };
-  std::string name{name_of(datatype_of<Half>())};
-  name += "_average at the limit";
+  std::string name = "average at the limit of ";
+  name += name_of(datatype_of<Half>());
   return {.name = std::move(name),
           .type = datatype_of<Half>(),
           .element_bytes = sizeof(Half),
