@@ -4,7 +4,6 @@
 #include <new>
 #include <vector>
 
-#include "chosen_device.hpp"
 #include "device.hpp"
 
 namespace tutti::v0::cuda::detail {
@@ -18,7 +17,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20U;  // bytes; a host's cache 
 struct Allocation {
   explicit Allocation(std::size_t bytes) {
     const DriverCalls& calls = driver.calls();
-    driver.check(calls.device(&device, chosen_device(driver, -1)), "find a GPU");
+    device = driver.device(driver.choose(-1));
     driver.check(calls.retain_context(&context, device), "make the context of a GPU");
     const CUresult result = in_context([&] { return calls.allocate_now(&data, bytes); });
     if (result == CUDA_SUCCESS) return;

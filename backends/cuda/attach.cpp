@@ -8,16 +8,20 @@
 #include <vector>
 
 #include "agree.hpp"
-#include "chosen_device.hpp"
 #include "host_connect.hpp"
 #include "nccl_connect.hpp"
+#include "shared_regions.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
 
+constexpr const char* kWhat = "cannot attach a GPU";
+
 /// What a rank tells all others, so that they go on together or not at all.
 struct Report {
   Place place{};            // of its GPU
+  int device = 0;           // as its process counts
+  ProcessId process{};
   bool takes_nccl = true;   // whether its messages go by NCCL
   bool is_visible = false;  // whether peers are to see its memory
 };
@@ -86,11 +90,13 @@ void attach(Communicator& world, const Options& options) {
     if (options.timeout <= Duration::zero())
       throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
     const auto driver = std::make_shared<const Driver>();
-    device = std::make_shared<const Device>(driver, chosen_device(*driver, options.device));
+    device = std::make_shared<const Device>(driver, driver->choose(options.device));
     own.place = place_of(*device);
+    own.device = device->ordinal();
+    own.process = this_process();
     if (own.takes_nccl) nccl = std::make_shared<const Nccl>();
   });
-  const std::vector<Report> all = agree(world, attempt, own, "cannot attach a GPU");
+  const std::vector<Report> all = agree(world, attempt, own, kWhat);
   require_alike(all);
   std::vector<Place> told;
   for (const Report& report : all) told.push_back(report.place);
@@ -98,8 +104,13 @@ void attach(Communicator& world, const Options& options) {
   std::shared_ptr<StreamTransport> streams;
   if (own.takes_nccl) {
     require_distinct(all);
+    attempt.make([&] {
+      for (const Report& report : all)
+        if (report.process == own.process) device->share_pool(report.device);
+    });
+    agree(world, attempt, kWhat);
     streams = connect_nccl(world, {nccl, device, options.timeout, places, options.visible});
-  } else streams = connect_host(world, {device, options.timeout, places});
+  } else streams = connect_host(world, {device, options.timeout, places, options.visible});
   attach_streams(world, std::move(streams), options.compare_calls);
 }
 

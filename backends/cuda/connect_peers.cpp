@@ -1,6 +1,5 @@
 #include "connect_peers.hpp"
 
-#include <cstdint>
 #include <string>
 #include <utility>
 

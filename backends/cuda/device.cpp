@@ -1,6 +1,7 @@
 #include "device.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include <tutti/error.hpp>
@@ -25,7 +26,7 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
     throw Error{ErrorCode::invalid_argument, "there is no GPU " + std::to_string(ordinal) +
                                                  "; this process sees " + std::to_string(devices)};
   const DriverCalls& calls = driver_->calls();
-  driver_->check(calls.device(&device_, ordinal), "find a GPU");
+  device_ = driver_->device(ordinal);
   if (attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0)
     throw Error{ErrorCode::transport, "GPU " + std::to_string(ordinal) +
                                           " has no memory pools (cuMemAllocAsync), in which calls "
@@ -58,6 +59,50 @@ void Device::make_pool() {
   std::uint64_t kept = ~std::uint64_t{0};
   driver_->check(calls.set_pool(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept),
                  "have a pool keep memory");
+  // Streams of two communicators would wait for each other where ranks call them in other orders.
+  int none = 0;
+  driver_->check(calls.set_pool(pool_, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &none),
+                 "have a pool wait for no stream");
+}
+
+/// Where memory is short the pool gives back what it holds.
+template <class Allocate>
+CUdeviceptr Device::allocated_by(Allocate allocate) const {
+  CUdeviceptr data = 0;
+  CUresult result = allocate(&data);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY && driver_->calls().trim_pool(pool_, 0) == CUDA_SUCCESS)
+    result = allocate(&data);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
+  driver_->check(result, "allocate memory of a GPU");
+  return data;
+}
+
+CUdeviceptr Device::allocate(std::size_t bytes, CUstream stream) const {
+  return allocated_by(
+      [&](CUdeviceptr* data) { return driver_->calls().allocate(data, bytes, pool_, stream); });
+}
+
+CUdeviceptr Device::allocate(std::size_t bytes) const {
+  const Current current{*this};
+  return allocated_by(
+      [&](CUdeviceptr* data) { return driver_->calls().allocate_now(data, bytes); });
+}
+
+bool Device::may_access(CUdevice one, CUdevice other) const {
+  int can = 0;
+  driver_->check(driver_->calls().can_access_peer(&can, one, other),
+                 "ask whether GPUs see each other");
+  return can != 0;
+}
+
+void Device::share_pool(int ordinal) const {
+  if (ordinal == ordinal_ || !may_access(driver_->device(ordinal), device_)) return;
+  const Current current{*this};
+  CUmemAccessDesc access{};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.location.id = ordinal;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  driver_->check(driver_->calls().share_pool(pool_, &access, 1), "share a pool of memory");
 }
 
 void Device::end() noexcept {
@@ -66,22 +111,6 @@ void Device::end() noexcept {
     if (pool_ != nullptr) driver_->calls().destroy_pool(pool_);
   });
   driver_->calls().release_context(device_);
-}
-
-void Device::free(CUdeviceptr data, CUstream stream) const noexcept {
-  within([=, this] { driver_->calls().free(data, stream); });
-}
-
-void Device::free(CUdeviceptr data) const noexcept {
-  within([=, this] { driver_->calls().free_now(data); });
-}
-
-void Device::destroy(CUevent event) const noexcept {
-  within([=, this] { driver_->calls().destroy_event(event); });
-}
-
-void Device::destroy(CUstream stream) const noexcept {
-  within([=, this] { driver_->calls().destroy_stream(stream); });
 }
 
 Device::~Device() {
@@ -96,13 +125,6 @@ Device::Current::Current(const Device& device) : calls_{device.driver().calls()}
 
 Device::Current::~Current() {
   if (is_other_) calls_.set_context(before_);
-}
-
-int Device::attribute(CUdevice_attribute attribute) const {
-  int value = 0;
-  driver_->check(driver_->calls().device_attribute(&value, attribute, device_),
-                 "ask a GPU what it can");
-  return value;
 }
 
 void Device::require_stream_operations() const {
@@ -122,21 +144,11 @@ Device::RemoteWrites Device::remote_writes() const {
                                                                       : RemoteWrites::unordered;
 }
 
-std::string Device::name() const {
-  std::array<char, 128> name{};
-  driver_->check(driver_->calls().device_name(name.data(), static_cast<int>(name.size()), device_),
-                 "ask a GPU for its name");
-  return name.data();
-}
-
 void Device::see(int ordinal) const {
   if (ordinal == ordinal_) return;
   const DriverCalls& calls = driver_->calls();
-  CUdevice other = 0;
-  driver_->check(calls.device(&other, ordinal), "find a GPU");
-  int can = 0;
-  driver_->check(calls.can_access_peer(&can, device_, other), "ask whether GPUs see each other");
-  if (can == 0)
+  const CUdevice other = driver_->device(ordinal);
+  if (!may_access(device_, other))
     throw Error{ErrorCode::transport, "nothing joins GPU " + std::to_string(ordinal_) +
                                           " and GPU " + std::to_string(ordinal)};
   CUcontext theirs = nullptr;
@@ -168,7 +180,11 @@ CUstream Device::make_urgent_stream() const {
 bool Device::is_captured(CUstream stream) const {
   const Current current{*this};
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  driver_->check(driver_->calls().capturing(stream, &status), "ask whether a stream is captured");
+  const CUresult result = driver_->calls().capturing(stream, &status);
+  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+    throw Error{ErrorCode::invalid_argument,
+                "the default stream waits for one that is captured in a graph"};
+  driver_->check(result, "ask whether a stream is captured");
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 

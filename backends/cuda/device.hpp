@@ -35,6 +35,8 @@ class Device {
     Current(const Current&) = delete;
     Current& operator=(const Current&) = delete;
     ~Current();
+    /// @return that other context, or null.
+    [[nodiscard]] CUcontext before() const noexcept { return before_; }
 
    private:
     const DriverCalls& calls_;
@@ -46,9 +48,11 @@ class Device {
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
   /// @param attribute any. @return its value. Throws Error{transport}.
-  [[nodiscard]] int attribute(CUdevice_attribute attribute) const;
+  [[nodiscard]] int attribute(CUdevice_attribute attribute) const {
+    return driver_->attribute(attribute, device_);
+  }
   /// @return what it is called, such as "NVIDIA H100 80GB HBM3".
-  [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::string name() const { return driver_->name_of(device_); }
   /// Has kernels of this device read and write memory of another one of this process, from now on.
   /// @param ordinal of that one; its own is nothing to do. Throws Error{transport} where nothing
   /// joins them.
@@ -60,7 +64,7 @@ class Device {
   /// their priority, where one that waits holds up the others; this one has the greatest priority.
   [[nodiscard]] CUstream make_urgent_stream() const;
   /// @param stream of this device. @return whether it is captured in a graph. Throws
-  /// Error{transport}.
+  /// Error{transport, invalid_argument} for a default stream that waits for one which is.
   [[nodiscard]] bool is_captured(CUstream stream) const;
   /// Throws Error{transport} where streams of the device cannot write and wait for numbers of 64
   /// bits.
@@ -86,23 +90,40 @@ class Device {
     driver_->calls().set_context(before);
   }
   /// Allocates in the order of a stream, from a pool that keeps what is given back: the driver's
-  /// own gives it back to the system whenever somebody waits. @param data the memory. @param bytes
-  /// more than zero. @param stream of this device, whose context is current. @return the driver's.
-  [[nodiscard]] CUresult allocate(CUdeviceptr* data, std::size_t bytes, CUstream stream) const {
-    return driver_->calls().allocate(data, bytes, pool_, stream);
-  }
+  /// own gives it back to the system whenever somebody waits. It waits for no other stream. @param
+  /// bytes more than zero. @param stream of this device, whose context is current. @return the
+  /// memory. Throws std::bad_alloc, Error{transport}.
+  [[nodiscard]] CUdeviceptr allocate(std::size_t bytes, CUstream stream) const;
+  /// Allocates memory that belongs to no stream. @param bytes more than zero. @return it. Throws
+  /// likewise.
+  [[nodiscard]] CUdeviceptr allocate(std::size_t bytes) const;
+  /// Lets another GPU of this process access what streams allocate, as NCCL does for ranks that are
+  /// threads; where nothing joins them there is nothing to do. @param ordinal of that one. Throws
+  /// Error{transport}.
+  void share_pool(int ordinal) const;
   /// Gives memory back, whatever context is current. @param data of cuMemAllocAsync. @param stream
   /// in whose order.
-  void free(CUdeviceptr data, CUstream stream) const noexcept;
+  void free(CUdeviceptr data, CUstream stream) const noexcept {
+    within([=, this] { driver_->calls().free(data, stream); });
+  }
   /// Gives memory back that was not allocated in a stream's order, likewise. @param data of it.
-  void free(CUdeviceptr data) const noexcept;
+  void free(CUdeviceptr data) const noexcept {
+    within([=, this] { driver_->calls().free_now(data); });
+  }
   /// Ends a stream, likewise. @param stream of this device.
-  void destroy(CUstream stream) const noexcept;
+  void destroy(CUstream stream) const noexcept {
+    within([=, this] { driver_->calls().destroy_stream(stream); });
+  }
   /// Ends an event, likewise. @param event of this device.
-  void destroy(CUevent event) const noexcept;
+  void destroy(CUevent event) const noexcept {
+    within([=, this] { driver_->calls().destroy_event(event); });
+  }
 
  private:
   void make_pool();
+  [[nodiscard]] bool may_access(CUdevice one, CUdevice other) const;
+  template <class Allocate>
+  CUdeviceptr allocated_by(Allocate allocate) const;
   [[nodiscard]] CUfunction find_kernel(const std::string& name) const;
   [[nodiscard]] std::uint64_t worthwhile(std::uint64_t threads) const noexcept;
   void launch(CUfunction kernel, std::uint64_t threads, void* work, CUstream stream) const;

@@ -1,6 +1,5 @@
 #include "device_memory.hpp"
 
-#include <new>
 #include <utility>
 
 #include "enqueue.hpp"
@@ -15,13 +14,7 @@ DeviceMemory::~DeviceMemory() {
 }
 
 std::byte* DeviceMemory::allocate(std::size_t bytes) {
-  const Device::Current current{*device_};
-  const DriverCalls& calls = device_->driver().calls();
-  CUdeviceptr data = 0;
-  const CUresult result = calls.allocate_now(&data, bytes);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
-  device_->driver().check(result, "allocate memory of a GPU");
-  return reinterpret_cast<std::byte*>(data);
+  return reinterpret_cast<std::byte*>(device_->allocate(bytes));
 }
 
 void DeviceMemory::deallocate(std::byte* data, std::size_t) noexcept {

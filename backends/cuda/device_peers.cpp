@@ -57,17 +57,13 @@ bool DevicePeers::await_calls() noexcept {
   return true;
 }
 
-/// A GPU that does nothing any more has passed all. What this thread captures is not disturbed.
-bool DevicePeers::has_passed(Event& event) const noexcept {
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  device_->driver().calls().exchange_capture_mode(&mode);
-  bool has_passed = true;
+/// A GPU that does nothing any more has passed all.
+bool DevicePeers::has_passed(Event& event) noexcept {
   try {
-    has_passed = event.is_done();
-  } catch (const Error&) {  // then nothing will be
+    return event.is_done();
+  } catch (const Error&) {
+    return true;
   }
-  device_->driver().calls().exchange_capture_mode(&mode);
-  return has_passed;
 }
 
 /// Memory that another process sees must not be given back. Where calls have failed it may be that

@@ -88,7 +88,7 @@ class DevicePeers final : public StreamPeers {
   [[nodiscard]] bool is_beside_done(Duration patience) const noexcept;
   void await_beside(const char* what) const;
   void let_go() const noexcept;
-  [[nodiscard]] bool has_passed(Event& event) const noexcept;
+  [[nodiscard]] static bool has_passed(Event& event) noexcept;
   [[nodiscard]] bool await_calls() noexcept;
   template <class HaveGone>
   void let_streams_go(Duration patience, HaveGone have_gone) noexcept;

@@ -1,7 +1,6 @@
 #include "device_streams.hpp"
 
 #include <array>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -14,16 +13,18 @@ namespace {
 
 /// Where memory lies.
 struct Place {
-  unsigned type = 0;  ///< As CUmemorytype; 0: the driver knows nothing of it.
-  int ordinal = -1;   ///< Of its device.
+  unsigned type = 0;        ///< As CUmemorytype; 0: the driver knows nothing of it.
+  int ordinal = -1;         ///< Of its device.
+  unsigned is_managed = 0;  ///< Any device and the host may touch it; then all else means nothing.
 };
 
 /// In a context that is current.
 Place place_of(const Device& device, const void* data) {
   Place place;
-  std::array<CUpointer_attribute, 2> asked{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                           CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
-  std::array<void*, 2> answers{&place.type, &place.ordinal};
+  std::array<CUpointer_attribute, 3> asked{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                           CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                           CU_POINTER_ATTRIBUTE_IS_MANAGED};
+  std::array<void*, 3> answers{&place.type, &place.ordinal, &place.is_managed};
   const Driver& driver = device.driver();
   driver.check(driver.calls().pointer_attributes(static_cast<unsigned>(asked.size()), asked.data(),
                                                  answers.data(), address_of(data)),
@@ -39,18 +40,30 @@ DeviceStreams::~DeviceStreams() {
   if (own_stream_ != nullptr) device_->destroy(own_stream_);
 }
 
-void DeviceStreams::check_stream(CUstream stream) const {
-  CUcontext context = nullptr;
+/// @param stream of the program. @param current the context of the calling thread, or null: that of
+/// a default stream.
+void DeviceStreams::check_stream(CUstream stream, CUcontext current) const {
+  if (stream == CU_STREAM_PER_THREAD)
+    throw Error{ErrorCode::invalid_argument,
+                "the stream is cudaStreamPerThread, which means another stream in each thread, and "
+                "not all that is enqueued comes from one; make one by cudaStreamCreate"};
+  const bool is_default = stream == nullptr || stream == CU_STREAM_LEGACY;
+  CUcontext context = current == nullptr ? device_->context() : current;
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().stream_context(stream, &context), "find the GPU of the stream");
+  if (is_default) static_cast<void>(device_->is_captured(stream));
+  else driver.check(driver.calls().stream_context(stream, &context), "find the GPU of the stream");
   if (context == device_->context()) return;
-  throw Error{ErrorCode::invalid_argument, "the stream is none of GPU " +
-                                               std::to_string(device_->ordinal()) +
-                                               ", which is attached to this communicator"};
+  throw Error{ErrorCode::invalid_argument,
+              "the stream is none of GPU " + std::to_string(device_->ordinal()) +
+                  ", which is attached to this communicator" +
+                  (is_default ? ": the default stream is that of the current context"
+                              : "; nor is one of a green context, or of any other than the "
+                                "primary one")};
 }
 
 void DeviceStreams::check_memory(const char* which, const void* data) const {
-  const auto [type, ordinal] = place_of(*device_, data);
+  const auto [type, ordinal, is_managed] = place_of(*device_, data);
+  if (is_managed != 0) return;
   const std::string own = "GPU " + std::to_string(device_->ordinal());
   if (type == 0)
     throw Error{ErrorCode::invalid_argument,
@@ -65,14 +78,15 @@ void DeviceStreams::check_memory(const char* which, const void* data) const {
 void DeviceStreams::check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) {
   check_health();
   const Device::Current current{*device_};
-  check_stream(of(stream));
+  check_stream(of(stream), current.before());
   if (!in.empty()) check_memory("input", in.data());
   if (!out.empty()) check_memory("output", out.data());
 }
 
 bool DeviceStreams::is_on_device(const void* data) const {
   const Device::Current current{*device_};
-  return place_of(*device_, data).type == CU_MEMORYTYPE_DEVICE;
+  const Place place = place_of(*device_, data);
+  return place.type == CU_MEMORYTYPE_DEVICE && place.is_managed == 0;
 }
 
 void DeviceStreams::adopt_thread() const {
@@ -105,12 +119,7 @@ void DeviceStreams::follow(Stream stream, const StreamMark& mark) {
 
 std::byte* DeviceStreams::allocate(std::size_t bytes, Stream stream) {
   const Device::Current current{*device_};
-  CUdeviceptr data = 0;
-  const Driver& driver = device_->driver();
-  const CUresult result = device_->allocate(&data, bytes, of(stream));
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
-  driver.check(result, "allocate memory of a GPU");
-  return reinterpret_cast<std::byte*>(data);
+  return reinterpret_cast<std::byte*>(device_->allocate(bytes, of(stream)));
 }
 
 void DeviceStreams::deallocate(std::byte* data, Stream stream) noexcept {
@@ -118,12 +127,7 @@ void DeviceStreams::deallocate(std::byte* data, Stream stream) noexcept {
 }
 
 std::shared_ptr<std::byte> DeviceStreams::allocate_unordered(std::size_t bytes) const {
-  const Device::Current current{*device_};
-  CUdeviceptr data = 0;
-  const CUresult result = device_->driver().calls().allocate_now(&data, bytes);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
-  device_->driver().check(result, "allocate memory of a GPU");
-  return {reinterpret_cast<std::byte*>(data),
+  return {reinterpret_cast<std::byte*>(device_->allocate(bytes)),
           [device = device_](std::byte* end) { device->free(address_of(end)); }};
 }
 

@@ -45,7 +45,7 @@ class DeviceStreams : public StreamTransport {
   void clear_now(std::byte* data, std::size_t bytes);
 
  private:
-  void check_stream(CUstream stream) const;
+  void check_stream(CUstream stream, CUcontext current) const;
   void check_memory(const char* which, const void* data) const;
 
   std::shared_ptr<const Device> device_;

@@ -18,69 +18,77 @@ namespace tutti::v0::cuda {
 
 /// Functions of the driver that are called here; see <cuda.h>.
 struct DriverCalls {
-  decltype(&::cuInit) init = nullptr;
-  decltype(&::cuDriverGetVersion) driver_version = nullptr;
-  decltype(&::cuGetErrorName) error_name = nullptr;
-  decltype(&::cuGetErrorString) error_string = nullptr;
-  decltype(&::cuDeviceGetCount) device_count = nullptr;
-  decltype(&::cuDeviceGet) device = nullptr;
-  decltype(&::cuDeviceGetName) device_name = nullptr;
-  decltype(&::cuDeviceGetUuid) device_uuid = nullptr;
-  decltype(&::cuDeviceTotalMem) device_memory = nullptr;
-  decltype(&::cuDeviceGetAttribute) device_attribute = nullptr;
-  decltype(&::cuDevicePrimaryCtxRetain) retain_context = nullptr;
-  decltype(&::cuDevicePrimaryCtxRelease) release_context = nullptr;
-  decltype(&::cuCtxGetCurrent) current_context = nullptr;
-  decltype(&::cuCtxSetCurrent) set_context = nullptr;
-  decltype(&::cuCtxGetDevice) current_device = nullptr;
-  decltype(&::cuMemPoolCreate) create_pool = nullptr;
-  decltype(&::cuMemPoolSetAttribute) set_pool = nullptr;
-  decltype(&::cuMemPoolDestroy) destroy_pool = nullptr;
-  decltype(&::cuMemAllocFromPoolAsync) allocate = nullptr;
-  decltype(&::cuMemFreeAsync) free = nullptr;
-  decltype(&::cuMemcpyAsync) copy = nullptr;
-  decltype(&::cuMemsetD8Async) fill = nullptr;
-  decltype(&::cuStreamCreate) create_stream = nullptr;
-  decltype(&::cuStreamCreateWithPriority) create_prior_stream = nullptr;
-  decltype(&::cuCtxGetStreamPriorityRange) priorities = nullptr;
-  decltype(&::cuStreamDestroy) destroy_stream = nullptr;
-  decltype(&::cuStreamGetCtx) stream_context = nullptr;
-  decltype(&::cuStreamQuery) query = nullptr;
-  decltype(&::cuStreamSynchronize) synchronize = nullptr;
-  decltype(&::cuModuleLoadData) load_module = nullptr;
-  decltype(&::cuModuleUnload) unload_module = nullptr;
-  decltype(&::cuModuleGetFunction) function = nullptr;
-  decltype(&::cuLaunchKernel) launch = nullptr;
-  decltype(&::cuPointerGetAttributes) pointer_attributes = nullptr;
-  decltype(&::cuStreamIsCapturing) capturing = nullptr;
-  decltype(&::cuStreamWaitEvent) wait_event = nullptr;
-  decltype(&::cuStreamWriteValue64) write_64 = nullptr;
-  decltype(&::cuMemHostAlloc) allocate_pinned = nullptr;
-  decltype(&::cuMemFreeHost) free_pinned = nullptr;
-  decltype(&::cuMemHostGetDevicePointer) pinned_address = nullptr;
-  decltype(&::cuThreadExchangeStreamCaptureMode) exchange_capture_mode = nullptr;
-  decltype(&::cuEventCreate) create_event = nullptr;
-  decltype(&::cuEventDestroy) destroy_event = nullptr;
-  decltype(&::cuEventRecord) record_event = nullptr;
-  decltype(&::cuEventQuery) query_event = nullptr;
-  decltype(&::cuEventElapsedTime) elapsed = nullptr;
-  decltype(&::cuStreamBeginCapture) begin_capture = nullptr;
-  decltype(&::cuStreamEndCapture) end_capture = nullptr;
+  /// @param library that has them. Throws Error{transport} where it has not.
+  explicit DriverCalls(const Library& library) : from{library} {}
+
+  const Library& from;
+  decltype(&::cuInit) init = from["cuInit"];
+  decltype(&::cuDriverGetVersion) driver_version = from["cuDriverGetVersion"];
+  decltype(&::cuGetErrorName) error_name = from["cuGetErrorName"];
+  decltype(&::cuGetErrorString) error_string = from["cuGetErrorString"];
+  decltype(&::cuDeviceGetCount) device_count = from["cuDeviceGetCount"];
+  decltype(&::cuDeviceGet) device = from["cuDeviceGet"];
+  decltype(&::cuDeviceGetName) device_name = from["cuDeviceGetName"];
+  decltype(&::cuDeviceGetUuid) device_uuid = from["cuDeviceGetUuid_v2"];
+  decltype(&::cuDeviceTotalMem) device_memory = from["cuDeviceTotalMem_v2"];
+  decltype(&::cuDeviceGetAttribute) device_attribute = from["cuDeviceGetAttribute"];
+  decltype(&::cuDevicePrimaryCtxRetain) retain_context = from["cuDevicePrimaryCtxRetain"];
+  decltype(&::cuDevicePrimaryCtxRelease) release_context = from["cuDevicePrimaryCtxRelease_v2"];
+  decltype(&::cuCtxGetCurrent) current_context = from["cuCtxGetCurrent"];
+  decltype(&::cuCtxSetCurrent) set_context = from["cuCtxSetCurrent"];
+  decltype(&::cuCtxGetDevice) current_device = from["cuCtxGetDevice"];
+  decltype(&::cuMemPoolCreate) create_pool = from["cuMemPoolCreate"];
+  decltype(&::cuMemPoolSetAttribute) set_pool = from["cuMemPoolSetAttribute"];
+  decltype(&::cuMemPoolTrimTo) trim_pool = from["cuMemPoolTrimTo"];
+  decltype(&::cuMemPoolSetAccess) share_pool = from["cuMemPoolSetAccess"];
+  decltype(&::cuMemPoolDestroy) destroy_pool = from["cuMemPoolDestroy"];
+  decltype(&::cuMemAllocFromPoolAsync) allocate = from["cuMemAllocFromPoolAsync"];
+  decltype(&::cuMemFreeAsync) free = from["cuMemFreeAsync"];
+  decltype(&::cuMemcpyAsync) copy = from["cuMemcpyAsync"];
+  decltype(&::cuMemsetD8Async) fill = from["cuMemsetD8Async"];
+  decltype(&::cuStreamCreate) create_stream = from["cuStreamCreate"];
+  decltype(&::cuStreamCreateWithPriority) create_prior_stream = from["cuStreamCreateWithPriority"];
+  decltype(&::cuCtxGetStreamPriorityRange) priorities = from["cuCtxGetStreamPriorityRange"];
+  decltype(&::cuStreamDestroy) destroy_stream = from["cuStreamDestroy_v2"];
+  decltype(&::cuStreamGetCtx) stream_context = from["cuStreamGetCtx"];
+  decltype(&::cuStreamQuery) query = from["cuStreamQuery"];
+  decltype(&::cuStreamSynchronize) synchronize = from["cuStreamSynchronize"];
+  decltype(&::cuModuleLoadData) load_module = from["cuModuleLoadData"];
+  decltype(&::cuModuleUnload) unload_module = from["cuModuleUnload"];
+  decltype(&::cuModuleGetFunction) function = from["cuModuleGetFunction"];
+  decltype(&::cuLaunchKernel) launch = from["cuLaunchKernel"];
+  decltype(&::cuPointerGetAttributes) pointer_attributes = from["cuPointerGetAttributes"];
+  decltype(&::cuStreamIsCapturing) capturing = from["cuStreamIsCapturing"];
+  decltype(&::cuStreamWaitEvent) wait_event = from["cuStreamWaitEvent"];
+  decltype(&::cuStreamWriteValue64) write_64 = from["cuStreamWriteValue64_v2"];
+  decltype(&::cuMemHostAlloc) allocate_pinned = from["cuMemHostAlloc"];
+  decltype(&::cuMemFreeHost) free_pinned = from["cuMemFreeHost"];
+  decltype(&::cuMemHostGetDevicePointer) pinned_address = from["cuMemHostGetDevicePointer_v2"];
+  decltype(&::cuThreadExchangeStreamCaptureMode) exchange_capture_mode =
+      from["cuThreadExchangeStreamCaptureMode"];
+  decltype(&::cuEventCreate) create_event = from["cuEventCreate"];
+  decltype(&::cuEventDestroy) destroy_event = from["cuEventDestroy_v2"];
+  decltype(&::cuEventRecord) record_event = from["cuEventRecord"];
+  decltype(&::cuEventQuery) query_event = from["cuEventQuery"];
+  decltype(&::cuEventElapsedTime) elapsed =
+      from.newest("cuEventElapsedTime_v2", "cuEventElapsedTime");  // 12.8
+  decltype(&::cuStreamBeginCapture) begin_capture = from["cuStreamBeginCapture_v2"];
+  decltype(&::cuStreamEndCapture) end_capture = from["cuStreamEndCapture"];
   CUresult (*make_executable)(CUgraphExec* executable, CUgraph graph,
-                              unsigned long long flags) = nullptr;  ///< cuGraphInstantiateWithFlags
-  decltype(&::cuGraphLaunch) launch_graph = nullptr;
-  decltype(&::cuGraphExecDestroy) destroy_executable = nullptr;
-  decltype(&::cuGraphDestroy) destroy_graph = nullptr;
-  decltype(&::cuMemAlloc) allocate_now = nullptr;
-  decltype(&::cuMemFree) free_now = nullptr;
-  decltype(&::cuStreamWaitValue64) wait_64 = nullptr;
-  decltype(&::cuIpcGetMemHandle) ipc_get = nullptr;
-  decltype(&::cuIpcOpenMemHandle) ipc_open = nullptr;
-  decltype(&::cuIpcCloseMemHandle) ipc_close = nullptr;
-  decltype(&::cuDeviceCanAccessPeer) can_access_peer = nullptr;
-  decltype(&::cuCtxEnablePeerAccess) enable_peer_access = nullptr;
-  decltype(&::cuDeviceGetP2PAttribute) peer_attribute = nullptr;
-  decltype(&::cuFlushGPUDirectRDMAWrites) flush_remote = nullptr;
+                              unsigned long long flags) = from["cuGraphInstantiateWithFlags"];
+  decltype(&::cuGraphLaunch) launch_graph = from["cuGraphLaunch"];
+  decltype(&::cuGraphExecDestroy) destroy_executable = from["cuGraphExecDestroy"];
+  decltype(&::cuGraphDestroy) destroy_graph = from["cuGraphDestroy"];
+  decltype(&::cuMemAlloc) allocate_now = from["cuMemAlloc_v2"];
+  decltype(&::cuMemFree) free_now = from["cuMemFree_v2"];
+  decltype(&::cuStreamWaitValue64) wait_64 = from["cuStreamWaitValue64_v2"];
+  decltype(&::cuIpcGetMemHandle) ipc_get = from["cuIpcGetMemHandle"];
+  decltype(&::cuIpcOpenMemHandle) ipc_open = from["cuIpcOpenMemHandle_v2"];
+  decltype(&::cuIpcCloseMemHandle) ipc_close = from["cuIpcCloseMemHandle"];
+  decltype(&::cuDeviceCanAccessPeer) can_access_peer = from["cuDeviceCanAccessPeer"];
+  decltype(&::cuCtxEnablePeerAccess) enable_peer_access = from["cuCtxEnablePeerAccess"];
+  decltype(&::cuDeviceGetP2PAttribute) peer_attribute = from["cuDeviceGetP2PAttribute"];
+  decltype(&::cuFlushGPUDirectRDMAWrites) flush_remote = from["cuFlushGPUDirectRDMAWrites"];
 };
 
 /// The driver of this machine, ready to be called. Any thread may.
@@ -99,10 +107,19 @@ class Driver {
   [[nodiscard]] std::string version() const;
   /// @return how many GPUs it knows.
   [[nodiscard]] int devices() const;
+  /// @param wanted a GPU, or less than zero. @return it, or else that of the context which is
+  /// current, or else the only one. Throws Error{invalid_argument, transport} where that is none.
+  [[nodiscard]] int choose(int wanted) const;
+  /// @param ordinal in [0, devices()). @return that GPU. Throws Error{transport}.
+  [[nodiscard]] CUdevice device(int ordinal) const;
+  /// @param device a GPU. @return what it is called, such as "NVIDIA H100 80GB HBM3".
+  [[nodiscard]] std::string name_of(CUdevice device) const;
+  /// @param attribute any. @param device a GPU. @return its value. Throws Error{transport}.
+  [[nodiscard]] int attribute(CUdevice_attribute attribute, CUdevice device) const;
 
  private:
   Library library_{"libcuda.so.1"};
-  DriverCalls calls_{};
+  DriverCalls calls_{library_};
 };
 
 }  // namespace tutti::v0::cuda

@@ -14,9 +14,7 @@ namespace {
 class Scratch {
  public:
   Scratch(const Device& device, std::size_t bytes, CUstream stream)
-      : calls_{device.driver().calls()}, stream_{stream} {
-    device.driver().check(device.allocate(&data_, bytes, stream), "allocate memory of a GPU");
-  }
+      : calls_{device.driver().calls()}, stream_{stream}, data_{device.allocate(bytes, stream)} {}
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch() { calls_.free(data_, stream_); }
@@ -26,7 +24,7 @@ class Scratch {
  private:
   const DriverCalls& calls_;
   CUstream stream_;
-  CUdeviceptr data_ = 0;
+  CUdeviceptr data_;
 };
 
 /// A graph that captures this keeps the addresses, but would keep no memory of the host.

@@ -18,8 +18,9 @@ namespace tutti::v0::cuda {
 /// An event of a device, recorded in a stream.
 class Event final : public StreamMark {
  public:
-  /// Not recorded yet, which counts as done. @param device not null. Throws Error{transport}.
-  explicit Event(std::shared_ptr<const Device> device);
+  /// Not recorded yet, which counts as done. @param device not null. @param flags as cuEventCreate.
+  /// Throws Error{transport}.
+  explicit Event(std::shared_ptr<const Device> device, unsigned flags = CU_EVENT_DISABLE_TIMING);
   /// @param device not null. @param stream of it; where it is now. Throws Error{transport}.
   Event(std::shared_ptr<const Device> device, CUstream stream);
   ~Event() override;
@@ -30,6 +31,9 @@ class Event final : public StreamMark {
   [[nodiscard]] bool is_done() override;
   /// What is enqueued from now on waits for it. @param stream of the same device. Throws Error.
   void hold(CUstream stream) const;
+  /// Both know when they happened. @param start that is done, as this one is. @return microseconds
+  /// from there to here. Throws Error{transport}.
+  [[nodiscard]] double us_since(const Event& start) const;
 
  private:
   std::shared_ptr<const Device> device_;

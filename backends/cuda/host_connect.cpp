@@ -57,7 +57,7 @@ std::shared_ptr<HostStreams> connect_host(Communicator& world, const HostStreams
   agree(world, own, kWhat);
   world.all_reduce(std::span{&direct_bytes, 1}, max);
   HostStreams::Parts all = parts;
-  all.peers = peers_or_none(world, parts);
+  if (parts.is_visible) all.peers = peers_or_none(world, parts);
   std::shared_ptr<HostStreams> streams;
   own.make([&] {
     streams = std::make_shared<HostStreams>(all, std::move(*second),

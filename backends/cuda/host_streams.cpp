@@ -52,7 +52,8 @@ std::shared_ptr<StreamTransport> HostStreams::divide(Communicator& part) {
   check_health();
   return connect_host(part, {.device = parts_.device,
                              .timeout = parts_.timeout,
-                             .places = places_in(part, parts_.places, ranks_.rank())});
+                             .places = places_in(part, parts_.places, ranks_.rank()),
+                             .is_visible = parts_.is_visible});
 }
 
 void HostStreams::abort(const Error& cause) noexcept {

@@ -25,6 +25,7 @@ class HostStreams final : public DeviceStreams {
     std::shared_ptr<const Device> device;
     Duration timeout;                      ///< Of the end: how long calls have that are not done.
     Places places{};                       ///< Of the ranks.
+    bool is_visible = false;               ///< Whether ranks see each other's memory if they can.
     std::shared_ptr<DevicePeers> peers{};  ///< Null where ranks do not see each other's memory.
   };
   /// @param parts see there. @param ranks whose transport is used by nothing else. @param plan

@@ -16,8 +16,24 @@ class Library {
   /// Error{transport} with what the linker says.
   explicit Library(std::string name);
 
-  /// @param symbol of a function. @param function is set to it. Throws Error{transport} where the
-  /// library has none: it is too old.
+  /// A function, for whatever has its type.
+  struct Symbol {
+    void* address;
+    template <class Function>
+    operator Function*() const noexcept {  // NOLINT(google-explicit-constructor)
+      return reinterpret_cast<Function*>(address);
+    }
+  };
+  /// @param symbol of a function. @return it. Throws Error{transport} where the library has none:
+  /// it is too old.
+  [[nodiscard]] Symbol operator[](const char* symbol) const { return {address_of(symbol)}; }
+  /// @param newer symbol of a function, which not all versions have. @param older one that they
+  /// have. @return the newer one, or else the older. Throws likewise.
+  [[nodiscard]] Symbol newest(const char* newer, const char* older) const {
+    void* const address = address_or_null(newer);
+    return {address != nullptr ? address : address_of(older)};
+  }
+  /// @param symbol of a function. @param function is set to it. Throws likewise.
   template <class Function>
   void find(const char* symbol, Function& function) const {
     function = reinterpret_cast<Function>(address_of(symbol));

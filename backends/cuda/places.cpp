@@ -22,21 +22,12 @@ Uuid uuid_of(const Driver& driver, CUdevice device) {
   return bytes;
 }
 
-CUdevice device_of(const Driver& driver, int ordinal) {
-  CUdevice device = 0;
-  driver.check(driver.calls().device(&device, ordinal), "find a GPU");
-  return device;
-}
-
 std::uint64_t pci_address_of(const Driver& driver, CUdevice device) {
   std::uint64_t address = 0;
   for (const CUdevice_attribute part :
        {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
-        CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID}) {
-    int value = 0;
-    driver.check(driver.calls().device_attribute(&value, part, device), "ask a GPU where it is");
-    address = (address << 16U) + static_cast<std::uint64_t>(value);
-  }
+        CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID})
+    address = (address << 16U) + static_cast<std::uint64_t>(driver.attribute(part, device));
   return address;
 }
 
@@ -74,7 +65,7 @@ std::map<int, OnHost> hosts_among(std::span<const Place> places, const std::vect
 }  // namespace
 
 Joint joint_of(const Driver& driver, int one, int other) {
-  const CUdevice a = device_of(driver, one), b = device_of(driver, other);
+  const CUdevice a = driver.device(one), b = driver.device(other);
   const auto has = [&](CUdevice_P2PAttribute attribute) {
     int value = 0;
     driver.check(driver.calls().peer_attribute(&value, attribute, a, b), "ask what joins two GPUs");
@@ -86,13 +77,13 @@ Joint joint_of(const Driver& driver, int one, int other) {
 
 Place place_of(const Device& device) {
   const Driver& driver = device.driver();
-  const CUdevice own = device_of(driver, device.ordinal());
+  const CUdevice own = driver.device(device.ordinal());
   Place place{.uuid = uuid_of(driver, own),
               .address = pci_address_of(driver, own),
               .seen = driver.devices()};
   place.island = place.uuid;
   for (const int ordinal : island_of(driver, device.ordinal(), place.seen))
-    place.island = std::min(place.island, uuid_of(driver, device_of(driver, ordinal)));
+    place.island = std::min(place.island, uuid_of(driver, driver.device(ordinal)));
   return place;
 }
 

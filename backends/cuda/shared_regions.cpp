@@ -3,8 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <fstream>
+#include <new>
 #include <utility>
 
 #include <tutti/error.hpp>
@@ -14,35 +15,27 @@
 namespace tutti::v0::cuda {
 namespace {
 
-constexpr std::size_t kLine = 64;
 /// CUDA IPC shares whole blocks, and nothing else of the program is to be in them.
 constexpr std::size_t kBlock = std::size_t{2} << 20U;
 
-/// Processes with equal ones can have CUDA IPC between them.
-std::array<char, kLine> system_of_this_process() {
-  std::array<char, kLine> text{};
-  std::ifstream file{"/proc/sys/kernel/random/boot_id"};
-  file.getline(text.data(), static_cast<std::streamsize>(text.size()));
-  return text;
-}
-
-/// Processes of other namespaces may have equal numbers.
-std::uint64_t namespace_of_this_process() {
-  struct stat about {};
-  return ::stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
-}
-
 }  // namespace
+
+ProcessId this_process() {
+  ProcessId id{.number = ::getpid()};
+  std::ifstream file{"/proc/sys/kernel/random/boot_id"};
+  file.getline(id.system.data(), static_cast<std::streamsize>(id.system.size()));
+  struct stat about {};
+  if (::stat("/proc/self/ns/pid", &about) == 0) id.processes = about.st_ino;
+  return id;
+}
 
 SharedRegion::Allocation::Allocation(std::shared_ptr<const Device> device, std::size_t bytes)
     : device_{std::move(device)} {
-  const Device::Current current{*device_};
-  const Driver& driver = device_->driver();
-  const std::size_t blocks = (bytes + kBlock - 1) / kBlock;
-  const CUresult result = driver.calls().allocate_now(&data_, blocks * kBlock);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+  try {
+    data_ = device_->allocate((bytes + kBlock - 1) / kBlock * kBlock);
+  } catch (const std::bad_alloc&) {
     throw Error{ErrorCode::transport, "memory of the GPU is exhausted"};
-  driver.check(result, "allocate memory of a GPU");
+  }
 }
 
 SharedRegion::Allocation::~Allocation() {
@@ -71,36 +64,21 @@ struct SharedRegion::Shown {
 
 /// What a rank tells others of its memory.
 struct SharedRegion::Offer {
-  std::array<char, kLine> system{};
-  std::int64_t process = 0;
-  std::uint64_t processes = 0;  // the namespace in which that number is one process'
-  int device = 0;               // as that process counts
-  Shown* shown = nullptr;       // in that process
+  Attempt attempt{};
+  int device = 0;          // as its process counts
+  Shown* shown = nullptr;  // in its process
   CUipcMemHandle handle{};
-
-  [[nodiscard]] bool is_of_process_of(const Offer& other) const noexcept {
-    return process == other.process && processes == other.processes;
-  }
 };
 
 SharedRegion::SharedRegion(std::shared_ptr<const Device> device, Communicator& ranks,
                            std::size_t bytes)
     : device_{std::move(device)}, bytes_{bytes}, mapped_(static_cast<std::size_t>(ranks.size())),
       seen_(mapped_.size()) {
-  Offer own{.system = system_of_this_process(),
-            .process = ::getpid(),
-            .processes = namespace_of_this_process(),
-            .device = device_->ordinal()};
   Attempt attempt;
-  attempt.make([&] {
-    own_ = std::make_shared<Allocation>(device_, bytes_);
-    const Device::Current current{*device_};
-    const Driver& driver = device_->driver();
-    driver.check(driver.calls().ipc_get(&own.handle, own_->data()), "share memory of a GPU");
-  });
-  agree(ranks, attempt, "shares no memory of its GPU");
+  attempt.make([&] { own_ = std::make_shared<Allocation>(device_, bytes_); });
+  const auto processes = agree(ranks, attempt, this_process(), "shares no memory of its GPU");
   try {
-    open_all(ranks, own);
+    open_all(ranks, processes);
     ranks.all_to_all(std::span<const CUdeviceptr>{mapped_}, std::span{seen_});
   } catch (...) {
     close();
@@ -114,18 +92,27 @@ SharedRegion::~SharedRegion() {
 
 /// Threads take a share in what an offer points at, which is there until all have said that they
 /// are through; for ever if they cannot say so.
-void SharedRegion::open_all(Communicator& ranks, const Offer& own) {
+void SharedRegion::open_all(Communicator& ranks, std::span<const ProcessId> processes) {
+  const ProcessId& own = processes[static_cast<std::size_t>(ranks.rank())];
+  has_processes_ = std::ranges::any_of(processes, [&](const ProcessId& other) {
+    return other.system == own.system && other != own;
+  });
   auto shown = std::make_unique<Shown>(own_);
-  Offer offer = own;
-  offer.shown = shown.get();
-  Attempt attempt;
+  Offer offer{.device = device_->ordinal(), .shown = shown.get()};
+  const Driver& driver = device_->driver();
+  if (has_processes_)
+    offer.attempt.make([&] {
+      const Device::Current current{*device_};
+      driver.check(driver.calls().ipc_get(&offer.handle, own_->data()), "share memory of a GPU");
+    });
+  Attempt attempt = offer.attempt;
   std::vector<Attempt> all;
   try {
     const std::vector<Offer> offers = tell(ranks, offer);
     attempt.make([&] {
       const Device::Current current{*device_};
-      for (Rank rank = 0; rank < ranks.size(); ++rank)
-        open(rank, offers[static_cast<std::size_t>(rank)], own);
+      for (std::size_t rank = 0; rank < offers.size(); ++rank)
+        open(rank, offers[rank], processes[rank], own);
     });
     all = tell(ranks, attempt);
   } catch (...) {
@@ -140,21 +127,22 @@ void SharedRegion::open_all(Communicator& ranks, const Offer& own) {
   }
 }
 
-void SharedRegion::open(Rank rank, const Offer& offer, const Offer& own) {
-  CUdeviceptr& place = mapped_[static_cast<std::size_t>(rank)];
-  if (offer.system != own.system)
+void SharedRegion::open(std::size_t rank, const Offer& offer, const ProcessId& process,
+                        const ProcessId& own) {
+  if (process.system != own.system)
     throw Error{ErrorCode::transport, "rank " + std::to_string(rank) + " is on another host"};
-  if (offer.is_of_process_of(own)) {
+  require_good(offer.attempt, rank, "shows none");
+  if (process == own) {
     device_->see(offer.device);
     borrowed_.push_back(offer.shown->take());
-    place = borrowed_.back()->data();
+    mapped_[rank] = borrowed_.back()->data();
     return;
   }
-  has_processes_ = true;
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().ipc_open(&place, offer.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-               ("open memory of the GPU of rank " + std::to_string(rank)).c_str());
-  opened_.push_back(place);
+  driver.check(
+      driver.calls().ipc_open(&mapped_[rank], offer.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+      ("open memory of the GPU of rank " + std::to_string(rank)).c_str());
+  opened_.push_back(mapped_[rank]);
 }
 
 void SharedRegion::close() noexcept {

@@ -2,10 +2,12 @@
 /// Memory of GPUs that the ranks of one host see of each other.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,16 @@
 #include "device.hpp"
 
 namespace tutti::v0::cuda {
+
+/// Ranks with equal ones are threads of one process.
+struct ProcessId {
+  std::array<char, 64> system{};  ///< Processes of one system can have CUDA IPC between them.
+  std::uint64_t processes = 0;    ///< The namespace in which a number is one process'.
+  std::int64_t number = 0;
+  friend bool operator==(const ProcessId&, const ProcessId&) = default;
+};
+/// @return that of the calling process.
+[[nodiscard]] ProcessId this_process();
 
 /// Memory of equal size on each rank, in which all others read and write: of another process by
 /// CUDA IPC, of another thread by peer access. Among threads it ends with the last region that sees
@@ -39,14 +51,16 @@ class SharedRegion {
     std::atomic<bool> is_kept_{false};
   };
 
-  /// Ranks do not see each other's memory: they are on other hosts, or nothing joins their GPUs.
+  /// Ranks do not see each other's memory: they are on other hosts, nothing joins their GPUs, or
+  /// there is no CUDA IPC between their processes.
   class Unseen : public Error {
    public:
     explicit Unseen(const Error& why) : Error{why} {}
   };
-  /// Collective. @param device of the own rank, not null. @param ranks that take part. @param bytes
-  /// of each rank, equal on all; more than zero. Throws, on all alike, Unseen; Error{transport}
-  /// where there is no memory.
+  /// Collective. CUDA IPC is asked for only where another process of the host takes part. @param
+  /// device of the own rank, not null. @param ranks that take part. @param bytes of each rank,
+  /// equal on all; more than zero. Throws, on all alike, Unseen; Error{transport} where there is no
+  /// memory.
   SharedRegion(std::shared_ptr<const Device> device, Communicator& ranks, std::size_t bytes);
   SharedRegion(const SharedRegion&) = delete;
   SharedRegion& operator=(const SharedRegion&) = delete;
@@ -78,8 +92,8 @@ class SharedRegion {
  private:
   struct Shown;
   struct Offer;
-  void open_all(Communicator& ranks, const Offer& own);
-  void open(Rank rank, const Offer& offer, const Offer& own);
+  void open_all(Communicator& ranks, std::span<const ProcessId> processes);
+  void open(std::size_t rank, const Offer& offer, const ProcessId& process, const ProcessId& own);
 
   std::shared_ptr<const Device> device_;
   std::size_t bytes_;

@@ -12,21 +12,12 @@ namespace tutti::v0::cuda {
 namespace {
 
 Gpu gpu_of(const Driver& driver, int ordinal) {
-  const DriverCalls& calls = driver.calls();
-  CUdevice device = 0;
-  driver.check(calls.device(&device, ordinal), "find a GPU");
-  std::array<char, 128> name{};
-  driver.check(calls.device_name(name.data(), static_cast<int>(name.size()), device),
-               "ask a GPU for its name");
-  Gpu gpu{.name = name.data()};
-  driver.check(calls.device_memory(&gpu.bytes, device), "ask a GPU for its memory");
-  int major = 0;
-  int minor = 0;
-  driver.check(calls.device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
-               "ask a GPU what it can");
-  driver.check(calls.device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
-               "ask a GPU what it can");
-  gpu.capability = std::to_string(major) + "." + std::to_string(minor);
+  const CUdevice device = driver.device(ordinal);
+  Gpu gpu{.name = driver.name_of(device)};
+  driver.check(driver.calls().device_memory(&gpu.bytes, device), "ask a GPU for its memory");
+  gpu.capability =
+      std::to_string(driver.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)) + "." +
+      std::to_string(driver.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
   return gpu;
 }
 

@@ -7,41 +7,11 @@
 
 #include "device.hpp"
 #include "enqueue.hpp"
+#include "event.hpp"
 #include "survey.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
-
-/// An event that knows when it happened.
-class TimedEvent {
- public:
-  explicit TimedEvent(const Device& device) : device_{device} {
-    const Device::Current current{device_};
-    device_.driver().check(device_.driver().calls().create_event(&event_, CU_EVENT_DEFAULT),
-                           "make an event");
-  }
-  TimedEvent(const TimedEvent&) = delete;
-  TimedEvent& operator=(const TimedEvent&) = delete;
-  ~TimedEvent() { device_.destroy(event_); }
-
-  void record(CUstream stream) const {
-    const Device::Current current{device_};
-    device_.driver().check(device_.driver().calls().record_event(event_, stream),
-                           "record an event");
-  }
-  /// @param start that has happened, as this one has. @return microseconds from there to here.
-  [[nodiscard]] double us_since(const TimedEvent& start) const {
-    const Device::Current current{device_};
-    float milliseconds = 0;
-    device_.driver().check(device_.driver().calls().elapsed(&milliseconds, start.event_, event_),
-                           "ask how long work of a GPU took");
-    return static_cast<double>(milliseconds) * 1e3;
-  }
-
- private:
-  const Device& device_;
-  CUevent event_ = nullptr;
-};
 
 /// What a stream is given until this ends is captured.
 class Capture {
@@ -100,7 +70,9 @@ class DeviceGraph final : public CapturedGraph {
 class DeviceStream final : public TimedStream {
  public:
   DeviceStream(Communicator& world, int ordinal, Duration timeout)
-      : world_{world}, device_{std::make_shared<const Driver>(), ordinal}, timeout_{timeout} {}
+      : world_{world}, shared_{std::make_shared<const Device>(std::make_shared<const Driver>(),
+                                                              ordinal)},
+        timeout_{timeout} {}
   ~DeviceStream() override { device_.destroy(stream_); }
 
   std::string gpu() const override {
@@ -129,11 +101,12 @@ class DeviceStream final : public TimedStream {
 
  private:
   Communicator& world_;
-  Device device_;
+  std::shared_ptr<const Device> shared_;
+  const Device& device_ = *shared_;
   Duration timeout_;
   CUstream stream_ = device_.make_stream();
-  TimedEvent start_{device_};
-  TimedEvent end_{device_};
+  Event start_{shared_, CU_EVENT_DEFAULT};
+  Event end_{shared_, CU_EVENT_DEFAULT};
 };
 
 }  // namespace

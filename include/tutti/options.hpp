@@ -28,7 +28,8 @@ class Stream {
  public:
   /// None: the call is the host's.
   constexpr Stream() = default;
-  /// @param handle a live cudaStream_t or CUstream; null is the default stream.
+  /// @param handle a live cudaStream_t or CUstream; null is the default stream that waits for
+  /// others and they for it, also in programs that are compiled with one for each thread.
   constexpr Stream(void* handle) noexcept  // NOLINT(google-explicit-constructor)
       : handle_{handle}, is_some_{true} {}
 

@@ -138,7 +138,9 @@ TEST(GpuCalls, SayWhatIsWrongWithMemoryAndStreams) {
                    "the input lies in memory of GPU " + std::to_string(other) +
                        "; give memory of " + own + ", which is attached to this communicator");
          EXPECT_EQ(refusal(host, foreign.get()),
-                   "the stream is none of " + own + ", which is attached to this communicator");
+                   "the stream is none of " + own +
+                       ", which is attached to this communicator; nor is one of a green context, "
+                       "or of any other than the primary one");
          world[rank].all_reduce(host, sum);  // the host's calls go on
          world.memory(other)->deallocate(reinterpret_cast<std::byte*>(theirs), 64);
        }))

@@ -6,6 +6,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 
 #include "device_floats.hpp"
 #include "host_world.hpp"
+#include "runtime/config.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::harness {
@@ -40,6 +42,22 @@ std::ostream& operator<<(std::ostream& out, const Death& death) {
   return out << death.transport << (death.visible ? "_peers" : "_messages");
 }
 
+/// Where memory ends with its process the GPUs of those that access it fail, and so do their
+/// streams.
+bool ends(const cuda::Device& device, Stream stream) {
+  const auto environment = runtime::process_environment();
+  const auto dead = environment.find("CUDA_STANDIN_DEAD");
+  if (dead == environment.end() || dead->second != "lost") return comes_to_an_end(device, stream);
+  const cuda::Device::Current current{device};
+  const auto deadline = Clock::now() + test::kAmple;
+  auto* const handle = static_cast<CUstream>(stream.handle());
+  while (device.driver().calls().query(handle) == CUDA_ERROR_NOT_READY) {
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+
 /// Calls until an error comes. @return what is wrong with it, or nothing.
 std::string meet_death(Communicator& world, const cuda::Device& device, std::span<float> data,
                        bool visible) {
@@ -57,7 +75,7 @@ std::string meet_death(Communicator& world, const cuda::Device& device, std::spa
     if (error.code() == ErrorCode::timeout) return error.what();
     if (Clock::now() - start > test::kLongBefore) return std::string{"late: "} + error.what();
   }
-  if (!comes_to_an_end(device, stream.get())) return "the stream goes on";
+  if (!ends(device, stream.get())) return "the stream goes on";
   return {};
 }
 
@@ -69,7 +87,8 @@ int live(Rank rank, const std::string& url, const Death& death) {
                                .size = kRanks,
                                .transport = death.transport,
                                .timeout = test::kAmple});
-    cuda::attach(world, {.device = rank, .transport = "host", .timeout = 1500ms});
+    cuda::attach(
+        world, {.device = rank, .transport = "host", .visible = death.visible, .timeout = 1500ms});
     const auto device =
         std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), rank);
     Buffer<float> data = cuda::allocate<float>(world, kElements);

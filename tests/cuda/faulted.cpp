@@ -22,7 +22,9 @@ void call_natively(Communicator& world, std::span<float> data, Stream stream) {
 }
 
 void take_part(GpuWorld& world, Rank rank, const std::string& transport, int& round) {
-  cuda::attach(world[rank], {.device = rank, .transport = transport, .timeout = 3s});
+  cuda::attach(
+      world[rank],
+      {.device = rank, .transport = transport, .visible = transport == "host", .timeout = 3s});
   const OwnStream stream{world.device(rank)};
   constexpr std::size_t kCount = 1000;
   const auto free = [&](std::byte* data) {
@@ -31,7 +33,7 @@ void take_part(GpuWorld& world, Rank rank, const std::string& transport, int& ro
   const std::unique_ptr<std::byte, decltype(free)> memory{
       world.memory(rank)->allocate(kCount * sizeof(float)), free};
   const std::span<float> data{reinterpret_cast<float*>(memory.get()), kCount};
-  // Which over the host other ranks see.
+  // Other ranks see it over the host.
   Buffer<float> shared = cuda::allocate<float>(world[rank], kCount);
   for (; round < kRounds; ++round) {
     world[rank].all_reduce(data, sum, {.algorithm = "ring", .stream = stream.get()});

@@ -119,6 +119,7 @@ TEST(GpuGradientRefusals, SayWhatIsWrongWithTheStream) {
     expect_in("Stream::own() is none of the program's", refusal(Stream::own()));
     const Gpu foreign{1 - own.world.rank()};
     expect_in("the stream is none of GPU", refusal(foreign.compute.get()));
+    expect_in("cudaStreamPerThread", refusal(Stream{CU_STREAM_PER_THREAD}));
     expect_in("ranks differ",
               refusal(own.world.rank() == 0 ? Stream{own.gpu.compute.get()} : Stream{}));
     {

@@ -204,7 +204,7 @@ TEST(HostFailures, EndCallsOnMemoryOfPeersInTime) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   for (const std::string& error : world.run([&](Rank rank) {
-         attach_by_host(world, rank, 1s);
+         attach_by_host(world, rank, 1s, true);
          Buffer<float> data = cuda::allocate<float>(world[rank], kCount);
          if (rank == 1) return;
          {
@@ -303,6 +303,24 @@ TEST(HostLacks, OperationsOfStreams) {
                       cuda::SharedRegion::Unseen);
        }))
     EXPECT_EQ(error, "");
+}
+
+/// As under WSL, on a virtual GPU, or in a container of its own.
+TEST(HostLacks, CudaIpc) {
+  if (!is_lacked("ipc")) GTEST_SKIP() << "set CUDA_STANDIN_LACKS=ipc";
+  GpuWorld world{2};
+  for (const bool visible : {false, true})
+    for (const std::string& error : world.run([&](Rank rank) {
+           Communicator part = world[rank].split(0);
+           cuda::attach(
+               part,
+               {.device = rank, .transport = "host", .visible = visible, .timeout = test::kAmple});
+           EXPECT_EQ(streams_of(part)->peers() != nullptr, visible) << "threads need none";
+           Buffer<float> data = cuda::allocate<float>(part, 1000);
+           part.all_reduce(data.span(), sum,
+                           {.algorithm = "ring", .visible = visible, .stream = Stream::own()});
+         }))
+      EXPECT_EQ(error, "");
 }
 
 TEST(HostLacks, MemoryPools) {

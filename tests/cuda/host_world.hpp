@@ -17,10 +17,13 @@
 
 namespace tutti::harness {
 
-/// Attaches a rank's device by "host". @param timeout as cuda::Options.
-inline void attach_by_host(GpuWorld& world, Rank rank, Duration timeout = test::kAmple) {
-  cuda::attach(world[rank],
-               {.device = world.device(rank).ordinal(), .transport = "host", .timeout = timeout});
+/// Attaches a rank's device by "host". @param timeout as cuda::Options. @param visible likewise.
+inline void attach_by_host(GpuWorld& world, Rank rank, Duration timeout = test::kAmple,
+                           bool visible = false) {
+  cuda::attach(world[rank], {.device = world.device(rank).ordinal(),
+                             .transport = "host",
+                             .visible = visible,
+                             .timeout = timeout});
 }
 
 /// Attaches all devices by "host", then runs a body on each rank, of which none fails.

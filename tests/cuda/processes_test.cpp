@@ -14,6 +14,7 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "backends/cuda/device_memory.hpp"
+#include "runtime/config.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::harness {
@@ -40,7 +41,10 @@ void check_sums(Communicator& world, std::span<float> there, cuda::DeviceMemory&
 }
 
 void check_world(Communicator& world, std::string_view transport) {
-  cuda::attach(world, {.device = world.rank(), .transport = transport, .timeout = test::kAmple});
+  cuda::attach(world, {.device = world.rank(),
+                       .transport = transport,
+                       .visible = transport == "host",
+                       .timeout = test::kAmple});
   const auto device =
       std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), world.rank());
   cuda::DeviceMemory memory{device};
@@ -56,6 +60,27 @@ void check_world(Communicator& world, std::string_view transport) {
     check_sums(world, seen.span(), memory,
                {.algorithm = algorithm, .visible = true, .stream = Stream::own()});
   memory.deallocate(data, kCount * sizeof(float));
+}
+
+/// Where there is no CUDA IPC ranks that are processes see nothing of each other: "host" sends
+/// messages then, and "nccl" says so.
+TEST(GpuProcessesWithoutIpc, SendMessages) {
+  const auto environment = runtime::process_environment();
+  const auto lacks = environment.find("CUDA_STANDIN_LACKS");
+  if (lacks == environment.end() || lacks->second != "ipc")
+    GTEST_SKIP() << "set CUDA_STANDIN_LACKS=ipc";
+  Communicator world = mpi::init(MPI_COMM_WORLD);
+  ASSERT_EQ(world.size(), 2);
+  check_world(world, "host");
+  EXPECT_EQ(streams_of(world)->peers(), nullptr);
+  Communicator other = world.split(0);
+  try {
+    cuda::attach(other, {.device = world.rank(), .visible = true, .timeout = test::kAmple});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string{error.what()}.find("CUDA_ERROR_NOT_SUPPORTED"), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(GpuProcesses, SendByNccl) {
@@ -87,7 +112,8 @@ TEST(GpuProcesses, SendOverAnMpi) {
 TEST(GpuProcesses, EndTogether) {
   std::optional<Communicator> world{mpi::init(MPI_COMM_WORLD)};
   const Rank rank = world->rank();
-  cuda::attach(*world, {.device = rank, .transport = "host", .timeout = test::kAmple});
+  cuda::attach(*world,
+               {.device = rank, .transport = "host", .visible = true, .timeout = test::kAmple});
   if (rank > 0) std::this_thread::sleep_for(300ms);
   const std::int64_t start = Clock::now().time_since_epoch().count();
   world.reset();
@@ -103,7 +129,7 @@ TEST(GpuProcesses, FindARankThatHasEnded) {
   std::optional<Communicator> world{mpi::init(MPI_COMM_WORLD)};
   const Rank rank = world->rank();
   if (world->size() == 1) GTEST_SKIP() << "there is nobody to go on";
-  cuda::attach(*world, {.device = rank, .transport = "host", .timeout = 1s});
+  cuda::attach(*world, {.device = rank, .transport = "host", .visible = true, .timeout = 1s});
   const auto start = Clock::now();
   if (rank == 0) {
     world.reset();

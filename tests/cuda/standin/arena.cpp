@@ -1,7 +1,9 @@
 #include "arena.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 namespace tutti::standin {
 namespace {
@@ -20,13 +22,47 @@ CUdeviceptr aligned(CUdeviceptr address, std::size_t bytes) {
 Arena::Arena(std::size_t bytes)
     : file_{bytes}, mapping_{file_, 0, bytes}, next_{mapping_.fence()} {}
 
-CUdeviceptr Arena::reserve(std::size_t bytes, bool pooled) {
+// What a pool holds it gives to nobody else.
+bool Arena::take(std::size_t bytes, Pool* pool) {
+  const std::size_t more =
+      pool == nullptr ? bytes : std::max(pool->used + bytes, pool->reserved) - pool->reserved;
+  if (more > mapping_.bytes() - taken_) return false;
+  taken_ += more;
+  if (pool == nullptr) return true;
+  pool->reserved += more;
+  pool->used += bytes;
+  return true;
+}
+
+void Arena::erase(Blocks::iterator block) {
+  const auto [bytes, pool] = std::pair{block->second.bytes, block->second.pool};
+  blocks_.erase(block);
+  if (pool == nullptr) {
+    taken_ -= bytes;
+    return;
+  }
+  pool->used -= bytes;
+  if (!pool->holds()) shrink(*pool, 0);
+}
+
+void Arena::shrink(Pool& pool, std::size_t kept) {
+  const std::size_t reserved = std::max(pool.used, std::min(kept, pool.reserved));
+  taken_ -= pool.reserved - reserved;
+  pool.reserved = reserved;
+}
+
+void Arena::trim(Pool& pool, std::size_t kept) {
+  const std::scoped_lock lock{mutex_};
+  shrink(pool, kept);
+}
+
+CUdeviceptr Arena::reserve(std::size_t bytes, std::shared_ptr<Pool> pool) {
   if (bytes > mapping_.bytes()) return 0;
   const std::scoped_lock lock{mutex_};
   CUdeviceptr start = gap(next_, bytes);
   if (start == 0) start = gap(mapping_.fence(), bytes);
-  if (start == 0) return 0;
-  blocks_.emplace(start, Block{bytes, pooled, next_serial_++});
+  if (start == 0 || !take(bytes, pool.get())) return 0;
+  blocks_.emplace(start, Block{bytes, std::move(pool), next_serial_++});
   next_ = start + bytes;
   return start;
 }
@@ -54,7 +90,7 @@ void Arena::close(CUdeviceptr start) {
   const CUdeviceptr last = (start + found->second.bytes) / page * page;
   if (last > first) file_.drop(first - mapping_.fence(), last - first);
   if (found->second.kept) found->second.open = false;
-  else blocks_.erase(found);
+  else erase(found);
 }
 
 void Arena::keep(CUdeviceptr start) {
@@ -78,7 +114,7 @@ void Arena::release(CUdeviceptr start) {
   const std::scoped_lock lock{mutex_};
   const auto found = blocks_.find(start);
   found->second.kept = false;
-  if (found->second.retired && !found->second.open) blocks_.erase(found);
+  if (found->second.retired && !found->second.open) erase(found);
 }
 
 std::byte* Arena::reach(CUdeviceptr address, std::size_t bytes) const {
@@ -93,14 +129,14 @@ std::optional<Range> Arena::find(CUdeviceptr address) const {
   const std::scoped_lock lock{mutex_};
   const auto found = block_at(address);
   if (found == blocks_.end() || (found->second.retired && !found->second.kept)) return {};
-  return Range{found->first, found->second.bytes, found->second.pooled, found->second.serial};
+  return Range{found->first, found->second.bytes, found->second.pool, found->second.serial};
 }
 
 void Arena::write_leaks(std::ostream& out) const {
   const std::scoped_lock lock{mutex_};
   for (const auto& [start, block] : blocks_) {
     if (block.retired) continue;
-    out << (block.pooled ? "cuMemAllocAsync " : "cuMemAlloc ") << block.bytes << " bytes\n";
+    out << (block.pool ? "cuMemAllocAsync " : "cuMemAlloc ") << block.bytes << " bytes\n";
   }
 }
 

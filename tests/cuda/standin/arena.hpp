@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <ostream>
 
 #include "tests/cuda/standin/mapping.hpp"
+#include "tests/cuda/standin/pool.hpp"
 
 namespace tutti::standin {
 
@@ -17,8 +19,8 @@ namespace tutti::standin {
 struct Range {
   std::uintptr_t start = 0;
   std::size_t bytes = 0;
-  bool pooled = false;       ///< Allocated in the order of a stream.
-  std::uint64_t serial = 0;  ///< No other allocation has this number.
+  std::shared_ptr<Pool> pool{};  ///< Allocated in the order of a stream; null: not so.
+  std::uint64_t serial = 0;      ///< No other allocation has this number.
 };
 
 class Arena {
@@ -34,9 +36,9 @@ class Arena {
   std::size_t offset_of(CUdeviceptr address) const noexcept { return address - mapping_.fence(); }
 
   /// Finds room, which may not be accessed before it is opened.
-  /// @param pooled whether it is allocated in the order of a stream.
+  /// @param pool from which a stream allocates; null: none does.
   /// @return zero if there is no room.
-  CUdeviceptr reserve(std::size_t bytes, bool pooled);
+  CUdeviceptr reserve(std::size_t bytes, std::shared_ptr<Pool> pool);
   /// From now on it may be accessed; it is full of kFreshByte.
   void open(CUdeviceptr start);
   /// It may not be freed again, though it may still be accessed. @return false if it is no
@@ -54,6 +56,9 @@ class Arena {
   /// It is like any other allocation again: once it is freed, its room is used again.
   void release(CUdeviceptr start);
 
+  /// A pool gives back what it holds and is not allocated, but for so many bytes.
+  void trim(Pool& pool, std::size_t kept);
+
   /// @return where the stand-in accesses these bytes; null unless all lie in one open allocation.
   std::byte* reach(CUdeviceptr address, std::size_t bytes) const;
   /// @return the allocation that an address lies in, if it was not freed, or its room is kept.
@@ -64,7 +69,7 @@ class Arena {
  private:
   struct Block {
     std::size_t bytes;
-    bool pooled;
+    std::shared_ptr<Pool> pool;
     std::uint64_t serial;
     bool open = false;
     bool retired = false;
@@ -74,11 +79,15 @@ class Arena {
 
   CUdeviceptr gap(CUdeviceptr from, std::size_t bytes) const;
   Blocks::const_iterator block_at(CUdeviceptr address) const;
+  bool take(std::size_t bytes, Pool* pool);
+  void erase(Blocks::iterator block);
+  void shrink(Pool& pool, std::size_t kept);
 
   const SharedFile file_;
   const Mapping mapping_;
   mutable std::mutex mutex_;
   std::uint64_t next_serial_ = 1;
+  std::size_t taken_ = 0;  ///< Bytes of allocations that are in no pool, and of pools.
   Blocks blocks_;
   CUdeviceptr next_;  ///< Where room is looked for first, so that what was freed stays unused long.
 };

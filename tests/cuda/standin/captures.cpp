@@ -111,7 +111,7 @@ Captures::Result Captures::record_allocation(const Stream& stream, std::size_t b
   if (capture == nullptr) return {};
   if (!capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   Arena& arena = driver().memory.arena(stream.context().device());
-  start = arena.reserve(bytes, true);
+  start = arena.reserve(bytes, driver().memory.graph_pool(stream.context().device()));
   if (start == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   capture->graph->keep_room(arena, start);
   Work work{.run = [&arena, room = start](const Stream&) {

@@ -20,7 +20,10 @@ Driver& driver() {
 Context* Driver::find(CUcontext handle) {
   const auto found = std::find_if(contexts.begin(), contexts.end(),
                                   [&](Context& context) { return context.handle() == handle; });
-  return found == contexts.end() ? nullptr : &*found;
+  if (found != contexts.end()) return &*found;
+  for (const auto& green : greens.all())
+    if (green->handle() == handle) return green.get();
+  return nullptr;
 }
 
 Context* current_context() noexcept {

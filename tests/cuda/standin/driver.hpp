@@ -33,8 +33,9 @@ struct Driver {
   Rdma rdma{setting("RDMA")};
   const std::string lacks = setting("LACKS");
   Handles<CUevent, Event> events;
+  Handles<CUgreenCtx, Context> greens;  ///< They are like contexts, and never end.
   Handles<CUmodule, Module> modules;
-  Handles<CUmemoryPool, const int> pools;  ///< Each of a device.
+  Handles<CUmemoryPool, Pool> pools;
   Functions functions;
   Graphs graphs;
   Handles<CUgraphExec, Executable> executables;

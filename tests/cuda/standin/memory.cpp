@@ -34,8 +34,11 @@ void Peers::forget(int device) {
 }
 
 void Memory::add_devices(int devices) {
-  for (int device = 0; device < devices; ++device)
+  for (int device = 0; device < devices; ++device) {
     arenas_.push_back(std::make_unique<Arena>(kDeviceBytes));
+    default_pools_.push_back(std::make_shared<Pool>(device));
+    graph_pools_.push_back(std::make_shared<Pool>(device));
+  }
 }
 
 int Memory::device_of(CUdeviceptr address) const noexcept {
@@ -44,10 +47,10 @@ int Memory::device_of(CUdeviceptr address) const noexcept {
   return CU_DEVICE_INVALID;
 }
 
-void* Memory::allocate_pinned(std::size_t bytes, int device) {
+void* Memory::allocate_pinned(std::size_t bytes, int device, Origin origin) {
   void* const start = ::operator new(bytes, kPageBytes);
   const std::scoped_lock lock{mutex_};
-  pinned_.emplace(address_of(start), Pinned{bytes, device, Origin::allocated});
+  pinned_.emplace(address_of(start), Pinned{bytes, device, origin});
   return start;
 }
 
@@ -79,6 +82,11 @@ bool Memory::is_pinned(void* start, Origin origin) const {
   return found != pinned_.end() && found->second.origin == origin;
 }
 
+Arena* Memory::retire(CUdeviceptr start) {
+  const int device = device_of(start);
+  return device < 0 || !arena(device).retire(start) ? nullptr : &arena(device);
+}
+
 bool Memory::is_on_device(CUdeviceptr address) const {
   return device_of(address) >= 0 || windows_.find(address).has_value();
 }
@@ -88,7 +96,7 @@ std::optional<SharedPiece> Memory::share(CUdeviceptr address) const {
   if (device < 0) return {};
   const Arena& arena = *arenas_[static_cast<std::size_t>(device)];
   const auto range = arena.find(address);
-  if (!range || range->pooled) return {};
+  if (!range || range->pool) return {};
   return SharedPiece{.magic = SharedPiece::kMagic,
                      .nonce = arena.file().nonce(),
                      .serial = range->serial,
@@ -118,7 +126,7 @@ std::byte* Memory::reach(CUdeviceptr address, std::size_t bytes) const {
   const auto window = windows_.find(address);
   if (!window) return static_cast<std::byte*>(pointer_of(address));
   const std::size_t left = window->piece.bytes - (address - window->start);
-  return bytes <= left ? window->mapping->alias(address) : nullptr;
+  return bytes <= left && !window->lost ? window->mapping->alias(address) : nullptr;
 }
 
 std::byte* Memory::reach_from(int device, CUdeviceptr address, std::size_t bytes) const {
@@ -132,11 +140,12 @@ std::byte* Memory::reach_from(int device, CUdeviceptr address, std::size_t bytes
   return static_cast<std::byte*>(pointer_of(address));
 }
 
-// As with the driver, what is allocated in the order of a stream is not open to peers.
+// What is allocated from a pool is open to whom the pool is, and all else to peers.
 std::byte* Memory::reach_at_peer(int device, int owner, CUdeviceptr address,
                                  std::size_t bytes) const {
   const auto range = arenas_[static_cast<std::size_t>(owner)]->find(address);
-  const bool may = range && !range->pooled && peers_.may_access(device, owner);
+  if (!range) return nullptr;
+  const bool may = range->pool ? range->pool->may_access(device) : peers_.may_access(device, owner);
   return may ? reach(address, bytes) : nullptr;
 }
 
@@ -145,7 +154,9 @@ void Memory::write_leaks(std::ostream& out) const {
   windows_.write_leaks(out);
   const std::scoped_lock lock{mutex_};
   for (const auto& [start, pinned] : pinned_)
-    out << (pinned.origin == Origin::allocated ? "cuMemHostAlloc " : "cuMemHostRegister ")
+    out << (pinned.origin == Origin::allocated    ? "cuMemHostAlloc "
+            : pinned.origin == Origin::registered ? "cuMemHostRegister "
+                                                  : "cuMemAllocManaged ")
         << pinned.bytes << " bytes\n";
 }
 
@@ -155,7 +166,11 @@ std::optional<Place> Memory::find_pinned(CUdeviceptr address) const {
   if (after == pinned_.begin()) return {};
   const auto& [start, pinned] = *std::prev(after);
   if (address - start >= pinned.bytes) return {};
-  return Place{CU_MEMORYTYPE_HOST, pinned.device, {start, pinned.bytes}};
+  const bool managed = pinned.origin == Origin::managed;
+  return Place{.type = managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+               .device = pinned.device,
+               .range = {start, pinned.bytes},
+               .managed = managed};
 }
 
 }  // namespace tutti::standin

@@ -18,7 +18,12 @@ struct Place {
   CUmemorytype type{};  ///< Zero: memory that the driver does not know.
   int device = CU_DEVICE_INVALID;
   Range range{};
-  bool opened = false;  ///< It is another process's.
+  bool opened = false;   ///< It is another process's.
+  bool managed = false;  ///< The host may access it, too. Its type means nothing.
+  /// @return whether other processes may open it.
+  bool is_shareable() const noexcept {
+    return type == CU_MEMORYTYPE_DEVICE && !range.pool && !opened && !managed;
+  }
 };
 
 /// Which devices may access the memory of which others.
@@ -43,9 +48,19 @@ class Memory {
 
   /// @return the memory of a device.
   Arena& arena(int device) { return *arenas_[static_cast<std::size_t>(device)]; }
+  /// @return the pools of allocations that name none, and of those in graphs.
+  const std::shared_ptr<Pool>& default_pool(int device) const {
+    return default_pools_[static_cast<std::size_t>(device)];
+  }
+  const std::shared_ptr<Pool>& graph_pool(int device) const {
+    return graph_pools_[static_cast<std::size_t>(device)];
+  }
   /// @return the device whose memory an address lies in, or less than zero. That of other processes
   /// does not count.
   int device_of(CUdeviceptr address) const noexcept;
+  /// From now on an allocation may not be freed again. @return its device's; null if it is none, or
+  /// one that was freed.
+  Arena* retire(CUdeviceptr start);
   /// @return whether no part of the host lies at an address.
   bool is_on_device(CUdeviceptr address) const;
 
@@ -58,9 +73,9 @@ class Memory {
   std::optional<SharedPiece> share(CUdeviceptr address) const;
 
   /// How memory of the host came to be pinned.
-  enum class Origin { allocated, registered };
+  enum class Origin { allocated, registered, managed };
 
-  void* allocate_pinned(std::size_t bytes, int device);
+  void* allocate_pinned(std::size_t bytes, int device, Origin origin = Origin::allocated);
   void free_pinned(void* start);
   /// Pins memory of the program's own. @return false if any of it is pinned already.
   bool register_pinned(void* start, std::size_t bytes, int device);
@@ -90,6 +105,8 @@ class Memory {
   std::byte* reach_at_peer(int device, int owner, CUdeviceptr address, std::size_t bytes) const;
 
   std::vector<std::unique_ptr<Arena>> arenas_;
+  std::vector<std::shared_ptr<Pool>> default_pools_;
+  std::vector<std::shared_ptr<Pool>> graph_pools_;
   Windows windows_;
   Peers peers_;
   RemoteWrites remote_writes_;

@@ -9,30 +9,6 @@ using namespace tutti::standin;
 
 namespace {
 
-// The memory that an allocation is freed of, or null if it is none, or one that was freed.
-Arena* retire(CUdeviceptr start) {
-  Memory& memory = driver().memory;
-  const int device = memory.device_of(start);
-  if (device < 0 || !memory.arena(device).retire(start)) return nullptr;
-  return &memory.arena(device);
-}
-
-// Memory from here in a stream on.
-CUresult allocate(CUdeviceptr* start, std::size_t bytes, Stream& on) {
-  if (start == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (driver().lacks == "pools") return CUDA_ERROR_NOT_SUPPORTED;
-  const auto recorded = driver().captures.record_allocation(on, bytes, *start);
-  if (recorded) return *recorded;
-  Arena& arena = driver().memory.arena(on.context().device());
-  const CUdeviceptr room = arena.reserve(bytes, true);
-  if (room == 0) return CUDA_ERROR_OUT_OF_MEMORY;
-  *start = room;
-  return on.enqueue({.run = [&arena, room](const Stream&) {
-    arena.open(room);
-    return CUDA_SUCCESS;
-  }});
-}
-
 template <class T>
 void give(void* to, T value) {
   *static_cast<T*>(to) = value;
@@ -40,7 +16,7 @@ void give(void* to, T value) {
 
 // As the driver's: what is allocated in the order of a stream is in no context.
 CUcontext context_of(const Place& place) {
-  if (place.type == 0 || place.range.pooled || place.opened) return nullptr;
+  if (place.type == 0 || place.range.pool || place.opened) return nullptr;
   return driver().contexts[static_cast<std::size_t>(place.device)].handle();
 }
 
@@ -55,16 +31,16 @@ CUresult give_attribute(CUpointer_attribute attribute, void* to, CUdeviceptr poi
       give(to, on_device || on_host ? pointer : CUdeviceptr{0});
       break;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      give(to, on_host ? pointer_of(pointer) : nullptr);
+      give(to, on_host || place.managed ? pointer_of(pointer) : nullptr);
       break;
     case CU_POINTER_ATTRIBUTE_CONTEXT: give(to, context_of(place)); break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: give(to, pointer_of(place.range.start)); break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: give(to, place.range.bytes); break;
     case CU_POINTER_ATTRIBUTE_MAPPED: give(to, on_device || on_host); break;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: give(to, false); break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: give(to, place.managed); break;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: give(to, false); break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      give(to, on_device && !place.range.pooled && !place.opened);
+      give(to, on_device && place.is_shareable() && driver().lacks != "ipc");
       break;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
@@ -77,7 +53,7 @@ CUresult cuMemAlloc(CUdeviceptr* start, size_t bytes) {
   return call_outside_captures(__func__, [&](Context& context) {
     if (start == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     Arena& arena = driver().memory.arena(context.device());
-    const CUdeviceptr room = arena.reserve(bytes, false);
+    const CUdeviceptr room = arena.reserve(bytes, nullptr);
     if (room == 0) return CUDA_ERROR_OUT_OF_MEMORY;
     arena.open(room);
     *start = room;
@@ -85,70 +61,30 @@ CUresult cuMemAlloc(CUdeviceptr* start, size_t bytes) {
   });
 }
 
+CUresult cuMemAllocManaged(CUdeviceptr* start, size_t bytes, unsigned int flags) {
+  return call_outside_captures(__func__, [&](Context& context) {
+    if (start == nullptr || bytes == 0 || flags != CU_MEM_ATTACH_GLOBAL)
+      return CUDA_ERROR_INVALID_VALUE;
+    *start = address_of(
+        driver().memory.allocate_pinned(bytes, context.device(), Memory::Origin::managed));
+    return CUDA_SUCCESS;
+  });
+}
+
 // As the driver's, it waits for all that the device has to do.
 CUresult cuMemFree(CUdeviceptr start) {
   return call_that_releases_outside_captures(__func__, [&](Context&) {
-    Arena* const arena = retire(start);
+    Memory& memory = driver().memory;
+    if (memory.is_pinned(pointer_of(start), Memory::Origin::managed)) {
+      wait_for_all_devices();
+      memory.free_pinned(pointer_of(start));
+      return CUDA_SUCCESS;
+    }
+    Arena* const arena = memory.retire(start);
     if (arena == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    driver().streams.wait_for(driver().memory.device_of(start));
+    driver().streams.wait_for(memory.device_of(start));
     arena->close(start);
     return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuMemAllocAsync(CUdeviceptr* start, size_t bytes, CUstream stream) {
-  return call_on_stream(__func__, stream, [&](Stream& on) { return allocate(start, bytes, on); });
-}
-
-CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
-  return call_in_context(__func__, [&](Context&) {
-    if (pool == nullptr || properties == nullptr ||
-        properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
-        properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-        !driver().has_device(properties->location.id))
-      return CUDA_ERROR_INVALID_VALUE;
-    if (driver().lacks == "pools") return CUDA_ERROR_NOT_SUPPORTED;
-    *pool = driver().pools.add(std::make_shared<const int>(properties->location.id));
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  return call_in_context(__func__, [&](Context&) {
-    const bool is_known =
-        attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD && driver().pools.find(pool) != nullptr;
-    return is_known && value != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-  });
-}
-
-CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-  return call_that_releases(__func__, [&](Context&) {
-    return driver().pools.take(pool) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-  });
-}
-
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* start, size_t bytes, CUmemoryPool pool,
-                                 CUstream stream) {
-  return call_on_stream(__func__, stream, [&](Stream& on) {
-    const auto device = driver().pools.find(pool);
-    if (device == nullptr || *device != on.context().device()) return CUDA_ERROR_INVALID_VALUE;
-    return allocate(start, bytes, on);
-  });
-}
-
-CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
-  return call_that_releases(__func__, [&](Context& context) {
-    const auto on = driver().streams.find(stream, context);
-    if (on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const auto recorded = driver().captures.record_free(*on, start)) return *recorded;
-    Arena* const arena = retire(start);
-    if (arena == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return on->enqueue({.run =
-                            [arena, start](const Stream&) {
-                              arena->close(start);
-                              return CUDA_SUCCESS;
-                            },
-                        .always = true});
   });
 }
 

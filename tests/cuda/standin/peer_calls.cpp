@@ -89,6 +89,7 @@ CUresult cuCtxDisablePeerAccess(CUcontext handle) {
 // As the driver's, it takes any address in an allocation, and the handle is that of all of it.
 CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   return call_in_context(__func__, [&](Context&) {
+    if (driver().lacks == "ipc") return CUDA_ERROR_NOT_SUPPORTED;
     if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto piece = driver().memory.share(address);
     if (!piece) return CUDA_ERROR_INVALID_VALUE;
@@ -100,6 +101,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
 
 CUresult cuIpcOpenMemHandle(CUdeviceptr* start, CUipcMemHandle handle, unsigned int flags) {
   return call_outside_captures(__func__, [&](const Context& context) {
+    if (driver().lacks == "ipc") return CUDA_ERROR_NOT_SUPPORTED;
     if (start == nullptr || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
       return CUDA_ERROR_INVALID_VALUE;
     SharedPiece piece;

@@ -19,8 +19,14 @@ std::shared_ptr<Queue> Streams::next_queue(int device, int priority) {
 }
 
 std::shared_ptr<Stream> Streams::find(CUstream handle, Context& context) {
-  if (handle != nullptr && handle != CU_STREAM_LEGACY) return created_.find(handle);
+  const bool of_thread = handle == CU_STREAM_PER_THREAD;
+  if (handle != nullptr && handle != CU_STREAM_LEGACY && !of_thread) return created_.find(handle);
   const std::scoped_lock lock{mutex_};
+  if (of_thread) {
+    std::shared_ptr<Stream>& stream = of_threads_[{&context, std::this_thread::get_id()}];
+    if (stream == nullptr) stream = std::make_shared<Stream>(context, StreamKind::blocking);
+    return stream;
+  }
   const auto found = std::find_if(defaults_.begin(), defaults_.end(), [&](const auto& stream) {
     return &stream->context() == &context;
   });
@@ -65,6 +71,7 @@ std::vector<std::shared_ptr<Stream>> Streams::all() {
   auto streams = created_.all();
   const std::scoped_lock lock{mutex_};
   streams.insert(streams.end(), defaults_.begin(), defaults_.end());
+  for (const auto& [thread, stream] : of_threads_) streams.push_back(stream);
   streams.insert(streams.end(), unnamed_.begin(), unnamed_.end());
   streams.insert(streams.end(), retired_.begin(), retired_.end());
   return streams;

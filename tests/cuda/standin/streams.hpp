@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,8 @@ class Streams {
   /// Its work is still done, and nobody waits for that.
   void retire(std::shared_ptr<Stream> stream);
 
-  /// @param handle zero and CU_STREAM_LEGACY mean the default stream of the context.
+  /// @param handle zero and CU_STREAM_LEGACY mean the default stream of the context, and
+  /// CU_STREAM_PER_THREAD that of the calling thread.
   /// @return null if there is no such stream.
   std::shared_ptr<Stream> find(CUstream handle, Context& context);
 
@@ -60,6 +62,7 @@ class Streams {
   Handles<CUstream, Stream> created_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<Stream>> defaults_;
+  std::map<std::pair<const Context*, std::thread::id>, std::shared_ptr<Stream>> of_threads_;
   std::vector<std::shared_ptr<Stream>> unnamed_;
   std::vector<std::shared_ptr<Stream>> retired_;
 };

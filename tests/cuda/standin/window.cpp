@@ -36,8 +36,10 @@ std::optional<Window> Windows::find(CUdeviceptr address) const {
   const std::scoped_lock lock{mutex_};
   const auto after = by_start_.upper_bound(address);
   if (after == by_start_.begin()) return {};
-  const Window& window = std::prev(after)->second;
-  if (address - window.start >= window.piece.bytes) return {};
+  Window window = std::prev(after)->second;
+  const SharedPiece& piece = window.piece;
+  if (address - window.start >= piece.bytes) return {};
+  window.lost = loses_ && !SharedFile{piece.process, piece.file, piece.nonce}.is_open();
   return window;
 }
 

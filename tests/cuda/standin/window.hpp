@@ -9,6 +9,7 @@
 #include <optional>
 #include <ostream>
 
+#include "tests/cuda/standin/calls.hpp"
 #include "tests/cuda/standin/mapping.hpp"
 
 namespace tutti::standin {
@@ -38,8 +39,11 @@ struct Window {
   CUdeviceptr start = 0;
   int references = 1;
   std::shared_ptr<const Mapping> mapping;
+  bool lost = false;  ///< Its process has ended, and the memory with it.
 };
 
+/// What becomes of memory whose process ends CUDA does not say. It stays, or, as CUDA_STANDIN_DEAD
+/// says, is lost.
 class Windows {
  public:
   /// @return its first address, the same each time; zero if the piece is not there any more.
@@ -51,6 +55,7 @@ class Windows {
   void write_leaks(std::ostream& out) const;
 
  private:
+  const bool loses_ = setting("DEAD") == "lost";
   mutable std::mutex mutex_;
   std::map<CUdeviceptr, Window> by_start_;
 };

@@ -25,9 +25,10 @@ struct Options {
   /// for each communicator of up to 2048 ranks; a CUDA-aware MPI takes those of more than 4000
   /// bytes as they are. Equal on all ranks.
   std::string_view transport = "nccl";
-  /// Over NCCL: whether peers, all of one host, see memory of `allocate`, by CUDA IPC and peer
-  /// access, for calls with Options::visible; it is then not symmetric for NCCL. Over the host
-  /// peers see that memory wherever they can. Equal on all ranks.
+  /// Whether peers, all of one host, see memory of `allocate`, by peer access and, where they are
+  /// other processes, CUDA IPC, for calls with Options::visible. Each communicator then takes 66
+  /// MiB of its GPU. Over NCCL that memory is not symmetric, and peers that cannot see it are
+  /// Error{transport}; over the host such calls send messages then. Equal on all ranks.
   bool visible = false;
   /// Whether ranks compare what they call, over the host's transport, before it is enqueued: calls
   /// that differ are then Error{mismatch} on all ranks, and each costs a small all_gather of the
@@ -54,7 +55,9 @@ struct Options {
 /// NCCL 2.18 or newer; Error{invalid_argument} that names two ranks with one GPU, a GPU that is not
 /// there, or what the communicator cannot; Error{mismatch} where ranks differ in
 /// Options::transport or Options::visible; Error{timeout}. Once for a communicator, and not within
-/// a batch.
+/// a batch. Streams of its calls are of the primary context of the GPU, which the CUDA runtime has:
+/// the default stream where no other context is current; not cudaStreamPerThread, and none of a
+/// green context.
 TUTTI_API void attach(Communicator& world, const Options& options = {});
 
 /// Waits until a stream has done all that was enqueued on it, as cudaStreamSynchronize does, but

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 
@@ -25,24 +26,37 @@ __global__ void apply_to_all(const T* left, const T* right, T* out, std::size_t 
 
 /// Makes what Operator::with_device takes of a functor, as in
 /// `Operator{host_function, true}.with_device(cuda::device_function<float>(Functor{}))`.
+/// The kernel is loaded now, on the calling thread's current GPU: CUDA may wait for all streams of
+/// a GPU when it loads one, and so for other ranks. A program of several GPUs makes one on each of
+/// them, or sets CUDA_MODULE_LOADING=EAGER.
 /// @tparam T type of the elements. @param apply a functor with `T operator()(T, T) const` of the
 /// device, which is copied. @return the function; it throws Error{transport} where the kernel does
 /// not start.
 template <class T, class Apply>
 [[nodiscard]] DeviceFunction device_function(Apply apply) {
+  const bool is_clean = cudaPeekAtLastError() == cudaSuccess;
+  cudaFuncAttributes attributes{};
+  const cudaError_t loaded = cudaFuncGetAttributes(&attributes, apply_to_all<T, Apply>);
+  // Without a GPU it is the call that fails, and errors of the program are not taken.
+  if (loaded != cudaSuccess && is_clean) static_cast<void>(cudaGetLastError());
   return [apply](const void* left, const void* right, void* out, std::size_t count, void* stream) {
     constexpr std::size_t kThreads = 256;
     constexpr std::size_t kMostBlocks = 1024;
     if (count == 0) return;
     const std::size_t blocks = std::min((count + kThreads - 1) / kThreads, kMostBlocks);
-    apply_to_all<<<static_cast<unsigned>(blocks), static_cast<unsigned>(kThreads), 0,
-                   static_cast<cudaStream_t>(stream)>>>(
-        static_cast<const T*>(left), static_cast<const T*>(right), static_cast<T*>(out), count,
-        apply);
-    if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
-      throw Error{ErrorCode::transport,
-                  std::string{"cannot run a user's operator on a GPU: "} +
-                      cudaGetErrorString(error)};
+    const T* one = static_cast<const T*>(left);
+    const T* other = static_cast<const T*>(right);
+    T* to = static_cast<T*>(out);
+    Apply passed = apply;
+    std::array<void*, 5> arguments{&one, &other, &to, &count, &passed};
+    const cudaError_t error =
+        cudaLaunchKernel(apply_to_all<T, Apply>, dim3{static_cast<unsigned>(blocks)},
+                         dim3{static_cast<unsigned>(kThreads)}, arguments.data(), 0,
+                         static_cast<cudaStream_t>(stream));
+    if (error == cudaSuccess) return;
+    static_cast<void>(cudaGetLastError());  // it is thrown
+    throw Error{ErrorCode::transport,
+                std::string{"cannot run a user's operator on a GPU: "} + cudaGetErrorString(error)};
   };
 }
 
