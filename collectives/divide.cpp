@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include <tutti/batch.hpp>
 #include <tutti/call_name.hpp>
 #include <tutti/spi/communicator.hpp>
+#include <tutti/spi/failure_signal.hpp>
 
 #include "engine.hpp"
 
@@ -56,9 +59,21 @@ void check_members(std::span<const Rank> members, Rank self, int size) {
                     " makes a group in which it is not; only the members make it"};
 }
 
+/// Where this rank cannot use what the members have made, such as for want of memory, the others
+/// are told.
 Communicator host_part_of(const detail::Engine& engine, std::span<const Rank> members,
                           std::uint64_t key, const CommunicatorOptions& options) {
-  return make_communicator(engine.group().subgroup(members, key), engine.memory(), options);
+  CommunicatorParts communicator_parts = engine.group().subgroup(members, key);
+  const std::shared_ptr<FailureSignal> failure_signal = communicator_parts.failure_signal;
+  try {
+    return make_communicator(std::move(communicator_parts), engine.memory(), options);
+  } catch (const std::exception& error) {
+    if (failure_signal)
+      failure_signal->raise(
+          {ErrorCode::transport,
+           std::string{"a rank could not make the communicator: "} + error.what()});
+    throw;
+  }
 }
 
 /// It has the GPU that the whole has, on which its ranks agree.

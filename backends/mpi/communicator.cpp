@@ -4,6 +4,8 @@
 #include <tutti/spi/init.hpp>
 #include <tutti/transports.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,12 +39,17 @@ class MpiGroup final : public tutti::Group {
 
   [[nodiscard]] CommunicatorParts subgroup(std::span<const Rank> members,
                                            std::uint64_t key) override {
-    CommunicatorParts watched = watch_->subgroup(members, key);
-    MPI_Comm parent = subset_of(ranks_, members, key);
-    CommunicatorParts communicator_parts =
-        parts_of_communicator(parent, options_, std::move(watched), key);
-    PMPI_Comm_free(&parent);
-    return communicator_parts;
+    std::uint64_t failures = failures_;
+    try {
+      return make_together(ranks_, members, options_, key, failures, [&](const SetUp& set_up) {
+        for (const Card& card : set_up.cards) failures = std::max(failures, card.failures);
+        return parts_of_communicator(set_up.ranks, options_,
+                                     watch_->subgroup(members, key_after(failures, key)));
+      });
+    } catch (...) {  // on all members
+      failures_ = std::max(failures_.load(), failures + 1);
+      throw;
+    }
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override { return nullptr; }
   [[nodiscard]] std::vector<CallStatus> inquire(std::span<const Rank> peers, std::uint64_t call,
@@ -55,12 +62,10 @@ class MpiGroup final : public tutti::Group {
            std::to_string(hosts) + (hosts == 1 ? " host" : " hosts") + ", over MPI";
   }
 
-  /// @param watched what watch_ranks gives for the same ranks. @param key of the group.
-  [[nodiscard]] static CommunicatorParts parts_of_communicator(MPI_Comm comm,
+  /// @param ranks of the transport. @param watched what watch_ranks gives for the same ranks.
+  [[nodiscard]] static CommunicatorParts parts_of_communicator(const Ranks& ranks,
                                                                const Options& options,
-                                                               CommunicatorParts watched,
-                                                               std::uint64_t key = 0) {
-    const Ranks ranks = gather_ranks(comm, options, key);
+                                                               CommunicatorParts watched) {
     return {.transport = std::make_unique<MpiTransport>(ranks, options, watched.failure_signal),
             .group = std::make_shared<MpiGroup>(ranks, options, std::move(watched.group)),
             .calls = std::move(watched.calls),
@@ -72,9 +77,16 @@ class MpiGroup final : public tutti::Group {
   }
 
  private:
+  /// The watch counts the groups of a key on each rank, also where only some could make one.
+  [[nodiscard]] static std::uint64_t key_after(std::uint64_t failures, std::uint64_t key) {
+    constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+    return key ^ failures * kGoldenRatio;
+  }
+
   const Ranks ranks_;
   const Options options_;
   const std::shared_ptr<tutti::Group> watch_;
+  std::atomic<std::uint64_t> failures_{0};  // of subgroup, as far as known
 };
 
 }  // namespace
@@ -109,8 +121,14 @@ std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options)
 Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
                           const Options& transport) {
   MpiChannel channel{comm};
+  std::unique_ptr<SetUp> set_up = make_set_up(own_ranks(), channel.size(), transport);
   CommunicatorParts watched = watch_ranks(channel, {.timeout = transport.timeout});
-  return make_communicator(MpiGroup::parts_of_communicator(comm, transport, std::move(watched)),
+  gather(set_up, comm, transport);
+  return make_communicator(make_agreed(set_up, transport,
+                                       [&](const SetUp& known) {
+                                         return MpiGroup::parts_of_communicator(
+                                             known.ranks, transport, std::move(watched));
+                                       }),
                            make_host_memory(), driving(options));
 }
 

@@ -1,7 +1,6 @@
 #include "network.hpp"
 
 #include <utility>
-#include <vector>
 
 #include "check.hpp"
 #include "transport.hpp"
@@ -16,12 +15,12 @@ constexpr std::uint64_t kTags = 32768;
 }  // namespace
 
 MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members, std::uint64_t key) {
-  const std::vector<int> listed{members.begin(), members.end()};
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Group some = MPI_GROUP_NULL;
   MPI_Comm subset = MPI_COMM_NULL;
   check(PMPI_Comm_group(ranks.comm, &all), "list the ranks");
-  const int included = PMPI_Group_incl(all, static_cast<int>(listed.size()), listed.data(), &some);
+  const int included =
+      PMPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);
   PMPI_Group_free(&all);
   check(included, "list the members");
   const int made = PMPI_Comm_create_group(ranks.comm, some, static_cast<int>(key % kTags), &subset);
@@ -38,11 +37,9 @@ MpiNetwork::~MpiNetwork() {
 std::unique_ptr<Transport> MpiNetwork::transport(std::span<const Rank> members,
                                                  std::uint64_t communicator,
                                                  std::shared_ptr<FailureSignal> failure_signal) {
-  MPI_Comm subset = subset_of(ranks_, members, communicator);
-  auto made = std::make_unique<MpiTransport>(gather_ranks(subset, options_, communicator), options_,
-                                             std::move(failure_signal), false);
-  PMPI_Comm_free(&subset);
-  return made;
+  return make_together(ranks_, members, options_, communicator, 0, [&](const SetUp& set_up) {
+    return std::make_unique<MpiTransport>(set_up.ranks, options_, std::move(failure_signal), false);
+  });
 }
 
 }  // namespace tutti::v0::mpi

@@ -2,6 +2,8 @@
 /// A Network over an MPI communicator.
 #pragma once
 
+#include <exception>
+
 #include <tutti/spi/network.hpp>
 
 #include "ranks.hpp"
@@ -10,10 +12,45 @@ namespace tutti::v0::mpi {
 
 /// Makes a communicator of some of the ranks, by MPI_Comm_create_group, which blocks until all of
 /// them take part. @param ranks of what. @param members as their ranks there. @param key that
-/// several threads tell theirs apart by, modulo 2^15. @return it; the caller frees it. Throws
-/// Error.
+/// several threads tell theirs apart by, modulo 2^15. @return it; the caller frees it. Allocates
+/// nothing, so that a rank without memory can take part. Throws Error.
 [[nodiscard]] MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members,
                                  std::uint64_t key = 0);
+
+/// Makes a transport or more, of some of the ranks, on all of them or on none. @param ranks of
+/// what.
+/// @param members as their ranks there. @param options equal on all ranks. @param key see
+/// subset_of.
+/// @param failures for the own card. @param make see make_agreed. @return what make returns. Throws
+/// what make throws, and Error{transport} that names a rank which has no memory.
+template <class Make>
+auto make_together(const Ranks& ranks, std::span<const Rank> members, const Options& options,
+                   std::uint64_t key, std::uint64_t failures, const Make& make) {
+  std::unique_ptr<SetUp> set_up;
+  std::exception_ptr failed;
+  try {
+    set_up = make_set_up(ranks, static_cast<int>(members.size()), options, key);
+    set_up->own.failures = failures;
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  MPI_Comm parent = subset_of(ranks, members, key);
+  try {
+    agree_on_memory(parent, failed);
+  } catch (...) {  // on all ranks
+    PMPI_Comm_free(&parent);
+    throw;
+  }
+  gather(set_up, parent, options);
+  try {
+    auto made = make_agreed(set_up, options, make);
+    PMPI_Comm_free(&parent);
+    return made;
+  } catch (...) {  // on all ranks, or a rank has not come in time
+    if (set_up) PMPI_Comm_free(&parent);
+    throw;
+  }
+}
 
 /// Lets MPI carry what goes between hosts.
 class MpiNetwork final : public Network {

@@ -7,23 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include <tutti/spi/cores.hpp>
-
 #include "check.hpp"
 #include "message.hpp"
 #include "patience.hpp"
 
 namespace tutti::v0::mpi {
 namespace {
-
-// What every rank tells every other one.
-struct PeerInfo {
-  std::uint64_t host;          // equal on ranks of one machine
-  std::uint64_t chunk_bytes;   // must be equal on all ranks
-  std::uint64_t inline_bytes;  // likewise: it is part of the message format
-  std::uint64_t key;           // likewise: threads may make several groups of the same ranks
-  Cores cores;                 // what it may use
-};
 
 std::uint64_t hash(std::string_view text, std::uint64_t seed) {
   for (const char c : text)
@@ -54,10 +43,9 @@ void check_options(const Options& options) {
                 "the timeout of the set-up must not be less than zero"};
 }
 
-void check_equal(const std::vector<PeerInfo>& infos, Rank self) {
-  const PeerInfo& own = infos[static_cast<std::size_t>(self)];
-  const auto stray =
-      std::ranges::find_if(infos, [&](const PeerInfo& c) { return c.key != own.key; });
+void check_equal(const std::vector<Card>& infos, Rank self) {
+  const Card& own = infos[static_cast<std::size_t>(self)];
+  const auto stray = std::ranges::find_if(infos, [&](const Card& c) { return c.key != own.key; });
   if (stray != infos.end()) {
     const auto rank = static_cast<Rank>(stray - infos.begin());
     throw Error{ErrorCode::mismatch,
@@ -66,7 +54,7 @@ void check_equal(const std::vector<PeerInfo>& infos, Rank self) {
                     "keys, and threads that make groups at once keys that differ modulo 32768",
                 rank};
   }
-  const auto differs = [&own](const PeerInfo& info) {
+  const auto differs = [&own](const Card& info) {
     return info.chunk_bytes != own.chunk_bytes || info.inline_bytes != own.inline_bytes;
   };
   const auto other = std::find_if(infos.begin(), infos.end(), differs);
@@ -80,17 +68,18 @@ void check_equal(const std::vector<PeerInfo>& infos, Rank self) {
               rank};
 }
 
-void find_hosts(const std::vector<PeerInfo>& infos, Ranks& ranks) {
-  const PeerInfo& own = infos[static_cast<std::size_t>(ranks.self)];
-  std::vector<std::uint64_t> hosts;  // as they are met
-  std::vector<Cores> machine;
-  for (const PeerInfo& info : infos) {
-    const auto found = std::find(hosts.begin(), hosts.end(), info.host);
+// Allocates nothing.
+void find_hosts(SetUp& set_up) {
+  Ranks& ranks = set_up.ranks;
+  std::vector<std::uint64_t>& hosts = set_up.hosts;
+  for (const Card& card : set_up.cards) {
+    const auto found = std::ranges::find(hosts, card.host);
     ranks.host_of.push_back(static_cast<int>(found - hosts.begin()));
-    if (found == hosts.end()) hosts.push_back(info.host);
-    if (info.host == own.host) machine.push_back(info.cores);
+    if (found == hosts.end()) hosts.push_back(card.host);
+    if (card.host == set_up.own.host) set_up.machine.push_back(card.cores);
   }
-  ranks.oversubscribed = shared_cores(machine, own.cores) > 0;
+  const std::vector<Cores>& machine = set_up.machine;
+  ranks.oversubscribed = shared_cores(machine, set_up.own.cores) > 0;
   ranks.is_one_roomy_host =
       hosts.size() == 1 && std::ranges::none_of(machine, [&](const Cores& cores) {
         return shared_cores(machine, cores) > 0;
@@ -104,14 +93,6 @@ bool is_mpich() {
   return std::string_view{text.data()}.starts_with("MPICH");
 }
 
-// What the MPI writes to and reads while ranks come together.
-struct SetUp {
-  Ranks ranks{};
-  PeerInfo own{};
-  std::vector<PeerInfo> infos{};
-  MPI_Request request = MPI_REQUEST_NULL;
-};
-
 void duplicate(MPI_Comm parent, Duration deadline, SetUp& set_up) {
   Ranks& ranks = set_up.ranks;
   check(PMPI_Comm_idup(parent, &ranks.comm, &set_up.request), "duplicate the communicator");
@@ -122,13 +103,28 @@ void duplicate(MPI_Comm parent, Duration deadline, SetUp& set_up) {
   ranks.tag_limit = largest_tag();
 }
 
-void exchange_cards(const Options& options, std::uint64_t key, Duration deadline, SetUp& set_up) {
-  set_up.own = {host_identity(), options.chunk_bytes, kInlineBytes, key, usable_cores()};
-  set_up.infos.resize(static_cast<std::size_t>(set_up.ranks.size));
-  check(PMPI_Iallgather(&set_up.own, sizeof(PeerInfo), MPI_BYTE, set_up.infos.data(),
-                        sizeof(PeerInfo), MPI_BYTE, set_up.ranks.comm, &set_up.request),
+void exchange_cards(Duration deadline, SetUp& set_up) {
+  check(PMPI_Iallgather(&set_up.own, sizeof(Card), MPI_BYTE, set_up.cards.data(), sizeof(Card),
+                        MPI_BYTE, set_up.ranks.comm, &set_up.request),
         "exchange options");
   finish(set_up.request, deadline, "exchange options");
+}
+
+Error no_memory(Rank rank) {
+  return {ErrorCode::transport,
+          "rank " + std::to_string(rank) + " has no memory for another communicator", rank};
+}
+
+// Does what writes to the memory of a set-up, which is never reused where a rank that comes late
+// makes the MPI write after all.
+template <class Do>
+void guard(std::unique_ptr<SetUp>& set_up, Do action) {
+  try {
+    action();
+  } catch (...) {
+    if (set_up->request != MPI_REQUEST_NULL) static_cast<void>(set_up.release());
+    throw;
+  }
 }
 
 }  // namespace
@@ -155,29 +151,75 @@ int largest_tag() {
   return known != 0 ? *tag_limit : 32767;  // what the standard guarantees
 }
 
-Ranks gather_ranks(MPI_Comm parent, const Options& options, std::uint64_t key) {
-  check_communicator(parent);
+Ranks own_ranks() {
+  Ranks ranks;
+  ranks.host = host_identity();
+  ranks.cores = usable_cores();
+  return ranks;
+}
+
+std::unique_ptr<SetUp> make_set_up(const Ranks& known, int size, const Options& options,
+                                   std::uint64_t key) {
   check_options(options);
   auto set_up = std::make_unique<SetUp>();
+  const auto ranks = static_cast<std::size_t>(size);
+  set_up->own = {known.host, options.chunk_bytes, kInlineBytes, key, 0, known.cores};
+  set_up->ranks.host = known.host;
+  set_up->ranks.cores = known.cores;
+  set_up->cards.resize(ranks);
+  set_up->hosts.reserve(ranks);
+  set_up->machine.reserve(ranks);
+  set_up->ranks.host_of.reserve(ranks);
+  return set_up;
+}
+
+void gather(std::unique_ptr<SetUp>& set_up, MPI_Comm parent, const Options& options) {
   const Duration deadline = deadline_after(time_now(), options.timeout);
-  try {
+  set_up->parent = parent;
+  guard(set_up, [&] {
     duplicate(parent, deadline, *set_up);
-    exchange_cards(options, key, deadline, *set_up);
-  } catch (...) {
-    // A rank that comes late makes the MPI write after all, so what it writes to is never reused.
-    if (set_up->request != MPI_REQUEST_NULL) static_cast<void>(set_up.release());
-    throw;
-  }
-  Ranks ranks = set_up->ranks;
+    exchange_cards(deadline, *set_up);
+  });
   try {
-    check_equal(set_up->infos, ranks.self);
+    check_equal(set_up->cards, set_up->ranks.self);
   } catch (...) {  // on all ranks
-    PMPI_Comm_free(&ranks.comm);
+    PMPI_Comm_free(&set_up->ranks.comm);
     throw;
   }
-  find_hosts(set_up->infos, ranks);
-  ranks.probes = is_mpich();
-  return ranks;
+  find_hosts(*set_up);
+  set_up->ranks.probes = is_mpich();
+}
+
+void agree(std::unique_ptr<SetUp>& set_up, const Options& options, std::exception_ptr failed) {
+  const Duration deadline = deadline_after(time_now(), options.timeout);
+  set_up->failed = failed ? set_up->ranks.self : -1;
+  guard(set_up, [&] {
+    check(PMPI_Iallreduce(&set_up->failed, &set_up->any_failed, 1, MPI_INT, MPI_MAX, set_up->parent,
+                          &set_up->request),
+          "agree on a communicator");
+    finish(set_up->request, deadline, "agree on a communicator");
+  });
+  if (failed) std::rethrow_exception(failed);
+  if (set_up->any_failed >= 0) throw no_memory(set_up->any_failed);
+}
+
+void agree_on_memory(MPI_Comm comm, std::exception_ptr failed) {
+  Rank self = 0;
+  Rank any_failed = -1;
+  check(PMPI_Comm_rank(comm, &self), "find the own rank");
+  const Rank own = failed ? self : -1;
+  check(PMPI_Allreduce(&own, &any_failed, 1, MPI_INT, MPI_MAX, comm), "agree on a communicator");
+  if (failed) std::rethrow_exception(failed);
+  if (any_failed >= 0) throw no_memory(any_failed);
+}
+
+Ranks gather_ranks(MPI_Comm parent, const Options& options, std::uint64_t key) {
+  check_communicator(parent);
+  int size = 0;
+  check(PMPI_Comm_size(parent, &size), "count the ranks");
+  auto set_up = make_set_up(own_ranks(), size, options, key);
+  gather(set_up, parent, options);
+  return std::move(set_up->ranks);
 }
 
 }  // namespace tutti::v0::mpi
