@@ -21,17 +21,16 @@ class StreamRun {
  public:
   StreamRun(const Binding& binding, const Program& program, Execution::Buffers buffers,
             StreamTransport& streams, Stream stream)
-      : binding_{binding}, program_{program}, streams_{streams}, stream_{stream}, places_{program,
-                                                                                          buffers,
-                                                                                          streams,
-                                                                                          stream} {}
+      : binding_{binding}, program_{program}, streams_{streams}, stream_{stream},
+        places_{program, buffers, streams, stream}, is_captured_{streams.is_captured(stream)} {}
 
   /// @return the messages of the next round, which is over once they are exchanged.
   [[nodiscard]] std::vector<StreamMessage> next_messages() {
     const std::span group = operations().subspan(next_, end_of_group() - next_);
     std::size_t packed = 0;
     for (const Operation& operation : group)
-      if (operation.pieces > 1) packed += bytes_of(program_.pieces_of(operation));
+      if (is_packed(program_.pieces_of(operation)))
+        packed += bytes_of(program_.pieces_of(operation));
     pack_.emplace(packed, streams_, stream_);
     std::byte* room = pack_->data();
     std::vector<StreamMessage> messages;
@@ -44,7 +43,7 @@ class StreamRun {
     std::byte* room = pack_ ? pack_->data() : nullptr;
     for (const std::size_t end = end_of_group(); next_ < end; ++next_) {
       const std::span<const PlacedPiece> pieces = program_.pieces_of(operations()[next_]);
-      if (pieces.size() < 2) continue;
+      if (!is_packed(pieces)) continue;
       if (operations()[next_].verb == Verb::recv) move(pieces, room, false);
       room += bytes_of(pieces);
     }
@@ -77,8 +76,13 @@ class StreamRun {
   }
   [[nodiscard]] std::byte* at(const Place& place) const { return places_.at(place); }
 
-  /// A message of several pieces goes through memory where they lie one after the other, since the
-  /// pieces of the other side may be cut in other places.
+  /// @return whether a message goes through memory where its pieces lie one after the other, since
+  /// those of the other side may be cut in other places. In a graph all messages are in memory of
+  /// ours: NCCL registers a program's by itself there, and may hang where the other side's is not.
+  [[nodiscard]] bool is_packed(std::span<const PlacedPiece> pieces) const noexcept {
+    return pieces.size() > 1 ||
+           (is_captured_ && pieces.size() == 1 && pieces.front().place.base != Base::held);
+  }
   void add_message(const Operation& operation, std::byte*& room,
                    std::vector<StreamMessage>& messages) {
     const std::span<const PlacedPiece> pieces = program_.pieces_of(operation);
@@ -86,9 +90,9 @@ class StreamRun {
     const std::size_t bytes = bytes_of(pieces);
     if (bytes == 0) return;
     std::byte* data = room;
-    if (pieces.size() == 1) data = at(pieces.front().place);
+    if (!is_packed(pieces)) data = at(pieces.front().place);
     else room += bytes;
-    if (pieces.size() > 1 && is_send) move(pieces, data, true);
+    if (is_packed(pieces) && is_send) move(pieces, data, true);
     messages.push_back({.kind = is_send ? Transfer::Kind::send : Transfer::Kind::recv,
                         .peer = operation.peer,
                         .data = data,
@@ -135,6 +139,7 @@ class StreamRun {
   StreamTransport& streams_;
   Stream stream_;
   StreamPlaces places_;
+  bool is_captured_;
   std::optional<StreamMemory> pack_{};  // of the messages under way
   std::size_t next_ = 0;                // operation
 };

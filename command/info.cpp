@@ -46,6 +46,7 @@ struct Info {
   std::vector<std::string> instruction_sets{};  ///< From narrow to wide; the last one is used.
   std::vector<Feature> backends{};
   cuda::Survey cuda{};
+  std::string nccl_blocking{};  ///< NCCL_COMM_BLOCKING, or empty.
   std::vector<std::string> datatypes{};
   std::vector<std::string> operators{};
   std::size_t algorithms = 0;
@@ -92,6 +93,8 @@ Info collect() {
   for (const host::InstructionSet set : host::supported_instruction_sets())
     info.instruction_sets.emplace_back(host::name_of(set));
   info.cuda = cuda::survey();
+  info.nccl_blocking =
+      runtime::value_of(runtime::process_environment(), "NCCL_COMM_BLOCKING").value_or("");
   info.backends = backends_of(info.mpi, info.cuda);
   info.datatypes = names_of<Datatype>(kDatatypes);
   info.operators = names_of<OperatorKind>(kOperatorKinds);
@@ -130,13 +133,17 @@ std::string links_in_words(const cuda::Survey& cuda) {
 }
 
 /// The libraries for GPUs, and the GPUs, or why there are none.
-std::string gpus_in_words(const cuda::Survey& cuda) {
+std::string gpus_in_words(const Info& info) {
+  const cuda::Survey& cuda = info.cuda;
   const auto line = [](const char* name, const std::string& version, const std::string& why) {
     return fmt::format("  {:<12}{:<4}{}\n", name, version.empty() ? "no" : "yes",
                        version.empty() ? why : "version " + version);
   };
   std::string text = "gpus\n" + line("driver", cuda.driver, cuda.why_no_driver) +
                      line("nccl", cuda.nccl, cuda.why_no_nccl);
+  if (!info.nccl_blocking.empty())
+    text += fmt::format("  {:<16}NCCL_COMM_BLOCKING={} overrides cuda::Options::nonblocking\n", "",
+                        info.nccl_blocking);
   for (std::size_t i = 0; i < cuda.gpus.size(); ++i)
     text += fmt::format("  {:<16}{}, compute capability {}, {:.1f} GiB\n", fmt::format("gpu {}", i),
                         cuda.gpus[i].name, cuda.gpus[i].capability,
@@ -162,7 +169,7 @@ std::string text_of(const Info& info) {
   for (const Feature& backend : info.backends)
     text += fmt::format("  {:<12}{:<4}{}\n", backend.name, backend.available ? "yes" : "no",
                         backend.remark);
-  return text + gpus_in_words(info.cuda);
+  return text + gpus_in_words(info);
 }
 
 std::string json_of(const Info& info) {
@@ -182,6 +189,7 @@ std::string json_of(const Info& info) {
                   {"why_no_driver", info.cuda.why_no_driver},
                   {"nccl", info.cuda.nccl},
                   {"why_no_nccl", info.cuda.why_no_nccl},
+                  {"nccl_comm_blocking", info.nccl_blocking},
                   {"gpus", nlohmann::ordered_json::array()}};
   for (const cuda::Gpu& gpu : info.cuda.gpus)
     json["cuda"]["gpus"].push_back(

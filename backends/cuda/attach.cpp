@@ -9,7 +9,7 @@
 
 #include "agree.hpp"
 #include "host_connect.hpp"
-#include "nccl_connect.hpp"
+#include "nccl_streams.hpp"
 #include "shared_regions.hpp"
 
 namespace tutti::v0::cuda {
@@ -95,6 +95,7 @@ void attach(Communicator& world, const Options& options) {
     own.device = device->ordinal();
     own.process = this_process();
     if (own.takes_nccl) nccl = std::make_shared<const Nccl>();
+    if (nccl && options.nonblocking) nccl->check_nonblocking();
   });
   const std::vector<Report> all = agree(world, attempt, own, kWhat);
   require_alike(all);
@@ -109,7 +110,8 @@ void attach(Communicator& world, const Options& options) {
         if (report.process == own.process) device->share_pool(report.device);
     });
     agree(world, attempt, kWhat);
-    streams = connect_nccl(world, {nccl, device, options.timeout, places, options.visible});
+    streams = NcclStreams::connect(
+        world, {{nccl, device, options.timeout, options.nonblocking}, places, options.visible});
   } else streams = connect_host(world, {device, options.timeout, places, options.visible});
   attach_streams(world, std::move(streams), options.compare_calls);
 }

@@ -15,6 +15,13 @@ constexpr std::size_t kScratch = std::size_t{64} << 20U;
 
 }  // namespace
 
+Communicator duplicate_for_us(Communicator& world, std::uint64_t key) {
+  CommunicatorOptions options = world.options();
+  options.progress = {};
+  options.progress_thread = false;
+  return world.duplicate(options, key);
+}
+
 std::shared_ptr<DevicePeers> connect_peers(Communicator& world,
                                            const std::shared_ptr<const Device>& device,
                                            Duration patience) {
@@ -30,10 +37,7 @@ std::shared_ptr<DevicePeers> connect_peers(Communicator& world,
   } catch (const Error& error) {
     throw SharedRegion::Unseen{error};
   }
-  CommunicatorOptions options = world.options();
-  options.progress = {};
-  options.progress_thread = false;
-  return std::make_shared<DevicePeers>(device, world.duplicate(options, kKeyOfOurs), kScratch,
+  return std::make_shared<DevicePeers>(device, duplicate_for_us(world, kKeyOfOurs), kScratch,
                                        patience);
 }
 

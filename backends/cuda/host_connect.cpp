@@ -19,10 +19,7 @@ constexpr const char* kWhat = "cannot move memory of its GPU over the host";
 
 /// The thread of streams alone calls its transport.
 Communicator second_of(Communicator& world) {
-  CommunicatorOptions options = world.options();
-  options.progress = {};
-  options.progress_thread = false;
-  Communicator second = world.duplicate(options, kKeyOfOurs);
+  Communicator second = duplicate_for_us(world, kKeyOfOurs);
   const Capabilities& can = transport_of(second).capabilities();
   if (!can.threads)
     throw Error{ErrorCode::invalid_argument,

@@ -1,21 +1,13 @@
 #include "nccl.hpp"
 
-#include <chrono>
-#include <thread>
-
 #include <tutti/error.hpp>
-#include <tutti/spi/transport.hpp>
 
 namespace tutti::v0::cuda {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr int kOldest = 21800;
-/// Between two looks at what goes on without us, after the first ones: of a communicator that does
-/// not block, NCCL enqueues each group in a thread of its own, which mostly takes microseconds.
-constexpr std::chrono::microseconds kSettleNap{50};
-constexpr int kSettleLooks = 200;
+constexpr int kOldest = 22300;
+/// This one's communicators that do not block hang now and then.
+constexpr int kHangs = 226;
 
 /// NCCL counts as 22803 what is called 2.28.3.
 std::string words_of(int version) {
@@ -30,12 +22,11 @@ Nccl::Nccl() {
   library_.find("ncclGetErrorString", calls_.error_string);
   if (const int version = number(); version < kOldest)
     throw Error{ErrorCode::transport,
-                "NCCL " + words_of(version) + " is too old; install 2.18 or newer"};
+                "NCCL " + words_of(version) + " is too old; install 2.23 or newer"};
   library_.find("ncclGetLastError", calls_.last_error);
   library_.find("ncclGetUniqueId", calls_.unique_id);
   library_.find("ncclCommInitRankConfig", calls_.init);
   library_.find("ncclCommGetAsyncError", calls_.state);
-  library_.find("ncclCommFinalize", calls_.finalize);
   library_.find("ncclCommDestroy", calls_.destroy);
   library_.find("ncclCommAbort", calls_.abort);
   library_.find("ncclGroupStart", calls_.begin_group);
@@ -47,19 +38,13 @@ Nccl::Nccl() {
   library_.find("ncclBroadcast", calls_.broadcast);
   library_.find("ncclAllGather", calls_.all_gather);
   library_.find("ncclReduceScatter", calls_.reduce_scatter);
-  find_newer();
-}
-
-void Nccl::find_newer() {
+  library_.find("ncclMemAlloc", calls_.allocate);
+  library_.find("ncclMemFree", calls_.free);
+  library_.find("ncclCommRegister", calls_.register_memory);
+  library_.find("ncclCommDeregister", calls_.deregister_memory);
   library_.find_newer("ncclAlltoAll", calls_.all_to_all);
   library_.find_newer("ncclGather", calls_.gather);
   library_.find_newer("ncclScatter", calls_.scatter);
-  if (!library_.find_newer("ncclMemAlloc", calls_.allocate) ||
-      !library_.find_newer("ncclMemFree", calls_.free))
-    calls_.allocate = nullptr;
-  if (!library_.find_newer("ncclCommRegister", calls_.register_memory) ||
-      !library_.find_newer("ncclCommDeregister", calls_.deregister_memory))
-    calls_.register_memory = nullptr;
   if (!library_.find_newer("ncclCommWindowRegister", calls_.register_window) ||
       !library_.find_newer("ncclCommWindowDeregister", calls_.deregister_window))
     calls_.register_window = nullptr;
@@ -84,22 +69,12 @@ void Nccl::check(ncclResult_t result, const char* what, ncclComm_t communicator)
   throw Error{result == ncclRemoteError ? ErrorCode::peer_dead : ErrorCode::transport, text};
 }
 
-void Nccl::complete(ncclResult_t result, const char* what, ncclComm_t communicator,
-                    Duration patience) const {
-  const auto deadline = deadline_after(Clock::now().time_since_epoch(), patience);
-  for (int looks = 0; result == ncclInProgress && communicator != nullptr; ++looks) {
-    if (Clock::now().time_since_epoch() >= deadline)
-      throw Error{ErrorCode::timeout,
-                  std::string{"cannot "} + what + ": other ranks have not come within " +
-                      std::to_string(std::chrono::ceil<std::chrono::seconds>(patience).count()) +
-                      " s"};
-    const ncclResult_t asked = calls_.state(communicator, &result);
-    check(asked, what, communicator);
-    if (result != ncclInProgress) break;
-    if (looks < kSettleLooks) std::this_thread::yield();
-    else std::this_thread::sleep_for(kSettleNap);
-  }
-  check(result, what, communicator);
+void Nccl::check_nonblocking() const {
+  if (number() / 100 == kHangs)
+    throw Error{ErrorCode::invalid_argument,
+                "communicators of NCCL " + version() +
+                    " that do not block hang now and then; leave Options::nonblocking and "
+                    "NCCL_COMM_BLOCKING=0 out, or take another version"};
 }
 
 }  // namespace tutti::v0::cuda

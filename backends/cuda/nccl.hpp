@@ -21,7 +21,6 @@ struct NcclCalls {
   decltype(&::ncclGetUniqueId) unique_id = nullptr;
   decltype(&::ncclCommInitRankConfig) init = nullptr;
   decltype(&::ncclCommGetAsyncError) state = nullptr;
-  decltype(&::ncclCommFinalize) finalize = nullptr;
   decltype(&::ncclCommDestroy) destroy = nullptr;
   decltype(&::ncclCommAbort) abort = nullptr;
   decltype(&::ncclGroupStart) begin_group = nullptr;
@@ -34,20 +33,14 @@ struct NcclCalls {
   decltype(&::ncclAllGather) all_gather = nullptr;
   decltype(&::ncclReduceScatter) reduce_scatter = nullptr;
 
-  // Of versions after 2.18, whose headers this may be compiled with; null where there are none.
-  using BlocksCall = ncclResult_t (*)(const void* in, void* out, std::size_t count,
-                                      ncclDataType_t type, ncclComm_t communicator,
-                                      cudaStream_t stream);
-  using RootedCall = ncclResult_t (*)(const void* in, void* out, std::size_t count,
-                                      ncclDataType_t type, int root, ncclComm_t communicator,
-                                      cudaStream_t stream);
-  BlocksCall all_to_all = nullptr;                                     ///< 2.28.
-  RootedCall gather = nullptr;                                         ///< 2.28.
-  RootedCall scatter = nullptr;                                        ///< 2.28.
-  ncclResult_t (*allocate)(void** data, std::size_t bytes) = nullptr;  ///< 2.19.
-  ncclResult_t (*free)(void* data) = nullptr;                          ///< 2.19.
+  // The headers that this is compiled with may lack these. A function that NCCL lacks is null.
+  decltype(&::ncclAllGather) all_to_all = nullptr;  ///< ncclAlltoAll, 2.28.
+  decltype(&::ncclBroadcast) gather = nullptr;      ///< 2.28.
+  decltype(&::ncclBroadcast) scatter = nullptr;     ///< 2.28.
+  ncclResult_t (*allocate)(void** data, std::size_t bytes) = nullptr;
+  ncclResult_t (*free)(void* data) = nullptr;
   ncclResult_t (*register_memory)(ncclComm_t communicator, void* data, std::size_t bytes,
-                                  void** handle) = nullptr;  ///< ncclCommRegister, 2.19.
+                                  void** handle) = nullptr;  ///< ncclCommRegister.
   ncclResult_t (*deregister_memory)(ncclComm_t communicator, void* handle) = nullptr;  ///< Its end.
   ncclResult_t (*register_window)(ncclComm_t communicator, void* data, std::size_t bytes,
                                   void** window,
@@ -55,8 +48,8 @@ struct NcclCalls {
   ncclResult_t (*deregister_window)(ncclComm_t communicator, void* window) = nullptr;  ///< Its end.
 };
 
-/// NCCL of this machine, 2.18 or newer: the first whose communicators start and end without
-/// blocking. Any thread may call it.
+/// NCCL of this machine, 2.23 or newer: older ones write to memory of a peer's GPU in the same
+/// process that belongs to a pool, and so is closed to them. Any thread may call it.
 class Nccl {
  public:
   /// Loads it. Throws Error{transport} that says what is missing.
@@ -68,17 +61,13 @@ class Nccl {
   /// @param communicator it was about, or null. Throws Error{peer_dead} where NCCL says that
   /// another rank is gone, and else Error{transport}, with NCCL's own words.
   void check(ncclResult_t result, const char* what, ncclComm_t communicator = nullptr) const;
-  /// Waits until what does not block is done. @param result of a call. @param patience at most so
-  /// long. @param communicator it was about; null: there is nothing to wait for. Throws as check,
-  /// and Error{timeout}.
-  void complete(ncclResult_t result, const char* what, ncclComm_t communicator,
-                Duration patience) const;
+  /// Throws Error{invalid_argument} where this version fails with communicators that do not block.
+  void check_nonblocking() const;
   /// @return such as "2.28.3".
   [[nodiscard]] std::string version() const;
 
  private:
   [[nodiscard]] int number() const;
-  void find_newer();
 
   Library library_{"libnccl.so.2"};
   NcclCalls calls_{};

@@ -32,21 +32,15 @@ std::optional<Elements> elements_of(Datatype type) noexcept {
   }
 }
 
+/// Ours rounds the quotient of integers as C++ does.
 std::optional<ncclRedOp_t> operator_of(OperatorKind kind, Datatype type) noexcept {
-  switch (kind) {
-    case OperatorKind::sum: return ncclSum;
-    // Ours rounds the quotient of integers as C++ does.
-    case OperatorKind::average:
-      if (is_integer(type)) return {};
-      return ncclAvg;
-    case OperatorKind::prod:
-    case OperatorKind::min:
-    case OperatorKind::max: break;
-    default: return {};
-  }
-  if (is_any_of(type, ElementKind::complex)) return {};
-  if (kind == OperatorKind::prod) return ncclProd;
-  return kind == OperatorKind::min ? ncclMin : ncclMax;
+  const bool is_complex = is_any_of(type, ElementKind::complex);
+  if (kind == OperatorKind::sum) return ncclSum;
+  if (kind == OperatorKind::average && !is_integer(type)) return ncclAvg;
+  if (kind == OperatorKind::prod && !is_complex) return ncclProd;
+  if (kind == OperatorKind::min && !is_complex) return ncclMin;
+  if (kind == OperatorKind::max && !is_complex) return ncclMax;
+  return {};
 }
 
 /// A call in NCCL's terms.
@@ -84,40 +78,40 @@ bool NcclStreams::has_native(const NativeCall& call) const {
 
 void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::byte* out,
                              Stream stream) {
-  const Device::Current current{*parts_.device};
   const NcclCalls& calls = parts_.nccl->calls();
   const std::optional<Translated> known = translated(call);
   expects(has_native(call) && known, "a call is NCCL's own where it has one");
-  const ncclDataType_t type = known->type;
-  const ncclRedOp_t op = known->op;
-  const std::size_t count = known->count;
-  const auto on = static_cast<CUstream>(stream.handle());
-  // NCCL does not exchange blocks in place.
+  const auto [type, op, count] = *known;
+  const auto on = of(stream);
+  // NCCL does not exchange blocks in place. Both buffers are scratch then: in a graph NCCL would
+  // register the other one.
   const bool copies = call.collective == Collective::all_to_all && in == out;
   const std::size_t bytes = copies ? count * static_cast<std::size_t>(ranks_.size()) : 0;
   const auto give_back = [&](std::byte* data) { deallocate(data, stream); };
   const std::unique_ptr<std::byte, decltype(give_back)> copied{
-      copies ? allocate(bytes, stream) : nullptr, give_back};
+      copies ? allocate(2 * bytes, stream) : nullptr, give_back};
   if (copies) copy(copied.get(), in, bytes, stream);
-  if (copies) in = copied.get();
-  const auto enqueued = [&] {
+  const std::byte* const from = copies ? copied.get() : in;
+  std::byte* const into = copies ? copied.get() + bytes : out;
+  const auto enqueued = [&](ncclComm_t by) {
     switch (call.collective) {
-      case Collective::all_reduce:
-        return calls.all_reduce(in, out, count, type, op, communicator_, on);
-      case Collective::reduce:
-        return calls.reduce(in, out, count, type, op, call.root, communicator_, on);
+      case Collective::all_reduce: return calls.all_reduce(from, into, count, type, op, by, on);
+      case Collective::reduce: return calls.reduce(from, into, count, type, op, call.root, by, on);
       case Collective::reduce_scatter:
-        return calls.reduce_scatter(in, out, count, type, op, communicator_, on);
+        return calls.reduce_scatter(from, into, count, type, op, by, on);
       case Collective::broadcast:
-        return calls.broadcast(in, out, count, type, call.root, communicator_, on);
-      case Collective::all_gather: return calls.all_gather(in, out, count, type, communicator_, on);
-      case Collective::all_to_all: return calls.all_to_all(in, out, count, type, communicator_, on);
-      case Collective::gather:
-        return calls.gather(in, out, count, type, call.root, communicator_, on);
-      default: return calls.scatter(in, out, count, type, call.root, communicator_, on);
+        return calls.broadcast(from, into, count, type, call.root, by, on);
+      case Collective::all_gather: return calls.all_gather(from, into, count, type, by, on);
+      case Collective::all_to_all: return calls.all_to_all(from, into, count, type, by, on);
+      case Collective::gather: return calls.gather(from, into, count, type, call.root, by, on);
+      default: return calls.scatter(from, into, count, type, call.root, by, on);
     }
   };
-  complete(enqueued(), "enqueue a collective");
+  const bool knows =
+      (from == nullptr || is_registered(from)) && (into == nullptr || is_registered(into));
+  enqueue(knows && registered_ ? *registered_ : *messages_, "enqueue a collective", stream,
+          enqueued);
+  if (copies) copy(out, into, bytes, stream);
 }
 
 }  // namespace tutti::v0::cuda

@@ -1,46 +1,87 @@
 #include "nccl_streams.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "agree.hpp"
-#include "nccl_connect.hpp"
-#include "nccl_end.hpp"
+#include "connect_peers.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
 
 /// NCCL_WIN_COLL_SYMMETRIC, which old headers have not.
 constexpr int kSymmetric = 1;
+using Clock = NcclCommunicator::Clock;
 constexpr const char* kAllocate = "cannot allocate memory of its GPU";
+/// None of a program's, nor of memory of peers, nor that of splits.
+constexpr std::uint64_t kKeyOfAgreements = kKeyOfSplits - 2;
+/// Between two looks at what is under way at the end.
+constexpr std::chrono::microseconds kNap{50};
+
+std::timed_mutex& turn_on(int device) {
+  static std::array<std::timed_mutex, 64> turns;
+  return turns.at(static_cast<std::size_t>(device) % turns.size());
+}
+
+/// Collective. @param ranks that tell each other. @param own what went wrong before. @param what is
+/// done, after "rank 1". @return a communicator of NCCL of them. Throws, on all alike, what the
+/// first one says that fails.
+std::unique_ptr<NcclCommunicator> start(Communicator& ranks, const NcclCommunicator::Parts& parts,
+                                        Attempt own, const char* what) {
+  ncclUniqueId id{};
+  if (ranks.rank() == 0)
+    own.make([&] { parts.nccl->check(parts.nccl->calls().unique_id(&id), "start NCCL"); });
+  id = agree(ranks, own, id, what).front();
+  std::unique_ptr<NcclCommunicator> made;
+  own.make(
+      [&] { made = std::make_unique<NcclCommunicator>(parts, ranks.size(), ranks.rank(), id); });
+  agree(ranks, own, what);
+  return made;
+}
 
 }  // namespace
 
-NcclStreams::NcclStreams(Parts parts, const ncclUniqueId& id, Communicator ranks)
-    : DeviceStreams{parts.device}, parts_{std::move(parts)}, ranks_{std::move(ranks)} {
-  const Device::Current current{*parts_.device};
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;
-  const NcclCalls& calls = parts_.nccl->calls();
-  const ncclResult_t result = calls.init(&communicator_, ranks_.size(), id, ranks_.rank(), &config);
-  try {
-    parts_.nccl->complete(result, "start NCCL", communicator_, parts_.timeout);
-  } catch (...) {
-    abort_nccl(parts_.nccl, parts_.device, communicator_);
-    throw;
-  }
+std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Parts parts) {
+  Attempt own;
+  std::optional<Communicator> ranks;
+  own.make([&] { ranks.emplace(duplicate_for_us(world, kKeyOfAgreements)); });
+  if (parts.is_visible) parts.peers = connect_peers(world, parts.device, parts.timeout);
+  auto messages = start(world, parts, own, "cannot attach a GPU");
+  return std::make_shared<NcclStreams>(std::move(parts), std::move(messages), std::move(*ranks));
 }
+
+NcclStreams::NcclStreams(Parts parts, std::unique_ptr<NcclCommunicator> messages,
+                         Communicator ranks)
+    : DeviceStreams{parts.device}, parts_{std::move(parts)}, ranks_{std::move(ranks)},
+      messages_{std::move(messages)} {}
 
 /// Ends what was enqueued, as far as that ends in time.
 NcclStreams::~NcclStreams() {
   if (parts_.peers) parts_.peers->finish_calls();  // the end of NCCL's memory may wait for them
-  end_nccl(parts_.nccl, parts_.device, communicator_, parts_.timeout);
+  if (!await_calls()) abort(Error{ErrorCode::timeout, "calls on streams have not ended in time"});
+  parts_.device->within([this] { deregister_dropped(true); });
 }
 
-/// NCCL connects ranks that have not met before, for which it waits: as long as calls may take.
-void NcclStreams::complete(ncclResult_t result, const char* what) const {
-  parts_.nccl->complete(result, what, communicator_, ranks_.options().timeout);
+/// @return whether all that was enqueued is done, but for graphs, of whose launches nothing is
+/// known. NCCL cannot be told to abort once it waits for that.
+bool NcclStreams::await_calls() noexcept {
+  if (failure_) return true;
+  const Clock::time_point deadline = in(parts_.timeout);
+  try {
+    for (bool is_done = false; !is_done; std::this_thread::sleep_for(kNap)) {
+      is_done = !enqueued_ || enqueued_->is_done();
+      check_health();
+      if (!is_done && Clock::now() >= deadline) return false;
+    }
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 CostModel NcclStreams::cost_model() const {
@@ -53,47 +94,63 @@ std::shared_ptr<StreamTransport> NcclStreams::divide(Communicator& part) {
   check_health();
   Parts parts = parts_;
   parts.places = places_in(part, parts_.places, ranks_.rank());
-  return connect_nccl(part, parts);
+  parts.peers = nullptr;
+  return connect(part, std::move(parts));
 }
 
 void NcclStreams::check_health() const {
   if (failure_) throw Error{*failure_};
-  ncclResult_t state = ncclSuccess;
-  parts_.nccl->check(parts_.nccl->calls().state(communicator_, &state), "ask NCCL how it is",
-                     communicator_);
-  if (state != ncclInProgress) parts_.nccl->check(state, "go on", communicator_);
+  messages_->check_health();
+  if (registered_) registered_->check_health();
 }
 
 /// Tells NCCL of memory, in which it then moves data without copies of its own: as a window, or,
-/// where this version or these ranks have none, by itself, or else not at all. @param to gets the
-/// handles; NCCL may write them until the communicator ends.
-void NcclStreams::register_memory(std::byte* data, std::size_t bytes, Registration& to) const {
+/// where this version or these ranks have none, by itself. @param memory gets the handles; NCCL may
+/// write them until the communicator ends.
+void NcclStreams::register_memory(Registered& memory) {
+  constexpr const char* kRegister = "register memory";
   const NcclCalls& calls = parts_.nccl->calls();
-  if (has_windows())
-    complete(calls.register_window(communicator_, data, bytes, &to.window, kSymmetric),
-             "register memory");
-  if (to.window == nullptr && calls.register_memory != nullptr)
-    complete(calls.register_memory(communicator_, data, bytes, &to.handle), "register memory");
-}
-
-void NcclStreams::deregister(const Registration& registration) const noexcept {
-  if (communicator_ == nullptr) return;
-  parts_.device->within([&] {
-    const NcclCalls& calls = parts_.nccl->calls();
-    if (registration.window != nullptr) calls.deregister_window(communicator_, registration.window);
-    if (registration.handle != nullptr) calls.deregister_memory(communicator_, registration.handle);
+  std::byte* const data = memory.memory.get();
+  if (calls.register_window != nullptr)
+    registered_->call(kRegister, patience(), [&](ncclComm_t on) {
+      return calls.register_window(on, data, memory.bytes, &memory.window, kSymmetric);
+    });
+  if (memory.window != nullptr) return;
+  registered_->call(kRegister, patience(), [&](ncclComm_t on) {
+    return calls.register_memory(on, data, memory.bytes, &memory.handle);
   });
 }
 
-/// Windows are of memory that NCCL allocates, which peers cannot open by CUDA IPC.
-bool NcclStreams::has_windows() const noexcept {
-  return parts_.nccl->calls().register_window != nullptr && !parts_.peers;
+bool NcclStreams::is_registered(const std::byte* data) const noexcept {
+  return std::ranges::any_of(*memory_, [data](const std::shared_ptr<Registered>& one) {
+    const std::byte* const first = one->memory.get();
+    return data >= first && data < first + one->bytes;
+  });
 }
 
-/// Memory that peers see, or as NCCL has it best, or, of old versions, any.
+/// Gives memory back that nobody uses any more. Whichever thread drops it, the one that calls NCCL
+/// does this. @param all also memory that is used: the communicator ends.
+void NcclStreams::deregister_dropped(bool all) noexcept {
+  if (failure_) return;
+  const NcclCalls& calls = parts_.nccl->calls();
+  const auto deregister = [&](const std::shared_ptr<Registered>& one) {
+    if (!all && !one->user.expired()) return false;
+    try {
+      registered_->call("deregister memory", patience(), [&](ncclComm_t on) {
+        if (one->window != nullptr) return calls.deregister_window(on, one->window);
+        return calls.deregister_memory(on, one->handle);
+      });
+    } catch (const Error&) {
+      // NCCL's end forgets it too
+    }
+    return true;
+  };
+  std::erase_if(*memory_, deregister);
+}
+
+/// Memory that peers see, or as NCCL has it best.
 std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
   if (parts_.peers) return parts_.peers->allocate(bytes);
-  if (parts_.nccl->calls().allocate == nullptr) return allocate_unordered(bytes);
   void* data = nullptr;
   const ncclResult_t result = parts_.nccl->calls().allocate(&data, bytes);
   // The driver tells want of memory from other errors, and NCCL does not.
@@ -128,62 +185,78 @@ std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
               static_cast<Rank>(other - all.begin())};
 }
 
+/// What peers see is not of the kind that NCCL registers.
 std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   const Device::Current current{*parts_.device};
-  struct Registered {
-    std::shared_ptr<std::byte> memory;
-    Registration registration{};
-  };
-  const auto registered = std::make_shared<Registered>(Registered{allocate_together(bytes)});
-  std::byte* const data = registered->memory.get();
+  deregister_dropped(false);
+  const auto registered = std::make_shared<Registered>(Registered{allocate_together(bytes), bytes});
+  if (parts_.peers) return registered->memory;
+  if (!registered_) registered_ = start(ranks_, parts_, {}, kAllocate);
+  std::shared_ptr<std::byte> user{
+      registered->memory.get(),
+      [kept = registered](std::byte*) mutable { kept.reset(); }};  // which knows the user
+  registered->user = user;
   Attempt attempt;
   attempt.make([&] {
     try {
-      register_memory(data, bytes, registered->registration);
+      memory_->push_back(registered);
+      register_memory(*registered);
     } catch (const Error& error) {
-      fail(error, registered);  // else others wait for this one
+      abort(error);  // else others wait for this one
       throw;
     }
   });
   agree(ranks_, attempt, kAllocate);
-  return {data, [registered, owner = weak_from_this()](std::byte*) {
-            if (const auto alive = owner.lock()) alive->deregister(registered->registration);
-          }};
+  return user;
 }
 
-void NcclStreams::send_or_receive(const StreamMessage& message, CUstream stream) const {
-  const NcclCalls& calls = parts_.nccl->calls();
-  const bool is_send = message.kind == Transfer::Kind::send;
-  const ncclResult_t result = is_send ? calls.send(message.data, message.bytes, ncclInt8,
-                                                   message.peer, communicator_, stream)
-                                      : calls.receive(message.data, message.bytes, ncclInt8,
-                                                      message.peer, communicator_, stream);
-  if (result != ncclInProgress) parts_.nccl->check(result, "enqueue a message", communicator_);
+/// Waits for its turn: NCCL takes what it enqueues on a GPU from one thread at a time, whichever
+/// communicators that is for. The two of this object have their calls in order, as one has.
+void NcclStreams::enqueue(NcclCommunicator& on, const char* what, Stream stream,
+                          const NcclCommunicator::Call& call) {
+  const Device::Current current{*parts_.device};
+  const bool is_captured = parts_.device->is_captured(of(stream));
+  const std::unique_lock turn{turn_on(parts_.device->ordinal()), in(patience())};
+  if (!turn)
+    throw Error{ErrorCode::timeout, std::string{"cannot "} + what +
+                                        ": another thread calls NCCL for the same GPU, and waits "
+                                        "for other ranks"};
+  if (!is_captured) {
+    deregister_dropped(false);
+    if (last_ != nullptr && last_ != &on) enqueued_->hold(of(stream));
+  }
+  on.call(what, patience(), call);
+  if (is_captured) return;
+  last_ = &on;
+  if (!enqueued_) enqueued_.emplace(parts_.device);
+  enqueued_->record(of(stream));
 }
 
 void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream stream) {
-  const Device::Current current{*parts_.device};
   const NcclCalls& calls = parts_.nccl->calls();
-  parts_.nccl->check(calls.begin_group(), "begin a group", communicator_);
-  try {
-    for (const StreamMessage& message : messages) send_or_receive(message, of(stream));
-  } catch (...) {
-    static_cast<void>(calls.end_group());  // else the thread stays in it
-    throw;
-  }
-  complete(calls.end_group(), "enqueue messages");
+  const auto is_error = [](ncclResult_t result) {
+    return result != ncclSuccess && result != ncclInProgress;
+  };
+  enqueue(*messages_, "enqueue messages", stream, [&](ncclComm_t on) {
+    ncclResult_t result = calls.begin_group();
+    if (is_error(result)) return result;
+    for (const auto& [kind, peer, data, bytes] : messages) {
+      result = kind == Transfer::Kind::send
+                   ? calls.send(data, bytes, ncclInt8, peer, on, of(stream))
+                   : calls.receive(data, bytes, ncclInt8, peer, on, of(stream));
+      if (is_error(result)) break;
+    }
+    const ncclResult_t ended = calls.end_group();  // else the thread stays in it
+    return is_error(result) ? result : ended;
+  });
 }
 
 void NcclStreams::abort(const Error& cause) noexcept {
-  fail(cause, nullptr);
-}
-
-/// @param held what NCCL may use until its communicator has ended.
-void NcclStreams::fail(const Error& cause, std::shared_ptr<const void> held) noexcept {
   if (failure_) return;
   failure_ = cause;
   if (parts_.peers) parts_.peers->abort();
-  abort_nccl(parts_.nccl, parts_.device, std::exchange(communicator_, nullptr), std::move(held));
+  messages_->abort();
+  if (registered_) registered_->abort(memory_);
 }
 
 }  // namespace tutti::v0::cuda

@@ -4,35 +4,38 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <tutti/communicator.hpp>
 #include <tutti/error.hpp>
 
 #include "device_peers.hpp"
 #include "device_streams.hpp"
-#include "nccl.hpp"
+#include "nccl_communicator.hpp"
 #include "places.hpp"
 
 namespace tutti::v0::cuda {
 
-/// A communicator of NCCL, of the same ranks as ours.
-class NcclStreams final : public DeviceStreams, public std::enable_shared_from_this<NcclStreams> {
+/// Communicators of NCCL, of the same ranks as ours. NCCL may hang where one side of a message is
+/// in memory that its communicator knows as registered and the other side is not, as scratch of
+/// schedules: a second communicator knows registered memory, and has NCCL's own calls.
+class NcclStreams final : public DeviceStreams {
  public:
   /// What all of it stands on.
-  struct Parts {
-    std::shared_ptr<const Nccl> nccl;
-    std::shared_ptr<const Device> device;
-    Duration timeout;                      ///< Of NCCL's start and end.
+  struct Parts : NcclCommunicator::Parts {
     Places places{};                       ///< Of the ranks.
     bool is_visible = false;               ///< Whether ranks are to see each other's memory.
     std::shared_ptr<DevicePeers> peers{};  ///< Then; null where a rank is alone.
   };
-  /// Collective: connects the ranks. @param parts see there. @param id of rank 0's making, the same
-  /// on all. @param ranks the same ones, over the host, in which they agree. Throws Error{timeout,
-  /// transport}.
-  NcclStreams(Parts parts, const ncclUniqueId& id, Communicator ranks);
+  /// Collective. @param world of ranks. @param parts of this one, without peers. @return their
+  /// streams. Throws, on all of them alike, what the first one says that fails.
+  [[nodiscard]] static std::shared_ptr<NcclStreams> connect(Communicator& world, Parts parts);
+  /// @param parts see there. @param messages of the ranks; not null. @param ranks the same ones,
+  /// over the host, in which they agree.
+  NcclStreams(Parts parts, std::unique_ptr<NcclCommunicator> messages, Communicator ranks);
   ~NcclStreams() override;
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
@@ -52,24 +55,33 @@ class NcclStreams final : public DeviceStreams, public std::enable_shared_from_t
   void check_health() const override;
 
  private:
-  void complete(ncclResult_t result, const char* what) const;
+  [[nodiscard]] Duration patience() const { return ranks_.options().timeout; }
+  void enqueue(NcclCommunicator& on, const char* what, Stream stream,
+               const NcclCommunicator::Call& call);
   [[nodiscard]] std::shared_ptr<std::byte> allocate_best(std::size_t bytes) const;
-  [[nodiscard]] bool has_windows() const noexcept;
-  /// How NCCL knows memory; null handles: not.
-  struct Registration {
-    void* window = nullptr;  ///< Of ncclCommWindowRegister.
-    void* handle = nullptr;  ///< Of ncclCommRegister.
-  };
-  void register_memory(std::byte* data, std::size_t bytes, Registration& to) const;
-  void deregister(const Registration& registration) const noexcept;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_together(std::size_t bytes);
-  void fail(const Error& cause, std::shared_ptr<const void> held) noexcept;
-  void send_or_receive(const StreamMessage& message, CUstream stream) const;
+  /// Memory, and how NCCL knows it; null handles: not.
+  struct Registered {
+    std::shared_ptr<std::byte> memory;
+    std::size_t bytes;
+    std::weak_ptr<std::byte> user{};  // gone: nobody uses it
+    void* window = nullptr;           // of ncclCommWindowRegister
+    void* handle = nullptr;           // of ncclCommRegister
+  };
+  void register_memory(Registered& memory);
+  [[nodiscard]] bool is_registered(const std::byte* data) const noexcept;
+  void deregister_dropped(bool all) noexcept;
+  [[nodiscard]] bool await_calls() noexcept;
 
   Parts parts_;
   Communicator ranks_;
-  ncclComm_t communicator_ = nullptr;  // null after abort
-  std::optional<Error> failure_{};     // what abort was told
+  std::unique_ptr<NcclCommunicator> messages_;      // has the other calls
+  std::unique_ptr<NcclCommunicator> registered_{};  // once there is such memory
+  using Memory = std::vector<std::shared_ptr<Registered>>;
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+  const NcclCommunicator* last_ = nullptr;  // that something was enqueued on
+  std::optional<Event> enqueued_{};         // the last call that is in no graph
+  std::optional<Error> failure_{};          // what abort was told
 };
 
 }  // namespace tutti::v0::cuda

@@ -37,6 +37,13 @@ TEST(CommandInfo, HasLinksOfGpusInJson) {
   EXPECT_TRUE(cuda.at("nccl").get<std::string>().starts_with("2."));
 }
 
+TEST(CommandInfo, ReportsWhatOverridesNcclsMode) {
+  const std::string gpus = with_gpus(1, "");
+  const std::string line = "NCCL_COMM_BLOCKING=0 overrides cuda::Options::nonblocking\n";
+  EXPECT_TRUE(has(tutti_run("info", gpus + " NCCL_COMM_BLOCKING=0").out, line));
+  EXPECT_FALSE(has(tutti_run("info", gpus).out, line));
+}
+
 TEST(CommandInfo, HasNoLinksOfOneGpu) {
   const Answer run = tutti_run("info", with_gpus(1, ""));
   EXPECT_TRUE(has(run.out, "\n  gpu 0 ")) << run.out;

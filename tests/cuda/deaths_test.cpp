@@ -6,6 +6,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -37,9 +38,10 @@ constexpr int kSkipped = 77;  // exit status
 struct Death {
   const char* transport;  // of the host
   bool visible;           // in memory of peers
+  const char* gpu = "host";
 };
 std::ostream& operator<<(std::ostream& out, const Death& death) {
-  return out << death.transport << (death.visible ? "_peers" : "_messages");
+  return out << death.transport << (death.visible ? "_peers_" : "_messages_") << death.gpu;
 }
 
 /// Where memory ends with its process the GPUs of those that access it fail, and so do their
@@ -87,8 +89,12 @@ int live(Rank rank, const std::string& url, const Death& death) {
                                .size = kRanks,
                                .transport = death.transport,
                                .timeout = test::kAmple});
-    cuda::attach(
-        world, {.device = rank, .transport = "host", .visible = death.visible, .timeout = 1500ms});
+    const bool is_nonblocking = std::string_view{death.gpu} == "nonblocking";
+    cuda::attach(world, {.device = rank,
+                         .transport = is_nonblocking ? "nccl" : death.gpu,
+                         .visible = death.visible,
+                         .timeout = 1500ms,
+                         .nonblocking = is_nonblocking});
     const auto device =
         std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), rank);
     Buffer<float> data = cuda::allocate<float>(world, kElements);
@@ -101,10 +107,10 @@ int live(Rank rank, const std::string& url, const Death& death) {
   return 1;
 }
 
-class HostDeaths : public ::testing::TestWithParam<Death> {};
+class GpuDeaths : public ::testing::TestWithParam<Death> {};
 
 /// This process itself never starts the driver, so that its children can.
-TEST_P(HostDeaths, EndCallsOfAllOtherRanks) {
+TEST_P(GpuDeaths, EndCallsOfAllOtherRanks) {
   const std::string url = "unix://tutti-deaths-" + std::to_string(::getpid()) + "-" +
                           ::testing::PrintToString(GetParam());
   std::vector<pid_t> children;
@@ -129,9 +135,11 @@ TEST_P(HostDeaths, EndCallsOfAllOtherRanks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(TransportSet, HostDeaths,
+INSTANTIATE_TEST_SUITE_P(TransportSet, GpuDeaths,
                          ::testing::Values(Death{"shm", false}, Death{"shm", true},
-                                           Death{"tcp", false}, Death{"tcp", true}));
+                                           Death{"tcp", false}, Death{"tcp", true},
+                                           Death{"shm", false, "nccl"},
+                                           Death{"shm", false, "nonblocking"}));
 
 }  // namespace
 }  // namespace tutti::harness

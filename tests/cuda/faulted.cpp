@@ -22,9 +22,7 @@ void call_natively(Communicator& world, std::span<float> data, Stream stream) {
 }
 
 void take_part(GpuWorld& world, Rank rank, const std::string& transport, int& round) {
-  cuda::attach(
-      world[rank],
-      {.device = rank, .transport = transport, .visible = transport == "host", .timeout = 3s});
+  cuda::attach(world[rank], attached_by(transport, rank));
   const OwnStream stream{world.device(rank)};
   constexpr std::size_t kCount = 1000;
   const auto free = [&](std::byte* data) {
@@ -40,7 +38,10 @@ void take_part(GpuWorld& world, Rank rank, const std::string& transport, int& ro
     world[rank].all_to_all(std::span<const float>{data}, data, {.stream = stream.get()});
     world[rank].all_reduce(shared.span(), sum,
                            {.algorithm = "ring", .visible = true, .stream = stream.get()});
-    if (transport == "nccl") call_natively(world[rank], data, stream.get());
+    if (transport != "host") {
+      call_natively(world[rank], data, stream.get());
+      call_natively(world[rank], shared.span(), stream.get());
+    }
     cuda::wait(world[rank], stream.get(), 2s);
   }
 }

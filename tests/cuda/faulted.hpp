@@ -12,7 +12,16 @@
 
 namespace tutti::harness {
 
-/// Runs rounds of calls on two ranks, by the transport that the first word names, "nccl" or "host".
+/// @param transport "nccl", "nonblocking", of NCCL whose communicators do not block, or "host".
+inline cuda::Options attached_by(const std::string& transport, Rank rank) {
+  return {.device = rank,
+          .transport = transport == "host" ? "host" : "nccl",
+          .visible = transport == "host",
+          .timeout = std::chrono::seconds{3},
+          .nonblocking = transport == "nonblocking"};
+}
+
+/// Runs rounds of calls on two ranks, by the transport that the first word names.
 /// Prints what each rank met. @param rounds that a rank has. @param body what one does; it counts
 /// its rounds. @return 3 where one rank ends early and another one does not.
 inline int run_faulted(int count, char** words, int rounds,

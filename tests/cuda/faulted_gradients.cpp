@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 constexpr int kSteps = 6;
 
 void train(GpuWorld& world, Rank rank, const std::string& transport, int& step) {
-  cuda::attach(world[rank], {.device = rank, .transport = transport, .timeout = 3s});
+  cuda::attach(world[rank], attached_by(transport, rank));
   const OwnStream stream{world.device(rank)};
   constexpr std::size_t kCount = 1000;
   const auto free = [&](std::byte* data) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu_world.hpp"
@@ -23,8 +24,11 @@ class GpuWaits : public ::testing::TestWithParam<const char*> {
   }
   void run(const std::function<void(Rank, Communicator&, std::span<float>)>& body) {
     for (const std::string& error : world_->run([&](Rank rank) {
-           cuda::attach((*world_)[rank],
-                        {.device = rank, .transport = GetParam(), .timeout = test::kAmple});
+           const std::string_view by = GetParam();
+           cuda::attach((*world_)[rank], {.device = rank,
+                                          .transport = by == "host" ? "host" : "nccl",
+                                          .timeout = test::kAmple,
+                                          .nonblocking = by == "nonblocking"});
            cuda::DeviceMemory& memory = *world_->memory(rank);
            std::byte* const data = memory.allocate(kBytes);
            body(rank, (*world_)[rank], {reinterpret_cast<float*>(data), kBytes / sizeof(float)});
@@ -93,7 +97,7 @@ TEST_P(GpuWaits, EndStreamsOfACommunicatorThatHasFailed) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, GpuWaits, ::testing::Values("nccl", "host"),
+INSTANTIATE_TEST_SUITE_P(Transports, GpuWaits, ::testing::Values("nccl", "nonblocking", "host"),
                          [](const auto& one) { return std::string{one.param}; });
 
 }  // namespace

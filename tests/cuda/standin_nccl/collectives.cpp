@@ -26,11 +26,18 @@ struct Collective {
   /// @return where the part of a rank begins.
   std::size_t offset(int of) const { return static_cast<std::size_t>(of) * bytes; }
   void send(Stage& stage, int peer, const std::byte* what, std::size_t size_bytes) const {
-    stage.sends.push_back({.peer = peer, .purpose = purpose, .from = what, .bytes = size_bytes});
+    stage.sends.push_back({.peer = peer,
+                           .purpose = purpose,
+                           .registered = operation.registered,
+                           .from = what,
+                           .bytes = size_bytes});
   }
   void receive(Stage& stage, int peer, std::byte* where, std::size_t size_bytes) const {
-    stage.receives.push_back(
-        {.peer = peer, .purpose = purpose, .into = where, .bytes = size_bytes});
+    stage.receives.push_back({.peer = peer,
+                              .purpose = purpose,
+                              .registered = operation.registered,
+                              .into = where,
+                              .bytes = size_bytes});
   }
 };
 

@@ -91,8 +91,14 @@ ncclResult_t Communicator::enqueue(std::shared_ptr<Communicator> communicator,
                                    std::vector<Operation> operations, CUstream stream) {
   Communicator& self = *communicator;
   self.require_ready();
+  const auto call = self.enter();
+  OneAtATime& launching = library().launching.at(static_cast<std::size_t>(self.device_.number));
+  const OneAtATime::Scope only{launching, "two threads launch on one device at the same time"};
   const ContextScope scope{self.device_.context};
-  if (records(stream)) {
+  const bool recorded = records(stream);
+  for (Operation& operation : operations)
+    operation.registered = self.registered(operation, recorded);
+  if (recorded) {
     record(std::make_unique<Recorded>(Recorded{communicator, std::move(operations)}), stream);
   } else {
     // The order of tickets and the order in the stream are the same.
@@ -162,6 +168,7 @@ void Communicator::perform(const Launch& launch) noexcept {
     running_ = true;
     lock.unlock();
     try {
+      const Occupation occupied{library().processors, device_.number, mesh_};
       perform(launch.operations);
     } catch (const Failure& failure) {
       fail(failure);
@@ -182,10 +189,11 @@ void Communicator::perform(const std::vector<Operation>& operations) {
   for (const Operation& operation : operations) {
     const std::size_t bytes = bytes_of(operation);
     if (operation.kind == Kind::send) {
-      stage.sends.push_back({operation.peer, Purpose::pair, reach(operation.from, bytes), bytes});
+      stage.sends.push_back({operation.peer, Purpose::pair, operation.registered,
+                             reach(operation.from, bytes), bytes});
     } else if (operation.kind == Kind::receive) {
-      stage.receives.push_back(
-          {operation.peer, Purpose::pair, reach(operation.into, bytes), bytes});
+      stage.receives.push_back({operation.peer, Purpose::pair, operation.registered,
+                                reach(operation.into, bytes), bytes});
     } else {
       perform_collective(operation, mesh_);
     }

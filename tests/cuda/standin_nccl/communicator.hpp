@@ -19,6 +19,7 @@
 #include "mesh.hpp"
 #include "operation.hpp"
 #include "operators.hpp"
+#include "processors.hpp"
 #include "tokens.hpp"
 
 namespace tutti::nccl_standin {
@@ -88,6 +89,12 @@ class Communicator {
   /// @return ncclInProgress for one that does not block, else what became of what ranks agree on.
   ncclResult_t wait_until_agreed();
 
+  /// Throws Failure if another thread calls something of this communicator, which then has failed.
+  [[nodiscard]] std::unique_ptr<OneAtATime::Scope> enter();
+  /// @param recorded whether a graph has the operation, for which NCCL registers memory by itself.
+  /// @return how the buffers of an operation are known. Throws Failure if they differ in it.
+  Registered registered(const Operation& operation, bool recorded) const;
+
   Tokens& registrations() noexcept { return registrations_; }
   Tokens& windows() noexcept { return windows_; }
   Operators& operators() noexcept { return operators_; }
@@ -116,11 +123,13 @@ class Communicator {
   void remove_launch(void* launch);
   static void record(std::unique_ptr<Recorded> recorded, CUstream stream);
   static void run(void* launch) noexcept;
+  [[nodiscard]] bool knows(const void* data, bool recorded) const;
   void perform(const Launch& launch) noexcept;
   void perform(const std::vector<Operation>& operations);
   void wait_until_idle(std::unique_lock<std::mutex>& lock);
   void check_context(std::unique_lock<std::mutex>& lock);
 
+  OneAtATime calling_;
   std::mutex enqueuing_;  ///< Held between taking a ticket and enqueueing what has it.
   const bool blocking_;
   const Device device_;

@@ -19,8 +19,9 @@ std::string name_of(const ncclUniqueId& id) {
   return std::string{text.substr(kPrefix.size())};
 }
 
-// @param inherited what it is where the configuration does not say.
+// @param inherited what it is where neither the environment nor the configuration says.
 bool is_blocking(const ncclConfig_t* config, bool inherited) {
+  if (const std::string told = variable("NCCL_COMM_BLOCKING"); !told.empty()) return told != "0";
   if (config == nullptr) return inherited;
   require(config->magic == kConfigMagic && config->size >= offsetof(ncclConfig_t, cgaClusterSize),
           ncclInvalidArgument, "the configuration was not initialised");

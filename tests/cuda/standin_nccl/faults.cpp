@@ -6,10 +6,14 @@
 
 namespace tutti::nccl_standin {
 
-std::string setting(std::string_view name) {
+std::string variable(std::string_view name) {
   const runtime::Environment environment = runtime::process_environment();
-  const auto found = environment.find("CUDA_STANDIN_" + std::string{name});
+  const auto found = environment.find(name);
   return found == environment.end() ? std::string{} : found->second;
+}
+
+std::string setting(std::string_view name) {
+  return variable("CUDA_STANDIN_" + std::string{name});
 }
 
 Calls::Calls(std::string_view faults) {

@@ -1,5 +1,7 @@
 #include "library.hpp"
 
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "failure.hpp"
@@ -44,19 +46,33 @@ std::unique_ptr<Communicator::Launch> Launches::take(void* handle) {
   return std::move(by_handle_.extract(handle).mapped());
 }
 
-void Allocations::add(void* start) {
+void Allocations::add(void* start, std::size_t bytes) {
   const std::scoped_lock lock{mutex_};
-  starts_.insert(start);
+  bytes_[start] = bytes;
+}
+
+bool Allocations::has(const void* data) const {
+  const std::scoped_lock lock{mutex_};
+  const auto after = bytes_.upper_bound(data);
+  if (after == bytes_.begin()) return false;
+  const auto& [start, bytes] = *std::prev(after);
+  return data < static_cast<const std::byte*>(start) + bytes;
 }
 
 bool Allocations::remove(void* start) {
   const std::scoped_lock lock{mutex_};
-  return starts_.erase(start) > 0;
+  return bytes_.erase(start) > 0;
 }
 
 std::size_t Allocations::size() const {
   const std::scoped_lock lock{mutex_};
-  return starts_.size();
+  return bytes_.size();
+}
+
+int kernels_at_once() {
+  constexpr int kUsual = 8;
+  const std::string told = setting("NCCL_KERNELS");
+  return told.empty() ? kUsual : std::atoi(told.c_str());
 }
 
 Library& library() {

@@ -2,17 +2,19 @@
 /// What all functions of the stand-in share.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <vector>
 
 #include <nccl.h>
 
 #include "communicator.hpp"
 #include "faults.hpp"
+#include "processors.hpp"
 
 namespace tutti::nccl_standin {
 
@@ -45,15 +47,20 @@ class Launches {
 /// Memory from ncclMemAlloc.
 class Allocations {
  public:
-  void add(void* start);
+  void add(void* start, std::size_t bytes);
   /// @return whether it was there.
   bool remove(void* start);
+  /// @return whether an address lies in it.
+  bool has(const void* data) const;
   std::size_t size() const;
 
  private:
   mutable std::mutex mutex_;
-  std::set<void*> starts_;
+  std::map<const void*, std::size_t> bytes_;  ///< By their beginning.
 };
+
+/// @return what CUDA_STANDIN_NCCL_KERNELS says, or 8.
+int kernels_at_once();
 
 /// The functions of NCCL have no object to hold what they share, so it is one per process.
 struct Library {
@@ -61,9 +68,11 @@ struct Library {
   Communicators communicators;
   Launches launches;
   Allocations memory;
-  std::atomic<int> operators{0};      ///< From ncclRedOpCreatePreMulSum, and not destroyed.
-  std::atomic<int> registrations{0};  ///< From ncclCommRegister, and not deregistered.
-  std::atomic<int> windows{0};        ///< From ncclCommWindowRegister, and not deregistered.
+  Processors processors{kernels_at_once()};
+  std::array<OneAtATime, 64> launching;  ///< By device.
+  std::atomic<int> operators{0};         ///< From ncclRedOpCreatePreMulSum, and not destroyed.
+  std::atomic<int> registrations{0};     ///< From ncclCommRegister, and not deregistered.
+  std::atomic<int> windows{0};           ///< From ncclCommWindowRegister, and not deregistered.
 };
 
 /// It is never destroyed: streams may be using it to the very end.

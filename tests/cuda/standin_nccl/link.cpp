@@ -28,12 +28,15 @@ std::size_t send_bytes(const Socket& socket, const std::byte* bytes, std::size_t
 
 void Link::enqueue(const Send& send) {
   outgoing_.push_back(
-      {.header = {.bytes = send.bytes, .purpose = send.purpose}, .from = send.from});
+      {.header = {.bytes = send.bytes, .purpose = send.purpose, .registered = send.registered},
+       .from = send.from});
 }
 
 void Link::enqueue(const Receive& receive) {
-  incoming_.push_back(
-      {.expected = {.bytes = receive.bytes, .purpose = receive.purpose}, .into = receive.into});
+  incoming_.push_back({.expected = {.bytes = receive.bytes,
+                                    .purpose = receive.purpose,
+                                    .registered = receive.registered},
+                       .into = receive.into});
 }
 
 bool Link::progress() {
@@ -84,6 +87,7 @@ std::size_t Link::receive_part(Incoming& message) const {
             "a peer has called another function");
     require(header.bytes == message.expected.bytes, ncclInternalError,
             "a peer has sent a message of another length than the one that was to be received");
+    if (header.bytes > 0) require_same(header.registered, message.expected.registered);
   }
   return *received;
 }

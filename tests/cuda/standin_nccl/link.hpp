@@ -42,6 +42,7 @@ class Link {
   struct Header {
     std::uint64_t bytes = 0;
     Purpose purpose{};
+    Registered registered{};
   };
   struct Outgoing {
     Header header;

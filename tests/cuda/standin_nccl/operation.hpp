@@ -33,6 +33,7 @@ struct Operation {
   ncclRedOp_t op = ncclSum;
   int peer = 0;   ///< The other rank, or the root.
   Scale scale{};  ///< What operands are multiplied with before they are summed.
+  Registered registered{};
 };
 
 /// @return whether an operation has an operator.

@@ -59,10 +59,10 @@ ncclResult_t ncclMemAlloc(void** start, size_t bytes) {
     if (bytes == 0) return ncclSuccess;
     CUdeviceptr address = 0;
     // Large enough to begin at a page, as a window has to.
-    check(cuMemAlloc(&address, std::max<std::size_t>(bytes, NCCL_WIN_REQUIRED_ALIGNMENT)),
-          "cuMemAlloc");
+    const auto pages = std::max<std::size_t>(bytes, NCCL_WIN_REQUIRED_ALIGNMENT);
+    check(cuMemAlloc(&address, pages), "cuMemAlloc");
     *start = pointer_of(address);
-    library().memory.add(*start);
+    library().memory.add(*start, pages);
     return ncclSuccess;
   });
 }

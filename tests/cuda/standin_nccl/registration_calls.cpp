@@ -32,7 +32,8 @@ ncclResult_t ncclCommRegister(const ncclComm_t handle, void* buffer, size_t byte
   return call_in_context(__func__, handle, [&](const auto& communicator) {
     require(buffer != nullptr && bytes > 0 && registration != nullptr, ncclInvalidArgument,
             "there is nothing to register");
-    *registration = communicator->registrations().add();
+    const auto call = communicator->enter();
+    *registration = communicator->registrations().add(buffer, bytes);
     ++library().registrations;
     return ncclSuccess;
   });
@@ -41,6 +42,7 @@ ncclResult_t ncclCommRegister(const ncclComm_t handle, void* buffer, size_t byte
 ncclResult_t ncclCommDeregister(const ncclComm_t handle, void* registration) {
   return call_in_context(__func__, handle, [&](const auto& communicator) {
     if (registration == nullptr) return ncclSuccess;
+    const auto call = communicator->enter();
     require(communicator->registrations().remove(registration), ncclInvalidArgument,
             "there is no such registration");
     --library().registrations;
@@ -48,7 +50,8 @@ ncclResult_t ncclCommDeregister(const ncclComm_t handle, void* registration) {
   });
 }
 
-// All ranks take part, and the handle is there when they all have, as of NCCL.
+// All ranks take part, and the handle is there when they all have, as of NCCL. As of NCCL, success
+// does not say that they have: of a communicator that does not block only its state does.
 ncclResult_t ncclCommWindowRegister(ncclComm_t handle, void* buffer, size_t bytes,
                                     ncclWindow_t* window, int flags) {
   const ncclResult_t result = call_in_context(__func__, handle, [&](const auto& communicator) {
@@ -57,21 +60,24 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t handle, void* buffer, size_t byte
     require_window(buffer, bytes, flags);
     if (setting("SYMMETRIC") == "0") return ncclSuccess;
     communicator->require_ready();
-    communicator->register_window(bytes, [window, &windows = communicator->windows()] {
-      *window = static_cast<ncclWindow_t>(windows.add());
+    const auto call = communicator->enter();
+    const auto add = [window, buffer, bytes, &windows = communicator->windows()] {
+      *window = static_cast<ncclWindow_t>(windows.add(buffer, bytes));
       ++library().windows;
-    });
+    };
+    communicator->register_window(bytes, add);
     group().start();
     group().add(communicator);
     return group().end();
   });
   group().note(result);
-  return result;
+  return result == ncclInProgress ? ncclSuccess : result;
 }
 
 ncclResult_t ncclCommWindowDeregister(ncclComm_t handle, ncclWindow_t window) {
   return call_in_context(__func__, handle, [&](const auto& communicator) {
     if (window == nullptr) return ncclSuccess;
+    const auto call = communicator->enter();
     require(communicator->windows().remove(window), ncclInvalidArgument, "there is no such window");
     --library().windows;
     return ncclSuccess;

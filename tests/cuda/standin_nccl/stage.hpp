@@ -21,9 +21,23 @@ enum class Purpose : std::uint64_t {
   scatter
 };
 
+/// How a rank's communicator knows the buffers of a call. Where ranks differ in it, NCCL's
+/// behaviour is undefined: it hangs, or gives wrong data.
+struct Registered {
+  static constexpr std::uint64_t kAnywhere = ~std::uint64_t{0};
+
+  bool is_registered = false;
+  std::uint64_t in = kAnywhere;   ///< Offset of the input in its window, where ranks need the same.
+  std::uint64_t out = kAnywhere;  ///< Of the output.
+};
+
+/// Throws Failure if two ranks of one call differ.
+void require_same(const Registered& sender, const Registered& receiver);
+
 struct Send {
   int peer = 0;
   Purpose purpose{};
+  Registered registered{};
   const std::byte* from = nullptr;
   std::size_t bytes = 0;
 };
@@ -31,6 +45,7 @@ struct Send {
 struct Receive {
   int peer = 0;
   Purpose purpose{};
+  Registered registered{};
   std::byte* into = nullptr;
   std::size_t bytes = 0;
 };

@@ -40,6 +40,9 @@ struct Options {
   /// are not done, and then until other processes of the host, which see memory of this GPU, end
   /// theirs too.
   Duration timeout = std::chrono::seconds{60};
+  /// Over NCCL: whether its communicators do not block (ncclConfig_t::blocking is 0). Each call
+  /// then costs a thread of NCCL's, and 15 to 35 us. Not with NCCL 2.26, which hangs now and then.
+  bool nonblocking = false;
 };
 
 /// Attaches a GPU on each rank, so that the communicator takes calls with Options::stream: our
@@ -52,7 +55,7 @@ struct Options {
 /// the transport may be called by a thread of ours: over an MPI that needs MPI_THREAD_MULTIPLE.
 /// @param options see Options.
 /// Throws, on all ranks alike, Error{transport} that says which rank lacks what: the driver, a GPU,
-/// NCCL 2.18 or newer; Error{invalid_argument} that names two ranks with one GPU, a GPU that is not
+/// NCCL 2.23 or newer; Error{invalid_argument} that names two ranks with one GPU, a GPU that is not
 /// there, or what the communicator cannot; Error{mismatch} where ranks differ in
 /// Options::transport or Options::visible; Error{timeout}. Once for a communicator, and not within
 /// a batch. Streams of its calls are of the primary context of the GPU, which the CUDA runtime has:
@@ -75,9 +78,11 @@ TUTTI_API void wait(Communicator& world, Stream stream,
                                                                   std::size_t bytes);
 /// Allocates memory that NCCL moves best: registered with it, and, where it has that, symmetric
 /// (ncclCommWindowRegister), or that peers see, see Options::visible. Collective. The host cannot
-/// touch the elements. The buffer has to live until all calls on it are done, as after `wait`: NCCL
-/// unmaps its memory at once, and other memory ends, as by cudaFree, when its GPU has done all,
-/// which may wait for ranks that are threads of the same process.
+/// touch the elements. The buffer has to live until all calls on it are done, as after `wait`. Any
+/// thread may drop it: NCCL's memory ends with the next call on a stream or the communicator, and
+/// other memory, as by cudaFree, when its GPU has done all, which may wait for ranks that are
+/// threads of the same process. NCCL's own calls with such memory as input and output have that on
+/// all ranks, at offsets in it that are equal on all ranks.
 /// @tparam T type of the elements. @param world to which a GPU is attached. @param count of
 /// elements, equal on all ranks. @return them, zeroed, in memory of the GPU. Throws, on all ranks
 /// alike, Error{transport} that says which rank's GPU has no more memory, Error{mismatch} where
