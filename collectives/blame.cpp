@@ -69,12 +69,29 @@ std::string words_of(const CallStatus& found, const CallStatus::Wait& wait) {
   return "has entered " + call + " too, and is stalled there, or does something else";
 }
 
-/// What else may be the reason. Nobody sends an empty block, since in an exchange among neighbours
-/// every rank would wait for all others then.
-std::string hint_for(const Binding& binding) {
-  return binding.has_own_counts ? " (where counts disagree, a rank waits for what the other takes "
-                                  "for empty and does not send)"
-                                : "";
+/// @return whether the name of a call is that of a collective in which each rank may give its own
+/// counts.
+bool may_have_own_counts(std::string_view call) {
+  for (int i = 0; i < kCollectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    const bool is_rooted_in_blocks =
+        is_rooted(collective) && (is_gathering(collective) || is_scattering(collective));
+    if ((is_between_pairs(collective) || is_rooted_in_blocks) &&
+        call.starts_with(std::string{name_of(collective)} + " "))
+      return true;
+  }
+  return false;
+}
+
+/// Another possible reason, of the own call or of one that the chain of waits ends at. Nobody sends
+/// an empty block, since in an exchange among neighbours every rank would wait for all others then.
+std::string hint_for(const Binding& binding, const CallStatus& culprit,
+                     const CallStatus::Wait& wait) {
+  const bool has_gone_on = wait.number > 0 && culprit.begun > wait.number;
+  return binding.has_own_counts || (has_gone_on && may_have_own_counts(wait.call))
+             ? " (where counts disagree, a rank waits for what the other takes for empty and does "
+               "not send)"
+             : "";
 }
 
 /// The number of a call near another one. @param residue of it, as Error::call says.
@@ -191,10 +208,11 @@ Error Blame::lateness(const Execution& execution, Duration now) const {
   else text += ": " + chain.words();
   if (chain.culprit() < 0) return {ErrorCode::timeout, text, -1};
   if (!chain.is_direct()) text += ", " + name_of_rank(chain.culprit()) + " ";
-  return {ErrorCode::timeout,
-          text + words_of(all[static_cast<std::size_t>(chain.culprit())], chain.last()) +
-              hint_for(execution.binding()),
-          chain.culprit()};
+  const CallStatus& culprit = all[static_cast<std::size_t>(chain.culprit())];
+  return {
+      ErrorCode::timeout,
+      text + words_of(culprit, chain.last()) + hint_for(execution.binding(), culprit, chain.last()),
+      chain.culprit()};
 }
 
 }  // namespace tutti::v0::detail

@@ -30,13 +30,13 @@ enum class Holders : std::uint8_t { all, root, all_but_first };
 
 /// The facts of a collective.
 struct CollectiveTraits {
-  std::string_view name;
-  Extent input;
-  Holders readers;  ///< Ranks whose input is read.
-  Extent output;
-  Holders writers;    ///< Ranks whose output is written.
-  bool is_reduction;  ///< Applies an operator.
-  bool is_prefix;     ///< A rank gets the reduction of the ranks before it.
+  std::string_view name;  ///< As name_of gives it.
+  Extent input;           ///< Of a rank whose input is read.
+  Holders readers;        ///< Ranks whose input is read.
+  Extent output;          ///< Of a rank whose output is written.
+  Holders writers;        ///< Ranks whose output is written.
+  bool is_reduction;      ///< Applies an operator.
+  bool is_prefix;         ///< A rank gets the reduction of the ranks before it.
 };
 
 /// In the order of Collective.
@@ -79,9 +79,9 @@ enum class ElementKind : std::uint8_t {
 
 /// The facts of a datatype.
 struct DatatypeTraits {
-  std::string_view name;
-  ElementKind kind;
-  std::size_t bytes;  ///< Of an element; 0 of opaque, whose calls say it.
+  std::string_view name;  ///< As name_of gives it.
+  ElementKind kind;       ///< Decides which operators are defined.
+  std::size_t bytes;      ///< Of an element; 0 of opaque, whose calls say it.
   /// Of an element in memory: that of its numbers, which is also the size of one of them.
   std::size_t alignment;
   std::uint64_t infinity;  ///< The bits of infinity in one number; 0 where there is none.
@@ -132,8 +132,8 @@ inline constexpr int kDatatypes = static_cast<int>(kDatatypeTraits.size());
 
 /// The facts of an operator.
 struct OperatorTraits {
-  std::string_view name;
-  unsigned elements;  ///< Kinds of elements it is defined for: bits of ElementKind.
+  std::string_view name;  ///< As name_of gives it.
+  unsigned elements;      ///< Kinds of elements it is defined for: bits of ElementKind.
 };
 
 namespace detail {

@@ -91,7 +91,7 @@ class Encryption(Hosts):
         self.assertLess(time.monotonic() - self.begin, PATIENCE / 2)
 
 
-class Tariffs(Hosts):
+class CostModels(Hosts):
     """What algorithms are chosen by."""
 
     def explained(self, text, rate):
