@@ -79,7 +79,8 @@ constexpr void convert(const Conversion& work, std::size_t thread, std::size_t t
   return x ^ (x >> 31);
 }
 
-/// As inspect, of one kind of element.
+/// As inspect, of one kind of element. There are few threads, so each has several loads under way;
+/// it looks at elements in their order.
 template <class Element, bool with_hash>
 constexpr void inspect_elements(const Inspection& work, std::size_t thread, std::size_t threads) {
   using Stored = typename Element::Stored;
@@ -96,12 +97,19 @@ constexpr void inspect_elements(const Inspection& work, std::size_t thread, std:
     seen.hash += hash_of_element(index, std::bit_cast<Word>(stored), work.seed);
   };
   constexpr std::size_t kCount = kChunkBytes / sizeof(Stored);
+  constexpr std::size_t kBatch = 4;
   const std::size_t chunks = is_chunk(work.data) ? work.count / kCount : 0;
-  for (std::size_t chunk = thread; chunk < chunks; chunk += threads) {
-    Stored stored[kCount];
-    std::memcpy(stored, __builtin_assume_aligned(work.data + chunk * kChunkBytes, kChunkBytes),
-                kChunkBytes);
-    for (std::size_t i = 0; i < kCount; ++i) look(chunk * kCount + i, stored[i]);
+#pragma unroll 1
+  for (std::size_t first = thread; first < chunks; first += kBatch * threads) {
+    Stored stored[kBatch][kCount];
+    for (std::size_t j = 0; j < kBatch; ++j)
+      if (const std::size_t chunk = first + j * threads; chunk < chunks)
+        std::memcpy(stored[j],
+                    __builtin_assume_aligned(work.data + chunk * kChunkBytes, kChunkBytes),
+                    kChunkBytes);
+    for (std::size_t j = 0; j < kBatch; ++j)
+      if (const std::size_t chunk = first + j * threads; chunk < chunks)
+        for (std::size_t i = 0; i < kCount; ++i) look(chunk * kCount + i, stored[j][i]);
   }
   for (std::size_t i = chunks * kCount + thread; i < work.count; i += threads) {
     Stored stored;

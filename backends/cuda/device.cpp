@@ -6,16 +6,17 @@
 
 #include <tutti/error.hpp>
 
-#include "kernel_image.hpp"
-
 namespace tutti::v0::cuda {
 namespace {
 
-constexpr unsigned kThreadsPerBlock = 256;
-/// So many blocks of each processor hide each other's waits for memory.
-constexpr unsigned kBlocksPerProcessor = 8;
-/// So many elements a thread converts at once where they lie well.
+/// A thread converts this many elements at once where they lie well.
 constexpr std::size_t kConvertedAtOnce = 8;
+
+/// @param threads that have something to do, one or more. @return how many blocks of them are worth
+/// running.
+std::uint64_t worthwhile(const Kernel& kernel, std::uint64_t threads) noexcept {
+  return std::min((threads + kernel.block - 1) / kernel.block, kernel.blocks);
+}
 
 }  // namespace
 
@@ -31,17 +32,11 @@ Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
     throw Error{ErrorCode::transport, "GPU " + std::to_string(ordinal) +
                                           " has no memory pools (cuMemAllocAsync), in which calls "
                                           "on streams have their scratch"};
-  processors_ = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   driver_->check(calls.retain_context(&context_, device_), "make the context of a GPU");
   try {
     const Current current{*this};
     make_pool();
-    driver_->check(calls.load_module(&module_, kernel_image()), "load tutti's kernels");
-    for (int type = 0; type < static_cast<int>(Datatype::opaque); ++type)
-      folds_.at(static_cast<std::size_t>(type)) =
-          find_kernel("tutti_fold_" + std::string{name_of(static_cast<Datatype>(type))});
-    convert_ = find_kernel("tutti_convert");
-    inspect_ = find_kernel("tutti_inspect");
+    kernels_ = kernels_of(driver_, device_);
   } catch (...) {
     end();
     throw;
@@ -107,7 +102,7 @@ void Device::share_pool(int ordinal) const {
 
 void Device::end() noexcept {
   within([this] {
-    if (module_ != nullptr) driver_->calls().unload_module(module_);
+    kernels_.reset();
     if (pool_ != nullptr) driver_->calls().destroy_pool(pool_);
   });
   driver_->calls().release_context(device_);
@@ -133,15 +128,6 @@ void Device::require_stream_operations() const {
                 "streams of GPU " + std::to_string(ordinal_) +
                     " cannot wait for memory (cuStreamWaitValue64); this needs a newer GPU or "
                     "driver"};
-}
-
-Device::RemoteWrites Device::remote_writes() const {
-  if (attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) >=
-      CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER)
-    return RemoteWrites::ordered;
-  const int options = attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
-  return (options & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0 ? RemoteWrites::flushed
-                                                                      : RemoteWrites::unordered;
 }
 
 void Device::see(int ordinal) const {
@@ -188,44 +174,30 @@ bool Device::is_captured(CUstream stream) const {
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-CUfunction Device::find_kernel(const std::string& name) const {
-  CUfunction kernel = nullptr;
-  driver_->check(driver_->calls().function(&kernel, module_, name.c_str()),
-                 "find one of tutti's kernels");
-  return kernel;
-}
-
-/// @param threads that have something to do, one or more. @return how many are worth running.
-std::uint64_t Device::worthwhile(std::uint64_t threads) const noexcept {
-  const auto most =
-      static_cast<std::uint64_t>(processors_) * kBlocksPerProcessor * kThreadsPerBlock;
-  return std::min(threads, most);
-}
-
-void Device::launch(CUfunction kernel, std::uint64_t threads, void* work, CUstream stream) const {
-  const std::uint64_t blocks = (threads + kThreadsPerBlock - 1) / kThreadsPerBlock;
+void Device::launch(const Kernel& kernel, std::uint64_t blocks, void* work, CUstream stream) const {
   void* parameters[] = {work};
-  driver_->check(driver_->calls().launch(kernel, static_cast<unsigned>(blocks), 1, 1,
-                                         kThreadsPerBlock, 1, 1, 0, stream, parameters, nullptr),
+  driver_->check(driver_->calls().launch(kernel.function, static_cast<unsigned>(blocks), 1, 1,
+                                         kernel.block, 1, 1, 0, stream, parameters, nullptr),
                  "run one of tutti's kernels");
 }
 
 void Device::launch(Datatype type, const KernelWork& work, CUstream stream) const {
   const std::uint64_t in_chunks = work.chunks * (kChunkBytes / size_of(type));
   KernelWork passed = work;
-  launch(folds_.at(static_cast<std::size_t>(type)),
-         worthwhile(std::max(work.chunks, work.count - in_chunks)), &passed, stream);
+  const Kernel& kernel = kernels_->folds.at(static_cast<std::size_t>(type));
+  launch(kernel, worthwhile(kernel, std::max(work.chunks, work.count - in_chunks)), &passed,
+         stream);
 }
 
 void Device::launch(const Conversion& work, CUstream stream) const {
   Conversion passed = work;
   const std::uint64_t threads = (work.count + kConvertedAtOnce - 1) / kConvertedAtOnce;
-  launch(convert_, worthwhile(threads), &passed, stream);
+  launch(kernels_->convert, worthwhile(kernels_->convert, threads), &passed, stream);
 }
 
 void Device::launch(const Inspection& work, CUstream stream) const {
   Inspection passed = work;
-  launch(inspect_, kInspectors, &passed, stream);
+  launch(kernels_->inspect, kInspectors / kernels_->inspect.block, &passed, stream);
 }
 
 }  // namespace tutti::v0::cuda

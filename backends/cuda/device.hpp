@@ -2,7 +2,6 @@
 /// Device: one GPU, as this process uses it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +12,7 @@
 
 #include "driver.hpp"
 #include "kernel_work.hpp"
+#include "kernels.hpp"
 
 namespace tutti::v0::cuda {
 
@@ -69,10 +69,6 @@ class Device {
   /// Throws Error{transport} where streams of the device cannot write and wait for numbers of 64
   /// bits.
   void require_stream_operations() const;
-  /// Whether work of the device sees what network adapters have written to its memory.
-  enum class RemoteWrites { ordered, flushed, unordered };
-  /// @return flushed: once the driver has been told to flush; unordered: it cannot.
-  [[nodiscard]] RemoteWrites remote_writes() const;
   /// Runs the kernel of a datatype. @param type any but opaque. @param work see KernelWork; not
   /// null-sized. @param stream of this device's context, which is current. Throws Error{transport}.
   void launch(Datatype type, const KernelWork& work, CUstream stream) const;
@@ -124,21 +120,15 @@ class Device {
   [[nodiscard]] bool may_access(CUdevice one, CUdevice other) const;
   template <class Allocate>
   CUdeviceptr allocated_by(Allocate allocate) const;
-  [[nodiscard]] CUfunction find_kernel(const std::string& name) const;
-  [[nodiscard]] std::uint64_t worthwhile(std::uint64_t threads) const noexcept;
-  void launch(CUfunction kernel, std::uint64_t threads, void* work, CUstream stream) const;
+  void launch(const Kernel& kernel, std::uint64_t blocks, void* work, CUstream stream) const;
   void end() noexcept;
 
   std::shared_ptr<const Driver> driver_;
   int ordinal_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
-  CUmodule module_ = nullptr;
   CUmemoryPool pool_ = nullptr;
-  int processors_ = 1;
-  std::array<CUfunction, kDatatypes> folds_{};
-  CUfunction convert_ = nullptr;
-  CUfunction inspect_ = nullptr;
+  std::shared_ptr<const Kernels> kernels_{};
 };
 
 }  // namespace tutti::v0::cuda

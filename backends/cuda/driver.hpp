@@ -56,6 +56,8 @@ struct DriverCalls {
   decltype(&::cuModuleLoadData) load_module = from["cuModuleLoadData"];
   decltype(&::cuModuleUnload) unload_module = from["cuModuleUnload"];
   decltype(&::cuModuleGetFunction) function = from["cuModuleGetFunction"];
+  decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy =
+      from["cuOccupancyMaxActiveBlocksPerMultiprocessor"];
   decltype(&::cuLaunchKernel) launch = from["cuLaunchKernel"];
   decltype(&::cuPointerGetAttributes) pointer_attributes = from["cuPointerGetAttributes"];
   decltype(&::cuStreamIsCapturing) capturing = from["cuStreamIsCapturing"];
@@ -88,7 +90,6 @@ struct DriverCalls {
   decltype(&::cuDeviceCanAccessPeer) can_access_peer = from["cuDeviceCanAccessPeer"];
   decltype(&::cuCtxEnablePeerAccess) enable_peer_access = from["cuCtxEnablePeerAccess"];
   decltype(&::cuDeviceGetP2PAttribute) peer_attribute = from["cuDeviceGetP2PAttribute"];
-  decltype(&::cuFlushGPUDirectRDMAWrites) flush_remote = from["cuFlushGPUDirectRDMAWrites"];
 };
 
 /// The driver of this machine, ready to be called. Any thread may.

@@ -44,7 +44,13 @@ template <class T>
   return a > b ? a : b;
 }
 
-/// Integers. Sums and products wrap; comparisons and divisions see the sign.
+/// @return whether an operator of integers gives other bits where they are signed: comparisons and
+/// divisions. Others are compiled of unsigned ones alone.
+[[nodiscard]] constexpr bool sees_sign(OperatorKind op) noexcept {
+  return op == OperatorKind::min || op == OperatorKind::max || op == OperatorKind::average;
+}
+
+/// Integers. Sums and products wrap.
 template <class T>
 struct IntegerElement {
   using Stored = T;
@@ -54,6 +60,7 @@ struct IntegerElement {
   using Wide = std::conditional_t<(sizeof(T) < 4), std::uint32_t, Unsigned>;
 
   [[nodiscard]] static constexpr bool has(OperatorKind op) noexcept {
+    if (std::is_signed_v<T>) return sees_sign(op);
     return op != OperatorKind::min_loc && op != OperatorKind::max_loc && op != OperatorKind::user;
   }
   [[nodiscard]] static constexpr Value load(Stored stored) noexcept { return stored; }

@@ -1,8 +1,5 @@
 #include "enqueue.hpp"
 
-#include <string>
-#include <vector>
-
 #include <tutti/error.hpp>
 
 #include "fold_work.hpp"
@@ -26,18 +23,6 @@ class Scratch {
   CUstream stream_;
   CUdeviceptr data_;
 };
-
-/// A graph that captures this keeps the addresses, but would keep no memory of the host.
-void enqueue_table(const Device& device, CUdeviceptr table, const std::vector<void*>& places,
-                   CUstream stream) {
-  device.require_stream_operations();
-  for (const void* const place : places) {
-    device.driver().check(device.driver().calls().write_64(stream, table, address_of(place),
-                                                           CU_STREAM_WRITE_VALUE_DEFAULT),
-                          "write to memory of a GPU");
-    table += sizeof(void*);
-  }
-}
 
 /// A user's function takes two operands at a time. More of them go through scratch, since the
 /// destination may be an operand that is still to be read.
@@ -85,12 +70,16 @@ void enqueue_fold(const Device& device, const Fold& fold, CUstream stream) {
     return enqueue_user_fold(device, fold, stream);
   expects(fold.op != nullptr && is_defined(fold.op->kind(), fold.type),
           "a fold's operator fits its datatype");
-  FoldWork work = work_of(fold);
-  if (work.places.size() <= kPassedPlaces) return device.launch(fold.type, work.kernel, stream);
-  const Scratch table{device, work.places.size() * sizeof(void*), stream};
-  enqueue_table(device, table.data(), work.places, stream);
-  work.kernel.table = reinterpret_cast<void* const*>(table.data());
-  device.launch(fold.type, work.kernel, stream);
+  const std::size_t launches = launches_of(fold);
+  if (launches == 1) {
+    const FoldWork work = work_of(fold);
+    return device.launch(work.type, work.kernel, stream);
+  }
+  const Scratch carried{device, fold.count * carried_bytes(fold.type), stream};
+  for (std::size_t i = 0; i < launches; ++i) {
+    const FoldWork work = work_of(fold, i, reinterpret_cast<void*>(carried.data()));
+    device.launch(work.type, work.kernel, stream);
+  }
 }
 
 /// A copy is one of bytes.
@@ -105,10 +94,10 @@ void enqueue_fold(const Device& device, const Fold& fold, std::span<const PeerPl
     told.type = Datatype::u8;
     told.op = &bit_or;
   }
+  expects(launches_of(told) == 1, "operands of peers are passed with a launch");
   FoldWork work = work_of(told);
-  expects(work.places.size() <= kPassedPlaces, "operands of peers are passed with a launch");
   put_peers(work.kernel, peers);
-  device.launch(told.type, work.kernel, stream);
+  device.launch(work.type, work.kernel, stream);
 }
 
 }  // namespace tutti::v0::cuda

@@ -3,52 +3,76 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include <tutti/error.hpp>
+
+#include "elements.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
 
-/// Operands, then results.
-std::vector<void*> places_of(const Fold& fold) {
-  std::vector<void*> places;
-  for (const void* const operand : fold.operands) places.push_back(const_cast<void*>(operand));
-  places.push_back(fold.destination);
-  places.insert(places.end(), fold.copies.begin(), fold.copies.end());
-  for (const void* const place : places)  // of those that are not known none is wrong
-    if (reinterpret_cast<std::uintptr_t>(place) % traits_of(fold.type).alignment != 0)
-      throw Error{ErrorCode::invalid_argument, "elements of " + std::string{name_of(fold.type)} +
-                                                   " in memory of a GPU begin at multiples of " +
-                                                   std::to_string(traits_of(fold.type).alignment) +
-                                                   " bytes"};
-  return places;
+void check_place(Datatype type, const void* place) {
+  if (reinterpret_cast<std::uintptr_t>(place) % traits_of(type).alignment == 0) return;
+  throw Error{ErrorCode::invalid_argument, "elements of " + std::string{name_of(type)} +
+                                               " in memory of a GPU begin at multiples of " +
+                                               std::to_string(traits_of(type).alignment) + " bytes"};
+}
+
+/// Operands of each launch but the last: all leave room for the results.
+std::size_t operands_of_launch(const Fold& fold) {
+  expects(fold.copies.size() < kPassedPlaces / 2, "a launch passes results and some operands");
+  return kPassedPlaces - 1 - fold.copies.size();
+}
+
+Datatype kernel_of(Datatype type, OperatorKind op) noexcept {
+  static_assert(static_cast<int>(Datatype::u64) == static_cast<int>(Datatype::i64) + 4);
+  const int number = static_cast<int>(type);
+  return type <= Datatype::i64 && !sees_sign(op) ? static_cast<Datatype>(number + 4) : type;
 }
 
 }  // namespace
 
-FoldWork work_of(const Fold& fold) {
-  std::vector<void*> places = places_of(fold);
-  KernelWork work{.op = static_cast<std::uint32_t>(fold.op->kind()),
-                  .operands = static_cast<std::uint32_t>(fold.operands.size()),
-                  .results = static_cast<std::uint32_t>(1 + fold.copies.size()),
-                  .divisor = fold.divisor,
-                  .count = fold.count,
-                  .divisor_exponent = fold.divisor_exponent,
-                  .has_exponents = !fold.exponents.empty()};
-  KernelWork told = work;
-  told.table = places.data();
-  const Chunks chunks = chunks_of(told, size_of(fold.type));
-  work.head = chunks.head;
-  work.chunks = chunks.chunks;
-  if (places.size() <= kPassedPlaces) {
-    std::ranges::copy(places, std::begin(work.places));
-    std::ranges::copy(fold.exponents, std::begin(work.exponents));
-  } else {
-    for (const std::int8_t exponent : fold.exponents)
-      places.push_back(reinterpret_cast<void*>(std::intptr_t{exponent}));
+std::size_t launches_of(const Fold& fold) {
+  const std::size_t each = operands_of_launch(fold);
+  return (fold.operands.size() + each - 1) / each;
+}
+
+std::size_t carried_bytes(Datatype type) noexcept {
+  return type == Datatype::f16 || type == Datatype::bf16 ? sizeof(float) : size_of(type);
+}
+
+FoldWork work_of(const Fold& fold, std::size_t launch, void* carried) {
+  const std::size_t first = launch * operands_of_launch(fold);
+  const bool is_last = launch + 1 == launches_of(fold);
+  const auto operands = is_last ? fold.operands.subspan(first)
+                                : fold.operands.subspan(first, operands_of_launch(fold));
+  FoldWork work{kernel_of(fold.type, fold.op->kind()),
+                {.op = static_cast<std::uint32_t>(fold.op->kind()),
+                 .operands = static_cast<std::uint32_t>(operands.size()),
+                 .divisor = fold.divisor,
+                 .count = fold.count,
+                 .divisor_exponent = fold.divisor_exponent,
+                 .has_exponents = !fold.exponents.empty(),
+                 .carried_in = launch == 0 ? nullptr : carried,
+                 .carried_out = is_last ? nullptr : carried}};
+  KernelWork& kernel = work.kernel;
+  std::size_t places = 0;
+  const auto add = [&](void* place) {
+    check_place(fold.type, place);
+    kernel.places[places++] = place;
+  };
+  for (const void* const operand : operands) add(const_cast<void*>(operand));
+  if (is_last) {
+    add(fold.destination);
+    for (void* const copy : fold.copies) add(copy);
   }
-  return {work, std::move(places)};
+  kernel.results = static_cast<std::uint32_t>(places - operands.size());
+  if (kernel.has_exponents)
+    std::ranges::copy(fold.exponents.subspan(first, operands.size()), kernel.exponents);
+  const Chunks chunks = chunks_of(PassedPlaces{kernel}, kernel, size_of(fold.type));
+  kernel.head = chunks.head;
+  kernel.chunks = chunks.chunks;
+  return work;
 }
 
 void put_peers(KernelWork& work, std::span<const PeerPlace> peers) {
@@ -59,8 +83,9 @@ void put_peers(KernelWork& work, std::span<const PeerPlace> peers) {
     work.places[operand] = cell;
     work.offsets[operand] = offset;
   }
-  if (work.peers != 0) work.head = work.count;  // the device finds out
-  if (work.peers != 0) work.chunks = 0;
+  if (work.peers == 0) return;
+  work.head = work.count;  // the device finds out
+  work.chunks = 0;
 }
 
 }  // namespace tutti::v0::cuda

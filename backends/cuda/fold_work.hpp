@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include <tutti/spi/memory.hpp>
 
@@ -12,17 +11,25 @@
 
 namespace tutti::v0::cuda {
 
-/// A kernel's work, and the addresses that it is about.
+/// A launch of a kernel.
 struct FoldWork {
-  KernelWork kernel{};          ///< With all places, if they are no more than kPassedPlaces.
-  std::vector<void*> places{};  ///< Of the operands, then of the results; where they are more than
-                                ///< kPassedPlaces, the operands' exponents follow, if any.
+  Datatype type = Datatype::u8;  ///< The kernel: one of unsigned integers, where no operator sees a
+                                 ///< sign.
+  KernelWork kernel{};
 };
 
-/// @param fold with an operator that is defined for its datatype; one element or more. @return it
-/// for a kernel: with the elements that can be loaded 16 bytes at a time, if all places agree on
-/// where these begin. Throws Error{invalid_argument} where a place is none of an element.
-[[nodiscard]] FoldWork work_of(const Fold& fold);
+/// @param fold see work_of. @return how many launches it takes.
+[[nodiscard]] std::size_t launches_of(const Fold& fold);
+/// @param type of a fold. @return bytes that its launches carry from one to the next, for each
+/// element.
+[[nodiscard]] std::size_t carried_bytes(Datatype type) noexcept;
+
+/// @param fold with an operator that is defined for its datatype; one element or more. @param
+/// launch in [0, launches_of(fold)), which run in this order. @param carried memory of the device
+/// for carried_bytes of each element; null with one launch. @return it for a kernel: with the
+/// elements that can be loaded 16 bytes at a time, if all places agree on where these begin. Throws
+/// Error{invalid_argument} where a place is none of an element.
+[[nodiscard]] FoldWork work_of(const Fold& fold, std::size_t launch = 0, void* carried = nullptr);
 
 /// An operand whose address only the device knows.
 struct PeerPlace {
@@ -30,8 +37,7 @@ struct PeerPlace {
   void* cell = nullptr;     ///< Where on the device its address stands.
   std::size_t offset = 0;   ///< Bytes that are added to that.
 };
-/// Has a kernel find operands by itself. @param work of a fold where these are null; not by a
-/// table.
+/// Has a kernel find operands by itself. @param work of a fold of one launch, where these are null.
 /// @param peers of the first kPeerPlaces operands.
 void put_peers(KernelWork& work, std::span<const PeerPlace> peers);
 

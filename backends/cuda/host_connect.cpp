@@ -1,9 +1,6 @@
 #include "host_connect.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -43,22 +40,16 @@ std::shared_ptr<DevicePeers> peers_or_none(Communicator& world, const HostStream
 std::shared_ptr<HostStreams> connect_host(Communicator& world, const HostStreams::Parts& parts) {
   Attempt own;
   std::optional<Communicator> second;
-  std::uint64_t direct_bytes = Capabilities{}.device_bytes;
   own.make([&] {
     parts.device->require_stream_operations();
     second.emplace(second_of(world));
-    // A device that may not see what an adapter writes takes nothing but copies.
-    if (parts.device->remote_writes() != Device::RemoteWrites::unordered)
-      direct_bytes = transport_of(*second).capabilities().device_bytes;
   });
   agree(world, own, kWhat);
-  world.all_reduce(std::span{&direct_bytes, 1}, max);
   HostStreams::Parts all = parts;
   if (parts.is_visible) all.peers = peers_or_none(world, parts);
   std::shared_ptr<HostStreams> streams;
   own.make([&] {
-    streams = std::make_shared<HostStreams>(all, std::move(*second),
-                                            staging_plan(world.size(), direct_bytes));
+    streams = std::make_shared<HostStreams>(all, std::move(*second), staging_plan(world.size()));
   });
   agree(world, own, kWhat);
   return streams;

@@ -15,9 +15,8 @@
 
 namespace tutti::v0::cuda {
 
-/// Messages of device memory go through pinned memory of the host, or as they are where the
-/// transport takes that. A thread moves them, in a communicator of the same ranks that has no other
-/// messages.
+/// Messages of device memory go through pinned memory of the host. A thread moves them, in a
+/// communicator of the same ranks that has no other messages.
 class HostStreams final : public DeviceStreams {
  public:
   /// What all of it stands on.

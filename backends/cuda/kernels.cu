@@ -3,24 +3,23 @@
 #include "array_body.hpp"
 #include "fold_body.hpp"
 
+namespace tutti::v0::cuda {
 namespace {
 
 __device__ std::size_t own_thread() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ std::size_t all_threads() { return std::size_t{gridDim.x} * blockDim.x; }
 
+/// Addresses lie in shared memory: one thread of a block reads each that only the device knows.
 template <class Element>
-__device__ void run(const tutti::cuda::KernelWork& work) {
-  tutti::cuda::fold<Element>(work, own_thread(), all_threads());
+__device__ void run(const KernelWork& work) {
+  __shared__ std::byte* places[kPassedPlaces];
+  for (unsigned i = threadIdx.x; i < work.operands + work.results; i += blockDim.x)
+    places[i] = place_of(work, i);
+  __syncthreads();
+  fold<Element>(work, places, own_thread(), all_threads());
 }
 
 }  // namespace
-
-using tutti::cuda::ComplexElement;
-using tutti::cuda::HalfElement;
-using tutti::cuda::IndexedElement;
-using tutti::cuda::IntegerElement;
-using tutti::cuda::KernelWork;
-using tutti::cuda::RealElement;
 
 extern "C" {
 
@@ -49,10 +48,10 @@ __global__ void tutti_fold_u64(const __grid_constant__ KernelWork work) {
   run<IntegerElement<std::uint64_t>>(work);
 }
 __global__ void tutti_fold_f16(const __grid_constant__ KernelWork work) {
-  run<HalfElement<tutti::Float16>>(work);
+  run<HalfElement<Float16>>(work);
 }
 __global__ void tutti_fold_bf16(const __grid_constant__ KernelWork work) {
-  run<HalfElement<tutti::BFloat16>>(work);
+  run<HalfElement<BFloat16>>(work);
 }
 __global__ void tutti_fold_f32(const __grid_constant__ KernelWork work) {
   run<RealElement<float>>(work);
@@ -78,11 +77,12 @@ __global__ void tutti_fold_f32_index(const __grid_constant__ KernelWork work) {
 __global__ void tutti_fold_f64_index(const __grid_constant__ KernelWork work) {
   run<IndexedElement<double>>(work);
 }
-__global__ void tutti_convert(const __grid_constant__ tutti::Conversion work) {
-  tutti::cuda::convert(work, own_thread(), all_threads());
+__global__ void tutti_convert(const __grid_constant__ Conversion work) {
+  convert(work, own_thread(), all_threads());
 }
-__global__ void tutti_inspect(const __grid_constant__ tutti::Inspection work) {
-  tutti::cuda::inspect(work, own_thread(), all_threads());
+__global__ void tutti_inspect(const __grid_constant__ Inspection work) {
+  inspect(work, own_thread(), all_threads());
 }
 
 }  // extern "C"
+}  // namespace tutti::v0::cuda

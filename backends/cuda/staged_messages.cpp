@@ -22,10 +22,8 @@ constexpr std::chrono::microseconds kNap{50};
 }  // namespace
 
 StagedMessages::StagedMessages(Parts parts)
-    : parts_{std::move(parts)}, is_flushed_{parts_.device->remote_writes() ==
-                                            Device::RemoteWrites::flushed},
-      down_stream_{parts_.device->make_urgent_stream()}, up_stream_{nullptr},
-      lanes_(2 * static_cast<std::size_t>(parts_.transport->size())) {
+    : parts_{std::move(parts)}, down_stream_{parts_.device->make_urgent_stream()},
+      up_stream_{nullptr}, lanes_(2 * static_cast<std::size_t>(parts_.transport->size())) {
   try {
     up_stream_ = parts_.device->make_urgent_stream();
     for (std::size_t i = 0; i < parts_.plan.slots; ++i)
@@ -75,31 +73,18 @@ bool StagedMessages::step() {
   if (posted_ > 0) parts_.transport->poll();
   take_completed();
   end_copied();
-  if (is_unflushed_ && is_done()) flush();
   return moves_ != before;
 }
 
-/// What a network adapter has written to the device, whose streams may wait for it already.
-void StagedMessages::flush() {
-  const Driver& driver = parts_.device->driver();
-  driver.check(driver.calls().flush_remote(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
-                                           CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
-               "flush messages to memory of a GPU");
-  is_unflushed_ = false;
-}
-
-/// A chunk that goes as it is waits for the copies before it, too, since chunks of a lane are sent
-/// in their order.
 void StagedMessages::cut(std::size_t at) {
   Lane& lane = lanes_[at];
   const StreamMessage& message = lane.messages.front();
   const std::size_t index = lane.free.back();
   Slot& slot = slots_[index];
-  const bool is_direct = message.bytes >= parts_.plan.direct_bytes;
   const std::size_t left = message.bytes - lane.offset;
-  const std::size_t bytes = is_direct ? left : std::min(left, parts_.plan.chunk_bytes);
+  const std::size_t bytes = std::min(left, parts_.plan.chunk_bytes);
   slot.device = message.data + lane.offset;
-  slot.piece = {is_direct ? slot.device : slot.room, bytes};
+  slot.piece = {slot.room, bytes};
   slot.lane = at;
   slot.fingerprint = fingerprint_of(message.bytes);
   if (sends(at)) copy_down(index);
@@ -151,8 +136,7 @@ void StagedMessages::take_completed() {
     const auto index = static_cast<std::size_t>(parts_.transport->oldest_completed().cookie);
     const Slot& slot = slots_[index];
     --posted_;
-    if (is_flushed_ && slot.is_direct() && !sends(slot.lane)) is_unflushed_ = true;
-    if (sends(slot.lane) || slot.is_direct()) end(index);
+    if (sends(slot.lane)) end(index);
     else copy_up(index);
   }
 }

@@ -60,11 +60,10 @@ class StagedMessages {
     explicit Slot(const std::shared_ptr<const Device>& of) : copied{of} {}
     std::byte* room = nullptr;    // of the host
     std::byte* device = nullptr;  // where its bytes come from, or go to
-    Piece piece{};                // what the transport moves: the room, or the device's memory
+    Piece piece{};                // what the transport moves: a part of the room
     std::size_t lane = 0;
     std::uint64_t fingerprint = 0;
     Event copied;
-    [[nodiscard]] bool is_direct() const noexcept { return piece.data == device; }
   };
   /// Messages one way between this rank and another one.
   struct Lane {
@@ -86,11 +85,9 @@ class StagedMessages {
   void take_completed();
   void end_copied();
   void end(std::size_t slot) noexcept;
-  void flush();
   [[nodiscard]] bool is_idle(CUstream stream) const noexcept;
 
   Parts parts_;
-  const bool is_flushed_;  // whether work of the device sees what came as it is only if it is
   CUstream down_stream_;   // from the device
   CUstream up_stream_;     // to it
   std::deque<Slot> slots_{};
@@ -102,8 +99,7 @@ class StagedMessages {
   std::size_t uncut_ = 0;              // messages of which something is not cut
   std::size_t used_ = 0;               // slots
   std::size_t posted_ = 0;             // of these by the transport
-  std::uint64_t moves_ = 0;            // so many steps forward
-  bool is_unflushed_ = false;          // whether some came
+  std::uint64_t moves_ = 0;            // steps forward
 };
 
 }  // namespace tutti::v0::cuda

@@ -15,8 +15,6 @@ namespace tutti::v0::cuda {
 struct StagingPlan {
   std::size_t chunk_bytes = 0;  ///< Of every chunk but a message's last.
   std::size_t slots = 0;        ///< Chunks that have room at once.
-  /// Messages of so many bytes and more go to the transport as they are, in one piece.
-  std::size_t direct_bytes = 0;
 };
 
 /// So much memory of the host a communicator takes at most, up to 2048 ranks.
@@ -26,19 +24,13 @@ inline constexpr std::size_t kLeastChunkBytes = std::size_t{4} << 10U;
 inline constexpr std::size_t kLeastSlots = 16;
 
 /// There are two slots or more for each way to and from each other rank: while a chunk is copied
-/// the transport moves another one. @param ranks of the communicator. @param direct_bytes
-/// Capabilities::device_bytes. @return the plan.
-[[nodiscard]] constexpr StagingPlan staging_plan(int ranks, std::size_t direct_bytes) noexcept {
+/// the transport moves another one. @param ranks of the communicator. @return the plan.
+[[nodiscard]] constexpr StagingPlan staging_plan(int ranks) noexcept {
   const std::size_t ways = 2 * static_cast<std::size_t>(ranks - 1);
-  if (ways == 0) return {.direct_bytes = direct_bytes};
+  if (ways == 0) return {};
   const std::size_t slots = std::max(2 * ways, kLeastSlots);
   const std::size_t fair = std::bit_floor(kStagingBytes / slots);
-  // What goes as it is needs no chunks that are as long.
-  const std::size_t most =
-      direct_bytes < kMostChunkBytes ? std::bit_ceil(direct_bytes) : kMostChunkBytes;
-  return {.chunk_bytes = std::clamp(std::min(fair, most), kLeastChunkBytes, kMostChunkBytes),
-          .slots = slots,
-          .direct_bytes = direct_bytes};
+  return {.chunk_bytes = std::clamp(fair, kLeastChunkBytes, kMostChunkBytes), .slots = slots};
 }
 
 /// @param bytes of a message. @return what all its chunks have: where the ends of a message differ

@@ -27,7 +27,6 @@ Capabilities common(const Parts& parts, const std::vector<bool>& is_local) {
     common.tags = std::min(common.tags, remote.tags);
     common.combines = common.combines && remote.combines;
     common.threads = common.threads && remote.threads;
-    common.device_bytes = std::max(common.device_bytes, remote.device_bytes);
     if (!is_one_host) common.idle_spins = std::min(common.idle_spins, remote.idle_spins);
   }
   if (transports.size() > 1) common.transports = std::move(transports);

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "check.hpp"
-#include "device_bytes.hpp"
 
 namespace tutti::v0::mpi {
 namespace {
@@ -56,7 +55,6 @@ MpiTransport::MpiTransport(const Ranks& ranks, const Options& options,
                     .tags = transfer_tags(ranks),
                     .combines = true,
                     .threads = may_be_called_by_threads(),
-                    .device_bytes = device_bytes(),
                     .idle_spins = ranks.oversubscribed ? 20 : 10000},
       backing_{std::make_unique<Backing>(warm_bytes())}, ended_{ranks.comm},
       has_notices_{has_notices}, told_{!has_notices} {

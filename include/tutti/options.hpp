@@ -66,7 +66,8 @@ struct Options {
   std::size_t segment = 0;  ///< Bytes per pipelined segment; 0 takes the algorithm's default.
   /// Whether all ranks pass memory of Communicator::allocate, as they do where they pass a Buffer
   /// itself and need not say so. Then what is chosen suits memory that peers read and write in
-  /// place. Equal on all ranks; where it is said and not so, calls are slow and right.
+  /// place. Equal on all ranks; where it is said and not so, calls are slow and right. On GPUs it
+  /// is experimental, and without effect unless cuda::attach asks for it too.
   bool visible = false;
   /// Of the whole operation. Zero takes the communicator's, and Duration::max() is for ever. Less
   /// than zero is Error{invalid_argument}, since it may be what was left of a time that has run

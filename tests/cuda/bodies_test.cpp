@@ -87,16 +87,15 @@ void check(const Case& which) {
   for (std::size_t i = 1; i < results.size(); ++i) copies.push_back(results[i].data());
   std::byte* const destination = which.in_place ? operands.back().data() : results.front().data();
   const Operator op{which.fold.kind};
-  FoldWork work = work_of({.type = type,
-                           .op = &op,
-                           .destination = destination,
-                           .operands = from,
-                           .count = which.count,
-                           .divisor = which.fold.divisor,
-                           .copies = copies,
-                           .exponents = which.fold.exponents,
-                           .divisor_exponent = which.fold.divisor_exponent});
-  if (work.places.size() > kPassedPlaces) work.kernel.table = work.places.data();
+  const Fold fold{.type = type,
+                  .op = &op,
+                  .destination = destination,
+                  .operands = from,
+                  .count = which.count,
+                  .divisor = which.fold.divisor,
+                  .copies = copies,
+                  .exponents = which.fold.exponents,
+                  .divisor_exponent = which.fold.divisor_exponent};
   std::vector<std::byte*> cells(which.operands);
   std::vector<PeerPlace> peers;
   for (std::size_t i = 1; i < which.operands && which.by_peers; ++i) {
@@ -104,11 +103,15 @@ void check(const Case& which) {
     cells[i] = operands[i].data() - offset;
     peers.push_back({.operand = i, .cell = &cells[i], .offset = offset});
   }
-  put_peers(work.kernel, peers);
-  const Body body = body_of("tutti_fold_" + std::string{name_of(type)});
-  ASSERT_NE(body, nullptr);
-  for (std::size_t thread = 0; thread < which.threads; ++thread)
-    body(work.kernel, thread, which.threads);
+  Bytes carried(which.count * carried_bytes(type));
+  for (std::size_t launch = 0; launch < launches_of(fold); ++launch) {
+    FoldWork work = work_of(fold, launch, carried.data());
+    put_peers(work.kernel, peers);
+    const Body body = body_of("tutti_fold_" + std::string{name_of(work.type)});
+    ASSERT_NE(body, nullptr);
+    for (std::size_t thread = 0; thread < which.threads; ++thread)
+      body(work.kernel, thread, which.threads);
+  }
   const std::string what = std::string{name_of(which.fold.kind)} + " of " +
                            std::string{name_of(type)} + ", " + std::to_string(which.count) +
                            " elements, " + std::to_string(which.operands) + " operands, offset " +
@@ -185,11 +188,28 @@ TEST_P(Bodies, ShareTheWorkAmongAnyNumberOfThreads) {
     check({.fold = {type(), test::operators_of(type()).front()}, .count = 777, .threads = threads});
 }
 
-TEST_P(Bodies, TakeMoreOperandsThanALaunchCanPass) {
-  check({.fold = {type(), test::operators_of(type()).front()},
-         .operands = kPassedPlaces + 10,
-         .results = 2,
-         .count = 40});
+TEST_P(Bodies, CarryValuesBetweenLaunchesOfManyOperands) {
+  for (const OperatorKind kind : test::operators_of(type()))
+    for (const std::size_t operands : {kPassedPlaces - 1, kPassedPlaces, 2 * kPassedPlaces + 1})
+      for (const std::size_t results : {1, 2})
+        for (const bool in_place : {false, true})
+          check({.fold = {type(), kind, kind == OperatorKind::average ? 3 : 1},
+                 .operands = operands,
+                 .results = results,
+                 .count = 37,
+                 .offset = 16 - size_of(type()) % 16,
+                 .in_place = in_place});
+}
+
+TEST_P(Bodies, FoldTwoOperandsInPairsOfChunks) {
+  const std::size_t chunk = kChunkBytes / std::min(kChunkBytes, size_of(type()));
+  for (const std::size_t threads : {1, 2, 5})
+    for (std::size_t chunks = 0; chunks < 13; ++chunks)
+      for (const bool in_place : {false, true})
+        check({.fold = {type(), test::operators_of(type()).front()},
+               .count = chunks * chunk + 1,
+               .threads = threads,
+               .in_place = in_place});
 }
 
 TEST_P(Bodies, FindOperandsOfPeersByThemselves) {

@@ -36,7 +36,7 @@ std::ostream& operator<<(std::ostream& out, const Setting& setting) {
 void attach(GpuWorld& world, const std::string& transport = "nccl") {
   for (const std::string& error : world.run([&](Rank rank) {
          cuda::attach(world[rank],
-                      {.device = rank, .transport = transport, .timeout = test::kAmple});
+                      {.device = device_of(rank), .transport = transport, .timeout = test::kAmple});
        }))
     ASSERT_EQ(error, "");
 }
@@ -63,7 +63,8 @@ std::string run_on_gpus(GpuWorld& world, const Case& what) {
 class GpuCollectives : public ::testing::TestWithParam<Setting> {
  protected:
   void SetUp() override {
-    if (const std::string why = lack_of(GetParam().ranks); !why.empty()) GTEST_SKIP() << why;
+    const int devices = GetParam().transport == "host" ? 1 : GetParam().ranks;
+    if (const std::string why = lack_of(devices); !why.empty()) GTEST_SKIP() << why;
   }
 };
 

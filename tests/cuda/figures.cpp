@@ -5,6 +5,7 @@
 #include <tutti/cuda.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -222,8 +223,22 @@ void report_native(const Own& own) {
   }
 }
 
-int report(const Extent& extent) {
+/// Has arrays fit in memory of the smallest GPU.
+void limit(Extent& extent, int ranks) {
+  std::size_t least = ~std::size_t{0};
+  const cuda::Driver driver;
+  for (int device = 0; device < ranks; ++device) {
+    std::size_t bytes = 0;
+    driver.check(driver.calls().device_memory(&bytes, device), "ask a GPU for its memory");
+    least = std::min(least, bytes);
+  }
+  extent.bytes = std::min(extent.bytes, std::bit_floor(least / 32));
+  std::erase_if(extent.messages, [&](std::size_t bytes) { return bytes > least / 8; });
+}
+
+int report(Extent extent) {
   const int ranks = std::min(8, cuda::Driver{}.devices());
+  limit(extent, ranks);
   GpuWorld world{ranks};
   int failed = 0;
   for (const std::string& error : world.run([&](Rank rank) {

@@ -14,20 +14,13 @@
 #include <tutti/spi/memory.hpp>
 
 #include "backends/cuda/device_memory.hpp"
+#include "devices.hpp"
 #include "runtime/world.hpp"
 #include "tests/runtime/ranks.hpp"
 #include "tests/support/each_rank.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::harness {
-
-/// @param ranks that a test has. @return why it cannot run here, or nothing.
-[[nodiscard]] inline std::string lack_of(int ranks) {
-  const int devices = cuda::Driver{}.devices();
-  return devices >= ranks ? std::string{}
-                          : std::to_string(ranks) + " ranks need as many GPUs; here are " +
-                                std::to_string(devices);
-}
 
 /// A stream of a device, made without our library.
 class OwnStream {
@@ -51,7 +44,7 @@ class OwnStream {
 class GpuWorld {
  public:
   /// @param size ranks. @param ways what the host's messages go by, such as "shm". @param devices
-  /// that the ranks share; 0: each has its own.
+  /// that the ranks have in turn; 0: all.
   explicit GpuWorld(int size, const std::string& transports = "shm", int devices = 0) {
     const auto channels = test::local_channels(size, true);
     std::vector<std::optional<Communicator>> ranks(static_cast<std::size_t>(size));
@@ -66,7 +59,7 @@ class GpuWorld {
     }));
     for (Rank rank = 0; rank < size; ++rank) {
       ranks_.push_back(std::move(ranks[static_cast<std::size_t>(rank)]).value());
-      const int device = devices == 0 ? rank : rank % devices;
+      const int device = devices == 0 ? device_of(rank) : rank % devices;
       devices_.push_back(std::make_shared<const cuda::Device>(driver_, device));
       memories_.push_back(std::make_shared<cuda::DeviceMemory>(devices_.back()));
     }

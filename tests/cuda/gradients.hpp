@@ -220,7 +220,10 @@ inline std::vector<Outcome> outcomes_on_gpus(int ranks, const std::string& trans
   return in_world({ranks, "shm", 1}, [&](Communicator& world) {
     const Gpu gpu{world.rank()};
     Communicator host = world.split(0);
-    cuda::attach(world, {.device = world.rank(), .transport = transport, .timeout = kAmple});
+    cuda::attach(world, {.device = world.rank(),
+                         .transport = transport,
+                         .visible = transport == "host",
+                         .timeout = kAmple});
     body({world, gpu, host});
   });
 }

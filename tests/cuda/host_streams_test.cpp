@@ -25,7 +25,7 @@ class HostStreams : public ::testing::TestWithParam<const char*> {};
 
 /// Of two ranks all chunks together have 8 MiB.
 TEST_P(HostStreams, MoveMessagesThatAreLongerThanAllChunks) {
-  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   constexpr std::size_t kCount = 5'000'001;
   GpuWorld world{2, GetParam()};
   on_host(world, [&](Rank rank) {
@@ -42,10 +42,33 @@ TEST_P(HostStreams, MoveMessagesThatAreLongerThanAllChunks) {
   });
 }
 
+/// Memory of peers is for programs that ask for it, twice: of what they did not, calls are
+/// messages.
+TEST(HostStreamsOfPeers, AreTakenWhereTheyAreAskedFor) {
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
+  for (const bool is_asked_for : {false, true}) {
+    GpuWorld world{2};
+    for (const std::string& error : world.run([&](Rank rank) {
+           attach_by_host(world, rank, test::kAmple, is_asked_for);
+           EXPECT_EQ(streams_of(world[rank])->peers() != nullptr, is_asked_for);
+           Communicator half = world[rank].split(0);
+           EXPECT_EQ(streams_of(half)->peers() != nullptr, is_asked_for);
+           Buffer<float> data = cuda::allocate<float>(world[rank], 1000);
+           const OwnStream stream{world.device(rank)};
+           for (const bool visible : {true, false})
+             world[rank].all_reduce(
+                 data.span(), sum,
+                 {.algorithm = "ring", .visible = visible, .stream = stream.get()});
+           cuda::wait(world[rank], stream.get(), test::kAmple);
+         }))
+      EXPECT_EQ(error, "");
+  }
+}
+
 /// Many messages between two ranks at once match in their order, whatever their lengths: less than
 /// a chunk, some chunks, and some and a part. One goes to the own rank.
 TEST_P(HostStreams, KeepMessagesOfAGroupInOrder) {
-  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   const std::vector<std::size_t> counts{1, 700'000, 3, 131'072, 131'073, 262'144, 2, 5};
   GpuWorld world{2, GetParam()};
   on_host(world, [&](Rank rank) {
@@ -76,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(TransportSet, HostStreams, ::testing::Values("shm", "tc
 /// Blocks of all lengths, also none, between more ranks than a lane has slots.
 TEST(HostCalls, HaveManyPeers) {
   constexpr int kRanks = 8;
-  if (const std::string why = lack_of(kRanks); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   constexpr auto kSize = static_cast<std::size_t>(kRanks);
   std::vector<std::size_t> counts(kSize * kSize);
   for (std::size_t i = 0; i < kSize; ++i)
@@ -108,7 +131,7 @@ TEST(HostCalls, HaveManyPeers) {
 
 TEST(HostCalls, RunInGroupsAndSplits) {
   constexpr int kRanks = 4;
-  if (const std::string why = lack_of(kRanks); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{kRanks};
   on_host(world, [&](Rank rank) {
     Communicator part = world[rank].split(rank % 2);
@@ -145,7 +168,7 @@ TEST(HostCalls, RunOnRanksThatShareAGpu) {
 
 /// What a stream has to do before a call comes before its messages, and the host waits for neither.
 TEST(HostCalls, TakeTheirTurnInTheStream) {
-  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   on_host(world, [&](Rank rank) {
     const OwnStream stream{world.device(rank)};
@@ -174,7 +197,7 @@ TEST(HostCalls, TakeTheirTurnInTheStream) {
 }
 
 TEST(HostCalls, AreNotCapturedInGraphs) {
-  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   on_host(world, [&](Rank rank) {
     const OwnStream stream{world.device(rank)};
@@ -201,7 +224,7 @@ TEST(HostCalls, AreNotCapturedInGraphs) {
 
 /// Calls on a stream of ours, handles, plans, and memory of cuda::allocate.
 TEST(HostCalls, AreOfAllKinds) {
-  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};
   on_host(world, [&](Rank rank) {
     DeviceFloats data{world.memory(rank), 5000};

@@ -55,7 +55,7 @@ TEST_F(DeviceMemoryTest, MayBeSharedWithOtherDevices) {
   EXPECT_NE(is_shareable, 0);
 }
 
-// More operands than a launch can pass go by a table in memory of the device.
+// More operands than a launch can pass take several.
 TEST_F(DeviceMemoryTest, FoldsEveryDatatype) {
   constexpr std::size_t kCount = 333;
   for (int index = 0; index < static_cast<int>(Datatype::opaque); ++index)

@@ -14,6 +14,7 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "backends/cuda/device_memory.hpp"
+#include "devices.hpp"
 #include "runtime/config.hpp"
 #include "tests/support/patience.hpp"
 
@@ -41,12 +42,12 @@ void check_sums(Communicator& world, std::span<float> there, cuda::DeviceMemory&
 }
 
 void check_world(Communicator& world, std::string_view transport) {
-  cuda::attach(world, {.device = world.rank(),
+  cuda::attach(world, {.device = device_of(world.rank()),
                        .transport = transport,
                        .visible = transport == "host",
                        .timeout = test::kAmple});
-  const auto device =
-      std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), world.rank());
+  const auto device = std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(),
+                                                           device_of(world.rank()));
   cuda::DeviceMemory memory{device};
   const Options own{.stream = Stream::own()};
   std::byte* const data = memory.allocate(kCount * sizeof(float));
@@ -85,6 +86,7 @@ TEST(GpuProcessesWithoutIpc, SendMessages) {
 
 TEST(GpuProcesses, SendByNccl) {
   Communicator world = mpi::init(MPI_COMM_WORLD);
+  if (const std::string why = lack_of(world.size()); !why.empty()) GTEST_SKIP() << why;
   check_world(world, "nccl");
 }
 
@@ -112,8 +114,9 @@ TEST(GpuProcesses, SendOverAnMpi) {
 TEST(GpuProcesses, EndTogether) {
   std::optional<Communicator> world{mpi::init(MPI_COMM_WORLD)};
   const Rank rank = world->rank();
-  cuda::attach(*world,
-               {.device = rank, .transport = "host", .visible = true, .timeout = test::kAmple});
+  cuda::attach(
+      *world,
+      {.device = device_of(rank), .transport = "host", .visible = true, .timeout = test::kAmple});
   if (rank > 0) std::this_thread::sleep_for(300ms);
   const std::int64_t start = Clock::now().time_since_epoch().count();
   world.reset();
@@ -129,15 +132,16 @@ TEST(GpuProcesses, FindARankThatHasEnded) {
   std::optional<Communicator> world{mpi::init(MPI_COMM_WORLD)};
   const Rank rank = world->rank();
   if (world->size() == 1) GTEST_SKIP() << "there is nobody to go on";
-  cuda::attach(*world, {.device = rank, .transport = "host", .visible = true, .timeout = 1s});
+  cuda::attach(*world,
+               {.device = device_of(rank), .transport = "host", .visible = true, .timeout = 1s});
   const auto start = Clock::now();
   if (rank == 0) {
     world.reset();
     EXPECT_LT(Clock::now() - start, test::kLongBefore);
     return;
   }
-  cuda::DeviceMemory memory{
-      std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), rank)};
+  cuda::DeviceMemory memory{std::make_shared<const cuda::Device>(
+      std::make_shared<const cuda::Driver>(), device_of(rank))};
   std::byte* const data = memory.allocate(kCount * sizeof(float));
   const std::span<float> elements{reinterpret_cast<float*>(data), kCount};
   try {

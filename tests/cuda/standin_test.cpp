@@ -155,18 +155,33 @@ TEST_F(CudaStandinKernels, AKernelFolds) {
   EXPECT_EQ(read(memory_), std::vector<float>(kCount, 3.0F));
 }
 
-TEST_F(CudaStandinKernels, AddressesMayLieInATable) {
-  cuda::KernelWork work = sum_into(memory_);
-  CUdeviceptr table = 0;
-  EXPECT_EQ(cuMemAlloc(&table, 3 * sizeof(void*)), CUDA_SUCCESS);
-  EXPECT_EQ(cuMemcpyAsync(table, address_of(work.places), 3 * sizeof(void*), stream_),
-            CUDA_SUCCESS);
-  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
-  std::fill_n(work.places, 3, nullptr);
-  work.table = reinterpret_cast<void* const*>(table);
-  EXPECT_EQ(launch(work), CUDA_SUCCESS);
-  EXPECT_EQ(read(memory_), std::vector<float>(kCount, 3.0F));
-  EXPECT_EQ(cuMemFree(table), CUDA_SUCCESS);
+TEST_F(CudaStandinKernels, AKernelCarriesValuesToTheNext) {
+  const CUdeviceptr carried = filled(0);
+  cuda::KernelWork first = sum_into(0);
+  first.results = 0;
+  first.carried_out = reinterpret_cast<void*>(carried);
+  EXPECT_EQ(launch(first), CUDA_SUCCESS);
+  cuda::KernelWork second = sum_into(memory_);
+  second.carried_in = first.carried_out;
+  EXPECT_EQ(launch(second), CUDA_SUCCESS);
+  EXPECT_EQ(read(memory_), std::vector<float>(kCount, 6.0F));
+  EXPECT_EQ(cuMemFree(carried), CUDA_SUCCESS);
+  EXPECT_EQ(launch(second), CUDA_SUCCESS);
+  expect_illegal_address();
+}
+
+TEST_F(CudaStandinKernels, SayHowManyBlocksRunAtOnce) {
+  int blocks = 0;
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, 256, 0), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 5);
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, 64, 0), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 21);
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, 2048, 0),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, kernel_, 256, 0),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nullptr, 256, 0),
+            CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(CudaStandinKernels, PinnedMemoryIsSeenAndOtherMemoryIsNot) {

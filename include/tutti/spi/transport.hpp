@@ -118,9 +118,6 @@ struct Capabilities {
   /// Whether another thread of the process may call it than the one that calls other transports,
   /// at the same time: what CommunicatorOptions::progress_thread needs.
   bool threads = true;
-  /// Messages of so many bytes and more, in one piece and without a combiner, may lie in memory of
-  /// a GPU whose context is the calling thread's; equal at both ends. The most there are: none may.
-  std::size_t device_bytes = ~std::size_t{0};
   int idle_spins = 1000;  ///< Empty polls before a waiting thread yields; small where ranks
                           ///< outnumber cores.
   /// Where messages may go by several transports, what each of them is called. A message matches

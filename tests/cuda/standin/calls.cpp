@@ -30,6 +30,12 @@ bool Calls::count(std::string_view function) {
   return calls == faulty_call_ && function == faulty_;
 }
 
+std::uint64_t Calls::count_of(std::string_view function) const {
+  const std::scoped_lock lock{mutex_};
+  const auto found = counts_.find(function);
+  return found == counts_.end() ? 0 : found->second;
+}
+
 void Calls::write(std::ostream& out) const {
   const std::scoped_lock lock{mutex_};
   for (const auto& [function, calls] : counts_) out << function << ' ' << calls << '\n';

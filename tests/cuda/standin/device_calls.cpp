@@ -61,10 +61,6 @@ constexpr std::array kAttributes{
 
 int value_of(CUdevice_attribute attribute, CUdevice device) {
   if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) return device + 1;
-  if (attribute == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING)
-    return driver().rdma.ordering();
-  if (attribute == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS)
-    return driver().rdma.options();
   const std::string& lacks = driver().lacks;
   if ((attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED && lacks == "pools") ||
       (attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS && lacks == "memops"))
@@ -150,19 +146,6 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   return call_of_device(__func__, device, value, [&] {
     if (attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
     *value = value_of(attribute, device);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
-                                    CUflushGPUDirectRDMAWritesScope scope) {
-  return call_in_context(__func__, [&](const Context& context) {
-    if (target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
-        (scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER &&
-         scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES))
-      return CUDA_ERROR_INVALID_VALUE;
-    if (driver().rdma.options() == 0) return CUDA_ERROR_NOT_SUPPORTED;
-    driver().rdma.flush(context.device());
     return CUDA_SUCCESS;
   });
 }

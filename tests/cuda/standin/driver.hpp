@@ -17,7 +17,6 @@
 #include "tests/cuda/standin/links.hpp"
 #include "tests/cuda/standin/memory.hpp"
 #include "tests/cuda/standin/module.hpp"
-#include "tests/cuda/standin/rdma.hpp"
 #include "tests/cuda/standin/streams.hpp"
 
 namespace tutti::standin {
@@ -30,7 +29,6 @@ struct Driver {
   Memory memory;
   Streams streams{number_setting("QUEUES")};
   Links links{setting("LINKS")};
-  Rdma rdma{setting("RDMA")};
   const std::string lacks = setting("LACKS");
   Handles<CUevent, Event> events;
   Handles<CUgreenCtx, Context> greens;  ///< They are like contexts, and never end.
@@ -40,7 +38,8 @@ struct Driver {
   Graphs graphs;
   Handles<CUgraphExec, Executable> executables;
   Captures captures{graphs};
-  std::atomic<int> process{0};  ///< The process that initialised it; zero: none.
+  std::atomic<std::size_t> newest_threads{0};  ///< Of the last kernel that was launched.
+  std::atomic<int> process{0};                 ///< The process that initialised it; zero: none.
   std::atomic<bool> ended{false};
 
   /// @return null if there is no such context.

@@ -1,6 +1,6 @@
 /// @file
-/// What the stand-in for NCCL needs of this one beside the driver's functions. None of it is
-/// counted.
+/// What the stand-in for NCCL and tests need of this one beside the driver's functions. None of it
+/// is counted.
 #pragma once
 
 #include <cuda.h>
@@ -23,13 +23,13 @@ extern "C" {
 /// other addresses stay as they are. It may be called by any thread, also in a host function.
 __attribute__((visibility("default"))) void* tutti_standin_alias(void* address);
 
-/// Writes to memory of a device, as a network adapter does by GPUDirect RDMA. @param data which is
-/// there until this returns.
-__attribute__((visibility("default"))) void tutti_standin_receive(CUdeviceptr to, const void* data,
-                                                                  size_t bytes);
-
 /// @return what a context has failed with, or success.
 __attribute__((visibility("default"))) CUresult tutti_standin_state(CUcontext context);
+
+/// @return how many threads the last launch of a kernel had.
+__attribute__((visibility("default"))) size_t tutti_standin_threads();
+/// @return how often a function was called, such as "cuModuleLoadData".
+__attribute__((visibility("default"))) size_t tutti_standin_calls(const char* function);
 
 /// Records something in a stream that records. If that fails, it has been forgotten.
 __attribute__((visibility("default"))) CUresult tutti_standin_record(

@@ -9,27 +9,23 @@
 namespace tutti::standin {
 namespace {
 
-// The addresses that a kernel is given, or null where the device cannot read them.
-void* const* addresses_of(const cuda::KernelWork& work, std::size_t count, const Memory& memory,
-                          int device) {
-  if (work.table == nullptr) return count <= cuda::kPassedPlaces ? work.places : nullptr;
-  const auto* const table =
-      memory.reach_from(device, address_of(work.table), count * sizeof(void*));
-  return reinterpret_cast<void* const*>(table);
+// A place as the host reaches it.
+template <class T>
+bool reach(T*& place, std::size_t bytes, const Memory& memory, int device) {
+  place = reinterpret_cast<T*>(memory.reach_from(device, address_of(place), bytes));
+  return place != nullptr;
 }
 
 CUresult run_fold(cuda::Body body, std::size_t element_bytes, cuda::KernelWork work,
                   std::size_t threads, const Memory& memory, int device) {
   const std::size_t count = std::size_t{work.operands} + work.results;
   const std::size_t bytes = work.count * element_bytes;
-  void* const* const addresses = addresses_of(work, count, memory, device);
-  if (addresses == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (count > cuda::kPassedPlaces) return CUDA_ERROR_ILLEGAL_ADDRESS;
 
-  std::vector<void*> reached(addresses, addresses + count);
   std::vector<std::byte*> cells(count);  // of operands whose addresses stand in memory
   for (std::size_t i = 0; i < count && bytes > 0; ++i) {
     const bool is_peers = i < cuda::kPeerPlaces && (work.peers >> i & 1U) != 0;
-    CUdeviceptr place = address_of(reached[i]);
+    CUdeviceptr place = address_of(work.places[i]);
     if (is_peers) {
       const std::byte* const cell = memory.reach_from(device, place, sizeof(CUdeviceptr));
       if (cell == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -37,24 +33,17 @@ CUresult run_fold(cuda::Body body, std::size_t element_bytes, cuda::KernelWork w
       std::memcpy(&found, cell, sizeof(found));
       place = memory.remote_writes().seen(place, found) + work.offsets[i];
     }
-    reached[i] = memory.reach_from(device, place, bytes);
-    if (reached[i] == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    if (!is_peers) continue;
-    cells[i] = static_cast<std::byte*>(reached[i]) - work.offsets[i];
-    reached[i] = &cells[i];
+    std::byte* const reached = memory.reach_from(device, place, bytes);
+    if (reached == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    if (is_peers) cells[i] = reached - work.offsets[i];
+    work.places[i] = is_peers ? static_cast<void*>(&cells[i]) : reached;
   }
-  if (work.table == nullptr) std::copy(reached.begin(), reached.end(), work.places);
-  else work.table = reached.data();
+  if ((work.carried_in != nullptr && !reach(work.carried_in, bytes, memory, device)) ||
+      (work.carried_out != nullptr && !reach(work.carried_out, bytes, memory, device)))
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
 
   for (std::size_t thread = 0; thread < threads; ++thread) body(work, thread, threads);
   return CUDA_SUCCESS;
-}
-
-// A place of an array as the host reaches it.
-template <class T>
-bool reach(T*& place, std::size_t bytes, const Memory& memory, int device) {
-  place = reinterpret_cast<T*>(memory.reach_from(device, address_of(place), bytes));
-  return place != nullptr;
 }
 
 CUresult run_conversion(Conversion work, std::size_t threads, const Memory& memory, int device) {

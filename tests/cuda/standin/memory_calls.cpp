@@ -121,15 +121,6 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   });
 }
 
-void tutti_standin_receive(CUdeviceptr to, const void* data, size_t bytes) {
-  const auto* const first = static_cast<const std::byte*>(data);
-  const auto store = [to, held = std::vector<std::byte>(first, first + bytes)] {
-    std::byte* const place = driver().memory.reach(to, held.size());
-    if (place != nullptr) std::copy(held.begin(), held.end(), place);
-  };
-  driver().rdma.write(driver().memory.device_of(to), store);
-}
-
 void* tutti_standin_alias(void* address) {
   if (!driver().memory.is_on_device(address_of(address))) return address;
   return driver().memory.reach(address_of(address), 1);

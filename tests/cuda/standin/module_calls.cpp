@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tests/cuda/standin/driver.hpp"
+#include "tests/cuda/standin/hooks.hpp"
 
 using namespace tutti::standin;
 
@@ -10,13 +11,15 @@ namespace {
 
 constexpr std::size_t kMostThreadsPerBlock = 1024;
 constexpr std::size_t kMostSharedBytes = 48 << 10;
+constexpr int kRegisters = 48;
+constexpr int kRegistersOfProcessor = 65'536;
 
 constexpr std::array kAttributes{
     std::pair{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, static_cast<int>(kMostThreadsPerBlock)},
     std::pair{CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0},
     std::pair{CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, 0},
     std::pair{CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 0},
-    std::pair{CU_FUNC_ATTRIBUTE_NUM_REGS, 32},
+    std::pair{CU_FUNC_ATTRIBUTE_NUM_REGS, kRegisters},
     std::pair{CU_FUNC_ATTRIBUTE_PTX_VERSION, 90},
     std::pair{CU_FUNC_ATTRIBUTE_BINARY_VERSION, 90},
     std::pair{CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(kMostSharedBytes)},
@@ -76,6 +79,19 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
   });
 }
 
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
+                                                     int block_threads, size_t shared_bytes) {
+  return call_in_context(__func__, [&](Context&) {
+    if (blocks == nullptr || block_threads <= 0 ||
+        static_cast<std::size_t>(block_threads) > kMostThreadsPerBlock ||
+        shared_bytes > kMostSharedBytes)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (driver().functions.find(function) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    *blocks = kRegistersOfProcessor / (kRegisters * block_threads);
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
                         unsigned int grid_z, unsigned int block_x, unsigned int block_y,
                         unsigned int block_z, unsigned int shared_bytes, CUstream stream,
@@ -88,10 +104,19 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
     if (parameters == nullptr || parameters[0] == nullptr || extra != nullptr ||
         shared_bytes > kMostSharedBytes || !may_launch(grid, block))
       return CUDA_ERROR_INVALID_VALUE;
+    driver().newest_threads = grid.product() * block.product();
     return submit(
         on, {.run = [run = kernel->take(parameters[0]), threads = grid.product() * block.product(),
                      device = on.context().device()](const Stream&) {
           return run(threads, driver().memory, device);
         }});
   });
+}
+
+std::size_t tutti_standin_threads() {
+  return driver().newest_threads;
+}
+
+std::size_t tutti_standin_calls(const char* function) {
+  return driver().calls.count_of(function);
 }

@@ -22,13 +22,13 @@ struct Options {
   int device = -1;
   /// What messages between GPUs go by: "nccl"; or "host", over the transport that the communicator
   /// has anyway, which needs no NCCL. Then they go through pinned memory of the host, up to 32 MiB
-  /// for each communicator of up to 2048 ranks; a CUDA-aware MPI takes those of more than 4000
-  /// bytes as they are. Equal on all ranks.
+  /// for each communicator of up to 2048 ranks. Equal on all ranks.
   std::string_view transport = "nccl";
-  /// Whether peers, all of one host, see memory of `allocate`, by peer access and, where they are
-  /// other processes, CUDA IPC, for calls with Options::visible. Each communicator then takes 66
-  /// MiB of its GPU. Over NCCL that memory is not symmetric, and peers that cannot see it are
-  /// Error{transport}; over the host such calls send messages then. Equal on all ranks.
+  /// Experimental: whether peers, all of one host, see memory of `allocate`, by peer access and,
+  /// where they are other processes, CUDA IPC, for calls with Options::visible and buckets of
+  /// GradientSync. Each communicator then takes 66 MiB of its GPU. Over NCCL that memory is not
+  /// symmetric, and peers that cannot see it are Error{transport}; over the host such calls send
+  /// messages then. Equal on all ranks.
   bool visible = false;
   /// Whether ranks compare what they call, over the host's transport, before it is enqueued: calls
   /// that differ are then Error{mismatch} on all ranks, and each costs a small all_gather of the
