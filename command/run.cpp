@@ -88,7 +88,7 @@ Member member_of(const RunOptions& options, const Ranks& ranks, int index) {
   return member;
 }
 
-// What tells ranks that wait in init of those that have ended.
+// Notices of ends, for ranks that wait in init.
 std::shared_ptr<runtime::EndNotices> notices_of(const Ranks& ranks) {
   if (ranks.size < 2) return {};
   const runtime::Environment environment = inherited();

@@ -35,7 +35,7 @@ struct Held {
   Stored elements[count];
 };
 
-/// What one thread does of a fold by one operator. Loads are batched, since memory answers late:
+/// The part of one thread in a fold by one operator. Loads are batched, since memory answers late:
 /// a thread waits once for all loads of a batch.
 template <class Element, OperatorKind op, class Places>
 struct Folder {

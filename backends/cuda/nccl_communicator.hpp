@@ -29,7 +29,7 @@ class NcclCommunicator {
  public:
   using Clock = std::chrono::steady_clock;
   using Call = std::function<ncclResult_t(ncclComm_t)>;
-  /// What it stands on.
+  /// The library, the GPU, and the mode.
   struct Parts {
     std::shared_ptr<const Nccl> nccl;
     std::shared_ptr<const Device> device;

@@ -185,7 +185,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
               static_cast<Rank>(other - all.begin())};
 }
 
-/// What peers see is not of the kind that NCCL registers.
+/// NCCL does not register memory of the kind that peers see.
 std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   const Device::Current current{*parts_.device};
   deregister_dropped(false);

@@ -46,7 +46,7 @@ void check_communicator(MPI_Comm comm);
 /// @return the largest tag the MPI takes. Throws Error.
 [[nodiscard]] int largest_tag();
 
-/// What every rank tells every other one.
+/// The contribution of a rank to the exchange with all others.
 struct Card {
   std::uint64_t host;          ///< Equal on ranks of one machine.
   std::uint64_t chunk_bytes;   ///< Must be equal on all ranks.

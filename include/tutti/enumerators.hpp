@@ -32,7 +32,7 @@ enum class Collective : std::uint8_t {
   barrier,  ///< No rank leaves before every rank has entered.
 };
 
-/// What a call is that is no collective but messages between two ranks.
+/// Kinds of messages between two ranks.
 enum class PointToPoint : std::uint8_t {
   none,      ///< Nothing of the kind: it is a collective.
   send,      ///< The peer gets the elements.

@@ -17,7 +17,7 @@
 
 namespace tutti::v0 {
 
-/// What a buffer of a collective holds.
+/// The content of a buffer of a collective.
 enum class Extent : std::uint8_t {
   nothing,     ///< The collective has no such buffer.
   vector,      ///< One vector of equal length on all ranks.
@@ -25,7 +25,7 @@ enum class Extent : std::uint8_t {
   all_blocks,  ///< A block for each rank.
 };
 
-/// Which ranks have a buffer.
+/// The ranks that have a buffer.
 enum class Holders : std::uint8_t { all, root, all_but_first };
 
 /// The facts of a collective.
@@ -67,7 +67,7 @@ inline constexpr std::array<std::string_view, 4> kPointToPointNames{"none", "sen
 /// Number of enumerators of PointToPoint.
 inline constexpr int kPointToPoints = static_cast<int>(kPointToPointNames.size());
 
-/// What the elements of a datatype are. A bit each, so that a set of them is a number.
+/// Kinds of elements. A bit each, so that a set of them is a number.
 enum class ElementKind : std::uint8_t {
   signed_integer = 1,
   unsigned_integer = 2,
@@ -82,7 +82,7 @@ struct DatatypeTraits {
   std::string_view name;  ///< As name_of gives it.
   ElementKind kind;       ///< Decides which operators are defined.
   std::size_t bytes;      ///< Of an element; 0 of opaque, whose calls say it.
-  /// Of an element in memory: that of its numbers, which is also the size of one of them.
+  /// In memory: that of the numbers of an element, and also the size of one number.
   std::size_t alignment;
   std::uint64_t infinity;  ///< The bits of infinity in one number; 0 where there is none.
 };

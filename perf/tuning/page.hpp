@@ -1,5 +1,5 @@
 /// @file
-/// What the page of `tutti tune` is made of, which tune.py writes.
+/// The records from which tune.py writes the page of `tutti tune`.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ class Variable {
   const char* name_;
 };
 
-/// What attaching the GPU of a single rank throws.
+/// The error of attaching the GPU of a single rank.
 std::string refusal(const char* version, bool nonblocking) {
   const Variable asked{"CUDA_STANDIN_NCCL_VERSION", version};
   GpuWorld world{1};

@@ -1,4 +1,4 @@
-// What users' operators ask of the CUDA runtime, on a stand-in for it.
+// Calls of users' operators to the CUDA runtime, on a stand-in for it.
 #include <string>
 #include <vector>
 

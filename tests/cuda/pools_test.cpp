@@ -94,7 +94,7 @@ TEST_P(GpuPools, AreOpenToGpusOfTheirProcess) {
 INSTANTIATE_TEST_SUITE_P(Transports, GpuPools, ::testing::Values("nccl", "host"),
                          [](const auto& one) { return std::string{one.param}; });
 
-/// What a pool holds for later is there for whoever needs it now.
+/// A pool gives back the memory that it keeps, where another allocation needs it.
 TEST(GpuPool, GivesBackWhatItHoldsWhereMemoryIsShort) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   const auto device =

@@ -152,7 +152,7 @@ TEST_P(GpuStreams, AreNotOfAGreenContext) {
   });
 }
 
-/// What the driver tells of where managed memory lies means nothing.
+/// The driver's answer on the place of managed memory means nothing.
 TEST_P(GpuStreams, TakeManagedMemoryAsTheHostDoes) {
   run([](GpuWorld& world, Rank rank, DeviceFloats&) {
     CUdeviceptr managed = 0;

@@ -1,4 +1,4 @@
-// What the stand-in for NCCL makes of registered memory, and of calls that come at once.
+// The stand-in for NCCL with registered memory, and with calls of several threads.
 #include <future>
 #include <string>
 

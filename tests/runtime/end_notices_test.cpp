@@ -1,4 +1,4 @@
-// What a launcher tells ranks that wait for one that has ended.
+// Notices of a launcher to ranks that wait for one that has ended.
 #include <poll.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ runtime::Launch launch_of(Rank rank, const std::string& url) {
           .hosts = {"a", "b", "c", "d"}};
 }
 
-/// What becomes of all ranks but some, while a launcher tells them what it has been told.
+/// The outcomes of all ranks but some, while a launcher sends its notices.
 std::vector<Outcome> outcomes_without(const std::vector<Rank>& ended, const std::string& url,
                                       EndNotices& notices) {
   auto all = std::async(std::launch::async, [&] {

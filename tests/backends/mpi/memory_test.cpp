@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What came of making a communicator.
+/// The result of making a communicator.
 struct Outcome {
   std::string error{};  ///< Empty where it was made.
   bool is_usable = false;

@@ -20,7 +20,7 @@ using cudaStream_t = struct CUstream_st*;
 
 namespace tutti::standin {
 
-/// What was asked of the runtime, and what comes of it.
+/// The calls to the runtime so far, and their results.
 struct Runtime {
   int loaded = 0;
   int launched = 0;

@@ -22,7 +22,7 @@ CUdeviceptr aligned(CUdeviceptr address, std::size_t bytes) {
 Arena::Arena(std::size_t bytes)
     : file_{bytes}, mapping_{file_, 0, bytes}, next_{mapping_.fence()} {}
 
-// What a pool holds it gives to nobody else.
+// A pool gives the memory that it keeps to nobody else.
 bool Arena::take(std::size_t bytes, Pool* pool) {
   const std::size_t more =
       pool == nullptr ? bytes : std::max(pool->used + bytes, pool->reserved) - pool->reserved;

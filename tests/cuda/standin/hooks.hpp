@@ -1,5 +1,5 @@
 /// @file
-/// What the stand-in for NCCL and tests need of this one beside the driver's functions. None of it
+/// Functions beside the driver's that the stand-in for NCCL and tests need. None of it
 /// is counted.
 #pragma once
 

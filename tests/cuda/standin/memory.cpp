@@ -140,7 +140,7 @@ std::byte* Memory::reach_from(int device, CUdeviceptr address, std::size_t bytes
   return static_cast<std::byte*>(pointer_of(address));
 }
 
-// What is allocated from a pool is open to whom the pool is, and all else to peers.
+// Memory of a pool is open to those to whom the pool is, and all other memory to peers.
 std::byte* Memory::reach_at_peer(int device, int owner, CUdeviceptr address,
                                  std::size_t bytes) const {
   const auto range = arenas_[static_cast<std::size_t>(owner)]->find(address);

@@ -97,7 +97,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
   });
 }
 
-// What is still allocated of it goes with its own free.
+// Memory that is still allocated from it ends with its own free.
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return call_that_releases(__func__, [&](Context&) {
     const auto found = driver().pools.take(pool);

@@ -42,7 +42,7 @@ struct Window {
   bool lost = false;  ///< Its process has ended, and the memory with it.
 };
 
-/// What becomes of memory whose process ends CUDA does not say. It stays, or, as CUDA_STANDIN_DEAD
+/// CUDA does not define the state of memory whose process has ended. It stays, or, as CUDA_STANDIN_DEAD
 /// says, is lost.
 class Windows {
  public:

@@ -57,7 +57,7 @@ class Occupation {
   const bool has_begun_;
 };
 
-/// What one thread at a time may be in: a communicator, and what is launched on a device.
+/// Rooms for one thread at a time: a communicator, and a launch on a device.
 class OneAtATime {
  public:
   class Scope {
