@@ -141,7 +141,7 @@ Engine::CachedExecution& Engine::ready_for(const Call& call, const Options& opti
   return held;
 }
 
-/// Most calls of a loop are like the one before, and many end as they begin: those lend nothing.
+/// Most calls of a loop are like the one before, and many end as they begin: those acquire nothing.
 void Engine::run(const Call& call, const Options& options) {
   CachedExecution& held = ready_for(call, options);
   Shape& shape = *held.shape;

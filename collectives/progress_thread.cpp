@@ -12,7 +12,8 @@ namespace {
 
 /// Polls that bring nothing before the thread dozes: what is about to come comes within them.
 constexpr int kPolls = 20;
-/// Where several communicators have something pending, in none of which it may doze for the others.
+/// Where several communicators have something pending, in none of which it may wait idle for the
+/// others.
 constexpr std::chrono::microseconds kShortSleep{50};
 
 }  // namespace

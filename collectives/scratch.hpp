@@ -33,7 +33,7 @@ class Scratch {
   [[nodiscard]] Memory& memory() const noexcept { return memory_; }
   /// @param bytes more than zero. @return a block of as many or more; throws std::bad_alloc.
   [[nodiscard]] ScratchBlock acquire(std::size_t bytes);
-  /// @param block what lend gave.
+  /// @param block what acquire gave.
   void take_back(ScratchBlock block) noexcept;
   /// Forgets a block that was lent: somebody else may still write into it.
   void abandon() noexcept { --blocks_; }

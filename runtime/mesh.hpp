@@ -25,7 +25,7 @@ struct MeshOptions {
   std::optional<Secret> secret{};       ///< What all ranks know; not needed on a private channel.
   bool insecure = false;                ///< Whether a network without a secret is allowed.
   bool tls = false;                     ///< Whether TCP links are encrypted; on all ranks or none.
-  int memory = -1;                      ///< Own shared memory to lend; -1: links are all TCP.
+  int memory = -1;                      ///< Own shared memory to offer; -1: links are all TCP.
   Agreed agreed{};                      ///< Options that must be equal on all ranks.
   Host host = this_host();              ///< Where this rank runs; tests pretend.
   std::optional<Cores> cores{};         ///< What it may use there; empty: what it may use now.
@@ -58,7 +58,7 @@ struct Mesh {
 /// Collective: connects every rank with every other. Ranks tell each other where they are, each
 /// listens on one address (the loopback if that reaches everyone; else the one from which rank 0's
 /// is reached) and on a Unix socket, and the higher rank of a pair connects to the lower: over Unix
-/// if both run on one kernel, as one user, in one network namespace and have memory to lend, or
+/// if both run on one kernel, as one user, in one network namespace and have memory to offer, or
 /// else over TCP. When all have come, or one has failed, everyone is told, and the listeners are
 /// closed.
 /// @param channel of all ranks. @param options how. @param deadline after which missing ranks are

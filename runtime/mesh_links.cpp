@@ -178,14 +178,15 @@ void Connecting::seat(Accepted accepted) {
 /// what it got; the first says likewise. Both are content or the link is none.
 /// @return whether memory is shared now, which is the same at both ends.
 bool Connecting::exchange_memory(Rank peer, Descriptor socket, bool first) try {
-  const auto say = [&](bool usable, bool lend) {
-    send_parcel(socket.get(), usable ? kUsable : kUnusable, lend ? plan_.memory : -1, deadline_);
+  const auto say = [&](bool usable, bool offers) {
+    send_descriptor(socket.get(), usable ? kUsable : kUnusable, offers ? plan_.memory : -1,
+                    deadline_);
   };
   if (first) say(true, true);
-  FdMessage theirs = receive_parcel(socket.get(), deadline_);
+  FdMessage theirs = receive_descriptor(socket.get(), deadline_);
   const bool usable = theirs.note == kUsable && (theirs.descriptor || plan_.only_local);
   say(usable, usable && !first);
-  if (!first && receive_parcel(socket.get(), deadline_).note != kUsable) return false;
+  if (!first && receive_descriptor(socket.get(), deadline_).note != kUsable) return false;
   if (!usable) return false;
   Link& link = link_of(peer);
   link.local = true;

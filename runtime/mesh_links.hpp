@@ -14,7 +14,7 @@ namespace tutti::runtime {
 /// What every rank knows of every rank.
 struct MeshPlan {
   Identity self{};                    ///< Who this is.
-  int memory = -1;                    ///< Own shared memory to lend.
+  int memory = -1;                    ///< Own shared memory to offer.
   bool carries_data = true;           ///< As MeshOptions.
   bool only_local = false;            ///< As MeshOptions.
   std::vector<PeerInfo> infos{};      ///< One per rank.

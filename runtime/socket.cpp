@@ -203,7 +203,7 @@ void receive_all(int descriptor, std::span<std::byte> bytes, Deadline deadline) 
   }
 }
 
-void send_parcel(int socket, std::byte note, int descriptor, Deadline deadline) {
+void send_descriptor(int socket, std::byte note, int descriptor, Deadline deadline) {
   Control control;
   iovec piece{.iov_base = &note, .iov_len = 1};
   msghdr message{};
@@ -224,7 +224,7 @@ void send_parcel(int socket, std::byte note, int descriptor, Deadline deadline) 
   }
 }
 
-FdMessage receive_parcel(int socket, Deadline deadline) {
+FdMessage receive_descriptor(int socket, Deadline deadline) {
   FdMessage fd_message;
   Control control;
   iovec piece{.iov_base = &fd_message.note, .iov_len = 1};

@@ -96,12 +96,12 @@ struct FdMessage {
   Descriptor descriptor{};  ///< What it sent along, or nothing.
 };
 /// Sends a byte and a descriptor. @param socket of Unix. @param note the byte. @param descriptor to
-/// lend, or -1. @param deadline at which to give up. Throws Error{timeout, peer_dead, transport}.
-void send_parcel(int socket, std::byte note, int descriptor, Deadline deadline);
-/// Receives what send_parcel sent. @param socket of Unix. @param deadline at which to give up.
+/// send, or -1. @param deadline at which to give up. Throws Error{timeout, peer_dead, transport}.
+void send_descriptor(int socket, std::byte note, int descriptor, Deadline deadline);
+/// Receives what send_descriptor sent. @param socket of Unix. @param deadline at which to give up.
 /// @return it; without the descriptor if the system does not let it through. Throws as
-/// send_parcel, and Shortage.
-[[nodiscard]] FdMessage receive_parcel(int socket, Deadline deadline);
+/// send_descriptor, and Shortage.
+[[nodiscard]] FdMessage receive_descriptor(int socket, Deadline deadline);
 
 /// @param socket of Unix. @return the user that the process at the other end had when it connected
 /// or listened. Throws Error{transport}.

@@ -22,7 +22,7 @@ namespace tutti::v0::cuda {
 class DevicePeers final : public StreamPeers {
  public:
   /// Collective. @param device of the own rank, not null. @param ranks that see each other, no more
-  /// than kPeerPlaces; for whatever is collective. @param scratch bytes that lend has, equal on
+  /// than kPeerPlaces; for whatever is collective. @param scratch bytes that acquire has, equal on
   /// all. @param patience how long the end waits: for calls that are not done, and then until other
   /// processes see this rank's memory no more. Throws as SharedRegion.
   DevicePeers(std::shared_ptr<const Device> device, Communicator ranks, std::size_t scratch,

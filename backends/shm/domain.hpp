@@ -27,8 +27,8 @@ struct Neighbour {
 /// How a communicator behaves.
 struct Options {
   bool oversubscribed = false;  ///< Whether ranks outnumber cores.
-  /// How long Transport::doze sleeps at most: failures, and ranks that make their end only then,
-  /// wake nobody.
+  /// How long Transport::idle_wait sleeps at most: failures, and ranks that make their end only
+  /// then, wake nobody.
   Duration idle_wait = std::chrono::milliseconds{1};
 };
 

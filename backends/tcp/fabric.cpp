@@ -129,8 +129,8 @@ class TcpTransport final : public Transport {
   bool is_oversubscribed_;
   Capabilities capabilities_;
   Duration failed_{0};             // when the failure was first seen
-  std::vector<pollfd> awaited_{};  // scratch of doze
-  WakeUp wake_up_{};               // of doze
+  std::vector<pollfd> awaited_{};  // scratch of idle_wait
+  WakeUp wake_up_{};               // of idle_wait
 };
 
 }  // namespace

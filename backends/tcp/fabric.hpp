@@ -25,8 +25,8 @@ struct Options {
   std::chrono::milliseconds linger{5000};
   int idle_spins = 1000;        ///< As Capabilities::idle_spins.
   bool oversubscribed = false;  ///< Whether ranks outnumber cores.
-  /// How long Transport::doze sleeps at most: failures, and what only other communicators wait for,
-  /// wake nobody.
+  /// How long Transport::idle_wait sleeps at most: failures, and what only other communicators wait
+  /// for, wake nobody.
   Duration idle_wait = std::chrono::milliseconds{1};
 };
 

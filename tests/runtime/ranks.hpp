@@ -36,7 +36,7 @@ std::vector<Outcome> run_ranks(int n, const std::function<void(Rank)>& body);
 /// Expects that nobody failed.
 void expect_no_error(const std::vector<Outcome>& outcomes);
 
-/// @return memory to lend, which says whose it is.
+/// @return memory to offer, which says whose it is.
 runtime::Descriptor memory_of(Rank rank);
 /// @return how many descriptors this process has open.
 int open_descriptors();

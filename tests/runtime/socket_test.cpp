@@ -107,10 +107,10 @@ TEST(Socket, PassesADescriptor) {
     EXPECT_EQ(peer_user(other.get()), ::geteuid());
     const Descriptor memory{::memfd_create("test", MFD_CLOEXEC)};
     ASSERT_EQ(::ftruncate(memory.get(), 4711), 0);
-    send_parcel(one.get(), std::byte{5}, memory.get(), in(kAmple));
-    send_parcel(one.get(), std::byte{6}, -1, in(kAmple));
-    const FdMessage first = receive_parcel(other.get(), in(kAmple));
-    const FdMessage second = receive_parcel(other.get(), in(kAmple));
+    send_descriptor(one.get(), std::byte{5}, memory.get(), in(kAmple));
+    send_descriptor(one.get(), std::byte{6}, -1, in(kAmple));
+    const FdMessage first = receive_descriptor(other.get(), in(kAmple));
+    const FdMessage second = receive_descriptor(other.get(), in(kAmple));
     EXPECT_EQ(first.note, std::byte{5});
     struct stat status {};
     ASSERT_EQ(::fstat(first.descriptor.get(), &status), 0);
@@ -118,7 +118,7 @@ TEST(Socket, PassesADescriptor) {
     EXPECT_NE(::fcntl(first.descriptor.get(), F_GETFD) & FD_CLOEXEC, 0);
     EXPECT_EQ(second.note, std::byte{6});
     EXPECT_FALSE(second.descriptor);
-    EXPECT_NE(message_of([&] { (void)receive_parcel(other.get(), in(20ms)); }), "");
+    EXPECT_NE(message_of([&] { (void)receive_descriptor(other.get(), in(20ms)); }), "");
   }
   EXPECT_EQ(open_descriptors(), before);
 }
@@ -132,10 +132,10 @@ TEST(Socket, PassesTheDescriptorThatIsNumber0) {
   const Descriptor memory{::memfd_create("test", MFD_CLOEXEC)};
   const Descriptor input{::dup(0)};
   ASSERT_EQ(::dup2(memory.get(), 0), 0);
-  send_parcel(one.get(), std::byte{5}, 0, in(kAmple));
+  send_descriptor(one.get(), std::byte{5}, 0, in(kAmple));
   if (input) ASSERT_EQ(::dup2(input.get(), 0), 0);
   else ::close(0);
-  EXPECT_TRUE(receive_parcel(other.get(), in(kAmple)).descriptor);
+  EXPECT_TRUE(receive_descriptor(other.get(), in(kAmple)).descriptor);
 }
 
 TEST(Socket, SaysThatNobodyListensLocally) {

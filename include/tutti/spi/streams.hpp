@@ -67,7 +67,7 @@ class TUTTI_API StreamPeers {
   StreamPeers& operator=(const StreamPeers&) = delete;
   virtual ~StreamPeers() = default;
 
-  /// @return how many bytes lend has in all; equal on all ranks.
+  /// @return how many bytes acquire has in all; equal on all ranks.
   [[nodiscard]] virtual std::size_t scratch_bytes() const noexcept = 0;
   /// @param data of the own rank. @param bytes how many. @return whether peers see them: memory of
   /// StreamTransport::allocate_registered.

@@ -186,11 +186,12 @@ class TUTTI_API Transport {
   /// For a thread that has polled in vain for long: gives its core away until polling may find
   /// something, or for some milliseconds at most.
   virtual void idle_wait() { std::this_thread::yield(); }
-  /// From now on ranks may doze though their cores are not shared, on all ranks: whoever sends them
-  /// something wakes them.
+  /// From now on ranks may wait idle though their cores are not shared, on all ranks: whoever sends
+  /// them something wakes them.
   virtual void expect_idle_waits() {}
-  /// Ends doze early if a thread is in it, or about to be. The only call that may come from another
-  /// thread than that which is in the transport. Does nothing where doze is short anyway.
+  /// Ends idle_wait early if a thread is in it, or about to be. The only call that may come from
+  /// another thread than that which is in the transport. Does nothing where idle_wait is short
+  /// anyway.
   virtual void end_idle_wait() noexcept {}
   /// @return whether messages may have come for which there is no receive yet. Where find_unmatched
   /// does something, what a peer sent before a message that was received has come and counts. No
