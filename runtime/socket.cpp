@@ -75,7 +75,7 @@ bool connected_to_itself(int descriptor) {
          std::memcmp(&ends->here.storage, &ends->there.storage, ends->here.length) == 0;
 }
 
-/// Room for the one descriptor that a parcel may carry.
+/// Room for the one descriptor that an FdMessage may carry.
 struct alignas(cmsghdr) Control {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };

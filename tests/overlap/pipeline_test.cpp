@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using PipelineTestClock = std::chrono::steady_clock;
 
-struct FdMessage {
+struct Package {
   std::uint64_t number = 0;
   std::string stamps{};
 };
@@ -53,26 +53,26 @@ TEST(Pipelines, KeepOrderAndBound) {
   for (const std::size_t depth : {1U, 2U, 3U, 7U}) {
     std::atomic<int> in_flight{0}, most{0};
     std::vector<std::uint64_t> begun, left;
-    Pipeline<FdMessage> pipeline(
+    Pipeline<Package> pipeline(
         {stage(
              "begin",
-             [&](FdMessage& parcel, std::uint64_t item) {
+             [&](Package& package, std::uint64_t item) {
                most = std::max(most.load(), ++in_flight);
-               parcel = {item, "a"};
+               package = {item, "a"};
                begun.push_back(item);
              },
-             [](FdMessage&) { return true; }),
+             [](Package&) { return true; }),
          thread_stage("work",
-                      [](FdMessage& parcel) {
-                        const auto times = parcel.number * 7 % 5;
+                      [](Package& package) {
+                        const auto times = package.number * 7 % 5;
                         std::this_thread::sleep_for(times * Duration{100'000});
-                        parcel.stamps += "b";
+                        package.stamps += "b";
                       }),
          idle_stage("rest", milliseconds{1}),
          thread_stage("end",
-                      [&](FdMessage& parcel, std::uint64_t item) {
-                        EXPECT_EQ(parcel.number, item);
-                        EXPECT_EQ(parcel.stamps, "ab");
+                      [&](Package& package, std::uint64_t item) {
+                        EXPECT_EQ(package.number, item);
+                        EXPECT_EQ(package.stamps, "ab");
                         left.push_back(item);
                         --in_flight;
                       })},
