@@ -84,7 +84,7 @@ TEST(Enumerators, ThatThereAreNotAreRefused) {
 
 TEST(Enumerators, OfObjectCallsAreRefused) {
   World world{2};
-  ObjectCall call{.way = static_cast<ObjectCall::Way>(7), .name = "mine", .bytes = Encoder{100}};
+  ObjectCall call{.kind = static_cast<ObjectCall::Kind>(7), .name = "mine", .bytes = Encoder{100}};
   const auto outcome =
       detail::attempt([&] { return detail::ObjectAccess::start(world[0], std::move(call)); });
   ASSERT_FALSE(outcome);

@@ -155,7 +155,7 @@ TEST(Windows, HaveTagsForAllTheirOperations) {
       return world[rank].async().broadcast(std::span{first[static_cast<std::size_t>(rank)]}, 2,
                                            {.algorithm = "chain"});
     };
-    const auto go_on = [&](Rank rank) {
+    const auto advance = [&](Rank rank) {
       return world[rank].async().broadcast(std::span{later[static_cast<std::size_t>(rank)]}, 0);
     };
     const auto number = [&](std::size_t i) { return 1000 * round + static_cast<int>(i); };

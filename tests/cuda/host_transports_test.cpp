@@ -67,7 +67,7 @@ std::vector<test::Outcome> on_wrapped(int size, const std::function<Wrap(const O
   const auto driver = std::make_shared<const cuda::Driver>();
   const auto channels = test::local_channels(size, true);
   return test::run_ranks(size, [&](Rank rank) {
-    runtime::WorldOptions options{.transports = runtime::ways_of("shm"),
+    runtime::WorldOptions options{.transports = runtime::transports_of("shm"),
                                   .segment_bytes = std::size_t{1} << 30U};
     options.mesh.interface = "127.0.0.1";
     CommunicatorParts communicator_parts =

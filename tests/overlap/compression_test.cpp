@@ -268,7 +268,7 @@ std::uint64_t bytes_of_step(int ranks, std::size_t count, const std::string& com
   std::atomic<std::uint64_t> gradients{0};
   const auto channels = local_channels(ranks, true);
   for (const Outcome& outcome : run_ranks(ranks, [&](Rank rank) {
-         runtime::WorldOptions options{.transports = runtime::ways_of("tcp")};
+         runtime::WorldOptions options{.transports = runtime::transports_of("tcp")};
          options.mesh.interface = "127.0.0.1";
          Channel& channel = *channels[static_cast<std::size_t>(rank)];
          auto connected = runtime::World::connect(channel, options, in(kAmple));
