@@ -171,13 +171,34 @@ inline constexpr std::array kOperatorTraits{OperatorTraits{"sum", detail::kNumbe
 /// Number of enumerators of OperatorKind.
 inline constexpr int kOperatorKinds = static_cast<int>(kOperatorTraits.size());
 
+/// @cond details
+namespace detail {
+// The facts of a value outside its enumeration, which can only come from a cast.
+inline constexpr CollectiveTraits kNoCollective{
+    kNoName, Extent::nothing, Holders::all, Extent::nothing, Holders::all, false, false};
+inline constexpr DatatypeTraits kNoDatatype{kNoName, ElementKind::opaque, 0, 1, 0};
+inline constexpr OperatorTraits kNoOperator{kNoName, 0};
+
+template <class Table, class Row, class Enum>
+[[nodiscard]] constexpr const Row& row_of(const Table& table, const Row& none,
+                                          Enum value) noexcept {
+  const auto index = static_cast<std::size_t>(value);
+  return index < table.size() ? table[index] : none;
+}
+}  // namespace detail
+/// @endcond
+
 /// @param collective any enumerator. @return its facts.
 [[nodiscard]] constexpr const CollectiveTraits& traits_of(Collective collective) noexcept {
-  return kCollectiveTraits[static_cast<std::size_t>(collective)];
+  return detail::row_of(kCollectiveTraits, detail::kNoCollective, collective);
 }
 /// @param type any enumerator. @return its facts.
 [[nodiscard]] constexpr const DatatypeTraits& traits_of(Datatype type) noexcept {
-  return kDatatypeTraits[static_cast<std::size_t>(type)];
+  return detail::row_of(kDatatypeTraits, detail::kNoDatatype, type);
+}
+/// @param kind any enumerator. @return its facts.
+[[nodiscard]] constexpr const OperatorTraits& traits_of(OperatorKind kind) noexcept {
+  return detail::row_of(kOperatorTraits, detail::kNoOperator, kind);
 }
 
 /// Calls a function with the ElementType of a datatype.
@@ -195,7 +216,7 @@ constexpr void with_element_type(Datatype type, Function&& function) {
 
 /// Bytes of one element. @param type any datatype but opaque. @return the size, 0 for opaque.
 [[nodiscard]] constexpr std::size_t size_of(Datatype type) noexcept {
-  return static_cast<int>(type) < kDatatypes ? traits_of(type).bytes : 0;
+  return traits_of(type).bytes;
 }
 /// @param type any enumerator. @param kinds such as ElementKind::real. @return whether its elements
 /// are of one of them.
@@ -217,13 +238,12 @@ template <class... Kinds>
 /// max for real types, min_loc and max_loc for indexed types, user for all.
 /// @param kind the operator. @param type the elements. @return true if so.
 [[nodiscard]] constexpr bool is_defined(OperatorKind kind, Datatype type) noexcept {
-  return (kOperatorTraits[static_cast<std::size_t>(kind)].elements &
-          static_cast<unsigned>(traits_of(type).kind)) != 0;
+  return (traits_of(kind).elements & static_cast<unsigned>(traits_of(type).kind)) != 0;
 }
 
 /// @param collective any enumerator. @return its name, such as "all_reduce".
 [[nodiscard]] constexpr std::string_view name_of(Collective collective) noexcept {
-  return static_cast<int>(collective) < kCollectives ? traits_of(collective).name : detail::kNoName;
+  return traits_of(collective).name;
 }
 /// @param call any enumerator. @return its name, such as "sendrecv".
 [[nodiscard]] constexpr std::string_view name_of(PointToPoint call) noexcept {
@@ -233,13 +253,11 @@ template <class... Kinds>
 }
 /// @param type any enumerator. @return its name, such as "f32".
 [[nodiscard]] constexpr std::string_view name_of(Datatype type) noexcept {
-  return static_cast<int>(type) < kDatatypes ? traits_of(type).name : detail::kNoName;
+  return traits_of(type).name;
 }
 /// @param kind any enumerator. @return its name, such as "sum".
 [[nodiscard]] constexpr std::string_view name_of(OperatorKind kind) noexcept {
-  return static_cast<int>(kind) < kOperatorKinds
-             ? kOperatorTraits[static_cast<std::size_t>(kind)].name
-             : detail::kNoName;
+  return traits_of(kind).name;
 }
 
 /// @param holders of a buffer. @param rank any. @param root of the call. @return whether the rank
