@@ -18,7 +18,12 @@ constexpr std::chrono::seconds kPatience{TUTTI_WATCHDOG_SECONDS};
 /// A thread that waits for the end of each test, though not forever.
 class Watchdog final : public ::testing::EmptyTestEventListener {
  public:
-  Watchdog() : thread_{[this] { watch(); }} {}
+  /// A test may fork: then the thread must not be in an allocator, as it is while it starts, since the
+  /// child would find that locked for ever.
+  Watchdog() : thread_{[this] { watch(); }} {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [this] { return is_watching_; });
+  }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog() override {
@@ -48,6 +53,8 @@ class Watchdog final : public ::testing::EmptyTestEventListener {
 
   void watch() {
     std::unique_lock lock{mutex_};
+    is_watching_ = true;
+    changed_.notify_one();
     while (!over_) {
       const auto number = number_;
       const auto moved_on = [&] { return over_ || name_.empty() || number_ != number; };
@@ -65,6 +72,7 @@ class Watchdog final : public ::testing::EmptyTestEventListener {
   std::string name_{};        // of the running test; empty between tests
   std::uint64_t number_ = 0;  // tests started, so that equal names differ
   bool over_ = false;
+  bool is_watching_ = false;
   std::thread thread_;  // last, for it uses the others
 };
 
