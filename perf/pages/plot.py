@@ -171,6 +171,17 @@ def subtitle_of(rows, context):
     return "   ".join(facts)
 
 
+def wrapped(subtitle, width):
+    """The facts of a subtitle, in lines that fit into a width in inches."""
+    lines = []
+    for fact in subtitle.split("   "):
+        if lines and len(lines[-1]) + 3 + len(fact) <= width * 13:
+            lines[-1] += "   " + fact
+        else:
+            lines.append(fact)
+    return lines
+
+
 def draw_legend(axis):
     """Who is who in a collective's panels, above them, where no curve is hidden."""
     handles, labels = axis.get_legend_handles_labels()
@@ -206,10 +217,12 @@ def draw(collectives, subtitle, choices=None):
     columns = min(len(collectives), 2 if len(collectives) == 4 else 3)
     rows = -(-len(collectives) // columns)
     width = 7.2 if columns == 1 else 5.6 * columns
-    height = (16.6 if choices else 10.4) * rows + 0.6
+    texts = wrapped(subtitle, width)
+    height = (16.6 if choices else 10.4) * rows + 0.4 + 0.2 * len(texts)
     figure = plt.figure(figsize=(width, height), layout="constrained")
-    figure.suptitle("tutti sweep\n", x=0.1 / width, ha="left", fontsize=15, fontweight="bold")
-    figure.text(0.1 / width, 1 - 0.36 / height, subtitle, fontsize=9, color="#555555", va="top")
+    figure.suptitle("tutti sweep" + "\n" * len(texts), x=0.1 / width, ha="left", fontsize=15,
+                    fontweight="bold")
+    figure.text(0.1 / width, 1 - 0.36 / height, "\n".join(texts), fontsize=9, color="#555555", va="top")
     panels = figure.subfigures(rows, columns, squeeze=False)
     styles = styles_of(collectives)
     for panel, (collective, lines) in zip(panels.flat, collectives.items()):

@@ -209,6 +209,13 @@ def check_drawing(plot):
                 cells([f"c{i}" for i in range(number)]) for bytes_ in (0, cell["bytes"])]
         figure = plot.draw(plot.group(rows), plot.subtitle_of(rows, {"mpi": "M"}))
         assert [round(inch, 6) for inch in figure.get_size_inches()] == list(inches), number
+    long = "   ".join(["4 ranks on 1 host", "f32 sum", "transport shm", "arrays: malloc", "calls back to back",
+                       "Open MPI v4.1.4", "AMD EPYC", "OVERSUBSCRIBED"])
+    figure = plot.draw(plot.group(cells(["c"])), long)
+    figure.canvas.draw()
+    for text in figure.texts:
+        assert text.get_window_extent().x1 <= figure.bbox.x1, f"{text.get_text()} leaves the picture"
+    assert "OVERSUBSCRIBED" in figure.texts[-1].get_text()
     assert plot.subtitle_of([rows[0] | {"ranks": 4.0, "hosts": "2"}], {"oversubscribed": True}) == (
         "4 ranks on 2 hosts   f32 sum   transport mpi   OVERSUBSCRIBED"), "an older file"
     said = plot.subtitle_of([rows[0] | {"ranks": 4.0, "align": "malloc", "pattern": "isolated"}], {})
