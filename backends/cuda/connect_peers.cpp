@@ -10,7 +10,7 @@
 namespace tutti::v0::cuda {
 namespace {
 
-/// What calls on memory of peers may acquire: vectors of so many bytes by the number of ranks.
+/// Scratch that calls on memory of peers may acquire: vectors of this size by the number of ranks.
 constexpr std::size_t kScratch = std::size_t{64} << 20U;
 
 }  // namespace

@@ -51,8 +51,8 @@ class NcclCommunicator {
   void call(const char* what, Duration patience, const Call& call);
   /// Throws what has failed.
   void check_health() const;
-  /// Ends all that is under way, so that streams go on. What takes more than two seconds is left to
-  /// a thread of its own. @param held is kept until NCCL has ended it.
+  /// Ends all that is under way, so that streams go on. After two seconds a thread of its own goes
+  /// on with it. @param held is kept until NCCL has ended it.
   void abort(std::shared_ptr<const void> held = nullptr) noexcept;
 
  private:
