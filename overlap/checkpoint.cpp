@@ -6,8 +6,9 @@
 #include <tutti/call_name.hpp>
 #include <tutti/training.hpp>
 
-#include "agreement.hpp"
 #include "arrays.hpp"
+#include "base/all_or_none.hpp"
+#include "base/different_lines.hpp"
 #include "checkpoint_table.hpp"
 
 namespace tutti::v0 {
@@ -71,7 +72,7 @@ void NewCheckpoint::finish(std::span<const std::byte> extra) {
 
 void compare_saved(Rank rank, const CheckpointHeader& header, const std::string& saved,
                    std::span<const Parameter> arrays) {
-  if (const auto other = first_other_line(saved, table_of(arrays), "no more"))
+  if (const auto other = first_different_lines(saved, table_of(arrays), "no more"))
     reject_checkpoint("the arrays differ: array " + std::to_string(other->number) +
                       " of the file is " + other->left + ", rank " + std::to_string(rank) +
                       " wants " + other->right);
@@ -91,14 +92,15 @@ namespace {
 
 std::vector<std::byte> load_arrays(Communicator& world, const std::filesystem::path& path,
                                    std::span<const Parameter> arrays, const Options& own) {
+  const detail::Exchange exchange = detail::exchange_over(world, own.timeout);
   std::unique_ptr<detail::CheckpointFile> file;  // on rank 0
   detail::CheckpointHeader header;
-  Result<void> outcome = detail::attempt([&] {
+  detail::all_or_none(exchange, [&] {
     if (world.rank() != 0) return;
     file = std::make_unique<detail::CheckpointFile>(path, false);
     header = file->check();
   });
-  detail::agree(world, outcome, own.timeout);
+  Result<void> outcome;
   header = world.broadcast(header, 0, own);
   std::string table(header.table_bytes, ' ');
   const auto spread = [&](std::span<std::byte> bytes) {
@@ -106,19 +108,20 @@ std::vector<std::byte> load_arrays(Communicator& world, const std::filesystem::p
   };
   spread(std::as_writable_bytes(std::span{table}));
   std::vector<std::byte> extra;
-  if (outcome)
-    outcome = detail::attempt([&] {
-      extra.resize(header.extra_bytes);
-      detail::check_sizes("checkpoint", arrays, true);
-      detail::compare_saved(world.rank(), header, table, arrays);
-      detail::check_saved(arrays);
-    });
-  detail::agree(world, outcome, own.timeout);
+  detail::all_or_none(exchange, [&] {
+    outcome.value();
+    extra.resize(header.extra_bytes);
+    detail::check_sizes("checkpoint", arrays, true);
+    detail::compare_saved(world.rank(), header, table, arrays);
+    detail::check_saved(arrays);
+  });
   for (const Parameter& array : arrays)
     if (!array.tied) spread(detail::bytes_of(array));
   spread(extra);
-  if (file && outcome) outcome = detail::attempt([&] { file->check_again(); });
-  detail::agree(world, outcome, own.timeout);
+  detail::all_or_none(exchange, [&] {
+    outcome.value();
+    if (file) file->check_again();
+  });
   return extra;
 }
 
@@ -129,17 +132,15 @@ void save_checkpoint(Communicator& world, const std::filesystem::path& path,
                      const Options& options) {
   const CallName name{"save_checkpoint"};
   run_as_one(world, [&] {
-    Result<void> outcome;
-    if (world.rank() == 0)
-      outcome = detail::attempt([&] {
-        detail::check_saved(arrays);
-        detail::NewCheckpoint checkpoint{path};
-        checkpoint.begin(arrays, extra.size());
-        for (const Parameter& array : arrays)
-          if (!array.tied) checkpoint.file().write(detail::bytes_of(array));
-        checkpoint.finish(extra);
-      });
-    detail::agree(world, outcome, options.timeout);
+    detail::all_or_none(detail::exchange_over(world, options.timeout), [&] {
+      if (world.rank() != 0) return;
+      detail::check_saved(arrays);
+      detail::NewCheckpoint checkpoint{path};
+      checkpoint.begin(arrays, extra.size());
+      for (const Parameter& array : arrays)
+        if (!array.tied) checkpoint.file().write(detail::bytes_of(array));
+      checkpoint.finish(extra);
+    });
   });
 }
 

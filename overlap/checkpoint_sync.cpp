@@ -7,7 +7,7 @@
 #include <tutti/spi/copy.hpp>
 #include <tutti/training.hpp>
 
-#include "agreement.hpp"
+#include "base/all_or_none.hpp"
 #include "checkpoint_table.hpp"
 #include "divided_arrays.hpp"
 #include "gradient_state.hpp"
@@ -112,8 +112,14 @@ struct CheckpointTransfer {
   std::optional<ArrayMover> mover{};
   std::vector<float> whole{};  // one array of any parameter
 
-  /// Ends a part in which ranks may fail each by itself.
-  void agree() { detail::agree(world, outcome, options.timeout); }
+  /// Throws on all ranks if one has failed so far, or fails in this part.
+  template <class Part>
+  void all_or_none(Part part) {
+    detail::all_or_none(detail::exchange_over(world, options.timeout), [&] {
+      outcome.value();
+      part();
+    });
+  }
   [[nodiscard]] bool is_first() const { return world.rank() == 0; }
   [[nodiscard]] auto blocks_of(const OwnParts& own) {
     return detail::gather_blocks(world, own.blocks, options);
@@ -224,7 +230,7 @@ void save_checkpoint(Communicator& world, const std::filesystem::path& path,
     detail::KeptState kept;
     SavedSync saved;
     std::unique_ptr<detail::NewCheckpoint> checkpoint;  // on rank 0
-    transfer.outcome = detail::attempt([&] {
+    transfer.all_or_none([&] {
       state->check_between_steps("save_checkpoint");
       check_sync(world, state);
       check_shards(sync, shards);
@@ -236,7 +242,6 @@ void save_checkpoint(Communicator& world, const std::filesystem::path& path,
       checkpoint = std::make_unique<detail::NewCheckpoint>(path);
       transfer.file = &checkpoint->file();
     });
-    transfer.agree();
     if (transfer.is_first())
       transfer.outcome = detail::attempt([&] {
         const std::vector<std::uint64_t> words = saved.words();
@@ -254,8 +259,8 @@ void save_checkpoint(Communicator& world, const std::filesystem::path& path,
     save_kept(transfer, saved, kept);
     if (checkpoint && transfer.outcome)
       transfer.outcome = detail::attempt([&] { checkpoint->finish(extra); });
-    checkpoint.reset();
-    transfer.agree();
+    checkpoint.reset();  // no rank finds a file that is not whole afterwards
+    transfer.all_or_none([] {});
   });
 }
 
@@ -267,7 +272,7 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
     CheckpointTransfer transfer{world, {.timeout = options.timeout}, state->kept_parameters()};
     std::unique_ptr<CheckpointFile> file;  // on rank 0
     detail::CheckpointHeader header;
-    transfer.outcome = detail::attempt([&] {
+    transfer.all_or_none([&] {
       state->check_between_steps("load_checkpoint");
       check_sync(world, state);
       check_shards(sync, shards);
@@ -277,7 +282,6 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
       header = file->check();
       transfer.file = file.get();
     });
-    transfer.agree();
     header = world.broadcast(header, 0, transfer.options);
     std::string table(header.table_bytes, ' ');
     const auto spread = [&](auto&& elements) {
@@ -286,27 +290,21 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
     };
     spread(table);
     std::vector<std::uint64_t> words;
-    if (transfer.outcome)
-      transfer.outcome =
-          detail::attempt([&] { words.resize(detail::words_of_sync(table, header.file_bytes)); });
-    transfer.agree();
+    transfer.all_or_none([&] { words.resize(detail::words_of_sync(table, header.file_bytes)); });
     spread(words);
     SavedSync saved;
     std::vector<std::byte> extra;
-    if (transfer.outcome)
-      transfer.outcome = detail::attempt([&] {
-        saved = SavedSync::from(words, transfer.parameters.size(), table.size());
-        check_together(arrays, shards);
-        detail::compare_saved(world.rank(), header, table,
-                              saved.arrays(words.size(), arrays, transfer.parameters, shards));
-        extra.resize(header.extra_bytes);
-        std::size_t most = 0;
-        for (const Parameter& parameter : transfer.parameters)
-          most = std::max(most, parameter.count);
-        const bool is_shared = saved.has_gradients && saved.ranks != std::uint64_t(world.size());
-        transfer.whole.resize(is_shared ? most : 0);
-      });
-    transfer.agree();
+    transfer.all_or_none([&] {
+      saved = SavedSync::from(words, transfer.parameters.size(), table.size());
+      check_together(arrays, shards);
+      detail::compare_saved(world.rank(), header, table,
+                            saved.arrays(words.size(), arrays, transfer.parameters, shards));
+      extra.resize(header.extra_bytes);
+      std::size_t most = 0;
+      for (const Parameter& parameter : transfer.parameters) most = std::max(most, parameter.count);
+      const bool is_shared = saved.has_gradients && saved.ranks != std::uint64_t(world.size());
+      transfer.whole.resize(is_shared ? most : 0);
+    });
     state->restore(state.state(), saved.step, saved.order);
     for (const Parameter& array : arrays)
       if (!array.tied) spread(detail::bytes_of(array));
@@ -317,8 +315,9 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
                         });
     load_kept(transfer, saved, state->kept());
     spread(extra);
-    if (file && transfer.outcome) transfer.outcome = detail::attempt([&] { file->check_again(); });
-    transfer.agree();
+    transfer.all_or_none([&] {
+      if (file) file->check_again();
+    });
     return extra;
   });
 }
@@ -328,12 +327,11 @@ void gather_shards(Communicator& world, const GradientSync& sync, const Paramete
   run_as_one(world, [&] {
     const auto state = detail::SyncAccess::call(sync);
     CheckpointTransfer transfer{world, {.timeout = options.timeout}, state->kept_parameters()};
-    transfer.outcome = detail::attempt([&] {
+    transfer.all_or_none([&] {
       check_sync(world, state);
       check_shards(sync, {&shards, 1});
       check_whole(whole, transfer.parameters, shards);
     });
-    transfer.agree();
     const std::size_t bytes = size_of(shards.type);
     transfer.for_each(parts_in(sync, whole.size(), shards), bytes,
                       [&](std::size_t p, const detail::DividedArray& array, std::byte* own) {

@@ -3,8 +3,8 @@
 
 #include <tutti/batch.hpp>
 
-#include "agreement.hpp"
 #include "arrays.hpp"
+#include "base/all_or_none.hpp"
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
@@ -87,7 +87,7 @@ void GradientSync::verify_state(std::span<const Parameter> arrays) {
                 state->difference_in(state->groups_[array.group], detail::bytes_of(array)))
           found = {"'" + array.name + "' differs: " + difference->text, difference->rank};
     // Ranks of other groups have not seen it.
-    const auto texts = detail::texts_of(state->groups_[0], found.text, state->options_.timeout);
+    const auto texts = detail::gather_texts(state->groups_[0], found.text, state->options_.timeout);
     const auto ranks = state->groups_[0].all_gather(found.rank, state->call_options());
     for (std::size_t i = 0; i < texts.size(); ++i)
       if (!texts[i].empty())

@@ -3,7 +3,7 @@
 
 #include <tutti/attempt.hpp>
 
-#include "agreement.hpp"
+#include "base/all_or_none.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::v0 {
@@ -56,7 +56,7 @@ void GradientSync::State::run_between_steps(const char* call,
 
 /// A part of a call which may throw on some ranks: then all of them throw.
 void GradientSync::State::agree_on(const std::function<void()>& part) {
-  detail::agree(groups_[0], detail::attempt(part), options_.timeout);
+  detail::all_or_none(detail::exchange_over(groups_[0], options_.timeout), part);
 }
 
 void GradientSync::State::check_failure() const {

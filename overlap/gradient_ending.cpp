@@ -5,7 +5,6 @@
 
 #include <tutti/attempt.hpp>
 
-#include "agreement.hpp"
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 

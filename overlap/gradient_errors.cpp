@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <new>
 
-#include "agreement.hpp"
+#include "base/all_or_none.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::v0 {
@@ -23,7 +23,7 @@ struct SeenNotFinite {
 std::optional<Error> GradientSync::State::agreed_problem(double problems, double not_finite) {
   if (problems > 0) {
     Communicator& world = groups_[0];
-    const std::vector<std::string> texts = detail::texts_of(world, problem(), options_.timeout);
+    const std::vector<std::string> texts = detail::gather_texts(world, problem(), options_.timeout);
     const std::vector<Rank> culprits = world.all_gather(culprit_, call_options());
     for (std::size_t rank = 0; rank < texts.size(); ++rank) {
       if (texts[rank].empty()) continue;

@@ -10,8 +10,9 @@
 #include <tutti/attempt.hpp>
 #include <tutti/call_name.hpp>
 
-#include "agreement.hpp"
 #include "arrays.hpp"
+#include "base/all_or_none.hpp"
+#include "base/different_lines.hpp"
 #include "bytes.hpp"
 #include "codec.hpp"
 
@@ -252,13 +253,13 @@ std::string describe(std::span<const Parameter> parameters, const GradientOption
 namespace {
 
 /// @return the first line in which texts differ, or all options in which they do.
-OtherLine other_lines(const std::string& left, const std::string& right) {
+DifferentLines other_lines(const std::string& left, const std::string& right) {
   const std::string end = "no more parameters";
-  OtherLine lines = first_other_line(left, right, end).value_or(OtherLine{});
+  DifferentLines lines = first_different_lines(left, right, end).value_or(DifferentLines{});
   const auto is_option = [](const std::string& line) { return line.starts_with(kOptionLine); };
   if (!is_option(lines.left) || !is_option(lines.right)) return lines;
-  for (auto next = first_other_line(left, right, end, lines.number + 1); next;
-       next = first_other_line(left, right, end, next->number + 1)) {
+  for (auto next = first_different_lines(left, right, end, lines.number + 1); next;
+       next = first_different_lines(left, right, end, next->number + 1)) {
     if (!is_option(next->left) || !is_option(next->right)) break;
     lines.left += ", " + next->left;
     lines.right += ", " + next->right;
@@ -279,11 +280,11 @@ void compare(Communicator& world, const std::function<std::string()>& describe) 
     if (!outcome) throw Error{outcome.error()};
     return;
   }
-  const std::vector<std::string> all = texts_of(world, own, Duration{0});
+  const std::vector<std::string> all = gather_texts(world, own, Duration{0});
   const auto votes = [&](const std::string& text) { return std::ranges::count(all, text); };
   const auto usual = std::ranges::max_element(all, {}, votes);
   const auto odd = std::ranges::find_if(all, [&](const auto& text) { return text != *usual; });
-  const OtherLine line = other_lines(*odd, *usual);
+  const DifferentLines line = other_lines(*odd, *usual);
   const auto rank = static_cast<Rank>(odd - all.begin());
   const bool is_majority = 2 * votes(*usual) > world.size();
   throw Error{ErrorCode::invalid_argument,

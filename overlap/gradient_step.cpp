@@ -5,7 +5,6 @@
 #include <tutti/attempt.hpp>
 #include <tutti/spi/copy.hpp>
 
-#include "agreement.hpp"
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
@@ -262,13 +261,9 @@ void GradientSync::State::store(std::size_t index) {
 /// Calls a function of the program's. @return whether it has not thrown, which makes the step void.
 template <class Function>
 bool GradientSync::State::guarded(const char* name, Function function) noexcept {
-  try {
-    function();
-    return true;
-  } catch (...) {
-    note([&] { return std::string{name} + " threw: " + detail::text_of_caught(); });
-    return false;
-  }
+  const std::optional<Error> error = detail::error_of(detail::callee_of(function));
+  if (error) note([&] { return std::string{name} + " threw: " + error->what(); });
+  return !error;
 }
 
 /// Where the step is void, weights stay as they are.

@@ -7,8 +7,8 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/service_thread.hpp>
 
-#include "agreement.hpp"
 #include "arrays.hpp"
+#include "base/all_or_none.hpp"
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
@@ -55,9 +55,8 @@ std::shared_ptr<GradientSync::State> GradientSync::State::make(
   const SoleCaller sole{world};
   std::shared_ptr<State> state;
   run_as_one(world, [&] {
-    const Result<void> outcome =
-        detail::attempt([&] { state = std::make_shared<State>(world, parameters, options); });
-    detail::agree(world, outcome, options.timeout);
+    detail::all_or_none(detail::exchange_over(world, options.timeout),
+                        [&] { state = std::make_shared<State>(world, parameters, options); });
   });
   try {
     run_as_one(state->groups_[0], [&] { state->begin(world, state); });

@@ -7,7 +7,7 @@
 #include <tutti/attempt.hpp>
 #include <tutti/call_name.hpp>
 
-#include "agreement.hpp"
+#include "base/all_or_none.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::v0 {
@@ -178,7 +178,8 @@ void GradientSync::write_trace(const std::string& path) {
     Events events{world.rank(), shift_of_clock(world, options)};
     for (const detail::StepTimes& step : steps)
       add_step(events, step, state->parameters_, !state->seconds_.empty());
-    const std::vector<std::string> all = detail::texts_of(world, events.text(), options.timeout);
+    const std::vector<std::string> all =
+        detail::gather_texts(world, events.text(), options.timeout);
     state->agree_on([&] {
       if (world.rank() == 0)
         write_trace_file(path, all, replay_of(steps, state->parameters_, state->plan_.owners));

@@ -7,7 +7,8 @@
 #include <tutti/call_name.hpp>
 #include <tutti/training.hpp>
 
-#include "agreement.hpp"
+#include "base/all_or_none.hpp"
+#include "base/different_lines.hpp"
 
 namespace tutti::v0 {
 namespace {
@@ -66,9 +67,9 @@ struct MetricNumbers {
 void compare_metrics(Communicator& world, const Metrics& own, Duration timeout) {
   std::string words;
   for (const auto& [name, metric] : own) words += words_of(name, metric) + "\n";
-  const std::vector<std::string> all = detail::texts_of(world, words, timeout);
+  const std::vector<std::string> all = detail::gather_texts(world, words, timeout);
   for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (const auto other = detail::first_other_line(all[rank], all[0], "no more"))
+    if (const auto other = detail::first_different_lines(all[rank], all[0], "no more"))
       reject_metric("ranks have different metrics: rank " + std::to_string(rank) + " has " +
                     other->left + " where rank 0 has " + other->right);
 }

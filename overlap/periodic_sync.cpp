@@ -3,8 +3,8 @@
 #include <tutti/periodic_sync.hpp>
 #include <tutti/spi/copy.hpp>
 
-#include "agreement.hpp"
 #include "arrays.hpp"
+#include "base/all_or_none.hpp"
 #include "bucket_reduction.hpp"
 #include "bytes.hpp"
 #include "gradient_plan.hpp"
@@ -72,7 +72,7 @@ PeriodicSync::PeriodicSync(Communicator& world, std::span<const Parameter> weigh
     : weights_{detail::without_tied(weights)}, options_{agreed_options(world, weights, options)},
       sync_{world, movements_of(weights_), options_.exchange} {
   sync_.broadcast_state(weights_);
-  const Result<void> outcome = detail::attempt([this] {
+  detail::all_or_none(detail::exchange_over(world, options_.exchange.timeout), [this] {
     for (const Parameter& weight : weights_) {
       const std::span<std::byte> bytes = detail::bytes_of(weight);
       copies_.emplace_back(bytes.begin(), bytes.end());
@@ -80,7 +80,6 @@ PeriodicSync::PeriodicSync(Communicator& world, std::span<const Parameter> weigh
       momentum_.emplace_back(has_momentum ? bytes.size() : 0);
     }
   });
-  detail::agree(world, outcome, options_.exchange.timeout);
 } catch (const Error&) {
   throw;
 } catch (...) {

@@ -8,7 +8,6 @@
 #include <exception>
 #include <optional>
 
-#include "agreement.hpp"
 #include "stage_thread.hpp"
 
 namespace tutti::v0::detail {
@@ -31,20 +30,23 @@ constexpr Duration kLongestStageRest = std::chrono::milliseconds{100};
 
 /// To be called where an exception is handled. @return an Error with that nested in it.
 std::exception_ptr error_of_stage(const std::string& where, std::uint64_t item) {
-  ErrorCode code = ErrorCode::aborted;
-  Rank culprit = -1;
   try {
-    throw;
-  } catch (const Error& error) {
-    code = error.code();
-    culprit = error.culprit();
-  } catch (...) {  // has none
-  }
-  try {
-    std::throw_with_nested(Error{
-        code,
-        "Pipeline: " + where + " failed at item " + std::to_string(item) + ": " + text_of_caught(),
-        culprit});
+    ErrorCode code = ErrorCode::aborted;
+    Rank culprit = -1;
+    std::string text = "an exception without a text";
+    try {
+      throw;
+    } catch (const Error& error) {
+      code = error.code();
+      culprit = error.culprit();
+      text = error.what();
+    } catch (const std::exception& error) {
+      text = error.what();
+    } catch (...) {  // keeps the text
+    }
+    std::throw_with_nested(
+        Error{code, "Pipeline: " + where + " failed at item " + std::to_string(item) + ": " + text,
+              culprit});
   } catch (...) {
     return std::current_exception();
   }

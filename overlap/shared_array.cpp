@@ -14,7 +14,8 @@
 #include <tutti/attempt.hpp>
 #include <tutti/call_name.hpp>
 
-#include "agreement.hpp"
+#include "base/all_or_none.hpp"
+#include "hosts.hpp"
 
 namespace tutti::v0::detail {
 namespace {
@@ -118,7 +119,7 @@ void SharedMemory::make(Communicator& world, std::size_t count, std::size_t elem
                         const Options& own) {
   const Rank self = world.rank();
   const std::vector<std::string> shapes =
-      texts_of(world, words_of_shape(count, element_bytes), own.timeout);
+      gather_texts(world, words_of_shape(count, element_bytes), own.timeout);
   for (std::size_t rank = 1; rank < shapes.size(); ++rank)
     if (shapes[rank] != shapes[0])
       throw Error{ErrorCode::invalid_argument, "SharedArray: rank " + std::to_string(rank) +
@@ -130,21 +131,21 @@ void SharedMemory::make(Communicator& world, std::size_t count, std::size_t elem
   if (count == 0) return;
 
   SharedDescriptor memory;
-  agree(world, attempt([&] {
-          if (is_owner_) memory = make_shared_memory(self, count, element_bytes);
-        }),
-        own.timeout);
-  const std::vector<SharedPlace> places =
-      world.all_gather(is_owner_ ? memory.place() : SharedPlace{}, own);
-  Result<void> outcome = attempt([&] {
+  const Exchange exchange = exchange_over(world, own.timeout);
+  const std::vector<SharedPlace> places = all_or_none(exchange, [&] {
+    if (!is_owner_) return SharedPlace{};
+    memory = make_shared_memory(self, count, element_bytes);
+    return memory.place();
+  });
+  const auto open = [&] {
     if (!is_owner_)
       memory = open_shared_memory(self, owner_, places[static_cast<std::size_t>(owner_)]);
     base_ = map_shared_memory(self, memory, count * element_bytes);
     bytes_ = count * element_bytes;
-  });
+  };
   // Owners close what others open only when these have done so.
   try {
-    agree(world, outcome, own.timeout);
+    all_or_none(exchange, open);
   } catch (...) {
     if (base_ != nullptr) ::munmap(base_, bytes_);
     throw;

@@ -9,10 +9,10 @@
 
 #include <tutti/spi/communicator.hpp>
 
-#include "all_or_none.hpp"
 #include "fields.hpp"
 #include "measure_network.hpp"
 #include "selector/cost_models.hpp"
+#include "startup_step.hpp"
 #include "world.hpp"
 
 namespace tutti::runtime {
