@@ -18,14 +18,14 @@ namespace tutti::v0::detail {
 /// Refuses arrays of an unknown or opaque type, of more bytes than memory has addresses, each or
 /// all together, and those without data. @param who begins the errors. @param arrays of a list.
 /// @param has_data whether each array lies somewhere already. Throws Error{invalid_argument}.
-void check_sizes(std::string_view who, std::span<const Parameter> arrays, bool has_data);
+TUTTI_API void check_sizes(std::string_view who, std::span<const Parameter> arrays, bool has_data);
 
 /// Refuses arrays that overlap, but for those that are Parameter::tied to the same array before
 /// them. @param who begins the errors. @param arrays of a list, whose sizes are checked.
 /// @param with_results whether arrays at Parameter::result are written, too. @return by array its
 /// own index, or that of the array that it is tied to. Throws Error{invalid_argument} that names
 /// both.
-[[nodiscard]] std::vector<std::size_t> check_apart(std::string_view who,
+TUTTI_API std::vector<std::size_t> check_apart(std::string_view who,
                                                    std::span<const Parameter> arrays,
                                                    bool with_results = false);
 
@@ -33,6 +33,6 @@ void check_sizes(std::string_view who, std::span<const Parameter> arrays, bool h
 [[nodiscard]] std::vector<std::size_t> owners_of(std::span<const Parameter> arrays);
 
 /// @param arrays of a list that is checked. @return them without those that are tied to others.
-[[nodiscard]] std::vector<Parameter> without_tied(std::span<const Parameter> arrays);
+[[nodiscard]] TUTTI_API std::vector<Parameter> without_tied(std::span<const Parameter> arrays);
 
 }  // namespace tutti::v0::detail

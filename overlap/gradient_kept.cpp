@@ -82,4 +82,34 @@ void GradientSync::State::restore(const std::shared_ptr<State>& self, std::uint6
   step_began_ = Clock::now();
 }
 
+namespace detail {
+
+struct SyncAccess::Call {
+  explicit Call(const std::shared_ptr<GradientSync::State>& state) : call{state} {}
+  GradientSync::State::Call call;
+};
+
+SyncAccess::SyncAccess(const GradientSync& sync) : call_{std::make_unique<Call>(sync.state_)} {}
+SyncAccess::~SyncAccess() = default;
+
+std::vector<Parameter> SyncAccess::parameters() const {
+  return call_->call->kept_parameters();
+}
+const Communicator& SyncAccess::world() const noexcept {
+  return call_->call->world();
+}
+bool SyncAccess::has_groups() const noexcept {
+  return call_->call->has_groups();
+}
+void SyncAccess::check_between_steps(const char* call) const {
+  call_->call->check_between_steps(call);
+}
+KeptState SyncAccess::kept() const {
+  return call_->call->kept();
+}
+void SyncAccess::restore(std::uint64_t step, std::span<const std::size_t> order) const {
+  call_->call->restore(call_->call.state(), step, order);
+}
+
+}  // namespace detail
 }  // namespace tutti::v0

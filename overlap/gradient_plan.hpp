@@ -68,12 +68,12 @@ inline const std::string kOptionLine = "option ";
 /// it of this one, in lines; where it throws an Error, that is compared. Throws
 /// Error{invalid_argument} on all ranks where one differs, with the first line that does, or all
 /// options that do; where all are equal, what describe threw.
-void compare(Communicator& world, const std::function<std::string()>& describe);
+TUTTI_API void compare(Communicator& world, const std::function<std::string()>& describe);
 
 /// Compares what ranks say of arrays. Collective. @param world the ranks. @param arrays of this
 /// one. @param groups how many there are beside all ranks. @param check refuses arrays for other
 /// reasons. Throws Error{invalid_argument} as compare and check, and for an array of no group.
-void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups,
+TUTTI_API void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups,
                     const std::function<void()>& check = {});
 
 }  // namespace tutti::v0::detail

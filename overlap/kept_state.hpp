@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include <tutti/export.hpp>
 #include <tutti/gradient_sync.hpp>
 
 namespace tutti::v0::detail {
@@ -31,13 +33,29 @@ struct KeptState {
   std::vector<KeptPart> factors{};
 };
 
-/// Opens a GradientSync to functions that save and load it.
-struct SyncAccess {
-  /// @param sync any, of a complete State. @return a call of it, of which there is one at a time.
-  template <class Sync>
-  [[nodiscard]] static auto call(Sync& sync) {
-    return typename Sync::State::Call{sync.state_};
-  }
+/// A call of a GradientSync that saves or loads what it keeps. There is one call at a time.
+class TUTTI_API SyncAccess {
+ public:
+  /// Throws Error{invalid_argument} as each call of a GradientSync.
+  explicit SyncAccess(const GradientSync& sync);
+  SyncAccess(const SyncAccess&) = delete;
+  SyncAccess& operator=(const SyncAccess&) = delete;
+  ~SyncAccess();
+
+  /// @return all parameters. Those that are tied to others have no elements.
+  [[nodiscard]] std::vector<Parameter> parameters() const;
+  [[nodiscard]] const Communicator& world() const noexcept;
+  [[nodiscard]] bool has_groups() const noexcept;
+  /// Throws Error{invalid_argument} within a step. @param call for the text.
+  void check_between_steps(const char* call) const;
+  [[nodiscard]] KeptState kept() const;
+  /// Collective. The next step is `step` + 1, with nothing left out before.
+  /// @param order of parameters, if it is not known yet.
+  void restore(std::uint64_t step, std::span<const std::size_t> order) const;
+
+ private:
+  struct Call;
+  std::unique_ptr<Call> call_;
 };
 
 }  // namespace tutti::v0::detail

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <tutti/gradient_sync.hpp>
-#include <tutti/periodic_sync.hpp>
 #include <tutti/training.hpp>
 #include <tutti/tutti.hpp>
 

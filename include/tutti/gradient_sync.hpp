@@ -17,7 +17,7 @@
 namespace tutti::v0 {
 
 namespace detail {
-struct SyncAccess;
+class SyncAccess;
 }  // namespace detail
 
 /// An array of the program's that GradientSync reduces, or makes equal.
@@ -363,7 +363,7 @@ class TUTTI_API GradientSync {
   void write_trace(const std::string& path);
 
  private:
-  friend struct detail::SyncAccess;
+  friend class detail::SyncAccess;
   class [[gnu::visibility("hidden")]] State;
   std::shared_ptr<State> state_;
 };

@@ -7,8 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tutti/periodic_sync.hpp>
-#include <tutti/shared_array.hpp>
 #include <tutti/training.hpp>
 
 #include "gradients.hpp"

@@ -3,11 +3,10 @@
 #include <filesystem>
 #include <functional>
 
-#include <tutti/periodic_sync.hpp>
 #include <tutti/training.hpp>
 
 #include "checkpoints.hpp"
-#include "gradients.hpp"
+#include "tests/overlap/gradients.hpp"
 
 namespace tutti::test {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <tutti/attempt.hpp>
 #include <tutti/spi/copy.hpp>
-#include <tutti/training.hpp>
+#include <tutti/training/checkpoint.hpp>
 
 #include "base/all_or_none.hpp"
 #include "checkpoint_table.hpp"
 #include "divided_arrays.hpp"
-#include "gradient_state.hpp"
+#include "overlap/kept_state.hpp"
 #include "saved_sync.hpp"
 
 namespace tutti::v0 {
@@ -59,10 +59,9 @@ void check_ranks(const Communicator& world, const Communicator& own) {
                               " in the GradientSync; give the communicator that it was made with");
 }
 
-template <class State>
-void check_sync(const Communicator& world, const State& state) {
-  check_ranks(world, state->world());
-  if (state->has_groups())
+void check_sync(const Communicator& world, const detail::SyncAccess& access) {
+  check_ranks(world, access.world());
+  if (access.has_groups())
     detail::reject_checkpoint(
         "with GradientOptions::groups ranks have other parameters of the same name; save those of "
         "each group by themselves");
@@ -225,16 +224,16 @@ void save_checkpoint(Communicator& world, const std::filesystem::path& path,
                      std::span<const Parameter> shards, std::span<const std::byte> extra,
                      const Options& options) {
   run_as_one(world, [&] {
-    const auto state = detail::SyncAccess::call(sync);
-    CheckpointTransfer transfer{world, {.timeout = options.timeout}, state->kept_parameters()};
+    const detail::SyncAccess access{sync};
+    CheckpointTransfer transfer{world, {.timeout = options.timeout}, access.parameters()};
     detail::KeptState kept;
     SavedSync saved;
     std::unique_ptr<detail::NewCheckpoint> checkpoint;  // on rank 0
     transfer.all_or_none([&] {
-      state->check_between_steps("save_checkpoint");
-      check_sync(world, state);
+      access.check_between_steps("save_checkpoint");
+      check_sync(world, access);
       check_shards(sync, shards);
-      kept = state->kept();
+      kept = access.kept();
       saved = SavedSync::of(world.size(), kept, transfer.parameters.size());
       transfer.mover.emplace(world, transfer.options);
       if (!transfer.is_first()) return;
@@ -268,13 +267,13 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
                                        std::span<const Parameter> arrays, GradientSync& sync,
                                        std::span<const Parameter> shards, const Options& options) {
   return run_as_one(world, [&] {
-    const auto state = detail::SyncAccess::call(sync);
-    CheckpointTransfer transfer{world, {.timeout = options.timeout}, state->kept_parameters()};
+    const detail::SyncAccess access{sync};
+    CheckpointTransfer transfer{world, {.timeout = options.timeout}, access.parameters()};
     std::unique_ptr<CheckpointFile> file;  // on rank 0
     detail::CheckpointHeader header;
     transfer.all_or_none([&] {
-      state->check_between_steps("load_checkpoint");
-      check_sync(world, state);
+      access.check_between_steps("load_checkpoint");
+      check_sync(world, access);
       check_shards(sync, shards);
       transfer.mover.emplace(world, transfer.options);
       if (!transfer.is_first()) return;
@@ -305,7 +304,7 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
       const bool is_shared = saved.has_gradients && saved.ranks != std::uint64_t(world.size());
       transfer.whole.resize(is_shared ? most : 0);
     });
-    state->restore(state.state(), saved.step, saved.order);
+    access.restore(saved.step, saved.order);
     for (const Parameter& array : arrays)
       if (!array.tied) spread(detail::bytes_of(array));
     for (const Parameter& shard : shards)
@@ -313,7 +312,7 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
                         [&](std::size_t, const detail::DividedArray& array, std::byte* own) {
                           transfer.mover->load(transfer.file, array, own, transfer.outcome);
                         });
-    load_kept(transfer, saved, state->kept());
+    load_kept(transfer, saved, access.kept());
     spread(extra);
     transfer.all_or_none([&] {
       if (file) file->check_again();
@@ -325,10 +324,10 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
 void gather_shards(Communicator& world, const GradientSync& sync, const Parameter& shards,
                    std::span<const Parameter> whole, const Options& options) {
   run_as_one(world, [&] {
-    const auto state = detail::SyncAccess::call(sync);
-    CheckpointTransfer transfer{world, {.timeout = options.timeout}, state->kept_parameters()};
+    const detail::SyncAccess access{sync};
+    CheckpointTransfer transfer{world, {.timeout = options.timeout}, access.parameters()};
     transfer.all_or_none([&] {
-      check_sync(world, state);
+      check_sync(world, access);
       check_shards(sync, {&shards, 1});
       check_whole(whole, transfer.parameters, shards);
     });
@@ -348,9 +347,9 @@ void gather_shards(Communicator& world, const GradientSync& sync, const Paramete
 
 void take_shards(const GradientSync& sync, std::span<const Parameter> whole,
                  const Parameter& shards) {
-  const auto state = detail::SyncAccess::call(sync);
+  const detail::SyncAccess access{sync};
   check_shards(sync, {&shards, 1});
-  check_whole(whole, state->kept_parameters(), shards);
+  check_whole(whole, access.parameters(), shards);
   const OwnParts own = parts_in(sync, whole.size(), shards);
   const std::size_t bytes = size_of(shards.type);
   for (std::size_t p = 0; p < whole.size(); ++p)

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include <tutti/call_name.hpp>
-#include <tutti/training.hpp>
+#include <tutti/training/metrics.hpp>
 
 #include "base/all_or_none.hpp"
 #include "base/different_lines.hpp"

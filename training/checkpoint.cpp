@@ -4,9 +4,9 @@
 
 #include <tutti/attempt.hpp>
 #include <tutti/call_name.hpp>
-#include <tutti/training.hpp>
+#include <tutti/training/checkpoint.hpp>
 
-#include "arrays.hpp"
+#include "overlap/arrays.hpp"
 #include "base/all_or_none.hpp"
 #include "base/different_lines.hpp"
 #include "checkpoint_table.hpp"

@@ -20,7 +20,7 @@
 #include <span>
 #include <string>
 
-#include "bytes.hpp"
+#include "overlap/bytes.hpp"
 
 namespace tutti::v0::detail {
 

@@ -8,7 +8,7 @@
 
 #include <tutti/communicator.hpp>
 
-#include "bucket_reduction.hpp"
+#include "overlap/bucket_reduction.hpp"
 #include "checkpoint_file.hpp"
 
 namespace tutti::v0::detail {

@@ -1,5 +1,5 @@
 // Memory that the processes of a host have in common.
-#include <tutti/shared_array.hpp>
+#include <tutti/training/shared_array.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 // What is done once on each host.
 #include <tutti/attempt.hpp>
 #include <tutti/call_name.hpp>
-#include <tutti/training.hpp>
+#include <tutti/training/once_per_node.hpp>
 
 #include "base/all_or_none.hpp"
 #include "hosts.hpp"

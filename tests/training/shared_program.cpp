@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <tutti/shared_array.hpp>
 #include <tutti/training.hpp>
 #include <tutti/tutti.hpp>
 

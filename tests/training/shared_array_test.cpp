@@ -5,10 +5,9 @@
 #include <set>
 #include <string>
 
-#include <tutti/shared_array.hpp>
 #include <tutti/training.hpp>
 
-#include "gradients.hpp"
+#include "tests/overlap/gradients.hpp"
 
 namespace tutti::test {
 namespace {

@@ -1,13 +1,13 @@
 
 #include <tutti/attempt.hpp>
-#include <tutti/periodic_sync.hpp>
+#include <tutti/training/periodic_sync.hpp>
 #include <tutti/spi/copy.hpp>
 
-#include "arrays.hpp"
+#include "overlap/arrays.hpp"
 #include "base/all_or_none.hpp"
-#include "bucket_reduction.hpp"
-#include "bytes.hpp"
-#include "gradient_plan.hpp"
+#include "overlap/bucket_reduction.hpp"
+#include "overlap/bytes.hpp"
+#include "overlap/gradient_plan.hpp"
 
 namespace tutti::v0 {
 namespace {

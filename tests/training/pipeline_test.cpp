@@ -6,9 +6,9 @@
 #include <string>
 #include <thread>
 
-#include <tutti/pipeline.hpp>
+#include <tutti/training/pipeline.hpp>
 
-#include "gradients.hpp"
+#include "tests/overlap/gradients.hpp"
 
 namespace tutti::test {
 namespace {

@@ -1,9 +1,9 @@
 // Ranks that train by themselves, and meet now and then.
 #include <cmath>
 
-#include <tutti/periodic_sync.hpp>
+#include <tutti/training/periodic_sync.hpp>
 
-#include "gradients.hpp"
+#include "tests/overlap/gradients.hpp"
 
 namespace tutti::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kept_state.hpp"
+#include "overlap/kept_state.hpp"
 
 namespace tutti::v0::detail {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include <tutti/pipeline.hpp>
+#include <tutti/training/pipeline.hpp>
 
 namespace tutti::v0 {
 namespace {

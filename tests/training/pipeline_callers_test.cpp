@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tutti/pipeline.hpp>
+#include <tutti/training/pipeline.hpp>
 
-#include "gradients.hpp"
+#include "tests/overlap/gradients.hpp"
 
 namespace tutti::test {
 namespace {

@@ -1,6 +1,6 @@
 // Items that pass through stages, without blocking.
 #include <tutti/attempt.hpp>
-#include <tutti/pipeline.hpp>
+#include <tutti/training/pipeline.hpp>
 #include <tutti/spi/fork_guard.hpp>
 #include <tutti/spi/occupancy.hpp>
 

@@ -9,7 +9,7 @@
 
 #include <tutti/training.hpp>
 
-#include "gradients.hpp"
+#include "tests/overlap/gradients.hpp"
 
 namespace tutti::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <tutti/training.hpp>
 
 #include "checkpoints.hpp"
-#include "gradients.hpp"
+#include "tests/overlap/gradients.hpp"
 
 namespace tutti::test {
 namespace {

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include <tutti/training.hpp>
+#include <tutti/training/sampler.hpp>
 
-#include "bytes.hpp"
+#include "overlap/bytes.hpp"
 
 namespace tutti::v0 {
 namespace {
