@@ -155,34 +155,23 @@ void write_trace_file(const std::string& path, std::span<const std::string> even
 
 }  // namespace
 
-/// In the room that prepare_reports has made.
-void GradientSync::State::record_step() noexcept {
-  if (!is_recording_) return;
-  detail::StepTimes& step = recorded_.back();
-  step.step = report_.step;
-  step.began = step_began_;
-  step.waited = wait_began_;
-  step.ended = Clock::now();
-  for (std::size_t i = 0; i < ready_times_.size(); ++i)
-    step.ready[i] = Clock::time_point{Clock::duration{ready_times_[i].exchange(0)}};
-  for (std::size_t i = 0; i < flights_.size(); ++i) step.buckets[i] = flights_[i].times;
-}
-
 void GradientSync::write_trace(const std::string& path) {
   const State::Call state{state_};
   const CallName name{"write_trace"};
   state->run_between_steps("write_trace", [&] {
-    Communicator& world = state->groups_[0];
-    const Options options = state->call_options();
-    const std::deque<detail::StepTimes>& steps = state->recorded_;
+    detail::SyncSetup& setup = state->setup_;
+    Communicator& world = setup.all_ranks();
+    const Options options = setup.call_options();
+    const std::deque<detail::StepTimes>& steps = state->reporter_.recorded();
     Events events{world.rank(), shift_of_clock(world, options)};
     for (const detail::StepTimes& step : steps)
-      add_step(events, step, state->parameters_, !state->seconds_.empty());
+      add_step(events, step, setup.parameters, !setup.seconds.empty());
     const std::vector<std::string> all =
         detail::gather_texts(world, events.text(), options.timeout);
-    state->agree_on([&] {
+    setup.all_or_none([&] {
       if (world.rank() == 0)
-        write_trace_file(path, all, replay_of(steps, state->parameters_, state->plan_.owners));
+        write_trace_file(path, all,
+                         replay_of(steps, setup.parameters, state->buckets_.plan().owners));
     });
   });
 }
