@@ -31,10 +31,11 @@ void check_groups(std::span<const Parameter> arrays, std::size_t groups) {
 }
 
 template <class E>
-void check_enumerator(const char* name, E value, E last) {
-  if (value > last)
-    reject(std::string{name} + " " + std::to_string(static_cast<int>(value)) +
-           " is none that there is; expected 0 .. " + std::to_string(static_cast<int>(last)));
+void check_enumerator(const char* option, E value) {
+  if (name_of(value).empty())
+    reject("GradientOptions::" + std::string{option} + " " +
+           std::to_string(static_cast<int>(value)) + " is no value; expected " +
+           joined_names(gradient_enumerators<E>(), " or "));
 }
 
 void check_flat(std::span<const Parameter> parameters) {
@@ -200,9 +201,9 @@ GradientOrder order_of(const GradientOptions& options) noexcept {
 }
 
 void check_enumerators(const GradientOptions& options) {
-  check_enumerator("GradientOptions::order", options.order, GradientOrder::automatic);
-  check_enumerator("GradientOptions::storage", options.storage, GradientStorage::flat);
-  check_enumerator("GradientOptions::unused", options.unused, UnusedGradients::detect);
+  check_enumerator("order", options.order);
+  check_enumerator("storage", options.storage);
+  check_enumerator("unused", options.unused);
 }
 
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options) {

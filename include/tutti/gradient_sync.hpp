@@ -13,6 +13,7 @@
 
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
+#include <tutti/gradient_enumerators.hpp>
 
 namespace tutti::v0 {
 
@@ -57,39 +58,6 @@ struct Parameter {
     if constexpr (requires { elements.is_visible(); }) parameter.visible = elements.is_visible();
     return parameter;
   }
-};
-
-/// In which order buckets are filled and reduced.
-enum class GradientOrder : std::uint8_t {
-  reversed,  ///< Parameters from last to first, as backward goes through most models.
-  observed,  ///< So at first; from the second step on as they became ready on rank 0 in the first.
-  /// Buckets are filled as with reversed, but start when they are ready on all ranks, whichever
-  /// that are: ranks tell each other by a small all_reduce. For frameworks that compute gradients
-  /// in another order on each rank (Sergeev, Del Balso, "Horovod", 2018).
-  negotiated,
-  /// The order that goes with the other options: reversed with GradientStorage::views and flat and
-  /// with GradientOptions::on_shard, where gradients may not move; else observed.
-  automatic
-};
-
-/// Where gradients lie.
-enum class GradientStorage : std::uint8_t {
-  copies,  ///< In the program's arrays; buckets are copies, in memory that peers see. See
-           ///< GradientOptions::in_place_bytes.
-  views,   ///< In the buckets: GradientSync::view says where. Not with GradientOrder::observed.
-  flat     ///< In one array of the program's, in the order of parameters, with nothing between
-           ///< them; buckets are parts of it. Not with GradientOrder::observed.
-};
-
-/// The treatment of gradients that a step does not use: neither ready nor accumulated was called
-/// for them since the last step.
-enum class UnusedGradients : std::uint8_t {
-  error,  ///< The step ends in an Error that names one, on all ranks.
-  zeros,  ///< They count as zeros.
-  /// They count as zeros, and stay as they are where no rank of their group uses them;
-  /// ReducedBucket::parameters has only the others. on_bucket is called when all buckets are
-  /// reduced then. Not with on_shard.
-  detect
 };
 
 /// A bucket that has been reduced.
