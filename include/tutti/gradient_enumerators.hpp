@@ -52,7 +52,7 @@ enum class UnusedGradients : std::uint8_t {
 /// A value of one of these enumerations.
 template <class E>
 struct GradientEnumerator {
-  E value;
+  E value;                ///< The value.
   std::string_view name;  ///< In files, on the command line and in error texts.
 };
 
@@ -73,7 +73,7 @@ inline constexpr std::array kUnusedGradients{GradientEnumerator{UnusedGradients:
 
 /// A format for GradientOptions::compression.
 struct GradientCompression {
-  std::string_view name;
+  std::string_view name;      ///< As in GradientOptions::compression.
   std::string_view argument;  ///< The name of the number that may follow a colon; empty: none may.
 };
 /// All formats.
