@@ -31,7 +31,7 @@ std::string names_of_compressions() {
   return text;
 }
 
-/// Reads the number behind the colon. Returns whether it is one that the kind takes.
+/// Reads the number behind the colon. @return whether the format may have it.
 bool read_number(std::string_view text, Compression& compression) {
   const auto all_read = [text](std::from_chars_result result) {
     return result.ec == std::errc{} && result.ptr == text.data() + text.size();

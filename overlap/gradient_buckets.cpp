@@ -43,7 +43,7 @@ std::vector<Buffer<std::byte>> GradientBuckets::make_buffers_on_gpu() {
     std::vector<std::size_t> most(setup_.groups.size());  // bytes by group, of whatever plan
     for (std::size_t i = 0; i < setup_.parameters.size(); ++i) {
       const Parameter& parameter = setup_.parameters[i];
-      if (!parameter.tied && setup_.owns_memory_of(plan_.buckets[plan_.places[i].bucket]))
+      if (!parameter.tied && setup_.owns_memory_of(plan_.buckets[plan_.locations[i].bucket]))
         most[parameter.group] += GradientStreams::padded(parameter.count * size_of(parameter.type));
     }
     setup_.streams->allocate(most);
@@ -82,7 +82,7 @@ std::vector<ParameterShard> GradientBuckets::shards_in(std::size_t index, const 
   const std::size_t bytes = size_of(bucket.type);
   std::vector<ParameterShard> shards;
   for (const std::size_t i : bucket.parameters) {
-    const std::size_t begin = plan_.places[i].offset / bytes;
+    const std::size_t begin = plan_.locations[i].offset / bytes;
     const std::size_t from = std::max(begin, block.first);
     const std::size_t to = std::min(begin + setup_.parameters[i].count, block.first + block.count);
     if (from < to)

@@ -39,7 +39,7 @@ class GradientBuckets {
   [[nodiscard]] std::span<std::byte> memory_of(std::size_t bucket) noexcept;
   /// @return the first byte of a parameter in its bucket.
   [[nodiscard]] std::byte* address_of(std::size_t parameter) noexcept {
-    return memory_of(plan_.places[parameter].bucket).data() + plan_.places[parameter].offset;
+    return memory_of(plan_.locations[parameter].bucket).data() + plan_.locations[parameter].offset;
   }
   /// @return whether peers see a bucket's memory.
   [[nodiscard]] bool is_visible(std::size_t bucket) const;

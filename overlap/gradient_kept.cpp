@@ -29,7 +29,7 @@ detail::KeptState GradientSync::State::kept() {
       if (kept.kind == Kind::sums) all.has_sums = true;
       const detail::Bucket& bucket = plan.buckets[i];
       for (const std::size_t p : bucket.parameters) {
-        const std::size_t begin = plan.places[p].offset / size_of(bucket.type);
+        const std::size_t begin = plan.locations[p].offset / size_of(bucket.type);
         const std::size_t end = begin + setup_.parameters[p].count;
         if (kept.kind == Kind::factors) {
           if (begin == kept.first && end > begin) all.factors.push_back({p, 0, kept.elements});
@@ -45,8 +45,8 @@ detail::KeptState GradientSync::State::kept() {
   return all;
 }
 
-/// Goes on as after so many steps, with nothing left out. Collective, between steps: the own thread
-/// looks at the plan then, so that another one begins. An order that is known stays as it is.
+/// Continues after `step`, with nothing left out. Collective, between steps: the own thread reads
+/// the plan then, so it is replaced by another one. A known order is not replaced.
 /// @param self is this.
 void GradientSync::State::restore(const std::shared_ptr<State>& self, std::uint64_t step,
                                   std::span<const std::size_t> order) {

@@ -113,7 +113,7 @@ bool lies_in_place(const Parameter& parameter, const GradientOptions& options) {
          parameter.count * size_of(parameter.type) >= options.in_place_bytes;
 }
 
-/// Whether a bucket takes one more parameter.
+/// Whether a bucket has room for one more parameter.
 bool fits(const Bucket& bucket, bool is_first, const Parameter& parameter,
           const GradientOptions& options) {
   if (options.bucket_bytes == GradientOptions::kFlat) return true;
@@ -132,7 +132,7 @@ void sort_buckets(GradientPlan& plan, std::span<const std::size_t> completed) {
   plan.buckets = std::move(sorted);
 }
 
-/// Says where parameters lie.
+/// Assigns locations to parameters.
 void place_parameters(GradientPlan& plan, std::span<const Parameter> parameters,
                       const GradientOptions& options) {
   std::vector<std::size_t> words;  // of the hash
@@ -142,7 +142,7 @@ void place_parameters(GradientPlan& plan, std::span<const Parameter> parameters,
       std::ranges::sort(bucket.parameters);
     std::size_t offset = 0;
     for (const std::size_t index : bucket.parameters) {
-      plan.places[index] = {i, offset};
+      plan.locations[index] = {i, offset};
       offset += parameters[index].count * size_of(bucket.type);
       words.insert(words.end(), {i, index});
     }
@@ -160,8 +160,8 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
   for (const std::size_t owner : plan.owners) ++plan.names[owner];
   std::vector<std::uint32_t> missing = plan.names;
   plan.order.assign(order.begin(), order.end());
-  plan.places.resize(parameters.size());
-  std::map<std::pair<std::uint32_t, Datatype>, std::size_t> open;  // a bucket that may take more
+  plan.locations.resize(parameters.size());
+  std::map<std::pair<std::uint32_t, Datatype>, std::size_t> open;  // a bucket with room
   std::vector<std::size_t> completed;  // by bucket: the position of its last parameter
   for (std::size_t position = 0; position < order.size(); ++position) {
     const std::size_t index = plan.owners[order[position]];
@@ -190,7 +190,8 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
   }
   sort_buckets(plan, completed);
   place_parameters(plan, parameters, options);
-  for (std::size_t i = 0; i < parameters.size(); ++i) plan.places[i] = plan.places[plan.owners[i]];
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    plan.locations[i] = plan.locations[plan.owners[i]];
   return plan;
 }
 
@@ -207,7 +208,7 @@ void check_enumerators(const GradientOptions& options) {
 }
 
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options) {
-  constexpr std::string_view kWho = "GradientSync";
+  constexpr std::string_view kCaller = "GradientSync";
   const bool views = options.storage == GradientStorage::views;
   check_steps(options, parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -222,16 +223,16 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
              " elements, which are no matrix of " + std::to_string(parameter.rows) + " rows");
   }
   check_groups(parameters, options.groups.size());
-  check_sizes(kWho, parameters, !views);
+  check_sizes(kCaller, parameters, !views);
   for (std::size_t i = 0; views && i < parameters.size(); ++i)
     if (parameters[i].tied)
       reject(
           name_of_array(parameters[i], i) +
           " is tied, but with views GradientSync has one array for each parameter; list it once");
-  static_cast<void>(check_apart(kWho, parameters, options.on_shard != nullptr));
+  static_cast<void>(check_apart(kCaller, parameters, options.on_shard != nullptr));
   check_groups(options.state, options.groups.size());
-  check_sizes(kWho, options.state, true);
-  static_cast<void>(check_apart(kWho, options.state));
+  check_sizes(kCaller, options.state, true);
+  static_cast<void>(check_apart(kCaller, options.state));
   for (const Communicator* group : options.groups)
     if (group == nullptr) reject("a group is null");
   if (options.storage == GradientStorage::flat) check_flat(parameters);

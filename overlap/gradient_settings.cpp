@@ -15,7 +15,7 @@ namespace tutti::v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
-/// Calls a function for each option that a file can say: with its name, what is expected there, and
+/// Calls a function for each option that a file can have: with its name, the expected values, and
 /// the option.
 template <class Options, class Function>
 void for_each_setting(Options& options, Function function) {
@@ -77,7 +77,7 @@ Json json_of(const GradientOptions& options) {
   throw Error{ErrorCode::invalid_argument, text};
 }
 
-/// Takes what is known out of it. Throws Error that says what is wrong.
+/// Throws Error that names a wrong option or value.
 GradientOptions read_options(Json json, GradientOptions options) {
   if (!json.is_object())
     reject_setting("expected an object in JSON, as save_gradient_options writes it");

@@ -101,7 +101,7 @@ const std::shared_ptr<GradientSync::State>& GradientSync::State::checked(
 GradientSync::State::Call::Call(const std::shared_ptr<State>& state)
     : state_{checked(state)}, occupied_{state_->occupancy_, kGradientSyncWords} {}
 
-/// Within a step, buckets are under way on the communicators that the call needs.
+/// Within a step, buckets use the communicators that the call needs.
 void GradientSync::State::check_between_steps(const char* call) const {
   check_failure();
   if (const std::optional<std::size_t> first = readiness_.first_ready())
@@ -140,7 +140,7 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   return reporter_.report();
 }
 
-/// Ranks agree on errors here too, since the others have taken the step.
+/// Ranks agree on errors here too, since no rank can undo the step.
 void GradientSync::State::prepare_next(bool is_good) {
   try {
     const bool is_first_compressed =
@@ -289,8 +289,8 @@ void GradientSync::State::fail(const Error& cause) noexcept {
   has_failed_.store(true, std::memory_order_release);
 }
 
-/// Fails because of the exception that is being handled. The other ranks, which wait for this one,
-/// are told by the communicators.
+/// Fails because of the exception that is being handled. The communicators fail on the other ranks,
+/// which wait for this one.
 void GradientSync::State::fail_as_caught_here() noexcept {
   abort_streams(detail::attempt([] { throw; }).error());
   Error cause = fail_as_caught(setup_.all_ranks());

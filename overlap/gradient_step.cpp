@@ -48,11 +48,11 @@ BucketContext GradientStep::context_of(std::size_t index, bool is_compressed) {
                         .is_compressed = is_compressed,
                         .op = &setup_.op,
                         .findings = &verdict_.of(index),
-                        .place = std::uint64_t{index} << 32 | rank};
+                        .hash_seed = std::uint64_t{index} << 32 | rank};
   for (const std::size_t i : bucket.parameters)
-    context.places.push_back({.first = buckets_.plan().places[i].offset / size_of(bucket.type),
-                              .rows = setup_.parameters[i].rows,
-                              .count = setup_.parameters[i].count});
+    context.matrices.push_back({.first = buckets_.plan().locations[i].offset / size_of(bucket.type),
+                                .rows = setup_.parameters[i].rows,
+                                .count = setup_.parameters[i].count});
   if (setup_.options.on_shard)
     context.shard = [this, index](const Block& block, std::byte* own) {
       call_on_shard(index, block, own);
@@ -136,7 +136,7 @@ void GradientStep::begin(std::size_t index) {
   // Other ranks would take the next bucket for this one.
   if (setup_.streams && !setup_.streams->await_program(index)) is_cut_short_ = true;
   if (is_cut_short_) return;
-  // The reduced gradient does not tell which rank computed it.
+  // The reduced gradient does not show which rank computed it.
   const bool inspects = setup_.options.check_finite && !setup_.streams && !own_not_finite_;
   const std::optional<std::size_t> found = buckets_.load(index, readiness_, inspects);
   if (inspects) own_not_finite_ = found;
@@ -164,7 +164,7 @@ bool GradientStep::call(const char* name, Function function) noexcept {
   return !error;
 }
 
-/// If the step is void, weights stay as they are.
+/// If the step is void, weights keep their values.
 void GradientStep::call_on_shard(std::size_t index, const Block& block, std::byte* own) {
   const std::vector<ParameterShard> shards = buckets_.shards_in(index, block, own);
   if (verdict_.is_good() && verdict_.factor() != 1)
@@ -223,7 +223,7 @@ void GradientStep::clip() {
     const Bucket& bucket = buckets_[index];
     if (verdict_.is_good() && verdict_.factor() != 1)
       scale(bucket.type, buckets_.memory_of(index).data(), bucket.count, verdict_.factor());
-    if (setup_.detects_unused()) continue;  // it is not known yet which of them are used
+    if (setup_.detects_unused()) continue;  // store_used has those that are used
     for (const std::size_t i : bucket.parameters) buckets_.store(i);
     if (verdict_.is_good()) call_on_bucket(index, bucket.parameters);
   }
@@ -246,7 +246,7 @@ void GradientStep::agree_on_used() {
   }
 }
 
-/// Gradients that no rank uses stay as they are.
+/// Gradients that no rank uses keep their values.
 void GradientStep::store_used() {
   std::vector<std::size_t> used;
   for (const std::size_t index : sequence()) {
@@ -268,7 +268,7 @@ void GradientStep::rescale(double factor) {
   for (std::size_t i = 0; i < setup_.parameters.size(); ++i) {
     const Parameter& parameter = setup_.parameters[i];
     if (parameter.tied) continue;
-    if (setup_.detects_unused() && is_used_somewhere_[i] == 0) continue;  // it stays as it is
+    if (setup_.detects_unused() && is_used_somewhere_[i] == 0) continue;  // it keeps its value
     auto* const data = setup_.options.storage == GradientStorage::views
                            ? buckets_.address_of(i)
                            : static_cast<std::byte*>(parameter.data);

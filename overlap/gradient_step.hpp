@@ -24,7 +24,7 @@
 namespace tutti::v0::detail {
 
 /// Reduces the buckets of a step one after the other, several at a time, and calls the program's
-/// functions for them. By GradientSync's thread, if nothing else is said.
+/// functions for them. By GradientSync's thread, but for calls between steps.
 class GradientStep {
  public:
   /// All live longer.

@@ -21,9 +21,9 @@ std::string text_of_json(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// How far the clock of rank 0 is ahead of the own one: of some messages there and back, the
-/// fastest ones tell it best (Cristian, "Probabilistic clock synchronization", 1989). All ranks
-/// take part, one after the other.
+/// @return the time by which the clock of rank 0 is ahead of the own one. Of several round trips
+/// the fastest one measures it best (Cristian, "Probabilistic clock synchronization", 1989).
+/// Collective.
 Clock::duration shift_of_clock(Communicator& world, const Options& options) {
   constexpr int kTries = 8;
   constexpr int kTag = 0;
@@ -40,10 +40,10 @@ Clock::duration shift_of_clock(Communicator& world, const Options& options) {
         const Clock::time_point before = Clock::now();
         world.send(time, 0, kTag, options);
         world.recv(time, 0, kTag, options);
-        const Clock::duration way = Clock::now() - before;
-        if (way >= best) continue;
-        best = way;
-        shift = Clock::duration{time[0]} - (before + way / 2).time_since_epoch();
+        const Clock::duration round_trip = Clock::now() - before;
+        if (round_trip >= best) continue;
+        best = round_trip;
+        shift = Clock::duration{time[0]} - (before + round_trip / 2).time_since_epoch();
       }
     }
   }
@@ -93,7 +93,7 @@ void add_step(Events& events, const detail::StepTimes& step, std::span<const Par
   for (std::size_t i = 0; i < step.ready.size(); ++i)
     if (step.ready[i] != Clock::time_point{})
       events.instant(parameters[i].name, Events::kReadiness, step.ready[i]);
-  // Buckets that are under way at the same time lie in lines of their own.
+  // Buckets that are reduced at the same time have lines of their own.
   for (std::size_t i = 0; i < step.buckets.size(); ++i) {
     const detail::BucketTimes& times = step.buckets[i];
     const int line = Events::kBuckets + static_cast<int>(i % 8);
@@ -115,7 +115,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// What `tutti gradients` replays: the model, and when in a step gradients are ready.
+/// The input of `tutti gradients`: the model, and when in a step gradients are ready.
 /// A parameter is ready with the last of its names. @param owners see GradientPlan.
 Json replay_of(const std::deque<detail::StepTimes>& steps, std::span<const Parameter> parameters,
                std::span<const std::size_t> owners) {

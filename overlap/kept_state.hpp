@@ -14,7 +14,7 @@
 namespace tutti::v0::detail {
 
 /// Elements of a parameter, or of what belongs to one.
-struct KeptPart {
+struct ParameterElements {
   std::size_t parameter = 0;    ///< Its index.
   std::size_t first = 0;        ///< Of its elements the first one.
   std::span<float> elements{};  ///< They, which may be replaced between steps.
@@ -22,15 +22,15 @@ struct KeptPart {
 
 /// All of it.
 struct KeptState {
-  std::uint64_t step = 0;            ///< Steps that were taken.
+  std::uint64_t step = 0;            ///< The number of steps so far.
   std::vector<std::size_t> order{};  ///< Of parameters; none as long as it is observed.
   std::uint64_t compression = 0;     ///< A hash of GradientOptions::compression.
   bool is_average = true;            ///< As GradientOptions::average.
   bool has_gradients = false;  ///< Whether some are left out; equal on all ranks, as the next.
   bool has_sums = false;       ///< Whether something is left out of sums.
-  std::vector<KeptPart> gradients{};  ///< As of KeptElements::Kind, and so the next.
-  std::vector<KeptPart> sums{};
-  std::vector<KeptPart> factors{};
+  std::vector<ParameterElements> gradients{};  ///< As of KeptElements::Kind, and so the next.
+  std::vector<ParameterElements> sums{};
+  std::vector<ParameterElements> factors{};
 };
 
 /// A call of a GradientSync that saves or loads what it keeps. There is one call at a time.

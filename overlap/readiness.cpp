@@ -31,7 +31,7 @@ void Readiness::ready(std::size_t parameter) noexcept {
   if (setup_.options.record > 0)
     ready_times_[parameter].store(Clock::now().time_since_epoch().count(),
                                   std::memory_order_relaxed);
-  count_down(plan_.places[parameter].bucket);
+  count_down(plan_.locations[parameter].bucket);
 }
 
 /// On a GPU the last gradient leaves one to its mark.
@@ -97,11 +97,11 @@ void Readiness::complete(bool is_active) noexcept {
     if (is_active && setup_.options.unused == UnusedGradients::error)
       problem_.note([&] {
         return "parameter " + setup_.name_of_parameter(i) +
-               " was not ready when wait was called; UnusedGradients says what else it may be";
+               " was not ready when wait was called; see UnusedGradients for other treatments";
       });
   }
   for (std::size_t i = 0; i < arrivals_.size(); ++i)
-    if (was_missing_[i] != 0) count_down(plan_.places[i].bucket);
+    if (was_missing_[i] != 0) count_down(plan_.locations[i].bucket);
 }
 
 std::optional<std::size_t> Readiness::first_ready() const noexcept {

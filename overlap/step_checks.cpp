@@ -122,7 +122,7 @@ std::size_t StepChecks::first_not_finite(std::size_t index, const Findings& find
       if (setup_.streams->inspected(setup_.options.timeout).not_finite > 0) return shard.parameter;
       continue;
     }
-    const std::size_t begin = buckets_.plan().places[shard.parameter].offset / size_of(type);
+    const std::size_t begin = buckets_.plan().locations[shard.parameter].offset / size_of(type);
     if (element >= begin && element < begin + setup_.parameters[shard.parameter].count)
       return shard.parameter;
   }

@@ -12,7 +12,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Of groups that a GradientSync makes, so that they are none of the program's.
+/// Keys of the groups that a GradientSync makes; none is a key of the program's groups.
 constexpr std::uint64_t kKey = 0x6772616473796e63;
 constexpr std::uint64_t kKeyOfSeconds = kKey - 1;
 constexpr std::uint64_t kKeyOfControl = kKey - 2;

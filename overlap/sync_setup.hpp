@@ -16,7 +16,7 @@
 
 namespace tutti::v0::detail {
 
-/// What is fixed once a GradientSync is made.
+/// The parts of a GradientSync that do not change once it is made.
 struct SyncSetup {
   SyncSetup(Communicator& world, std::span<const Parameter> parameters,
             const GradientOptions& options);

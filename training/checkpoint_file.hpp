@@ -1,5 +1,5 @@
 /// @file
-/// The file of a checkpoint: what its header says, and how its bytes are written and read.
+/// The file of a checkpoint: its header, and its bytes.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -24,7 +24,7 @@
 
 namespace tutti::v0::detail {
 
-/// How a file begins.
+/// The beginning of a file.
 struct CheckpointHeader {
   std::array<char, 8> magic{'t', 'u', 't', 't', 'i', 'c', 'k', 'p'};
   std::uint32_t version = 2;
@@ -34,16 +34,16 @@ struct CheckpointHeader {
   std::uint64_t extra_bytes = 0;
 };
 
-/// What a file has beside the table, the arrays and the extra bytes.
+/// The bytes of a file beside the table, the arrays and the extra bytes.
 inline constexpr std::uint64_t kFixedBytes = sizeof(CheckpointHeader) + sizeof(std::uint64_t);
 
-/// @param bytes of something. @return how many it takes in the file.
+/// @param bytes of something. @return its bytes in the file.
 [[nodiscard]] constexpr std::uint64_t filled(std::uint64_t bytes) noexcept {
   return (bytes + 7) / 8 * 8;
 }
 
-/// A file that is open. Its calls throw Error{transport} with the file's name and what the system
-/// says. Neither copied nor moved.
+/// A file that is open. Its calls throw Error{transport} with the file's name and the system's
+/// text. Neither copied nor moved.
 class CheckpointFile {
  public:
   /// @param path of the file. @param is_new whether to write it anew, or to read what is there,

@@ -1,4 +1,4 @@
-// Checkpoints with what is divided among ranks, and with what a GradientSync keeps.
+// Checkpoints with arrays that are divided among ranks, and with the state of a GradientSync.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -19,21 +19,21 @@ namespace {
 using detail::ArrayMover;
 using detail::Block;
 using detail::CheckpointFile;
-using detail::KeptPart;
-using detail::OwnParts;
+using detail::OwnBlocks;
+using detail::ParameterElements;
 using detail::SavedSync;
 
 /// @return this rank's parts of all parameters, without data.
-OwnParts parts_of(const GradientSync& sync, std::size_t parameters) {
-  OwnParts own{std::vector<Block>(parameters), std::vector<std::byte*>(parameters)};
+OwnBlocks own_blocks(const GradientSync& sync, std::size_t parameters) {
+  OwnBlocks own{std::vector<Block>(parameters), std::vector<std::byte*>(parameters)};
   for (const auto& bucket : sync.shards())
     for (const ParameterShard& part : bucket) own.blocks[part.parameter] = {part.first, part.count};
   return own;
 }
 
 /// @param shards with an element for each of this rank's parts. @return where each lies in it.
-OwnParts parts_in(const GradientSync& sync, std::size_t parameters, const Parameter& shards) {
-  OwnParts own = parts_of(sync, parameters);
+OwnBlocks own_blocks_in(const GradientSync& sync, std::size_t parameters, const Parameter& shards) {
+  OwnBlocks own = own_blocks(sync, parameters);
   for (const auto& bucket : sync.shards())
     for (const ParameterShard& part : bucket)
       own.data[part.parameter] =
@@ -41,10 +41,10 @@ OwnParts parts_in(const GradientSync& sync, std::size_t parameters, const Parame
   return own;
 }
 
-/// @return what is kept, by parameter.
-OwnParts parts_of(std::span<const KeptPart> kept, std::size_t parameters) {
-  OwnParts own{std::vector<Block>(parameters), std::vector<std::byte*>(parameters)};
-  for (const KeptPart& part : kept) {
+/// @return the elements that are kept, by parameter.
+OwnBlocks own_blocks(std::span<const ParameterElements> kept, std::size_t parameters) {
+  OwnBlocks own{std::vector<Block>(parameters), std::vector<std::byte*>(parameters)};
+  for (const ParameterElements& part : kept) {
     own.blocks[part.parameter] = {part.first, part.elements.size()};
     own.data[part.parameter] = std::as_writable_bytes(part.elements).data();
   }
@@ -56,7 +56,7 @@ void check_ranks(const Communicator& world, const Communicator& own) {
     detail::reject_checkpoint("rank " + std::to_string(world.rank()) + " of " +
                               std::to_string(world.size()) + " is rank " +
                               std::to_string(own.rank()) + " of " + std::to_string(own.size()) +
-                              " in the GradientSync; give the communicator that it was made with");
+                              " in the GradientSync; pass the communicator that it was made with");
 }
 
 void check_sync(const Communicator& world, const detail::SyncAccess& access) {
@@ -79,7 +79,7 @@ void check_shards(const GradientSync& sync, std::span<const Parameter> shards) {
                                 std::to_string(owned));
 }
 
-/// Refuses arrays and shards that overlap.
+/// Rejects arrays and shards that overlap.
 void check_together(std::span<const Parameter> arrays, std::span<const Parameter> shards) {
   std::vector<Parameter> all{arrays.begin(), arrays.end()};
   all.insert(all.end(), shards.begin(), shards.end());
@@ -120,13 +120,13 @@ struct CheckpointTransfer {
     });
   }
   [[nodiscard]] bool is_first() const { return world.rank() == 0; }
-  [[nodiscard]] auto blocks_of(const OwnParts& own) {
+  [[nodiscard]] auto blocks_of(const OwnBlocks& own) {
     return detail::gather_blocks(world, own.blocks, options);
   }
 
   /// @param move is called for each parameter, with its array and this rank's part.
   template <class Move>
-  void for_each(const OwnParts& own, std::size_t bytes, Move move) {
+  void for_each(const OwnBlocks& own, std::size_t bytes, Move move) {
     const auto blocks = blocks_of(own);
     for (std::size_t p = 0; p < parameters.size(); ++p)
       move(p, detail::DividedArray{parameters[p].count, bytes, blocks[p]}, own.data[p]);
@@ -144,8 +144,8 @@ detail::DividedArray of_rank(const detail::DividedArray& all, std::size_t rank) 
 void save_kept(CheckpointTransfer& transfer, const SavedSync& saved,
                const detail::KeptState& kept) {
   const std::size_t count = transfer.parameters.size();
-  const OwnParts gradients = parts_of(kept.gradients, count);
-  const OwnParts sums = parts_of(kept.sums, count);
+  const OwnBlocks gradients = own_blocks(kept.gradients, count);
+  const OwnBlocks sums = own_blocks(kept.sums, count);
   const auto of_gradients = transfer.blocks_of(gradients);
   const auto of_sums = transfer.blocks_of(sums);
   for (std::size_t p = 0; p < count; ++p) {
@@ -157,15 +157,15 @@ void save_kept(CheckpointTransfer& transfer, const SavedSync& saved,
       transfer.mover->save(transfer.file, {elements, sizeof(float), of_sums[p]}, sums.data[p],
                            transfer.outcome);
     if (saved.factors[p] == 0 || transfer.file == nullptr || !transfer.outcome) continue;
-    const auto own = std::ranges::find(kept.factors, p, &KeptPart::parameter);
+    const auto own = std::ranges::find(kept.factors, p, &ParameterElements::parameter);
     transfer.outcome = detail::attempt([&] { transfer.file->write(std::as_bytes(own->elements)); });
   }
 }
 
-/// Divides what another number of ranks left out of one parameter: each rank takes an equal share.
-/// @param takes whether this program's compression keeps such.
+/// Divides the elements that another number of ranks left out of one parameter: each rank gets an
+/// equal share. @param is_kept whether this program's compression keeps such elements.
 void share_out(CheckpointTransfer& transfer, const SavedSync& saved, std::size_t parameter,
-               double share, bool takes, const OwnParts& own) {
+               double share, bool is_kept, const OwnBlocks& own) {
   const std::size_t count = transfer.parameters[parameter].count;
   std::vector<float> part(transfer.is_first() ? count : 0);
   std::vector<double> sum(part.size());
@@ -175,7 +175,7 @@ void share_out(CheckpointTransfer& transfer, const SavedSync& saved, std::size_t
         detail::attempt([&] { transfer.file->read(std::as_writable_bytes(std::span{part})); });
     for (std::size_t i = 0; i < part.size(); ++i) sum[i] += static_cast<double>(part[i]);
   }
-  if (!takes) return;
+  if (!is_kept) return;
   const std::span<float> whole = std::span{transfer.whole}.first(count);
   for (std::size_t i = 0; i < sum.size(); ++i) whole[i] = static_cast<float>(sum[i] * share);
   transfer.world.broadcast(whole, 0, transfer.options);
@@ -188,10 +188,10 @@ void load_kept(CheckpointTransfer& transfer, const SavedSync& saved,
                const detail::KeptState& kept) {
   const std::size_t count = transfer.parameters.size();
   const bool is_known = saved.compression == kept.compression;
-  const bool takes = is_known && kept.has_gradients;
-  const OwnParts none = parts_of(std::span<const KeptPart>{}, count);
-  const OwnParts gradients = takes ? parts_of(kept.gradients, count) : none;
-  const OwnParts sums = is_known ? parts_of(kept.sums, count) : none;
+  const bool is_kept = is_known && kept.has_gradients;
+  const OwnBlocks none = own_blocks(std::span<const ParameterElements>{}, count);
+  const OwnBlocks gradients = is_kept ? own_blocks(kept.gradients, count) : none;
+  const OwnBlocks sums = is_known ? own_blocks(kept.sums, count) : none;
   const auto of_gradients = transfer.blocks_of(gradients);
   const auto of_sums = transfer.blocks_of(sums);
   const auto ranks = static_cast<std::uint64_t>(transfer.world.size());
@@ -201,7 +201,7 @@ void load_kept(CheckpointTransfer& transfer, const SavedSync& saved,
     const std::size_t elements = transfer.parameters[p].count;
     const detail::DividedArray all{elements, sizeof(float), of_gradients[p]};
     if (saved.has_gradients && saved.ranks != ranks)
-      share_out(transfer, saved, p, share, takes, gradients);
+      share_out(transfer, saved, p, share, is_kept, gradients);
     for (std::size_t rank = 0; saved.has_gradients && saved.ranks == ranks && rank < ranks; ++rank)
       transfer.mover->load(transfer.file, of_rank(all, rank), gradients.data[p], transfer.outcome);
     if (saved.has_sums)
@@ -211,7 +211,7 @@ void load_kept(CheckpointTransfer& transfer, const SavedSync& saved,
     factors.resize(saved.factors[p]);
     detail::spread(transfer.world, transfer.file, std::as_writable_bytes(std::span{factors}),
                    transfer.outcome, transfer.options);
-    const auto own = std::ranges::find(kept.factors, p, &KeptPart::parameter);
+    const auto own = std::ranges::find(kept.factors, p, &ParameterElements::parameter);
     if (is_known && own != kept.factors.end() && own->elements.size() == factors.size())
       copy_bytes(own->elements.data(), factors.data(), factors.size() * sizeof factors[0]);
   }
@@ -251,7 +251,7 @@ void save_checkpoint(Communicator& world, const std::filesystem::path& path,
           if (!array.tied) transfer.file->write(detail::bytes_of(array));
       });
     for (const Parameter& shard : shards)
-      transfer.for_each(parts_in(sync, transfer.parameters.size(), shard), size_of(shard.type),
+      transfer.for_each(own_blocks_in(sync, transfer.parameters.size(), shard), size_of(shard.type),
                         [&](std::size_t, const detail::DividedArray& array, std::byte* own) {
                           transfer.mover->save(transfer.file, array, own, transfer.outcome);
                         });
@@ -308,7 +308,7 @@ std::vector<std::byte> load_checkpoint(Communicator& world, const std::filesyste
     for (const Parameter& array : arrays)
       if (!array.tied) spread(detail::bytes_of(array));
     for (const Parameter& shard : shards)
-      transfer.for_each(parts_in(sync, transfer.parameters.size(), shard), size_of(shard.type),
+      transfer.for_each(own_blocks_in(sync, transfer.parameters.size(), shard), size_of(shard.type),
                         [&](std::size_t, const detail::DividedArray& array, std::byte* own) {
                           transfer.mover->load(transfer.file, array, own, transfer.outcome);
                         });
@@ -332,7 +332,7 @@ void gather_shards(Communicator& world, const GradientSync& sync, const Paramete
       check_whole(whole, transfer.parameters, shards);
     });
     const std::size_t bytes = size_of(shards.type);
-    transfer.for_each(parts_in(sync, whole.size(), shards), bytes,
+    transfer.for_each(own_blocks_in(sync, whole.size(), shards), bytes,
                       [&](std::size_t p, const detail::DividedArray& array, std::byte* own) {
                         std::vector<std::size_t> counts;
                         for (const Block& block : array.blocks)
@@ -345,12 +345,12 @@ void gather_shards(Communicator& world, const GradientSync& sync, const Paramete
   });
 }
 
-void take_shards(const GradientSync& sync, std::span<const Parameter> whole,
-                 const Parameter& shards) {
+void extract_shards(const GradientSync& sync, std::span<const Parameter> whole,
+                    const Parameter& shards) {
   const detail::SyncAccess access{sync};
   check_shards(sync, {&shards, 1});
   check_whole(whole, access.parameters(), shards);
-  const OwnParts own = parts_in(sync, whole.size(), shards);
+  const OwnBlocks own = own_blocks_in(sync, whole.size(), shards);
   const std::size_t bytes = size_of(shards.type);
   for (std::size_t p = 0; p < whole.size(); ++p)
     if (own.blocks[p].count > 0)

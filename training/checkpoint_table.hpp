@@ -17,9 +17,11 @@ namespace tutti::v0::detail {
 
 /// Throws Error{invalid_argument}. @param text what is wrong.
 [[noreturn]] void reject_checkpoint(const std::string& text);
-/// @param arrays of a checkpoint. @return a line for each: what a file and a program compare.
+/// @param arrays of a checkpoint. @return a line for each: for the comparison of a file and a
+/// program.
 [[nodiscard]] std::string table_of(std::span<const Parameter> arrays);
-/// Refuses what cannot be saved. @param arrays of the program. Throws Error{invalid_argument}.
+/// Rejects arrays that cannot be saved. @param arrays of the program. Throws
+/// Error{invalid_argument}.
 void check_saved(std::span<const Parameter> arrays);
 /// @param arrays of a checkpoint. @param table of them. @param extra_bytes behind them. @return how
 /// its file begins.
@@ -29,7 +31,8 @@ void check_saved(std::span<const Parameter> arrays);
 /// it. @param header of the file. @param saved the file's table. @param arrays that it wants.
 void compare_saved(Rank rank, const CheckpointHeader& header, const std::string& saved,
                    std::span<const Parameter> arrays);
-/// Rank 0 reads, all get. What one reading throws is kept: the other ranks wait for bytes anyway.
+/// Rank 0 reads, all get. An exception of one reading is kept, since the other ranks wait for
+/// bytes.
 /// @param world the ranks. @param file on rank 0, else null. @param bytes of all. @param outcome of
 /// rank 0's readings so far. @param options of which the timeout counts.
 void spread(Communicator& world, CheckpointFile* file, std::span<std::byte> bytes,
@@ -48,7 +51,7 @@ class NewCheckpoint {
   void begin(std::span<const Parameter> arrays, std::uint64_t extra_bytes);
   /// @return where arrays are written.
   [[nodiscard]] CheckpointFile& file() noexcept { return file_; }
-  /// Writes the rest, and takes the place of the old file. @param extra bytes. Throws
+  /// Writes the end, and replaces the old file. @param extra bytes. Throws
   /// Error{transport}.
   void finish(std::span<const std::byte> extra);
 

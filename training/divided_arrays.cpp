@@ -8,7 +8,8 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// So large that messages and writes take their time from bytes, and small beside any model.
+/// Large enough that the time of messages and writes depends on bytes only, and small beside any
+/// model.
 constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
 
 }  // namespace

@@ -14,9 +14,9 @@
 namespace tutti::v0::detail {
 
 /// This rank's parts, by parameter: at most one of each.
-struct OwnParts {
+struct OwnBlocks {
   std::vector<Block> blocks{};     ///< Elements of the parameter; none where count is 0.
-  std::vector<std::byte*> data{};  ///< Where they lie.
+  std::vector<std::byte*> data{};  ///< Their memory.
 };
 
 /// An array of which ranks have parts.

@@ -31,7 +31,7 @@ void check_options(const PeriodicOptions& options) {
          "GradientOptions::stream is for gradients; weights lie in memory of the host");
 }
 
-/// Compares options, which takes all ranks. @return them, with what is PeriodicSync's own.
+/// Collective: compares options. @return them, with PeriodicSync's own values.
 PeriodicOptions agreed_options(Communicator& world, std::span<const Parameter> weights,
                                PeriodicOptions options) {
   detail::compare(world, [&] {
@@ -89,17 +89,17 @@ PeriodicSync::PeriodicSync(Communicator& world, std::span<const Parameter> weigh
 bool PeriodicSync::step() {
   const detail::Occupied call{occupancy_, kPeriodicSyncWords};
   if (++own_steps_ < options_.period) return false;
-  meet_others();
+  exchange_weights();
   return true;
 }
 
-void PeriodicSync::meet() {
+void PeriodicSync::exchange_now() {
   const detail::Occupied call{occupancy_, kPeriodicSyncWords};
-  meet_others();
+  exchange_weights();
 }
 
-void PeriodicSync::meet_others() {
-  sync_.synchronize();  // refuses a forked child, which has no buckets to write to
+void PeriodicSync::exchange_weights() {
+  sync_.synchronize();  // rejects a forked child, which has no buckets to write to
   own_steps_ = 0;
   for (std::size_t i = weights_.size(); i-- > 0;) {
     with_arrays(

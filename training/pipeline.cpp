@@ -22,11 +22,12 @@ constexpr Occupancy::Words kPipelineWords{.object = "the Pipeline",
 
 /// Items whose times are kept, to suggest a depth.
 constexpr std::size_t kTimedItems = 64;
-/// How long a run sleeps: for an operation that may go on only while it is tested, for functions
-/// that are asked, and where threads ring.
+/// A run sleeps at least this long, so that tests of operations leave the processor to others.
 constexpr Duration kShortestStageNap = std::chrono::microseconds{20};
+/// A run sleeps at most this long while a stage is a function that has to be asked.
 constexpr Duration kLongestStageNap = std::chrono::milliseconds{1};
-constexpr Duration kLongestStageRest = std::chrono::milliseconds{100};
+/// A run sleeps at most this long while all stages are threads, which wake it.
+constexpr Duration kLongestThreadNap = std::chrono::milliseconds{100};
 
 /// To be called where an exception is handled. @return an Error with that nested in it.
 std::exception_ptr error_of_stage(const std::string& where, std::uint64_t item) {
@@ -81,7 +82,7 @@ class PipelineCore::State {
       LineStage& stage = stages_.emplace_back();
       stage.calls = std::move(calls);
       stage.report.name = stage.calls.name;
-      if (stage.calls.way != StageWay::thread) continue;
+      if (stage.calls.kind != StageKind::thread) continue;
       if (!guard_) guard_.emplace();
       stage.thread = std::make_unique<StageThread>(
           [this, function = stage.calls.start](std::size_t slot, std::uint64_t item) {
@@ -92,11 +93,11 @@ class PipelineCore::State {
     }
   }
 
-  /// What threads and functions are at has to end before the slots do. An operation is dropped,
-  /// as any Request that nobody waits for: the other ranks may never take part in it.
+  /// Work of threads and functions ends before the slots do. An operation is dropped, as any
+  /// Request that nobody waits for: the other ranks may never start it.
   ~State() {
     const auto is_at_work = [](const LineStage& stage) {
-      return stage.is_busy && stage.calls.way != StageWay::request;
+      return stage.is_busy && stage.calls.kind != StageKind::request;
     };
     for (finish_all(); std::ranges::any_of(stages_, is_at_work); finish_all()) bell_.wait(nap());
   }
@@ -256,11 +257,11 @@ class PipelineCore::State {
 
   /// In proportion to what was waited, so that it adds little to that; threads ring.
   [[nodiscard]] Duration nap() const {
-    Duration nap = kLongestStageRest;
+    Duration nap = kLongestThreadNap;
     for (const LineStage& stage : stages_) {
-      if (!stage.is_busy || stage.calls.way == StageWay::thread) continue;
+      if (!stage.is_busy || stage.calls.kind == StageKind::thread) continue;
       const Duration most =
-          stage.calls.way == StageWay::request ? kShortestStageNap : kLongestStageNap;
+          stage.calls.kind == StageKind::request ? kShortestStageNap : kLongestStageNap;
       const Duration waited = PipelineClock::now() - changed_;
       nap = std::min(nap, std::clamp(waited / 16, kShortestStageNap, most));
     }

@@ -1,4 +1,4 @@
-// What a pipeline's times tell.
+// The report of a pipeline.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -8,7 +8,7 @@
 namespace tutti::v0 {
 namespace {
 
-/// How many items are imagined, so that the first and the last ones do not count for much.
+/// Simulated items; enough of them that the first and the last ones do not count for much.
 constexpr std::size_t kImaginedItems = 256;
 
 /// @return when the last item leaves the last stage, if each stage takes for it what it took.

@@ -1,4 +1,4 @@
-// Which samples a rank sees.
+// The samples of a rank.
 #include <algorithm>
 #include <iostream>
 #include <numeric>
@@ -43,7 +43,7 @@ void check_padding(SamplePadding padding) {
   if (padding > SamplePadding::none)
     throw Error{ErrorCode::invalid_argument,
                 "DistributedSampler: padding " + std::to_string(static_cast<int>(padding)) +
-                    " is none that there is; expected 0 .. " +
+                    " is no value; expected 0 .. " +
                     std::to_string(static_cast<int>(SamplePadding::none))};
 }
 
@@ -82,7 +82,7 @@ void DistributedSampler::set_epoch(std::uint64_t epoch) noexcept {
   start_.consumed = advanced_ = 0;
 }
 
-/// How many samples the ranks that have most of them take from the start on.
+/// @return the samples of a rank with most of them, from the start on.
 std::uint64_t DistributedSampler::rounds() const noexcept {
   const std::uint64_t left = start_.samples - start_.consumed;
   const bool is_partial = left % ranks_ != 0 && start_.padding != SamplePadding::drop;
@@ -96,7 +96,7 @@ std::size_t DistributedSampler::size() const noexcept {
   return own - std::min(own, advanced_);
 }
 
-/// Each rank has this to say, so one says it.
+/// All ranks come here, and rank 0 warns.
 void DistributedSampler::warn_of_end() const {
   if (has_warned_ || rank_ != 0) return;
   has_warned_ = true;

@@ -27,7 +27,7 @@ SavedSync SavedSync::of(int ranks, const KeptState& kept, std::size_t parameters
                   .has_sums = kept.has_sums,
                   .order = kept.order,
                   .factors = std::vector<std::size_t>(parameters)};
-  for (const KeptPart& factors : kept.factors)
+  for (const ParameterElements& factors : kept.factors)
     saved.factors[factors.parameter] = factors.elements.size();
   return saved;
 }

@@ -25,7 +25,7 @@ struct SavedSync {
   /// @param ranks that save. @param kept by them. @param parameters of it. @return what to save.
   [[nodiscard]] static SavedSync of(int ranks, const KeptState& kept, std::size_t parameters);
   /// @param words of a file. @param parameters of the program. @param most lines of its table.
-  /// @return what they say. Throws Error{invalid_argument}.
+  /// @return their meaning. Throws Error{invalid_argument}.
   [[nodiscard]] static SavedSync from(std::span<const std::uint64_t> words, std::size_t parameters,
                                       std::size_t most);
   /// @return it as words.

@@ -20,9 +20,9 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Where an owner has its memory open, and what is to be found there: in another namespace of
-/// processes its number may be that of a stranger.
-struct SharedPlace {
+/// The open descriptor of an owner's memory, and the identity of that memory: in another namespace
+/// of processes the number may be that of another process.
+struct OpenMemory {
   std::int64_t process = 0;
   std::int64_t descriptor = -1;
   std::uint64_t device = 0;
@@ -56,7 +56,7 @@ class SharedDescriptor {
   }
   [[nodiscard]] int number() const noexcept { return number_; }
   /// @return device and inode, or zeros.
-  [[nodiscard]] SharedPlace place() const noexcept {
+  [[nodiscard]] OpenMemory opened() const noexcept {
     struct stat status {};
     if (::fstat(number_, &status) != 0) return {};
     return {::getpid(), number_, status.st_dev, status.st_ino};
@@ -66,8 +66,8 @@ class SharedDescriptor {
   int number_ = -1;
 };
 
-/// Throws where there can be no so many bytes: the system would give out addresses for them, and
-/// end the process that touches them.
+/// Throws if the host has less memory: the system would return addresses, and end the process that
+/// touches them.
 SharedDescriptor make_shared_memory(Rank rank, std::size_t count, std::size_t element_bytes) {
   const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L));
   const auto page = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L));
@@ -86,15 +86,15 @@ SharedDescriptor make_shared_memory(Rank rank, std::size_t count, std::size_t el
 }
 
 /// Opens the memory of another process, or of another thread, that has no name.
-SharedDescriptor open_shared_memory(Rank rank, Rank owner, const SharedPlace& place) {
+SharedDescriptor open_shared_memory(Rank rank, Rank owner, const OpenMemory& opened) {
   const std::string path =
-      "/proc/" + std::to_string(place.process) + "/fd/" + std::to_string(place.descriptor);
+      "/proc/" + std::to_string(opened.process) + "/fd/" + std::to_string(opened.descriptor);
   const std::string what = "open the memory of rank " + std::to_string(owner) + " as " + path;
   SharedDescriptor memory{::open(path.c_str(), O_RDWR | O_CLOEXEC)};
   if (memory.number() < 0) fail_to_share(rank, what);
-  const SharedPlace found = memory.place();
+  const OpenMemory found = memory.opened();
   errno = 0;
-  if (found.device != place.device || found.inode != place.inode)
+  if (found.device != opened.device || found.inode != opened.inode)
     fail_to_share(rank, what +
                             ", which is something else: expected ranks of one host to see each "
                             "other's processes in /proc");
@@ -132,14 +132,14 @@ void SharedMemory::make(Communicator& world, std::size_t count, std::size_t elem
 
   SharedDescriptor memory;
   const Exchange exchange = exchange_over(world, own.timeout);
-  const std::vector<SharedPlace> places = all_or_none(exchange, [&] {
-    if (!is_owner_) return SharedPlace{};
+  const std::vector<OpenMemory> opened = all_or_none(exchange, [&] {
+    if (!is_owner_) return OpenMemory{};
     memory = make_shared_memory(self, count, element_bytes);
-    return memory.place();
+    return memory.opened();
   });
   const auto open = [&] {
     if (!is_owner_)
-      memory = open_shared_memory(self, owner_, places[static_cast<std::size_t>(owner_)]);
+      memory = open_shared_memory(self, owner_, opened[static_cast<std::size_t>(owner_)]);
     base_ = map_shared_memory(self, memory, count * element_bytes);
     bytes_ = count * element_bytes;
   };

@@ -150,10 +150,10 @@ TEST(ShardedCheckpoints, AreGatheredAndTaken) {
       std::ranges::fill(own.momentum, 0.0);
       std::vector<Parameter> arrays;
       for (auto& array : whole) arrays.push_back(Parameter::of("whole", array));
-      take_shards(*own.sync, arrays, Parameter::of("momentum", own.momentum));
+      extract_shards(*own.sync, arrays, Parameter::of("momentum", own.momentum));
       EXPECT_EQ(own.momentum, before);
       arrays.pop_back();
-      EXPECT_THROW(take_shards(*own.sync, arrays, Parameter::of("m", own.momentum)), Error);
+      EXPECT_THROW(extract_shards(*own.sync, arrays, Parameter::of("m", own.momentum)), Error);
       EXPECT_THROW(gather_shards(world, *own.sync, Parameter::of("m", own.momentum), arrays),
                    Error);
       EXPECT_NO_THROW(world.barrier());
@@ -203,7 +203,7 @@ TEST(ShardedCheckpoints, AreRefusedWhereTheyDoNotFit) {
     expect("it was saved with a GradientSync of 6 parameters; this one has 2",
            [&] { other.load(world, folder.file()); });
     Communicator reversed = world.split(0, -world.rank());
-    expect("give the communicator that it was made with",
+    expect("pass the communicator that it was made with",
            [&] { save_checkpoint(reversed, folder.file(), own.arrays(), *own.sync); });
     std::vector<Communicator*> groups{&reversed};
     GradientSync grouped{world, own.model.parameters(), {.groups = groups}};

@@ -29,7 +29,7 @@ TEST_P(PeriodicSyncs, MakeWeightsTheMean) {
         EXPECT_DOUBLE_EQ(others[6], 3);
       }
     for (float& x : weights) x += rank;
-    sync.meet();
+    sync.exchange_now();
     EXPECT_FLOAT_EQ(weights[5], 10 * mean);
   });
 }

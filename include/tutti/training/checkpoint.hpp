@@ -17,11 +17,11 @@ namespace tutti::v0 {
 /// where the process or the machine stops at any time. Collective. Rank 0 writes its arrays to
 /// `path` with ".partial" behind it, has the disk store them, and renames the file; others wait.
 /// Not for several calls at the same time with the same path.
-/// @param world whose ranks take part. @param path of the file; its folder exists. What rank 0 says
+/// @param world whose ranks take part. @param path of the file; its folder exists. Rank 0's
 /// counts. @param arrays what to save, of any types but opaque; rank 0's count. @param extra bytes
 /// of the program's own, such as a SamplerState; rank 0's count. @param options of which the
 /// timeout counts, in which the others wait for the disk.
-/// Throws the same Error on all ranks: transport where the system refused something, and
+/// Throws the same Error on all ranks: transport if the system reported an error, and
 /// invalid_argument for arrays that cannot be saved. The communicator stays usable then, and the
 /// old file is as it was; but where the system could not store the folder, after the renaming,
 /// either file may be found after a stop of the machine.
@@ -38,7 +38,7 @@ TUTTI_API void save_checkpoint(Communicator& world, const std::filesystem::path&
 /// the disk. @return the extra bytes, on all ranks.
 /// Throws the same Error on all ranks, which says what is wrong and leaves the communicator usable:
 /// invalid_argument for a file that was cut short or changed, or is of another program or byte
-/// order, and for other arrays; transport where the system refused something. Arrays are as they
+/// order, and for other arrays; transport if the system reported an error. Arrays are as they
 /// were then, unless the file was changed, or the disk failed, between the two readings.
 [[nodiscard]] TUTTI_API std::vector<std::byte> load_checkpoint(Communicator& world,
                                                                const std::filesystem::path& path,
@@ -86,9 +86,9 @@ TUTTI_API void gather_shards(Communicator& world, const GradientSync& sync, cons
                              std::span<const Parameter> whole, const Options& options = {});
 
 /// The reverse of gather_shards, without a message. @param sync as of save_checkpoint. @param whole
-/// as of gather_shards, equal on all ranks. @param shards where this rank's parts of it go, as of
-/// save_checkpoint. Throws Error{invalid_argument} for other arrays.
-TUTTI_API void take_shards(const GradientSync& sync, std::span<const Parameter> whole,
-                           const Parameter& shards);
+/// as of gather_shards, equal on all ranks. @param shards the destination of this rank's parts, as
+/// of save_checkpoint. Throws Error{invalid_argument} for other arrays.
+TUTTI_API void extract_shards(const GradientSync& sync, std::span<const Parameter> whole,
+                              const Parameter& shards);
 
 }  // namespace tutti::v0

@@ -18,25 +18,25 @@
 
 namespace tutti::v0 {
 
-/// How often samples of one class were taken for another one. Exact.
+/// The number of samples of each class that were predicted as each class. Exact.
 struct ConfusionMatrix {
   std::size_t classes = 0;             ///< How many there are.
   std::vector<std::int64_t> counts{};  ///< Element actual * classes + predicted.
-  /// @param actual a class. @param predicted a class. @return how often the first one was taken for
-  /// the second one. Throws std::out_of_range.
+  /// @param actual a class. @param predicted a class. @return the number of samples of the first
+  /// one that were predicted as the second one. Throws std::out_of_range.
   [[nodiscard]] std::int64_t at(std::size_t actual, std::size_t predicted) const {
     if (predicted >= classes) detail::raise_out_of_range("ConfusionMatrix: there is no such class");
     return counts.at(actual * classes + predicted);
   }
   /// @return how many samples there were. Takes time in proportion to the matrix.
   [[nodiscard]] TUTTI_API std::int64_t total() const noexcept;
-  /// @return how many were taken for what they are.
+  /// @return the number of correct predictions.
   [[nodiscard]] TUTTI_API std::int64_t correct() const noexcept;
   /// @return correct() / total(), no number where there was no sample.
   [[nodiscard]] TUTTI_API double accuracy() const noexcept;
 };
 
-/// What a metric is, and so how ranks' values of it are put together.
+/// The kind of a metric, which decides how the values of ranks are combined.
 enum class MetricKind : std::uint8_t {
   total,     ///< Numbers, added in the order of ranks.
   count,     ///< Integers, added exactly.
@@ -61,8 +61,8 @@ struct Metric {
 using Metrics = std::map<std::string, Metric, std::less<>>;
 
 /// Adds up what ranks have measured, so that evaluation is exact where samples cannot be divided by
-/// the ranks: with SamplePadding::none each sample counts once. Each metric has a name, and is what
-/// the first call for it says; all ranks need the same ones, so a rank without samples adds zero,
+/// the ranks: with SamplePadding::none each sample counts once. Each metric has a name, and the
+/// kind of its first call; all ranks need the same ones, so a rank without samples adds zero,
 /// or the least (greatest) number to a maximum (minimum).
 ///
 /// One thread at a time: a call that comes while another thread is in one is
@@ -83,8 +83,8 @@ class TUTTI_API MetricReducer {
   /// @param name of the metric. @param value the metric is at most this. A NaN remains.
   void add_min(std::string_view name, double value);
   /// @param name of the metric. @param classes how many there are, equal in all calls.
-  /// @param actual what each sample is, 0 .. classes - 1. @param predicted for what it was taken;
-  /// equally many. Throws also for other classes, or numbers of them, and adds nothing then.
+  /// @param actual what each sample is, 0 .. classes - 1. @param predicted the class predicted for
+  /// it; equally many. Throws also for other classes, or numbers of them, and adds nothing then.
   void add_confusion(std::string_view name, std::size_t classes,
                      std::span<const std::size_t> actual, std::span<const std::size_t> predicted);
 

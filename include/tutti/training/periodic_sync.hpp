@@ -1,5 +1,5 @@
 /// @file
-/// PeriodicSync: ranks train by themselves for some steps, and then bring their weights together.
+/// PeriodicSync: ranks train by themselves for some steps, and then average their weights.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +15,29 @@
 
 namespace tutti::v0 {
 
-/// An optimizer that takes what ranks have moved their weights by for a gradient: descent with
-/// momentum, as DiLoCo has it (Douillard et al., "DiLoCo", 2023).
+/// An optimizer whose gradient is the mean movement of the weights: descent with momentum, as in
+/// DiLoCo (Douillard et al., "DiLoCo", 2023).
 struct OuterOptimizer {
-  double rate = 0.7;      ///< By which share of the mean movement weights are moved; above 0.
-  double momentum = 0.9;  ///< 0 .. 1, without 1. Which share of the last movement goes on.
+  double rate = 0.7;      ///< The share of the mean movement that moves weights; above 0.
+  double momentum = 0.9;  ///< The share of the last movement that is added; 0 .. 1, without 1.
   bool nesterov = true;   ///< Whether movements look one step ahead (Nesterov, 1983).
 };
 
-/// How PeriodicSync works. Equal on all ranks.
+/// The options of a PeriodicSync. Equal on all ranks.
 struct PeriodicOptions {
-  /// Steps that ranks take by themselves before they meet, 1 or more.
+  /// The number of steps from one exchange of weights to the next, 1 or more.
   int period = 1;
   /// None: weights become the mean of all ranks' (local SGD: Stich, ICLR 2019).
   std::optional<OuterOptimizer> outer{};
-  /// How movements are reduced: sizes of buckets, compression, in_flight, algorithm, timeout,
+  /// The reduction of movements: sizes of buckets, compression, in_flight, algorithm, timeout,
   /// check_finite. Order and storage are PeriodicSync's own, and movements are averaged.
   GradientOptions exchange{};
 };
 
-/// Makes the weights of ranks equal every so many steps, so that ranks far apart need not exchange
-/// gradients in every step. What ranks tell each other is by how much their weights have moved
-/// since they last were equal, so compression loses little of them. Ranks of a host may exchange
-/// gradients in each step all the same, by a GradientSync over a part of the world.
+/// Makes the weights of ranks equal every `period` steps, so that ranks far apart need not exchange
+/// gradients in every step. Ranks exchange the movement of their weights since the last exchange,
+/// so compression loses little. Ranks of a host may still reduce gradients in each step, by a
+/// GradientSync over a part of the world.
 ///
 /// Keeps a copy of the weights, and one more with an outer optimizer that has momentum. One thread
 /// at a time: a call that comes while another thread is in one is Error{invalid_argument}, and does
@@ -50,23 +50,24 @@ class TUTTI_API PeriodicSync {
   PeriodicSync(Communicator& world, std::span<const Parameter> weights,
                const PeriodicOptions& options = {});
 
-  /// After each update of the own weights. Collective every `period`th time: ranks must have taken
-  /// equally many steps. @return whether ranks have met, and weights are equal now. Throws Error as
-  /// GradientSync::wait; weights are those of the own rank then.
+  /// Called after each update of the own weights. Collective every `period`th time: all ranks must
+  /// have called it equally often. @return whether weights were exchanged, and are equal now.
+  /// Throws Error as GradientSync::wait; weights are those of the own rank then.
   bool step();
-  /// Meets at once, as at the end of training; the period begins anew. Collective. Throws as step.
-  void meet();
-  /// @return how the last meeting went.
-  [[nodiscard]] const StepReport& last_meeting() const noexcept { return sync_.last_step(); }
-  /// @return what reduces movements, for save_checkpoint: with compression, what was left out of
-  /// them is kept there. It must not be used for anything else.
+  /// Exchanges weights now, as at the end of training; the period begins anew. Collective. Throws
+  /// as step.
+  void exchange_now();
+  /// @return the report of the last exchange.
+  [[nodiscard]] const StepReport& last_exchange() const noexcept { return sync_.last_step(); }
+  /// @return the GradientSync of movements, for save_checkpoint: with compression, it keeps the
+  /// elements that were left out. It must not be used for anything else.
   [[nodiscard]] GradientSync& exchange() noexcept { return sync_; }
-  /// @return what has to be saved beside weights, and loaded, for a run to go on with the same
-  /// bits from a meeting: copies and momentum, by name. Equal on all ranks there.
+  /// @return the arrays to save and load beside weights, so that a run continues with the same bits
+  /// after an exchange: copies and momentum, by name. Equal on all ranks after an exchange.
   [[nodiscard]] std::vector<Parameter> state();
 
  private:
-  void meet_others();
+  void exchange_weights();
   std::vector<Parameter> weights_;
   PeriodicOptions options_;
   GradientSync sync_;

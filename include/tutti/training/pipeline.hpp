@@ -19,7 +19,7 @@
 
 namespace tutti::v0 {
 
-/// How a stage has spent a run.
+/// The times of a stage in a run.
 struct StageReport {
   std::string name{};       ///< Of the stage.
   std::uint64_t items = 0;  ///< That it has finished.
@@ -27,7 +27,7 @@ struct StageReport {
   Duration longest{0};      ///< The same of the item that took longest.
 };
 
-/// How a run of a Pipeline went, or goes.
+/// The report of a run, which may not have ended.
 struct PipelineReport {
   std::uint64_t items = 0;            ///< That have left the last stage.
   Duration elapsed{0};                ///< Since the start of the run, to its end.
@@ -37,12 +37,12 @@ struct PipelineReport {
   [[nodiscard]] TUTTI_API std::string text() const;
 };
 
-/// How a Pipeline works.
+/// The options of a Pipeline.
 struct PipelineOptions {
   std::size_t depth = 2;  ///< Items that are in flight at the same time, at most; 1 or more.
 };
 
-/// How many items in flight are enough.
+/// Computes how many items in flight are enough.
 /// @param times of some items, one after the other, what each stage took for it.
 /// @return the least depth of a Pipeline that would be at most 5 % slower than one without bound,
 /// were these items to come again and again; 1 where there are none. More costs memory, and gains
@@ -51,8 +51,8 @@ struct PipelineOptions {
 
 namespace detail {
 
-/// What carries a stage on.
-enum class StageWay : std::uint8_t {
+/// The means by which a stage makes progress.
+enum class StageKind : std::uint8_t {
   polled,   // functions that do not block
   request,  // an operation of a communicator, which may go on only while it is tested
   thread    // a function that blocks, on a thread of the stage's
@@ -61,7 +61,7 @@ enum class StageWay : std::uint8_t {
 /// A stage to which items are numbers, and numbers of slots.
 struct StageCalls {
   std::string name{};
-  StageWay way = StageWay::polled;
+  StageKind kind = StageKind::polled;
   std::function<void(std::size_t slot, std::uint64_t item)> start{};
   std::function<bool(std::size_t slot, std::uint64_t item)> is_finished{};  // not of a thread
 };
@@ -90,8 +90,9 @@ class TUTTI_API PipelineCore {
 template <class Function, class Item>
 decltype(auto) call_with(Function& function, Item& item, std::uint64_t number) {
   constexpr bool kWantsNumber = std::is_invocable_v<Function&, Item&, std::uint64_t>;
-  static_assert(kWantsNumber || std::is_invocable_v<Function&, Item&>,
-                "a pipeline's functions take (Item&) or (Item&, std::uint64_t number)");
+  static_assert(
+      kWantsNumber || std::is_invocable_v<Function&, Item&>,
+      "a pipeline's functions have the parameters (Item&) or (Item&, std::uint64_t number)");
   if constexpr (kWantsNumber) return function(item, number);
   else return function(item);
 }
@@ -125,7 +126,7 @@ struct PolledStage {
   operator Stage<Item>() const {  // NOLINT(google-explicit-constructor)
     return Stage<Item>{[stage = *this](std::span<Item> slots) {
       return StageCalls{
-          stage.name, StageWay::polled,
+          stage.name, StageKind::polled,
           [slots, start = stage.start](std::size_t slot, std::uint64_t item) mutable {
             call_with(start, slots[slot], item);
           },
@@ -145,7 +146,7 @@ struct RequestStage {
     return Stage<Item>{[stage = *this](std::span<Item> slots) {
       const auto request = std::make_shared<Request>();
       return StageCalls{
-          stage.name, StageWay::request,
+          stage.name, StageKind::request,
           [slots, request, start = stage.start](std::size_t slot, std::uint64_t item) mutable {
             *request = call_with(start, slots[slot], item);
           },
@@ -163,7 +164,7 @@ struct ThreadStage {
     return Stage<Item>{[stage = *this](std::span<Item> slots) {
       return StageCalls{
           stage.name,
-          StageWay::thread,
+          StageKind::thread,
           [slots, function = stage.function](std::size_t slot, std::uint64_t item) mutable {
             call_with(function, slots[slot], item);
           },
@@ -204,8 +205,8 @@ template <class Function>
 }
 
 /// Items that pass through stages. A stage has one item at a time, and all of them have different
-/// ones, so that the slowest stage tells how long an item takes, and not the sum of all. Items stay
-/// in their order. There are as many slots for items as PipelineOptions::depth says: an item lies
+/// ones, so that the slowest stage decides the time of an item, and not the sum of all. Items stay
+/// in their order. PipelineOptions::depth is the number of slots for items: an item lies
 /// in one from the first stage to the last, and then the next one has it. The slot is as the item
 /// before has left it, so that what it has allocated is used again.
 ///

@@ -13,25 +13,26 @@
 
 namespace tutti::v0 {
 
-/// What becomes of an epoch whose samples cannot be divided by the ranks.
+/// The treatment of samples that the number of ranks does not divide.
 enum class SamplePadding : std::uint8_t {
   pad,   ///< Some samples come twice: the permutation starts again, until ranks have equally many.
   drop,  ///< The last samples of the permutation are left out, fewer than there are ranks.
   none   ///< Each sample comes once: ranks differ by one. For evaluation, and GradientSync::join.
 };
 
-/// How a DistributedSampler takes samples. Equal on all ranks, but for warn.
+/// The options of a DistributedSampler. Equal on all ranks, but for warn.
 struct SamplerOptions {
   std::uint64_t seed = 0;                      ///< Of the permutations.
   bool shuffle = true;                         ///< Whether to permute; else samples come in order.
   SamplePadding padding = SamplePadding::pad;  ///< See SamplePadding.
-  /// Told once, on rank 0, where DistributedSampler::indices is called at the end of an epoch. An
+  /// Called once, on rank 0, if DistributedSampler::indices is called at the end of an epoch. An
   /// empty function prints the warning to standard error; one that does nothing silences it.
   std::function<void(std::string_view)> warn{};
 };
 
-/// Where a DistributedSampler is within an epoch: equal on all ranks that have advanced by equally
-/// many, trivially copyable, and without a number of ranks, so that others can go on from there.
+/// The position of a DistributedSampler within an epoch: equal on all ranks that have advanced by
+/// equally many, trivially copyable, and without a number of ranks, so that others can go on from
+/// there.
 struct SamplerState {
   std::uint64_t samples = 0;                   ///< Of the data set.
   std::uint64_t seed = 0;                      ///< As SamplerOptions::seed.
@@ -44,7 +45,7 @@ struct SamplerState {
 };
 
 /// Divides a data set among ranks, anew in each epoch. It does not communicate: ranks get parts of
-/// one permutation since each computes it. Rank r takes positions r, r + ranks, ... of it, so that
+/// one permutation since each computes it. Rank r has positions r, r + ranks, ... of it, so that
 /// what all ranks have seen after equally many samples is always its beginning; this is what makes
 /// a state good for another number of ranks.
 ///
@@ -80,7 +81,7 @@ class TUTTI_API DistributedSampler {
   /// @return how many indices() has. Takes constant time.
   [[nodiscard]] std::size_t size() const noexcept;
   /// Counts samples as seen. @param count of this rank's, such as the size of a batch; equal on all
-  /// ranks, also where one has fewer left: what is more than the rest of the epoch is ignored.
+  /// ranks, also where one has fewer left: samples beyond the end of the epoch are ignored.
   void advance(std::size_t count) noexcept;
   /// @return where all ranks are, if they have advanced by equally many; see SamplerState.
   [[nodiscard]] SamplerState state() const noexcept;

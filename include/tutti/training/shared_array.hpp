@@ -22,8 +22,8 @@ class TUTTI_API SharedMemory {
                const Options& options);
   SharedMemory(SharedMemory&& other) noexcept { swap(other); }
   SharedMemory& operator=(SharedMemory&& other) noexcept {
-    SharedMemory taken{std::move(other)};
-    swap(taken);
+    SharedMemory moved{std::move(other)};
+    swap(moved);
     return *this;
   }
   ~SharedMemory();
@@ -52,14 +52,14 @@ class TUTTI_API SharedMemory {
 }  // namespace detail
 
 /// An array of which there is one on each host, for what all processes there read, such as a data
-/// set: it takes its memory once instead of once per rank. Elements start as zero bytes. Ranks that
-/// are threads of one process have it in common as well.
+/// set: it needs memory once per host instead of once per rank. Elements start as zero bytes. Ranks
+/// that are threads of one process have it in common as well.
 ///
-/// It is memory and nothing else: what one rank writes another one may read after both have met, as
-/// in Communicator::barrier. once_per_node is the barrier where the owners write, and tells all
-/// ranks where one of them cannot.
+/// It does not synchronize: a rank may read the elements of another one after both have called
+/// Communicator::barrier. once_per_node lets the owners write, is such a barrier, and throws on all
+/// ranks if one of them cannot write.
 ///
-/// The memory has no name in any file system. The system takes it back when the last array that
+/// The memory has no name in any file system. The system frees it when the last array that
 /// shares it has ended, or its process, however that ends. Move-only.
 /// @tparam T of trivial type.
 template <class T>
@@ -70,13 +70,13 @@ class SharedArray {
  public:
   /// No elements.
   SharedArray() noexcept = default;
-  /// Collective. Ranks are on one host where once_per_node says so; they have to be processes of
+  /// Collective. Ranks are on one host as in once_per_node; they have to be processes of
   /// one user, and to see each other in /proc.
   /// @param world whose ranks take part; not needed afterwards. @param count of elements, may be 0;
   /// equal on all ranks. @param options of which the timeout counts.
   /// Throws the same Error on all ranks, which leaves the communicator usable: invalid_argument for
   /// counts, or sizes of T, that differ; transport where a host has not so much memory, or its
-  /// system refuses it.
+  /// system reports an error.
   SharedArray(Communicator& world, std::size_t count, const Options& options = {})
       : memory_{world, count, sizeof(T), options} {}
 
