@@ -47,7 +47,7 @@ class SimTransport final : public Transport {
     try {
       network_->abort(self_, cause);
     } catch (const std::bad_alloc&) {
-      // Without memory the others are not told; their deadlines will tell them.
+      // Without memory the others get no notice; they fail by their deadlines.
       network_->close(self_);
     }
     return true;
@@ -64,7 +64,7 @@ class SimTransport final : public Transport {
 Cluster::Cluster(const ClusterOptions& options) : network_{std::make_shared<Network>(options)} {}
 
 std::unique_ptr<Transport> Cluster::transport(Rank rank) {
-  network_->take(rank);
+  network_->mark_taken(rank);
   return std::make_unique<SimTransport>(network_, rank);
 }
 

@@ -1,6 +1,6 @@
 /// @file
-/// A cluster in one process: N ranks, one thread, virtual time, everything decided by a seed. The
-/// reference every other backend is held to.
+/// A cluster in one process: N ranks, one thread, virtual time, everything decided by a seed. It
+/// is the reference for every other backend.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,9 @@ struct ClusterOptions {
   Duration jitter = std::chrono::microseconds{4};  ///< Added to a latency: from zero up to this.
   std::vector<int> slowdown{};     ///< Factor on a rank's send costs; empty: 1 for all.
   std::vector<Fault> faults{};     ///< The script.
-  bool detect_death = false;       ///< Whether the others are told of a death.
-  bool scribble = false;           ///< Fill the pieces of a receive with rubbish when it
-                                   ///< is posted: who reads them too early shows.
+  bool detect_death = false;       ///< Whether the others get a notice of a death.
+  bool scribble = false;           ///< Whether the pieces of a receive are filled with rubbish
+                                   ///< when it is posted, which shows reads that come too early.
   bool combines = true;            ///< As Capabilities::combines; the seed decides the parts.
   bool visible = true;             ///< As there; the seed decides which messages stay.
   std::uint32_t tags = 1U << 30U;  ///< As Capabilities::tags.

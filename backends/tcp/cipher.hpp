@@ -25,16 +25,16 @@ class Cipher {
   Cipher& operator=(const Cipher&) = delete;
   virtual ~Cipher() = default;
 
-  /// @param from may be empty, to send only what is owed. @return what was taken. It may not have
+  /// @param from may be empty, to send only what is unsent. @return what was taken. It may not have
   /// left yet.
   [[nodiscard]] virtual Moved write(std::span<const iovec> from) noexcept = 0;
   /// @param into not empty. @return what was there; fewer bytes than asked only where no more can
   /// be read now. Bytes that are not those the peer wrote are an error.
   [[nodiscard]] virtual Moved read(std::span<const iovec> into) noexcept = 0;
   /// @return whether something that was taken waits for the socket to have room.
-  [[nodiscard]] virtual bool owes() const noexcept = 0;
+  [[nodiscard]] virtual bool has_unsent() const noexcept = 0;
   /// @return whether something may be read although the socket has nothing.
-  [[nodiscard]] virtual bool holds() const noexcept = 0;
+  [[nodiscard]] virtual bool has_unread() const noexcept = 0;
 };
 
 }  // namespace tutti::tcp

@@ -86,7 +86,7 @@ void Socket::end_writing() noexcept {
 int Socket::unacknowledged() const noexcept {
   int bytes = 0;
   const bool is_known = ioctl(descriptor_, SIOCOUTQ, &bytes) == 0;
-  return (is_known ? bytes : 0) + (owes() ? 1 : 0);
+  return (is_known ? bytes : 0) + (has_unsent() ? 1 : 0);
 }
 
 }  // namespace tutti::tcp
