@@ -100,15 +100,16 @@ CommunicatorParts World::make_parts(std::uint64_t communicator, const std::vecto
       control != nullptr ? control->watch(communicator, numbers_of(members), calls, members)
                          : std::make_shared<FailureSignal>(FailureSignal::Tell{}, links_->guard());
   std::unique_ptr<Transport> transport = connect(communicator, members, failure_signal);
-  std::vector<CostModel> other_ways;
+  std::vector<CostModel> other_routes;
   const std::size_t transports = transport ? transport->capabilities().transports.size() : 0;
-  for (std::size_t way = 1; way < transports; ++way) other_ways.push_back(tariff_of(members, way));
+  for (std::size_t way = 1; way < transports; ++way)
+    other_routes.push_back(tariff_of(members, way));
   return {.transport = std::move(transport),
           .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members),
           .calls = std::move(calls),
           .failure_signal = failure_signal,
           .cost_model = tariff_of(members),
-          .other_ways = std::move(other_ways),
+          .other_routes = std::move(other_routes),
           .hosts = hosts_of(members),
           .localities = localities_of(members),
           .shared_config = shared_config_};

@@ -25,7 +25,7 @@ void guard(Take take) {
 void MpiTransport::unpack_first(const Transfer& transfer, const std::byte* data,
                                 std::uint64_t bytes) {
   if (transfer.combiner == nullptr) Cursor{transfer.pieces}.write(data, bytes);
-  else if (bytes > 0) guard([&] { transfer.combiner->take({data, bytes}); });
+  else if (bytes > 0) guard([&] { transfer.combiner->combine({data, bytes}); });
 }
 
 void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {

@@ -10,7 +10,7 @@ ReceiveBuffer::ReceiveBuffer(std::size_t chunk_bytes)
 
 void ReceiveBuffer::start(const Transfer& transfer, std::uint64_t bytes) noexcept {
   combiner_ = transfer.combiner;
-  room_ = combiner_->room();
+  room_ = combiner_->staging();
   bytes_ = bytes;
   asked_ = taken_ = 0;
   has_come_[0] = has_come_[1] = false;
@@ -27,7 +27,7 @@ void ReceiveBuffer::take(unsigned half) {
   while (taken_ < bytes_ && has_come_[half_of(taken_)]) {
     has_come_[half_of(taken_)] = false;
     const std::size_t bytes = std::min<std::uint64_t>(chunk_bytes_, bytes_ - taken_);
-    combiner_->take({at(taken_), bytes});
+    combiner_->combine({at(taken_), bytes});
     taken_ += bytes;
   }
 }

@@ -60,7 +60,7 @@ MpiTransport::MpiTransport(const Ranks& ranks, const Options& options,
       has_notices_{has_notices}, told_{!has_notices} {
   messages_.reserve(kUsualTransfers);
   free_messages_.reserve(kUsualTransfers);
-  reserve_completions(2 * kUsualTransfers);
+  completions().reserve(2 * kUsualTransfers);
   make_room(kUsualTransfers);
 }
 
@@ -83,7 +83,7 @@ MpiTransport::~MpiTransport() {
 // knows who was the first, and all ranks say what it says.
 void MpiTransport::check_failure() const {
   if (failure_signal_) failure_signal_->check();
-  if (failure_ && time_now() - failed_ >= kAlarmPatience) throw Error{*failure_};
+  if (failure_ && time_now() - failed_ >= kSignalPatience) throw Error{*failure_};
 }
 
 void MpiTransport::fail(const Error& error) {
@@ -122,7 +122,7 @@ void MpiTransport::make_message_room() {
   if (!free_messages_.empty()) return;
   messages_.emplace_back();
   free_messages_.reserve(messages_.capacity());  // so that finishing a message cannot fail
-  reserve_completions(2 * messages_.capacity());
+  completions().reserve(2 * messages_.capacity());
   free_messages_.push_back(static_cast<std::uint32_t>(messages_.size() - 1));
 }
 

@@ -140,7 +140,7 @@ class MpiTransport final : public Transport {
   void fail(const Error& error);
   /// Whether this rank has failed, or another one that the alarm tells of.
   [[nodiscard]] bool has_failed() const noexcept {
-    return failure_ || (failure_signal_ && failure_signal_->went_off());
+    return failure_ || (failure_signal_ && failure_signal_->is_raised());
   }
   /// Whether this process is a child of the one whose MPI it is, if there is an alarm to tell.
   [[nodiscard]] bool is_forked() const noexcept {

@@ -34,7 +34,7 @@ void ShmTransport::meet(const Peer& peer, Record& record, const Message& message
 
 void ShmTransport::deliver(Record& record, std::span<const std::byte> bytes) {
   if (record.transfer.combiner == nullptr) record.cursor.write(bytes.data(), bytes.size());
-  else if (!bytes.empty()) record.transfer.combiner->take(bytes);
+  else if (!bytes.empty()) record.transfer.combiner->combine(bytes);
   record.moved += bytes.size();
 }
 
@@ -52,7 +52,7 @@ void ShmTransport::post_receive(Peer& peer, const Transfer& transfer, std::uint6
   ++peer.awaited;
   Arrival arrival = std::move(*found);
   peer.arrivals.erase(found);
-  --unclaimed_;
+  --unexpected_;
   if (arrival.message.is_request) {
     grant(peer, id, arrival.message, arrival.ranges);
   } else {
@@ -188,7 +188,7 @@ void ShmTransport::keep(Peer& peer, const Message& message, std::span<const std:
   if (message.is_request) arrival.ranges.assign(ranges_.begin(), ranges_.end());
   else arrival.payload.put(payload);
   peer.arrivals.push_back(std::move(arrival));
-  ++unclaimed_;
+  ++unexpected_;
 }
 
 // What is on the queue is not taken off it: from where nothing is awaited it may be too much.

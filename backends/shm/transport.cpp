@@ -169,7 +169,7 @@ void ShmTransport::end_idle_wait() noexcept {
 }
 
 bool ShmTransport::has_something_to_do() {
-  if (failure_ || failure_signal_->went_off() || completed() > 0) return true;
+  if (failure_ || failure_signal_->is_raised() || completed() > 0) return true;
   return std::ranges::any_of(peers_, [this](Peer& peer) {
     if (peer.idle()) return false;
     if (!peer.in.attached()) attach(peer);
@@ -192,7 +192,7 @@ void ShmTransport::look_for_end(Peer& peer) {
 // the first word.
 void ShmTransport::suspect(Peer& peer, const char* what) const {
   if (peer.suspected == Duration::zero()) peer.suspected = now();
-  if (now() - peer.suspected < kAlarmPatience) return;
+  if (now() - peer.suspected < kSignalPatience) return;
   const auto rank = static_cast<Rank>(&peer - peers_.data());
   throw Error{ErrorCode::peer_dead, "rank " + std::to_string(rank) + " " + what, rank};
 }

@@ -40,7 +40,7 @@ bool ShmTransport::take_at_once(Peer& peer, const Transfer& transfer, std::uint6
 void ShmTransport::give_whole(Peer& peer, const Transfer& transfer, const Whole& whole) {
   const std::size_t bytes = whole.payload.size();
   const std::byte* const data = whole.payload.data();
-  if (transfer.combiner != nullptr && bytes > 0) transfer.combiner->take({data, bytes});
+  if (transfer.combiner != nullptr && bytes > 0) transfer.combiner->combine({data, bytes});
   else if (transfer.pieces.size() == 1) copy_bytes(transfer.pieces[0].data, data, bytes);
   else Cursor{transfer.pieces}.write(data, bytes);
   peer.in.count_match(bytes);

@@ -225,7 +225,7 @@ void Network::signal(Rank self, AccessId access, bool is_stored) {
 bool Network::feed(const Message& message) {
   constexpr std::size_t kMostSkipped = 16;
   std::span<const std::byte> left{message.payload};
-  std::byte* room = parts_.below(2) == 0 ? message.receive.combiner->room() : nullptr;
+  std::byte* room = parts_.below(2) == 0 ? message.receive.combiner->staging() : nullptr;
   if (room != nullptr) copy_bytes(room, left.data(), left.size());
   const Result<void> outcome = detail::attempt([&] {
     while (!left.empty()) {
@@ -233,7 +233,7 @@ bool Network::feed(const Message& message) {
       const std::size_t skipped = parts_.below(kMostSkipped);
       std::vector<std::byte> part(skipped + bytes);
       copy_bytes(part.data() + skipped, left.data(), bytes);
-      message.receive.combiner->take({room != nullptr ? room : part.data() + skipped, bytes});
+      message.receive.combiner->combine({room != nullptr ? room : part.data() + skipped, bytes});
       if (room != nullptr) room += bytes;
       left = left.subspan(bytes);
     }

@@ -27,7 +27,7 @@ class SimTransport final : public Transport {
   [[nodiscard]] Duration now() const noexcept override { return network_->now(); }
   void post(std::span<const Transfer> transfers) override { network_->post(self_, transfers); }
   void poll() override {
-    unclaimed_ = network_->unclaimed(self_);
+    unexpected_ = network_->unclaimed(self_);
     for (const Completion& completion : network_->poll(self_)) complete(completion);
   }
   void find_unmatched(std::uint64_t pending, bool /*thoroughly*/) override {

@@ -28,7 +28,7 @@ class TcpTransport final : public Transport {
     if (hub_.guard().is_forked()) return;
     const std::lock_guard lock{hub_.mutex()};
     // A failure after the last poll counts too: the peers are not waited for.
-    if (failure_signal_->went_off())
+    if (failure_signal_->is_raised())
       port_->fail({ErrorCode::aborted, "the communicator has failed"});
     hub_.stop(*port_);
     hub_.close(*port_);
@@ -51,7 +51,7 @@ class TcpTransport final : public Transport {
       hub_.post(*port_, transfer);
     }
     hub_.flush(*port_, transfers);
-    unclaimed_ = port_->matcher.unmatched();
+    unexpected_ = port_->matcher.unmatched();
     check();
   }
 
@@ -59,7 +59,7 @@ class TcpTransport final : public Transport {
     failure_signal_->check();
     const std::lock_guard lock{hub_.mutex()};
     if (!port_->failure && port_->done.empty()) hub_.progress(*port_);
-    unclaimed_ = port_->matcher.unmatched();
+    unexpected_ = port_->matcher.unmatched();
     if (port_->failure) return throw_failure();
     if (!hub_.send_accepted()) return;
     for (const std::uint64_t cookie : port_->done) complete(cookie);
@@ -85,7 +85,7 @@ class TcpTransport final : public Transport {
   void end_idle_wait() noexcept override { wake_up_.signal(); }
 
   void find_unmatched(std::uint64_t pending, bool thoroughly) override {
-    if (hub_.guard().is_forked() || (unclaimed_ == 0 && !thoroughly)) return;
+    if (hub_.guard().is_forked() || (unexpected_ == 0 && !thoroughly)) return;
     const std::lock_guard lock{hub_.mutex()};
     hub_.find_unmatched(*port_, pending, thoroughly);
     if (port_->failure) throw_failure();
@@ -96,7 +96,7 @@ class TcpTransport final : public Transport {
     const std::lock_guard lock{hub_.mutex()};
     std::optional<Unexpected> found;
     if (!port_->failure) found = hub_.probe(*port_, from, tag);
-    unclaimed_ = port_->matcher.unmatched();
+    unexpected_ = port_->matcher.unmatched();
     if (port_->failure) throw_failure();
     return found;
   }
@@ -118,7 +118,7 @@ class TcpTransport final : public Transport {
   // signal then informs this rank as well.
   void throw_failure() {
     if (failed_ == Duration::zero()) failed_ = now();
-    if (port_->failure->code() != ErrorCode::peer_dead || now() - failed_ >= kAlarmPatience)
+    if (port_->failure->code() != ErrorCode::peer_dead || now() - failed_ >= kSignalPatience)
       check();
   }
 

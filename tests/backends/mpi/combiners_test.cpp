@@ -15,14 +15,14 @@ using Bytes = std::vector<std::byte>;
 /// Keeps what it is given.
 class Keeper final : public Combiner {
  public:
-  void take(std::span<const std::byte> part) override {
+  void combine(std::span<const std::byte> part) override {
     if (!place.empty() && part.size() > 4000) {
       EXPECT_EQ(part.data(), place.data() + got.size());
     }
     largest = std::max(largest, part.size());
     got.insert(got.end(), part.begin(), part.end());
   }
-  [[nodiscard]] std::byte* room() noexcept override {
+  [[nodiscard]] std::byte* staging() noexcept override {
     return place.empty() ? nullptr : place.data();
   }
   Bytes got{};
@@ -36,7 +36,7 @@ class Thrower final : public Combiner {
  public:
   Thrower(Exception exception, std::size_t patience)
       : exception_{std::move(exception)}, patience_{patience} {}
-  void take(std::span<const std::byte> part) override {
+  void combine(std::span<const std::byte> part) override {
     seen_ += part.size();
     if (seen_ > patience_) throw Exception{exception_};
   }

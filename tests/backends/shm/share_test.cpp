@@ -116,7 +116,7 @@ TEST(ShmShare, TheReceiverDoesNotTrustOneThatGaveUp) {
   (void)partner.be_asked();
   partner.give_up();
   EXPECT_EQ(partner.done(), 0u);
-  std::this_thread::sleep_for(2 * kAlarmPatience);
+  std::this_thread::sleep_for(2 * kSignalPatience);
   EXPECT_THROW((void)partner.done(), Error);
 }
 
