@@ -57,7 +57,7 @@ class Matcher {
   /// @return it, or null.
   [[nodiscard]] MessagePointer match_receive(Rank from, std::uint32_t tag) noexcept {
     MessagePointer message = sender(from).messages[queue_of(tag)].pop_if(HasTag{tag});
-    if (message != nullptr) --unmatched_;
+    if (message != nullptr) --unexpected_;
     return message;
   }
   /// Removes the receive that matches a message. @param from and @param tag of the message.
@@ -74,7 +74,7 @@ class Matcher {
   void add_message(Rank from, MessagePointer message) noexcept {
     const std::size_t queue = queue_of(message->envelope().tag);
     sender(from).messages[queue].push(std::move(message));
-    ++unmatched_;
+    ++unexpected_;
   }
   /// @param from a sender. @param tag of a message. @return whether nothing is stored that could
   /// match it, or come before it.
@@ -83,7 +83,7 @@ class Matcher {
     return of.receives[queue_of(tag)].empty() && of.messages[queue_of(tag)].empty();
   }
   /// @return the number of messages stored, of all senders.
-  [[nodiscard]] std::size_t unmatched() const noexcept { return unmatched_; }
+  [[nodiscard]] std::size_t unexpected() const noexcept { return unexpected_; }
 
   /// As Transport::probe. @param from a rank, or any_rank. @param tag of the message. @param read
   /// called with a rank before its messages are searched, to store those that have come.
@@ -127,7 +127,7 @@ class Matcher {
     for (Queue<Receive>& receives : sender(from).receives)
       while (!receives.empty()) visit(receives.pop());
     for (Queue<Message>& messages : sender(from).messages)
-      for (; !messages.empty(); --unmatched_) visit(messages.pop());
+      for (; !messages.empty(); --unexpected_) visit(messages.pop());
   }
 
  private:
@@ -157,7 +157,7 @@ class Matcher {
   }
 
   std::vector<Sender> senders_;
-  std::size_t unmatched_ = 0;
+  std::size_t unexpected_ = 0;
   Rank next_probed_ = 0;  // of all ranks the first
 };
 

@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include <tutti/version.hpp>
+
 namespace tutti::v0::detail {
 
 /// Makes objects and keeps those that are given back. T::reset readies a used one.

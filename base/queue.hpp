@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include <tutti/version.hpp>
+
 namespace tutti::v0::detail {
 
 /// First in, first out. An object is in one queue at most, through its member `next`, so that

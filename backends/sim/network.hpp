@@ -53,7 +53,7 @@ struct Message {
 
 /// Something that will happen.
 struct Event {
-  /// What will happen.
+  /// The kinds of events.
   enum class Kind : std::uint8_t { send_done, deliver, signalled, notice, wake, fault };
   Duration time{0};                    ///< The earliest event is the next.
   std::uint64_t tie = 0;               ///< Random: orders events of the same time.
@@ -76,7 +76,7 @@ struct Endpoint {
   bool taken = false;              ///< Its transport has been handed out.
   bool aborted = false;            ///< It has informed the others.
   bool dead = false;               ///< A fault killed it.
-  bool closed = false;             ///< Its transport is gone.
+  bool closed = false;             ///< Its transport has ended.
 
   /// @return whether its pieces may be touched.
   [[nodiscard]] bool alive() const noexcept { return !dead && !closed && !failure; }
@@ -106,11 +106,11 @@ class Network {
   void find_unmatched(Rank self, std::uint64_t pending);
   /// @param self whose. @return messages to it that have no receive.
   [[nodiscard]] std::size_t unclaimed(Rank self) noexcept {
-    return endpoint(self).matcher.unmatched();
+    return endpoint(self).matcher.unexpected();
   }
   /// As Transport::abort. @param self who fails. @param cause why.
   void abort(Rank self, const Error& cause);
-  /// The transport is gone: its pieces are not touched any more. @param self whose.
+  /// The transport has ended: its pieces are not touched any more. @param self whose.
   void close(Rank self) noexcept { endpoint(self).closed = true; }
   /// Marks a rank's transport as handed out. @param rank whose. Throws Error{invalid_argument}.
   void mark_taken(Rank rank);

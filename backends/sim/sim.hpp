@@ -20,19 +20,19 @@ enum class Delivery : std::uint8_t {
 
 /// Something that goes wrong, once, as soon as all its conditions hold.
 struct Fault {
-  /// What goes wrong.
+  /// The kinds of faults.
   enum class Kind : std::uint8_t {
     delay,  ///< The rank neither polls nor sends for a while; then it goes on.
     death   ///< The rank falls silent for good.
   };
-  Rank rank = 0;                      ///< Whom it hits.
-  Kind kind = Kind::delay;            ///< What happens.
+  Rank rank = 0;                      ///< The rank with the fault.
+  Kind kind = Kind::delay;            ///< The fault.
   Duration at{0};                     ///< Not before this time.
-  std::uint64_t after_transfers = 0;  ///< Not before the rank has posted so many transfers.
+  std::uint64_t after_transfers = 0;  ///< The least transfers that the rank has posted before.
   Duration length{0};                 ///< Of a delay.
 };
 
-/// What a cluster is made with.
+/// Options of a cluster.
 struct ClusterOptions {
   int size = 1;                                   ///< Number of ranks.
   std::uint64_t seed = 1;                         ///< Decides the order of deliveries.

@@ -51,7 +51,7 @@ class TcpTransport final : public Transport {
       hub_.post(*port_, transfer);
     }
     hub_.flush(*port_, transfers);
-    unexpected_ = port_->matcher.unmatched();
+    unexpected_ = port_->matcher.unexpected();
     check();
   }
 
@@ -59,7 +59,7 @@ class TcpTransport final : public Transport {
     failure_signal_->check();
     const std::lock_guard lock{hub_.mutex()};
     if (!port_->failure && port_->done.empty()) hub_.progress(*port_);
-    unexpected_ = port_->matcher.unmatched();
+    unexpected_ = port_->matcher.unexpected();
     if (port_->failure) return throw_failure();
     if (!hub_.send_accepted()) return;
     for (const std::uint64_t cookie : port_->done) complete(cookie);
@@ -96,7 +96,7 @@ class TcpTransport final : public Transport {
     const std::lock_guard lock{hub_.mutex()};
     std::optional<Unexpected> found;
     if (!port_->failure) found = hub_.probe(*port_, from, tag);
-    unexpected_ = port_->matcher.unmatched();
+    unexpected_ = port_->matcher.unexpected();
     if (port_->failure) throw_failure();
     return found;
   }

@@ -14,12 +14,12 @@
 
 namespace tutti::tcp {
 
-/// What the links of a world are made with; equal on all ranks.
+/// Options of the links of a world; equal on all ranks.
 struct Options {
   std::size_t eager_bytes = 65536;      ///< Messages up to this size are sent unasked.
   std::size_t credit_bytes = 1U << 20;  ///< That a peer may send before the receives are posted.
   std::size_t fragment_bytes = 262144;  ///< Longer messages travel in frames of this size.
-  std::size_t warm_bytes = 131072;      ///< The most a combiner is given at once.
+  std::size_t warm_bytes = 131072;      ///< The most bytes that a combiner gets at once.
   bool payload_checksum = false;        ///< Whether payloads have checksums.
   /// How long closing waits while a peer's host acknowledges nothing more.
   std::chrono::milliseconds linger{5000};

@@ -50,7 +50,7 @@ Socket::~Socket() {
 }
 
 // There is no TCP_USER_TIMEOUT: it would also end connections to peers that acknowledge everything
-// but read nothing, because they compute. Whether a host is there is for heartbeats to tell.
+// but read nothing, because they compute. Heartbeats find hosts that have ended.
 void Socket::prepare() {
   check(fcntl(descriptor_, F_SETFD, FD_CLOEXEC), "mark a connection to be closed by exec");
   const int flags = fcntl(descriptor_, F_GETFL);

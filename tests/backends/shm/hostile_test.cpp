@@ -50,7 +50,7 @@ class Hostile {
     Slot& next = slot(Kind::request);
     next.access = access;
     set_body(next, request);
-    out_.take_room(request.ranges);
+    out_.commit_room(request.ranges);
     out_.send();
   }
   /// @return the error with which rank 0 fails, which it must and which must stay.
