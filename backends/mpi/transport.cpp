@@ -146,11 +146,11 @@ bool MpiTransport::leaves(MPI_Request& request, Rank peer, std::byte* buffer, st
 }
 
 void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
-  if (receive_early(transfer, bytes)) return;
-  std::byte* const buffer = backing_->pool.get();
   const bool fits_first = bytes <= kInlineBytes;
   ReceiveBuffer* const receive_buffer =
       transfer.combiner != nullptr && !fits_first ? backing_->receive_buffers.acquire() : nullptr;
+  if (receive_early(transfer, bytes, receive_buffer)) return;
+  std::byte* const buffer = backing_->pool.get();
   // If nothing else is awaited, the message has come already so often that it is worth a look.
   const bool looks = fits_first && requests_.empty();
   MPI_Request request = MPI_REQUEST_NULL;
@@ -168,11 +168,12 @@ void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
   requests_.add(request, {&messages_.add({transfer, bytes, buffer, receive_buffer}), true, 0});
 }
 
-bool MpiTransport::receive_early(const Transfer& transfer, std::uint64_t bytes) {
+bool MpiTransport::receive_early(const Transfer& transfer, std::uint64_t bytes,
+                                 ReceiveBuffer* receive_buffer) {
   const auto early = early_.pop(transfer);
   if (!early) return false;
   if (bytes <= kInlineBytes) receive_first(transfer, bytes, early->buffer, early->status);
-  else open(messages_.add({transfer, bytes, early->buffer, nullptr}), early->status);
+  else open(messages_.add({transfer, bytes, early->buffer, receive_buffer}), early->status);
   return true;
 }
 

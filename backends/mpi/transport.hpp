@@ -75,7 +75,8 @@ class MpiTransport final : public Transport {
   void post_send(const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool leaves(MPI_Request& request, Rank peer, std::byte* buffer, std::size_t count);
   void post_receive(const Transfer& transfer, std::uint64_t bytes);
-  [[nodiscard]] bool receive_early(const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] bool receive_early(const Transfer& transfer, std::uint64_t bytes,
+                                   ReceiveBuffer* receive_buffer);
   [[nodiscard]] bool receive_probed(const Transfer& transfer, std::byte* buffer,
                                     MPI_Status& status) const;
   void receive_first(const Transfer& transfer, std::uint64_t bytes, std::byte* buffer,

@@ -74,6 +74,29 @@ TEST(MpiCombiners, TakeAllBytesWhereverMessagesAreCut) {
   }
 }
 
+// A plan's messages are probed for, to find those that none of its runs receives.
+TEST(MpiCombiners, TakeAllBytesOfMessagesThatAProbeHasFound) {
+  Port port;
+  for (const std::size_t bytes : {100U, 4000U, 4001U, 50000U}) {
+    Bytes out = pattern(bytes, port.self(), port.right(), 1);
+    Bytes unused(bytes);
+    Keeper combiner{};
+    port.send(port.right(), out, {.reduced = true});
+    std::optional<Unexpected> found;
+    for (const auto end = port.transport().now() + kAmple; !found && port.transport().now() < end;) {
+      found = port.transport().probe(port.left(), 0);
+      port.poll();
+    }
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->fingerprint, 7U);
+    EXPECT_EQ(found->bytes, bytes);
+    port.receive(port.left(), unused, {.combiner = &combiner, .reduced = true});
+    port.wait();
+    EXPECT_EQ(combiner.got, pattern(bytes, port.left(), port.self(), 1)) << bytes;
+    EXPECT_EQ(unused, Bytes(bytes)) << "a piece of a combined message was written";
+  }
+}
+
 // However long a message is, what is given of it at once stays in the cache.
 TEST(MpiCombiners, TakeLongMessagesInParts) {
   Port port;
