@@ -101,7 +101,8 @@ class Records {
 
 inline Record& Records::add(const Transfer& transfer, std::uint64_t bytes) {
   if (free_.empty()) {
-    records_.emplace_back().id = static_cast<std::uint32_t>(records_.size() - 1);
+    const auto id = static_cast<std::uint32_t>(records_.size());
+    records_.emplace_back().id = id;
     free_.reserve(records_.size());
     free_.push_back(&records_.back());
   }
