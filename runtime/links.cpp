@@ -63,8 +63,8 @@ Links::Links(const LinkSettings& settings, int ranks)
   peers_.push_back({.info = {.host = settings.host, .cores = cores_, .locality = locality_},
                     .process = process_});
   if (!settings_.shares_memory) return;
-  segment_ =
-      shm::make_segment(mappable_bytes(settings_.options.segment_bytes, std::max(ranks, kLeastRanks)));
+  segment_ = shm::make_segment(
+      mappable_bytes(settings_.options.segment_bytes, std::max(ranks, kLeastRanks)));
   domain_ = std::make_shared<shm::Domain>(0, segment_, std::span<const shm::Neighbour>{});
   visible_ = shm::make_visible_memory(segment_);
 }

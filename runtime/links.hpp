@@ -35,7 +35,7 @@ struct LinkOptions {
 
 /// The settings of connections. Only worlds for which all of them are equal share connections.
 struct LinkSettings {
-  LinkOptions options{};           ///< See LinkOptions.
+  LinkOptions options{};                           ///< See LinkOptions.
   bool shares_memory = true;                       ///< Whether ranks of one host share memory.
   bool carries_data = true;                        ///< As MeshOptions.
   bool only_local = false;                         ///< As MeshOptions.
