@@ -52,12 +52,12 @@ void ping_pong(Host host, std::size_t bytes, int trips) {
   EXPECT_LT(steady_clock::now() - start, kLong);
 }
 
-TEST(ShmDoze, AMessageWakes) {
+TEST(ShmIdleWait, AMessageWakes) {
   ping_pong(crowded(), 8, 1000);
 }
 
 // Else a rank would sleep that is woken between its last look and its sleep.
-TEST(ShmDoze, WhoIsAboutToSleepIsKeptAwake) {
+TEST(ShmIdleWait, WhoIsAboutToSleepIsKeptAwake) {
   Host host = crowded();
   const auto sender = host.transport(0);
   const auto receiver = host.transport(1);
@@ -70,16 +70,16 @@ TEST(ShmDoze, WhoIsAboutToSleepIsKeptAwake) {
   EXPECT_EQ(entry->asleep, 0u);
 }
 
-TEST(ShmDoze, RoomInTheRingWakes) {
+TEST(ShmIdleWait, RoomInTheRingWakes) {
   ping_pong(crowded(), std::size_t{4} << 20, 5);
 }
 
-TEST(ShmDoze, AMessageThatWasReadWakes) {
+TEST(ShmIdleWait, AMessageThatWasReadWakes) {
   ping_pong(crowded(getpid()), std::size_t{4} << 20, 5);
 }
 
 // Else it would have to wait for its receiver's turn on the core, and then for its own.
-TEST(ShmDoze, ASenderGoesOnAsLongAsTheRingHasRoom) {
+TEST(ShmIdleWait, ASenderGoesOnAsLongAsTheRingHasRoom) {
   for (const std::size_t more : {std::size_t{0}, std::size_t{1}}) {
     Host host = crowded(getpid());
     const auto sender = host.transport(0);
@@ -98,7 +98,7 @@ TEST(ShmDoze, ASenderGoesOnAsLongAsTheRingHasRoom) {
   }
 }
 
-TEST(ShmDoze, WithSomethingToDoNobodySleeps) {
+TEST(ShmIdleWait, WithSomethingToDoNobodySleeps) {
   Host host = crowded();
   const auto sender = host.transport(0);
   const auto receiver = host.transport(1);

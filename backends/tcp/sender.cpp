@@ -1,37 +1,33 @@
-// Sending: messages become frames, frames leave in the order of their queue.
-#include "hub.hpp"
+#include "sender.hpp"
 
 namespace tutti::tcp {
 namespace {
 
-// So much is written at once; more would leave the cache between checksum and write.
+/// Bytes written at once: more would leave the cache between checksum and write.
 constexpr std::uint64_t kMostWritten = 262144;
-// Fewer bytes than these do not pay for a frame of their own ahead of the grant.
+/// Fewer bytes do not pay for a frame of their own ahead of the grant.
 constexpr std::uint64_t kLeastUnasked = 4096;
 
 }  // namespace
 
-void Hub::post_send(Port& port, const Transfer& transfer) {
-  Link* const link = port.member(transfer.peer).link;
-  if (link != nullptr && link->loss) return fail_by_loss(port, transfer.peer, *link->loss);
-  Outbound& message = *outbounds_.get();
+void Sender::post(Port& port, const Transfer& transfer, Link& link) {
+  Outbound& message = *outbounds_.acquire();
   message.port = &port;
   message.transfer = transfer;
   message.bytes = bytes_of(transfer.pieces);
   message.cursor = Cursor{transfer.pieces};
   port.begin(transfer.peer);
-  if (link == nullptr) return send_to_self(port, message);
   message.header = {.communicator = port.id,
-                    .source = static_cast<std::uint32_t>(link->own_source),
+                    .source = static_cast<std::uint32_t>(link.own_source),
                     .tag = transfer.tag,
                     .fingerprint = transfer.fingerprint};
-  begin_message(*link, message);
-  enqueue(*link, message);
+  begin(link, message);
+  enqueue(link, message);
 }
 
-// A message goes at once where credit covers it. Otherwise it is announced, and goes once asked
-// for; what credit there is hides the time that takes.
-void Hub::begin_message(Link& link, Outbound& message) const {
+// A message is sent at once where credit covers it. Otherwise it is announced, and sent once the
+// peer asks for it; the part that credit covers hides the time that takes.
+void Sender::begin(Link& link, Outbound& message) const {
   Header& header = message.header;
   header.sequence = link.started++;
   header.length = message.bytes;
@@ -50,30 +46,20 @@ void Hub::begin_message(Link& link, Outbound& message) const {
   link.credit -= message.charge;
 }
 
-void Hub::enqueue(Link& link, Outbound& message) noexcept {
+void Sender::enqueue(Link& link, Outbound& message) noexcept {
   message.queued = true;
   link.outgoing.push(&message);
 }
 
-void Hub::send_control(Link& link, const Header& header) {
+void Sender::send_control(Link& link, const Header& header) {
   if (link.loss || link.write_failed) return;
-  Outbound& frame = *outbounds_.get();
+  Outbound& frame = *outbounds_.acquire();
   frame.header = header;
   frame.header.source = static_cast<std::uint32_t>(link.own_source);
   enqueue(link, frame);
 }
 
-void Hub::flush(Port& port, std::span<const Transfer> transfers) {
-  const Link* flushed = nullptr;  // mostly all of a batch are for the same peer
-  for (const Transfer& transfer : transfers) {
-    Link* const link = port.member(transfer.peer).link;
-    if (link == nullptr || link == flushed) continue;
-    flush(*link);
-    flushed = link;
-  }
-}
-
-void Hub::flush(Link& link) {
+void Sender::flush(Link& link) {
   while (link.has_to_write() && !link.write_failed && !link.loss) {
     Vectors<kMostVectors> vectors;
     for (Outbound* frame = link.outgoing.front(); frame != nullptr; frame = frame->next) {
@@ -91,19 +77,7 @@ void Hub::flush(Link& link) {
   }
 }
 
-// A peer that cannot take it may be waiting for room of its own, so it is read as well.
-bool Hub::send_owed() {
-  if (!encrypts_) return true;
-  bool is_done = true;
-  for (const auto& link : links_) {
-    if (link == nullptr || !link->socket.owes() || link->write_failed || link->loss) continue;
-    service(*link);
-    is_done = is_done && (!link->socket.owes() || link->write_failed);
-  }
-  return is_done;
-}
-
-void Hub::account(Link& link, std::uint64_t bytes) {
+void Sender::account(Link& link, std::uint64_t bytes) {
   while (bytes > 0) {
     Outbound& frame = *link.outgoing.front();
     const std::uint64_t head = std::min<std::uint64_t>(bytes, frame.header_left);
@@ -119,18 +93,18 @@ void Hub::account(Link& link, std::uint64_t bytes) {
   }
 }
 
-void Hub::end_frame(Link& link, Outbound& message) {
-  if (message.port == nullptr) return outbounds_.put(&message);
+void Sender::end_frame(Link& link, Outbound& message) {
+  if (message.port == nullptr) return outbounds_.release(&message);
   message.sent += message.header.payload();
-  if (message.sent < message.bytes) return next_frame(link, message);
+  if (message.sent < message.bytes) return enqueue_next(link, message);
   if (message.header.type != FrameType::message) link.requested.erase(message.header.sequence);
   message.port->complete(message.transfer.peer, message.transfer.cookie);
-  outbounds_.put(&message);
+  outbounds_.release(&message);
 }
 
-// Makes the next frame of a message that was announced, as far as the peer has asked for it. It
-// goes behind what other messages have to say.
-void Hub::next_frame(Link& link, Outbound& message) {
+// The next frame of a message that was announced, as far as the peer has asked for it, comes behind
+// the frames of other messages.
+void Sender::enqueue_next(Link& link, Outbound& message) {
   const std::uint64_t allowed = message.granted ? message.bytes : message.unasked;
   if (message.queued || message.sent >= allowed) return;
   Header& header = message.header;
@@ -142,24 +116,42 @@ void Hub::next_frame(Link& link, Outbound& message) {
   enqueue(link, message);
 }
 
+void Sender::grant(Link& link, std::uint64_t sequence) {
+  const auto found = link.requested.find(sequence);
+  if (found == link.requested.end()) return;  // of a message that was given up meanwhile
+  found->second->granted = true;
+  enqueue_next(link, *found->second);
+}
+
+void Sender::abandon(Link& link) noexcept {
+  while (!link.outgoing.empty()) {
+    Outbound* const frame = link.outgoing.pop();
+    frame->queued = false;
+    if (frame->port == nullptr || frame->header.type == FrameType::message)
+      outbounds_.release(frame);
+  }
+  for (const auto& entry : link.requested) outbounds_.release(entry.second);
+  link.requested.clear();
+}
+
 // The frame whose front has left goes on with a copy of its bytes. What has not left never will.
-void Hub::stop_sending(Link& link, const Port& port) {
+void Sender::stop(const Port& port, Link& link) {
   Queue<Outbound> kept{};
   while (!link.outgoing.empty()) {
     Outbound& frame = *link.outgoing.pop();
-    if (frame.port == &port && frame.begun()) frame.detach();
+    if (frame.port == &port && frame.has_begun()) frame.detach();
     if (frame.port != &port) {
       kept.push(&frame);
       continue;
     }
     if (frame.header.type != FrameType::data) link.credit += frame.charge;
     if (frame.header.type != FrameType::message) link.requested.erase(frame.header.sequence);
-    outbounds_.put(&frame);
+    outbounds_.release(&frame);
   }
   link.outgoing = kept;
   std::erase_if(link.requested, [&](const auto& entry) {
     if (entry.second->port != &port && entry.second->port != nullptr) return false;
-    if (!entry.second->queued) outbounds_.put(entry.second);
+    if (!entry.second->queued) outbounds_.release(entry.second);
     return true;
   });
 }
