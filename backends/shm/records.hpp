@@ -54,7 +54,7 @@ struct Record {
 class Records {
  public:
   /// @param completions of the transport; outlives this.
-  explicit Records(CompletionQueue& completions) noexcept : completions_{completions} {}
+  explicit Records(CompletionQueue& completions) : completions_{completions} {}
 
   /// Some transfers are posted. @param count of them.
   void begin_post(std::size_t count) noexcept {
