@@ -2,9 +2,9 @@
 #include <set>
 #include <utility>
 
-#include "all_or_none.hpp"
 #include "fields.hpp"
 #include "memory_domain.hpp"
+#include "startup_step.hpp"
 #include "world.hpp"
 #include "world_costs.hpp"
 #include "world_time_calls.hpp"
