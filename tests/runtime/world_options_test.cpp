@@ -206,8 +206,9 @@ TEST(World, StartsOnAllRanksOrNone) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
   const auto outcomes = run_ranks(2, [&](Rank rank) {
-    const WorldOptions options{.transports = TransportSet::shm,
-                               .segment_bytes = rank == 0 ? kMany : std::size_t{1} << 26};
+    const WorldOptions options{
+        .transports = TransportSet::shm,
+        .links = {.segment_bytes = rank == 0 ? kMany : std::size_t{1} << 26}};
     Meddling channel{*channels[static_cast<std::size_t>(rank)],
                      [&](int exchanges, std::vector<std::string>&) {
                        if (rank != 0 || exchanges != 3) return;  // all ranks have their own
