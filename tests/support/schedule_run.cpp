@@ -1,4 +1,5 @@
 #include <tutti/spi/memory.hpp>
+#include <tutti/testing.hpp>
 
 #include "schedule_run.hpp"
 
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "backends/sim/random.hpp"
-#include "backends/sim/sim.hpp"
 #include "collectives/execution.hpp"
 #include "proof/verify_lockstep.hpp"
 
