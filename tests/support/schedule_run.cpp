@@ -105,7 +105,7 @@ class Play {
   void poll(std::size_t index) {
     Transport& transport = *players_[index].transport;
     transport.poll();
-    while (transport.completed() > 0) detail::Execution::complete_oldest(transport);
+    while (transport.completed() > 0) detail::SegmentRun::complete_oldest(transport);
   }
 
   sim::Cluster cluster_;
