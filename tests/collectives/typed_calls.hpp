@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/turns.hpp"
+#include <tutti/testing.hpp>
 
 namespace tutti::harness {
 
@@ -102,11 +102,11 @@ void check(const Vector& initial, const Vector& wanted, const Blocking& blocking
 /// Makes calls on every rank.
 template <class Body>
 void on_all_ranks(const Body& body) {
-  const auto errors = run_in_turns({.size = kSize, .scribble = true}, [&](Communicator& c) {
+  const auto errors = sim::run_ranks({.size = kSize, .scribble = true}, [&](Communicator& c) {
     SCOPED_TRACE("rank " + std::to_string(c.rank()));
     body(c, c.rank());
   });
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  for (const auto& error : errors) EXPECT_FALSE(error) << error->what();
 }
 
 /// @return what is in an output that nobody has written.

@@ -1,8 +1,8 @@
 // Object calls that wait for their end, those that throw and those that do not.
 #include <tutti/objects.hpp>
+#include <tutti/testing.hpp>
 
 #include "tests/objects/calls.hpp"
-#include "tests/support/turns.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -17,11 +17,11 @@ constexpr ObjectOptions kTooLittle{.most_bytes = 7};  // no text has so few
 /// Makes calls on every rank.
 template <class Body>
 void on_all_ranks(const Body& body) {
-  const auto errors = run_in_turns({.size = kSize, .scribble = true}, [&](Communicator& c) {
+  const auto errors = sim::run_ranks({.size = kSize, .scribble = true}, [&](Communicator& c) {
     SCOPED_TRACE("rank " + std::to_string(c.rank()));
     body(c, c.rank());
   });
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  for (const auto& error : errors) EXPECT_FALSE(error) << error->what();
 }
 
 /// Makes a call in both styles, after one in each that is refused for an option that it has to pass

@@ -37,7 +37,7 @@ TEST(World, MeasuresNoNetworkWhereItMustStandSoon) {
         {2, "auto", 2, false, megabits},
         [&](Communicator& world) {
           const std::lock_guard lock{mutex};
-          cost_models.insert(tariff_of(world));
+          cost_models.insert(cost_model_of(world));
         },
         patience));
     EXPECT_EQ(cost_models.size(), 1U);
@@ -189,7 +189,7 @@ TEST(World, BelievesNoSpeedThatIsNone) {
                      }};
     Communicator world = make_communicator(
         World::connect(channel, options, in(kAmple))->communicator_parts(), make_host_memory());
-    EXPECT_NE(tariff_of(world).find("measured"), std::string::npos) << tariff_of(world);
+    EXPECT_NE(cost_model_of(world).find("measured"), std::string::npos) << cost_model_of(world);
   }));
 }
 

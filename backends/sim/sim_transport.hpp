@@ -1,15 +1,17 @@
-#include "sim.hpp"
+/// @file
+/// The transport of one rank of a simulated cluster.
+#pragma once
 
+#include <memory>
 #include <new>
 #include <utility>
 
 #include "network.hpp"
 
-namespace tutti::sim {
-namespace {
+namespace tutti::v0::sim {
 
 /// One rank's view of the network.
-class SimTransport final : public Transport {
+class SimTransport : public Transport {
  public:
   SimTransport(std::shared_ptr<Network> network, Rank self)
       : network_{std::move(network)}, self_{self} {
@@ -26,6 +28,7 @@ class SimTransport final : public Transport {
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
   [[nodiscard]] Duration now() const noexcept override { return network_->now(); }
   void post(std::span<const Transfer> transfers) override { network_->post(self_, transfers); }
+  using Transport::poll;
   void poll() override {
     unexpected_ = network_->unclaimed(self_);
     for (const Completion& completion : network_->poll(self_)) complete(completion);
@@ -53,38 +56,13 @@ class SimTransport final : public Transport {
     return true;
   }
 
+ protected:
+  [[nodiscard]] const Network& network() const noexcept { return *network_; }
+
  private:
   std::shared_ptr<Network> network_;
   Rank self_;
   Capabilities capabilities_{};
 };
 
-}  // namespace
-
-Cluster::Cluster(const ClusterOptions& options) : network_{std::make_shared<Network>(options)} {}
-
-std::unique_ptr<Transport> Cluster::transport(Rank rank) {
-  network_->mark_taken(rank);
-  return std::make_unique<SimTransport>(network_, rank);
-}
-
-bool Cluster::advance() {
-  return network_->advance();
-}
-void Cluster::advance_by(Duration span) {
-  network_->advance_by(span);
-}
-Duration Cluster::now() const noexcept {
-  return network_->now();
-}
-std::uint64_t Cluster::transfers() const noexcept {
-  return network_->transfers();
-}
-std::uint64_t Cluster::activity() const noexcept {
-  return network_->activity();
-}
-bool Cluster::is_dead(Rank rank) const noexcept {
-  return network_->is_dead(rank);
-}
-
-}  // namespace tutti::sim
+}  // namespace tutti::v0::sim

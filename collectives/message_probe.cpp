@@ -26,7 +26,7 @@ void check_probe(Rank from, int tag, std::uint32_t tags, int size) {
                                                  "; expected 0 .. " + std::to_string(tags - 1)};
 }
 
-/// A message that no operation waits for does not wake a thread that dozes in its transport.
+/// A message that no operation waits for does not wake a thread that sleeps in its transport.
 class ProbeIdleness {
  public:
   ProbeIdleness(int spins, bool drives) noexcept : spins_{spins}, drives_{drives} {}
@@ -51,39 +51,40 @@ std::string words_of_sender(Rank from) {
 
 }  // namespace
 
-std::optional<Arrival> Engine::probe(Rank from, int tag) {
-  failures_.check();
-  check_probe(from, tag, order_.user_tags(), transport_->size());
-  progress_.poll();
-  if (!progress_.tasks().empty()) progress_.advance_tasks();
+std::optional<Arrival> HostCalls::probe(Rank from, int tag) {
+  parts_.failures.check();
+  check_probe(from, tag, parts_.order.user_tags(), parts_.transport.size());
+  parts_.progress.poll();
+  if (!parts_.progress.tasks().empty()) parts_.progress.advance_tasks();
   try {
-    const auto found = transport_->probe(from, order_.tag_of_message(tag));
+    const auto found = parts_.transport.probe(from, parts_.order.tag_of_message(tag));
     if (!found) return std::nullopt;
     return Arrival{.from = found->from, .tag = tag, .bytes = found->bytes};
   } catch (...) {
-    failures_.fail_as_caught();
+    parts_.failures.fail_as_caught();
   }
 }
 
-Arrival Engine::await_message(Rank from, int tag, Duration timeout) {
+Arrival HostCalls::await_message(Rank from, int tag, Duration timeout) {
   if (timeout < Duration::zero()) check_timeout("probe", timeout);
-  if (timeout == Duration::zero()) timeout = options_.timeout;
-  const Duration deadline = deadline_after(transport_->now(), timeout);
-  ProbeIdleness idleness{transport_->capabilities().idle_spins, progress_.drives_others()};
+  if (timeout == Duration::zero()) timeout = parts_.options.timeout;
+  Transport& transport = parts_.transport;
+  const Duration deadline = deadline_after(transport.now(), timeout);
+  ProbeIdleness idleness{transport.capabilities().idle_spins, parts_.progress.drives_others()};
   for (;;) {
     if (const auto found = probe(from, tag)) {
-      progress_.end_told_waits();
+      parts_.progress.end_reports();
       return *found;
     }
-    const Duration now = transport_->now();
-    progress_.look_after(now);
+    const Duration now = transport.now();
+    parts_.progress.look_after(now);
     if (now >= deadline)
-      failures_.fail({ErrorCode::timeout,
-                      "probe timed out on rank " + std::to_string(transport_->self()) +
-                          ": no message with tag " + std::to_string(tag) + " came from " +
-                          words_of_sender(from),
-                      from});
-    if (idleness.advance()) progress_.end_yield();
+      parts_.failures.fail({ErrorCode::timeout,
+                            "probe timed out on rank " + std::to_string(transport.self()) +
+                                ": no message with tag " + std::to_string(tag) + " came from " +
+                                words_of_sender(from),
+                            from});
+    if (idleness.advance()) parts_.progress.end_yield();
   }
 }
 
@@ -92,13 +93,13 @@ Arrival Engine::await_message(Rank from, int tag, Duration timeout) {
 Arrival Communicator::probe(Rank from, int tag, const Options& options) {
   detail::BatchScope::reject("a probe");
   const detail::CallGuard use{engine_};
-  return engine_->await_message(from, tag, options.timeout);
+  return engine_->calls().await_message(from, tag, options.timeout);
 }
 
 std::optional<Arrival> Communicator::probe_now(Rank from, int tag) {
   detail::BatchScope::reject("a probe");
   const detail::CallGuard use{engine_};
-  return engine_->probe(from, tag);
+  return engine_->calls().probe(from, tag);
 }
 
 }  // namespace tutti::v0

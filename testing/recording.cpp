@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::string_view kRecordingMark = "tutti recording 1\n";
 
-/// A number within an element. What of an element is no part is padding, and does not count.
-struct Part {
+/// A number within an element. What of an element is no component is padding, and does not count.
+struct Component {
   std::size_t offset;
   std::size_t bytes;
   bool is_signed;
@@ -25,8 +25,8 @@ struct Part {
   const char* name;        // empty where it is the whole element
 };
 
-/// @return the parts of an element; none of an opaque one.
-std::vector<Part> parts_of(Datatype type) {
+/// @return the components of an element; none of an opaque one.
+std::vector<Component> components_of(Datatype type) {
   const DatatypeTraits& traits = traits_of(type);
   const std::size_t bytes = traits.alignment;  // of a number
   switch (traits.kind) {
@@ -62,33 +62,33 @@ std::uint64_t bits_at(const std::byte* at, std::size_t bytes) {
 
 /// A number as a place on a line: of floating-point numbers, whose bits are a sign and a size,
 /// those next to each other lie one apart. Unsigned arithmetic, so that any two have a difference.
-std::uint64_t place_of(const Part& part, std::uint64_t bits) {
-  const std::uint64_t sign = std::uint64_t{1} << (8 * part.bytes - 1);
-  if (!part.is_signed || (bits & sign) == 0) return bits;
-  return part.infinity != 0 ? 0 - (bits & ~sign) : bits - sign - sign;
+std::uint64_t place_of(const Component& component, std::uint64_t bits) {
+  const std::uint64_t sign = std::uint64_t{1} << (8 * component.bytes - 1);
+  if (!component.is_signed || (bits & sign) == 0) return bits;
+  return component.infinity != 0 ? 0 - (bits & ~sign) : bits - sign - sign;
 }
 
 /// @return how far two numbers are apart, or nothing if one is not a number.
-std::optional<std::uint64_t> distance_of(const Part& part, std::uint64_t a, std::uint64_t b) {
-  const std::uint64_t sign = std::uint64_t{1} << (8 * part.bytes - 1);
-  if (part.infinity != 0 && ((a & ~sign) > part.infinity || (b & ~sign) > part.infinity))
+std::optional<std::uint64_t> distance_of(const Component& component, std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t sign = std::uint64_t{1} << (8 * component.bytes - 1);
+  if (component.infinity != 0 && ((a & ~sign) > component.infinity || (b & ~sign) > component.infinity))
     return std::nullopt;
-  const std::uint64_t first = place_of(part, a);
-  const std::uint64_t second = place_of(part, b);
+  const std::uint64_t first = place_of(component, a);
+  const std::uint64_t second = place_of(component, b);
   // Which of them is larger is asked of signed numbers, but of unsigned elements.
   constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
-  const std::uint64_t flip = part.is_signed ? kSignBit : 0;
+  const std::uint64_t flip = component.is_signed ? kSignBit : 0;
   return (first ^ flip) < (second ^ flip) ? second - first : first - second;
 }
 
-/// @return a part in words, with all its digits.
-std::string text_of(Datatype type, const Part& part, const std::byte* at) {
+/// @return a component in words, with all its digits.
+std::string text_of(Datatype type, const Component& component, const std::byte* at) {
   std::ostringstream text;
-  if (part.infinity == 0) {
-    const std::uint64_t place = place_of(part, bits_at(at, part.bytes));
-    if (part.is_signed) text << static_cast<std::int64_t>(place);
+  if (component.infinity == 0) {
+    const std::uint64_t place = place_of(component, bits_at(at, component.bytes));
+    if (component.is_signed) text << static_cast<std::int64_t>(place);
     else text << place;
-  } else if (part.bytes == 8) {
+  } else if (component.bytes == 8) {
     text.precision(std::numeric_limits<double>::max_digits10);
     text << read_as<double>(at);
   } else {
@@ -100,30 +100,30 @@ std::string text_of(Datatype type, const Part& part, const std::byte* at) {
   return text.str();
 }
 
-std::string words_of(const Part& part, std::optional<std::uint64_t> distance) {
+std::string words_of(const Component& component, std::optional<std::uint64_t> distance) {
   if (!distance) return "not a number on one side at least, or other bits of it";
   const std::string number = std::to_string(*distance);
-  if (part.infinity == 0) return number + " apart";
+  if (component.infinity == 0) return number + " apart";
   if (*distance == 0) return "zeros of unlike sign";
   return number + (*distance == 1 ? " unit" : " units") + " in the last place apart";
 }
 
 /// Compares one element. @return whether it differs, as noted in `found`.
-bool differs(const RecordedResult& a, const RecordedResult& b, const std::vector<Part>& parts,
+bool differs(const RecordedResult& a, const RecordedResult& b, const std::vector<Component>& components,
              Difference& found) {
   const std::byte* const first = a.bytes.data() + found.element * a.element_bytes;
   const std::byte* const second = b.bytes.data() + found.element * a.element_bytes;
-  for (const Part& part : parts) {
-    const std::uint64_t x = bits_at(first + part.offset, part.bytes);
-    const std::uint64_t y = bits_at(second + part.offset, part.bytes);
+  for (const Component& component : components) {
+    const std::uint64_t x = bits_at(first + component.offset, component.bytes);
+    const std::uint64_t y = bits_at(second + component.offset, component.bytes);
     if (x == y) continue;
-    found.distance = distance_of(part, x, y);
-    found.explanation = part.name + text_of(a.type, part, first + part.offset) + " and " +
-                        text_of(a.type, part, second + part.offset) + ", " +
-                        words_of(part, found.distance);
+    found.distance = distance_of(component, x, y);
+    found.explanation = component.name + text_of(a.type, component, first + component.offset) + " and " +
+                        text_of(a.type, component, second + component.offset) + ", " +
+                        words_of(component, found.distance);
     return true;
   }
-  if (!parts.empty()) return false;
+  if (!components.empty()) return false;
   const std::byte* const end = first + a.element_bytes;
   const auto byte = std::mismatch(first, end, second).first;
   if (byte == end) return false;
@@ -151,10 +151,10 @@ bool differs(const RecordedResult& a, const RecordedResult& b, Difference& found
   found.explanation = mismatch_of(a, b);
   if (!found.explanation.empty()) return true;
   if (a.bytes == b.bytes) return false;
-  const std::vector<Part> parts = parts_of(a.type);
+  const std::vector<Component> components = components_of(a.type);
   const std::size_t count = a.bytes.size() / a.element_bytes;
   for (found.element = 0; found.element < count; ++found.element)
-    if (differs(a, b, parts, found)) return true;
+    if (differs(a, b, components, found)) return true;
   return false;
 }
 
