@@ -81,6 +81,7 @@ struct SharedConfig {
   /// Plain calls that were timed on this machine, see find_timed; may be null. They change what
   /// explain() says that calls take, and never what is chosen.
   std::shared_ptr<const Tuning> timed{};
+  std::string untuned{};  ///< Why a tuning file that was found is not used.
   std::string untimed{};  ///< Why calls were not timed at the start, if they were to be.
 
   /// Networks of ranks that are placed alike are one, so that their profiles are shared.

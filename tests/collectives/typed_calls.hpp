@@ -85,18 +85,19 @@ void check_style(const Call& call, const Vector& initial, const Vector& wanted) 
   EXPECT_EQ(out, wanted);
 }
 
-/// As check_style, of all four styles.
-template <class Blocking, class Nonblocking, class Persistent, class Attempt>
-void check(const Vector& initial, const Vector& wanted, const Blocking& blocking,
-           const Nonblocking& nonblocking, const Persistent& persistent, const Attempt& attempt) {
-  const auto check_one = [&](const char* style, const auto& call) {
-    SCOPED_TRACE(style);
-    check_style(call, initial, wanted);
+/// As check_style, of all four styles. @param call gets what has the methods, the output and
+/// options.
+template <class Call>
+void check(Communicator& c, const Vector& initial, const Vector& wanted, const Call& call) {
+  const auto check_one = [&](const char* name, auto&& style) {
+    SCOPED_TRACE(name);
+    check_style([&](Vector& out, const Options& options) { return call(style, out, options); },
+                initial, wanted);
   };
-  check_one("blocking", blocking);
-  check_one("nonblocking", nonblocking);
-  check_one("persistent", persistent);
-  check_one("attempt", attempt);
+  check_one("blocking", c);
+  check_one("nonblocking", c.async());
+  check_one("persistent", c.plan());
+  check_one("attempt", c.try_());
 }
 
 /// Makes calls on every rank.

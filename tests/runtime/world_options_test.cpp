@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -11,6 +12,7 @@
 #include <tutti/spi/init.hpp>
 
 #include "runtime/tls.hpp"
+#include "selector/tuning.hpp"
 #include "worlds.hpp"
 
 namespace tutti::test {
@@ -71,6 +73,29 @@ TEST(World, RefusesOptionsThatDifferBetweenRanks) {
   expect_refusal({}, {.communicator = {.segments_in_flight = 2}},
                  "rank 1 was started with segments_in_flight 2, rank 0 with segments_in_flight 4");
   expect_no_error(start_two({.timeout = kAmple}, {.timeout = 2 * kAmple}));
+}
+
+TEST(World, SaysThatATuningFileIsOfAnotherMachine) {
+  const std::string path = ::testing::TempDir() + "tutti_tuning_of_another_machine.json";
+  std::ofstream{path} << detail::text_of(
+      {.machine = {.processor = "another processor", .cores = 3}});
+  std::vector<std::string> warnings;
+  const auto channels = local_channels(2, true);
+  ::testing::internal::CaptureStderr();
+  expect_no_error(run_ranks(2, [&](Rank rank) {
+    InitOptions options{.tuning = path};
+    if (rank == 0) options.warn = [&](std::string_view text) { warnings.emplace_back(text); };
+    Communicator world = init(*channels[static_cast<std::size_t>(rank)], options);
+    std::vector<float> data(8);
+    const std::string told = world.explain(call::all_reduce(data, data, sum));
+    EXPECT_NE(told.find(path + " was measured on 3 cores of another processor"), std::string::npos)
+        << told;
+  }));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "the library prints";
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("it is not used; measure here with tutti tune"), std::string::npos)
+      << warnings[0];
+  std::filesystem::remove(path);
 }
 
 TEST(World, NamesTheRankWhoseOptionIsNotThatOfMost) {

@@ -70,7 +70,6 @@ struct Library {
   Allocations memory;
   Processors processors{kernels_at_once()};
   std::array<OneAtATime, 64> launching;  ///< By device.
-  std::atomic<int> operators{0};         ///< From ncclRedOpCreatePreMulSum, and not destroyed.
   std::atomic<int> registrations{0};     ///< From ncclCommRegister, and not deregistered.
   std::atomic<int> windows{0};           ///< From ncclCommWindowRegister, and not deregistered.
 };
