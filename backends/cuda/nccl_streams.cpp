@@ -2,100 +2,88 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "agree.hpp"
-#include "connect_peers.hpp"
+#include "private_ranks.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
 
-/// NCCL_WIN_COLL_SYMMETRIC, which old headers have not.
+/// NCCL_WIN_COLL_SYMMETRIC, which old headers lack.
 constexpr int kSymmetric = 1;
-using Clock = NcclCommunicator::Clock;
 constexpr const char* kAllocate = "cannot allocate memory of its GPU";
-/// None of a program's, nor of memory of peers, nor that of splits.
-constexpr std::uint64_t kKeyOfAgreements = kKeyOfSplits - 2;
-/// Between two looks at what is under way at the end.
-constexpr std::chrono::microseconds kNap{50};
 
-std::timed_mutex& turn_on(int device) {
-  static std::array<std::timed_mutex, 64> turns;
-  return turns.at(static_cast<std::size_t>(device) % turns.size());
+std::timed_mutex& mutex_of(int device) {
+  static std::array<std::timed_mutex, 64> mutexes;
+  return mutexes.at(static_cast<std::size_t>(device) % mutexes.size());
 }
 
-/// Collective. @param ranks that tell each other. @param own what went wrong before. @param what is
-/// done, after "rank 1". @return a communicator of NCCL of them. Throws, on all alike, what the
-/// first one says that fails.
-std::unique_ptr<NcclCommunicator> start(Communicator& ranks, const NcclCommunicator::Parts& parts,
+/// Collective. @param own an attempt that may have failed. @param what the text of an error, after
+/// "rank 1". Throws, on all ranks alike, the error of the first one that fails.
+std::unique_ptr<NcclCommunicator> start(Communicator& ranks, const NcclCommunicator::Config& config,
                                         Attempt own, const char* what) {
   ncclUniqueId id{};
   if (ranks.rank() == 0)
-    own.make([&] { parts.nccl->check(parts.nccl->calls().unique_id(&id), "start NCCL"); });
+    own.make([&] { config.nccl->check(config.nccl->calls().unique_id(&id), "start NCCL"); });
   id = agree(ranks, own, id, what).front();
   std::unique_ptr<NcclCommunicator> made;
   own.make(
-      [&] { made = std::make_unique<NcclCommunicator>(parts, ranks.size(), ranks.rank(), id); });
+      [&] { made = std::make_unique<NcclCommunicator>(config, ranks.size(), ranks.rank(), id); });
   agree(ranks, own, what);
   return made;
 }
 
 }  // namespace
 
-std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Parts parts) {
+std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Config config) {
   Attempt own;
   std::optional<Communicator> ranks;
-  own.make([&] { ranks.emplace(duplicate_for_us(world, kKeyOfAgreements)); });
-  if (parts.is_visible) parts.peers = connect_peers(world, parts.device, parts.timeout);
-  auto messages = start(world, parts, own, "cannot attach a GPU");
-  return std::make_shared<NcclStreams>(std::move(parts), std::move(messages), std::move(*ranks));
+  own.make([&] { ranks.emplace(duplicate_privately(world, kKeyOfAgreements)); });
+  if (config.is_visible) config.peers = DevicePeers::connect(world, config.device, config.timeout);
+  auto messages = start(world, config, own, "cannot attach a GPU");
+  return std::make_shared<NcclStreams>(std::move(config), std::move(messages), std::move(*ranks));
 }
 
-NcclStreams::NcclStreams(Parts parts, std::unique_ptr<NcclCommunicator> messages,
+NcclStreams::NcclStreams(Config config, std::unique_ptr<NcclCommunicator> messages,
                          Communicator ranks)
-    : DeviceStreams{parts.device}, parts_{std::move(parts)}, ranks_{std::move(ranks)},
+    : DeviceStreams{config.device}, config_{std::move(config)}, ranks_{std::move(ranks)},
       messages_{std::move(messages)} {}
 
-/// Ends what was enqueued, as far as that ends in time.
 NcclStreams::~NcclStreams() {
-  if (parts_.peers) parts_.peers->finish_calls();  // the end of NCCL's memory may wait for them
+  if (config_.peers) config_.peers->finish_calls();  // the end of NCCL's memory may wait for them
   if (!await_calls()) abort(Error{ErrorCode::timeout, "calls on streams have not ended in time"});
-  parts_.device->within([this] { deregister_dropped(true); });
+  config_.device->within([this] { deregister_dropped(true); });
 }
 
-/// @return whether all that was enqueued is done, but for graphs, of whose launches nothing is
-/// known. NCCL cannot be told to abort once it waits for that.
+/// @return whether all calls end in time, but for those in graphs, whose launches are unknown. NCCL
+/// cannot abort any more once it is ending and waits for them itself.
 bool NcclStreams::await_calls() noexcept {
   if (failure_) return true;
-  const Clock::time_point deadline = in(parts_.timeout);
   try {
-    for (bool is_done = false; !is_done; std::this_thread::sleep_for(kNap)) {
-      is_done = !enqueued_ || enqueued_->is_done();
+    return poll_until(deadline_in(config_.timeout), [this] {
       check_health();
-      if (!is_done && Clock::now() >= deadline) return false;
-    }
-    return true;
+      return !enqueued_ || enqueued_->is_done();
+    });
   } catch (const Error&) {
     return false;
   }
 }
 
 CostModel NcclStreams::cost_model() const {
-  CostModel cost_model = nccl_cost_model(parts_.places);
-  if (parts_.peers) cost_model.visible = DevicePeers::costs();
+  CostModel cost_model = nccl_cost_model(config_.placement);
+  if (config_.peers) cost_model.visible = DevicePeers::costs();
   return cost_model;
 }
 
 std::shared_ptr<StreamTransport> NcclStreams::divide(Communicator& part) {
   check_health();
-  Parts parts = parts_;
-  parts.places = places_in(part, parts_.places, ranks_.rank());
-  parts.peers = nullptr;
-  return connect(part, std::move(parts));
+  Config config = config_;
+  config.placement = placement_in(part, config_.placement, ranks_.rank());
+  config.peers = nullptr;
+  return connect(part, std::move(config));
 }
 
 void NcclStreams::check_health() const {
@@ -104,12 +92,12 @@ void NcclStreams::check_health() const {
   if (registered_) registered_->check_health();
 }
 
-/// Tells NCCL of memory, in which it then moves data without copies of its own: as a window, or,
-/// where this version or these ranks have none, by itself. @param memory gets the handles; NCCL may
-/// write them until the communicator ends.
+/// Registers memory with NCCL, which then needs no copies of its own: as a window, or, if this version
+/// or these ranks have none, as a plain buffer. @param memory receives the handles; NCCL may write
+/// them until the communicator ends.
 void NcclStreams::register_memory(Registered& memory) {
   constexpr const char* kRegister = "register memory";
-  const NcclCalls& calls = parts_.nccl->calls();
+  const NcclCalls& calls = config_.nccl->calls();
   std::byte* const data = memory.memory.get();
   if (calls.register_window != nullptr)
     registered_->call(kRegister, patience(), [&](ncclComm_t on) {
@@ -128,11 +116,11 @@ bool NcclStreams::is_registered(const std::byte* data) const noexcept {
   });
 }
 
-/// Gives memory back that nobody uses any more. Whichever thread drops it, the one that calls NCCL
-/// does this. @param all also memory that is used: the communicator ends.
+/// Frees memory that the program has dropped: any thread may drop it, but one thread calls NCCL.
+/// @param all also memory in use, since the communicator ends.
 void NcclStreams::deregister_dropped(bool all) noexcept {
   if (failure_) return;
-  const NcclCalls& calls = parts_.nccl->calls();
+  const NcclCalls& calls = config_.nccl->calls();
   const auto deregister = [&](const std::shared_ptr<Registered>& one) {
     if (!all && !one->user.expired()) return false;
     try {
@@ -141,28 +129,28 @@ void NcclStreams::deregister_dropped(bool all) noexcept {
         return calls.deregister_memory(on, one->handle);
       });
     } catch (const Error&) {
-      // NCCL's end forgets it too
+      // the end of the communicator deregisters it too
     }
     return true;
   };
   std::erase_if(*memory_, deregister);
 }
 
-/// Memory that peers see, or as NCCL has it best.
+/// Memory that peers see, or NCCL's own.
 std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
-  if (parts_.peers) return parts_.peers->allocate(bytes);
+  if (config_.peers) return config_.peers->allocate(bytes);
   void* data = nullptr;
-  const ncclResult_t result = parts_.nccl->calls().allocate(&data, bytes);
-  // The driver tells want of memory from other errors, and NCCL does not.
+  const ncclResult_t result = config_.nccl->calls().allocate(&data, bytes);
+  // NCCL does not distinguish exhausted memory from other errors, and the driver does.
   if (result != ncclSuccess) static_cast<void>(allocate_unordered(bytes));
-  parts_.nccl->check(result, "allocate memory of a GPU");
+  config_.nccl->check(result, "allocate memory of a GPU");
   return {static_cast<std::byte*>(data),
-          [nccl = parts_.nccl, device = parts_.device](std::byte* end) {
+          [nccl = config_.nccl, device = config_.device](std::byte* end) {
             device->within([&] { nccl->calls().free(end); });
           }};
 }
 
-/// All ranks or none: one that registers memory waits for the others.
+/// All ranks or none, since a rank that registers memory waits for the others.
 std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
   std::shared_ptr<std::byte> memory;
   Attempt attempt;
@@ -176,7 +164,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
     clear_now(memory.get(), bytes);
   });
   const auto all = agree(ranks_, attempt, bytes, kAllocate);
-  const auto other = std::ranges::find_if(all, [&](std::size_t its) { return its != all[0]; });
+  const auto other = std::ranges::find_if(all, [&](std::size_t each) { return each != all[0]; });
   if (other == all.end()) return memory;
   throw Error{ErrorCode::mismatch,
               "rank " + std::to_string(other - all.begin()) + " allocates " +
@@ -185,16 +173,16 @@ std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
               static_cast<Rank>(other - all.begin())};
 }
 
-/// NCCL does not register memory of the kind that peers see.
+/// NCCL cannot register memory that peers see.
 std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
-  const Device::Current current{*parts_.device};
+  const Device::Current current{*config_.device};
   deregister_dropped(false);
   const auto registered = std::make_shared<Registered>(Registered{allocate_together(bytes), bytes});
-  if (parts_.peers) return registered->memory;
+  if (config_.peers) return registered->memory;
   if (!registered_) registered_ = start(ranks_, parts_, {}, kAllocate);
   std::shared_ptr<std::byte> user{
       registered->memory.get(),
-      [kept = registered](std::byte*) mutable { kept.reset(); }};  // which knows the user
+      [kept = registered](std::byte*) mutable { kept.reset(); }};  // breaks the cycle
   registered->user = user;
   Attempt attempt;
   attempt.make([&] {
@@ -202,7 +190,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
       memory_->push_back(registered);
       register_memory(*registered);
     } catch (const Error& error) {
-      abort(error);  // else others wait for this one
+      abort(error);  // else the other ranks wait for this one
       throw;
     }
   });
@@ -210,14 +198,14 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   return user;
 }
 
-/// Waits for its turn: NCCL takes what it enqueues on a GPU from one thread at a time, whichever
-/// communicators that is for. The two of this object have their calls in order, as one has.
+/// NCCL accepts calls for a GPU from one thread at a time, whichever the communicator. The calls of
+/// this object's two communicators run in their order, as those of one do.
 void NcclStreams::enqueue(NcclCommunicator& on, const char* what, Stream stream,
                           const NcclCommunicator::Call& call) {
-  const Device::Current current{*parts_.device};
-  const bool is_captured = parts_.device->is_captured(of(stream));
-  const std::unique_lock turn{turn_on(parts_.device->ordinal()), in(patience())};
-  if (!turn)
+  const Device::Current current{*config_.device};
+  const bool is_captured = config_.device->is_captured(of(stream));
+  const std::unique_lock lock{mutex_of(config_.device->ordinal()), deadline_in(patience())};
+  if (!lock)
     throw Error{ErrorCode::timeout, std::string{"cannot "} + what +
                                         ": another thread calls NCCL for the same GPU, and waits "
                                         "for other ranks"};
@@ -228,12 +216,12 @@ void NcclStreams::enqueue(NcclCommunicator& on, const char* what, Stream stream,
   on.call(what, patience(), call);
   if (is_captured) return;
   last_ = &on;
-  if (!enqueued_) enqueued_.emplace(parts_.device);
+  if (!enqueued_) enqueued_.emplace(config_.device);
   enqueued_->record(of(stream));
 }
 
 void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream stream) {
-  const NcclCalls& calls = parts_.nccl->calls();
+  const NcclCalls& calls = config_.nccl->calls();
   const auto is_error = [](ncclResult_t result) {
     return result != ncclSuccess && result != ncclInProgress;
   };
@@ -246,7 +234,7 @@ void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream strea
                    : calls.receive(data, bytes, ncclInt8, peer, on, of(stream));
       if (is_error(result)) break;
     }
-    const ncclResult_t ended = calls.end_group();  // else the thread stays in it
+    const ncclResult_t ended = calls.end_group();  // else the thread stays in the group
     return is_error(result) ? result : ended;
   });
 }
@@ -254,7 +242,7 @@ void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream strea
 void NcclStreams::abort(const Error& cause) noexcept {
   if (failure_) return;
   failure_ = cause;
-  if (parts_.peers) parts_.peers->abort();
+  if (config_.peers) config_.peers->abort();
   messages_->abort();
   if (registered_) registered_->abort(memory_);
 }

@@ -97,7 +97,7 @@ void check(const Case& which) {
                   .exponents = which.fold.exponents,
                   .divisor_exponent = which.fold.divisor_exponent};
   std::vector<std::byte*> cells(which.operands);
-  std::vector<PeerPlace> peers;
+  std::vector<PeerAddress> peers;
   for (std::size_t i = 1; i < which.operands && which.by_peers; ++i) {
     const std::size_t offset = 16 * i;
     cells[i] = operands[i].data() - offset;
@@ -172,7 +172,7 @@ TEST_P(Bodies, DivideAverages) {
 
 TEST_P(Bodies, ScaleOperandsOfAveragesOfHalves) {
   if (type() != Datatype::f16 && type() != Datatype::bf16) return;
-  for (const std::size_t operands : {std::size_t{2}, std::size_t{5}, kPassedPlaces + 10}) {
+  for (const std::size_t operands : {std::size_t{2}, std::size_t{5}, kPassedAddresses + 10}) {
     test::FoldCase fold{type(), OperatorKind::average, 300, {}, -9};
     for (std::size_t i = 0; i < operands; ++i)
       fold.exponents.push_back(static_cast<std::int8_t>(-static_cast<int>(i % 4)));
@@ -190,7 +190,7 @@ TEST_P(Bodies, ShareTheWorkAmongAnyNumberOfThreads) {
 
 TEST_P(Bodies, CarryValuesBetweenLaunchesOfManyOperands) {
   for (const OperatorKind kind : test::operators_of(type()))
-    for (const std::size_t operands : {kPassedPlaces - 1, kPassedPlaces, 2 * kPassedPlaces + 1})
+    for (const std::size_t operands : {kPassedAddresses - 1, kPassedAddresses, 2 * kPassedAddresses + 1})
       for (const std::size_t results : {1, 2})
         for (const bool in_place : {false, true})
           check({.fold = {type(), kind, kind == OperatorKind::average ? 3 : 1},

@@ -51,10 +51,10 @@ TEST(NcclVersions, AreRefusedWhereTheyFail) {
   EXPECT_EQ(refusal("22602", false), "");
   EXPECT_EQ(refusal("22602", true),
             "rank 0 cannot attach a GPU: communicators of NCCL 2.26.2 that do not block hang now "
-            "and then; leave Options::nonblocking and NCCL_COMM_BLOCKING=0 out, or take another "
+            "and then; leave AttachOptions::nonblocking and NCCL_COMM_BLOCKING=0 out, or take another "
             "version");
   const Variable overrides{"NCCL_COMM_BLOCKING", "0"};
-  EXPECT_NE(refusal("22602", false).find("leave Options::nonblocking"), std::string::npos);
+  EXPECT_NE(refusal("22602", false).find("leave AttachOptions::nonblocking"), std::string::npos);
   EXPECT_EQ(refusal("22705", false), "");
 }
 

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 class GpuPools : public ::testing::TestWithParam<const char*> {
  protected:
-  static cuda::Options options(Rank rank) {
+  static cuda::AttachOptions options(Rank rank) {
     return {.device = rank, .transport = GetParam(), .timeout = test::kAmple};
   }
 };
