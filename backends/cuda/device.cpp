@@ -44,8 +44,8 @@ void Device::make_pool() {
   call("make a pool of memory", &DriverCalls::create_pool, &pool, &properties);
   pool_ = {pool, {this}};
   std::uint64_t kept = ~std::uint64_t{0};
-  call("have a pool keep memory", &DriverCalls::set_pool, pool,
-       CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept);
+  call("have a pool keep memory", &DriverCalls::set_pool, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+       &kept);
   // Streams of two communicators would wait for each other if ranks call them in other orders.
   int none = 0;
   call("have a pool wait for no stream", &DriverCalls::set_pool, pool,

@@ -15,8 +15,8 @@
 
 namespace tutti::v0::cuda {
 
-/// A GPU, a pool of its memory, and our kernels in its primary context. Thread-safe. Any context may
-/// be current in the thread that calls.
+/// A GPU, a pool of its memory, and our kernels in its primary context. Thread-safe. Any context
+/// may be current in the thread that calls.
 class Device : public Context {
  public:
   /// Throws as Context; Error{transport} if the GPU has no memory pools.
@@ -28,9 +28,9 @@ class Device : public Context {
   void enable_access_to(int ordinal) const;
   /// @return a stream that does not synchronise with the default stream. Throws Error{transport}.
   [[nodiscard]] OwnedStream make_stream() const;
-  /// @return a stream of the greatest priority, for work that other streams wait for. Streams of one
-  /// priority share a few hardware queues, in which a stream that waits blocks the others. Throws
-  /// Error{transport}.
+  /// @return a stream of the greatest priority, for work that other streams wait for. Streams of
+  /// one priority share a few hardware queues, in which a stream that waits blocks the others.
+  /// Throws Error{transport}.
   [[nodiscard]] OwnedStream make_urgent_stream() const;
   /// @return whether a graph captures a stream. Throws Error{transport}; Error{invalid_argument}
   /// for a default stream that waits for a captured one.
@@ -50,8 +50,8 @@ class Device : public Context {
   [[nodiscard]] CUdeviceptr allocate(std::size_t bytes, std::optional<CUstream> stream = {}) const;
   /// Frees what `allocate` returned. @param stream in whose order; none for memory of no stream.
   void free(CUdeviceptr data, std::optional<CUstream> stream = {}) const noexcept;
-  /// Gives another GPU of this process access to the pool, as NCCL needs for ranks that are threads.
-  /// Does nothing if the GPUs have no peer access. Throws Error{transport}.
+  /// Gives another GPU of this process access to the pool, as NCCL needs for ranks that are
+  /// threads. Does nothing if the GPUs have no peer access. Throws Error{transport}.
   void share_pool(int ordinal) const;
 
  private:

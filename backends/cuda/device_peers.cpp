@@ -149,7 +149,8 @@ void DevicePeers::end(Stream stream) {
 }
 
 std::byte* DevicePeers::acquire(std::size_t bytes) {
-  const std::size_t rounded = (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  const std::size_t rounded =
+      (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
   if (rounded > scratch_.bytes() - acquired_)
     throw Error{ErrorCode::invalid_argument,
                 "a call needs more than the " + std::to_string(scratch_.bytes()) +
@@ -206,9 +207,10 @@ void DevicePeers::await_release(Rank peer, Stream stream) {
 void DevicePeers::fold(const Fold& work, std::span<const PeerOperand> peers, Stream stream) {
   std::vector<PeerAddress> addresses;
   for (const auto& [operand, peer, offset] : peers)
-    addresses.push_back({.operand = operand,
-                         .cell = reinterpret_cast<void*>(own_word(peer, offsetof(Mailbox, message))),
-                         .offset = offset});
+    addresses.push_back(
+        {.operand = operand,
+         .cell = reinterpret_cast<void*>(own_word(peer, offsetof(Mailbox, message))),
+         .offset = offset});
   enqueue_fold(*device_, work, of(stream), addresses);
 }
 

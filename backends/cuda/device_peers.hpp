@@ -58,8 +58,8 @@ class DevicePeers final : public StreamPeers {
   void fold(const Fold& work, std::span<const PeerOperand> peers, Stream stream) override;
   void check() override;
 
-  /// Aborts all calls: marks them as failed at the peers, and ends the waits of own streams. If there
-  /// are calls in graphs, it takes two seconds, since nothing tells when these end.
+  /// Aborts all calls: marks them as failed at the peers, and ends the waits of own streams. If
+  /// there are calls in graphs, it takes two seconds, since nothing tells when these end.
   void abort() noexcept;
   /// Waits for the calls so far, then aborts them, as the destructor does. Its callers free memory
   /// for which streams must not wait any more.
@@ -103,8 +103,8 @@ class DevicePeers final : public StreamPeers {
   std::size_t acquired_ = 0;  // bytes of scratch
   Duration patience_;
   bool is_aborted_ = false;
-  Stream current_{};         // of a call that is being enqueued
-  bool has_graphs_ = false;  // whether calls are in graphs, whose launches are unknown
+  Stream current_{};                 // of a call that is being enqueued
+  bool has_graphs_ = false;          // whether calls are in graphs, whose launches are unknown
   std::unique_ptr<Event> before_{};  // the end of the last call that is in no graph
 };
 

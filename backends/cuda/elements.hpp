@@ -141,8 +141,8 @@ struct HalfElement {
     return T{finished(value, divisor)}.bits;
   }
   /// Stores an average. @param half half of the sum, which finite operands do not overflow. @param
-  /// divisor without the factor two to the power `exponent`. The mean of finite numbers stays within
-  /// their range.
+  /// divisor without the factor two to the power `exponent`. The mean of finite numbers stays
+  /// within their range.
   [[nodiscard]] static constexpr Stored store_average(Value half, std::int32_t divisor,
                                                       std::int32_t exponent) noexcept {
     constexpr float kBound = std::is_same_v<T, Float16> ? 65504.0F / 2 : 0x1.fep126F;

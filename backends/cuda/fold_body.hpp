@@ -35,8 +35,8 @@ struct Block {
   Stored elements[count];
 };
 
-/// One thread's share of a fold by one operator. A thread waits once for all loads of a batch, which
-/// hides the latency of memory.
+/// One thread's share of a fold by one operator. A thread waits once for all loads of a batch,
+/// which hides the latency of memory.
 template <class Element, OperatorKind op, class Addresses>
 struct Folder {
   using Value = typename Element::Value;
@@ -65,7 +65,8 @@ struct Folder {
     Block<Element, count> result;
     for (std::size_t i = 0; i < count; ++i) result.elements[i] = stored_of(values[i]);
 #pragma unroll 1
-    for (std::uint32_t i = 0; i < work.results; ++i) result.store(addresses[work.operands + i], first);
+    for (std::uint32_t i = 0; i < work.results; ++i)
+      result.store(addresses[work.operands + i], first);
   }
 
   /// Folds `count` elements of any number of operands. @param first index of the first element.
@@ -115,8 +116,8 @@ struct Folder {
   }
 
   constexpr void run(std::size_t thread, std::size_t threads) const {
-    const auto [head, chunks] =
-        work.peers == 0 ? Chunks{work.head, work.chunks} : chunks_of(addresses, work, sizeof(Stored));
+    const auto [head, chunks] = work.peers == 0 ? Chunks{work.head, work.chunks}
+                                                : chunks_of(addresses, work, sizeof(Stored));
     if (work.operands == 2 && work.carried_in == nullptr && work.carried_out == nullptr)
 #pragma unroll 1
       for (std::size_t chunk = thread; chunk < chunks; chunk += 2 * threads)

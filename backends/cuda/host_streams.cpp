@@ -67,10 +67,8 @@ std::shared_ptr<HostStreams> HostStreams::connect(Communicator& world, const Con
 HostStreams::HostStreams(const Config& config, Communicator ranks, const StagingPlan& plan)
     : DeviceStreams{config.device}, config_{config}, done_{config.device},
       memory_{room_for(plan, config.device)}, ranks_{std::move(ranks)} {
-  const StagedMessages::Config staged{.device = config.device,
-                                      .transport = &transport_of(ranks_),
-                                      .memory = memory_,
-                                      .plan = plan};
+  const StagedMessages::Config staged{
+      .device = config.device, .transport = &transport_of(ranks_), .memory = memory_, .plan = plan};
   worker_ = std::make_unique<StreamWorker>(staged, done_);
 }
 
@@ -80,8 +78,8 @@ HostStreams::~HostStreams() {
   if (config_.peers) config_.peers->finish_calls();
 }
 
-/// Twenty microseconds for a message, which is copied twice and passed to a thread; 12 GB/s of PCIe;
-/// reductions as those of NcclStreams.
+/// Twenty microseconds for a message, which is copied twice and passed to a thread; 12 GB/s of
+/// PCIe; reductions as those of NcclStreams.
 CostModel HostStreams::cost_model() const {
   CostModel cost_model{.costs = {.alpha = 20'000'000'000, .beta = 83'333, .gamma = 1'000},
                        .origin = "assumed of copies through the host"};

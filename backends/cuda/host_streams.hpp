@@ -26,8 +26,8 @@ class HostStreams final : public DeviceStreams {
     bool is_visible = false;               ///< Whether ranks see each other's memory if they can.
     std::shared_ptr<DevicePeers> peers{};  ///< Null if ranks do not see each other's memory.
   };
-  /// Collective. @param config without peers. Throws, on all ranks alike, the error of the first one
-  /// that fails: Error{invalid_argument} if the communicator cannot be divided, or a thread of
+  /// Collective. @param config without peers. Throws, on all ranks alike, the error of the first
+  /// one that fails: Error{invalid_argument} if the communicator cannot be divided, or a thread of
   /// tutti's own may not call its transport; Error{transport}.
   [[nodiscard]] static std::shared_ptr<HostStreams> connect(Communicator& world,
                                                             const Config& config);
@@ -57,8 +57,8 @@ class HostStreams final : public DeviceStreams {
   void copy_to_itself(std::span<const StreamMessage> messages, Stream stream);
 
   Config config_;
-  // The transport ends before pinned memory: other ranks, and so their streams, then do not wait for
-  // this one any more. Freeing pinned memory may wait for all streams.
+  // The transport ends before pinned memory: other ranks, and so their streams, then do not wait
+  // for this one any more. Freeing pinned memory may wait for all streams.
   Milestone done_;
   std::shared_ptr<PinnedMemory> memory_;  // or null
   Communicator ranks_;

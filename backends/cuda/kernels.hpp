@@ -26,8 +26,8 @@ struct Kernels {
   Kernel inspect{};
 };
 
-/// Loads the kernels, or finds those that are loaded already. The driver prepares each kernel now: in
-/// a first launch it might wait for a stream that waits for us. @param device whose context is
+/// Loads the kernels, or finds those that are loaded already. The driver prepares each kernel now:
+/// in a first launch it might wait for a stream that waits for us. @param device whose context is
 /// current. @return not null. Throws Error{transport}.
 [[nodiscard]] std::shared_ptr<const Kernels> kernels_of(const std::shared_ptr<const Driver>& driver,
                                                         CUdevice device);

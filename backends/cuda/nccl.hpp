@@ -63,9 +63,9 @@ class Nccl {
   Nccl() = default;
 
   [[nodiscard]] const NcclCalls& calls() const noexcept { return calls_; }
-  /// Throws unless a call succeeded, with NCCL's message: Error{peer_dead} if NCCL says that another
-  /// rank is gone, else Error{transport}. @param result not ncclInProgress. @param what the text of
-  /// the error, after "cannot". @param communicator of the call, or null.
+  /// Throws unless a call succeeded, with NCCL's message: Error{peer_dead} if NCCL says that
+  /// another rank is gone, else Error{transport}. @param result not ncclInProgress. @param what the
+  /// text of the error, after "cannot". @param communicator of the call, or null.
   void check(ncclResult_t result, const char* what, ncclComm_t communicator = nullptr) const;
   /// Throws Error{invalid_argument} if nonblocking communicators of this version hang.
   void check_nonblocking() const;

@@ -119,10 +119,10 @@ void NcclCommunicator::abort(std::shared_ptr<const void> held) noexcept {
   if (guard_.is_forked()) return;  // NCCL is the parent's
   ncclComm_t const communicator = std::atomic_ref{*handle_}.exchange(nullptr);
   if (communicator == nullptr) return;
-  const DetachableThread thread{
-      config_.device, [nccl = config_.nccl, communicator, held = std::move(held)] {
-        nccl->calls().abort(communicator);
-      }};
+  const DetachableThread thread{config_.device,
+                                [nccl = config_.nccl, communicator, held = std::move(held)] {
+                                  nccl->calls().abort(communicator);
+                                }};
   static_cast<void>(thread.ends_by(deadline_in(kAbortPatience)));
 }
 

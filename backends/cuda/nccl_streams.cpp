@@ -92,9 +92,9 @@ void NcclStreams::check_health() const {
   if (registered_) registered_->check_health();
 }
 
-/// Registers memory with NCCL, which then needs no copies of its own: as a window, or, if this version
-/// or these ranks have none, as a plain buffer. @param memory receives the handles; NCCL may write
-/// them until the communicator ends.
+/// Registers memory with NCCL, which then needs no copies of its own: as a window, or, if this
+/// version or these ranks have none, as a plain buffer. @param memory receives the handles; NCCL
+/// may write them until the communicator ends.
 void NcclStreams::register_memory(Registered& memory) {
   constexpr const char* kRegister = "register memory";
   const NcclCalls& calls = config_.nccl->calls();
@@ -179,7 +179,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   deregister_dropped(false);
   const auto registered = std::make_shared<Registered>(Registered{allocate_together(bytes), bytes});
   if (config_.peers) return registered->memory;
-  if (!registered_) registered_ = start(ranks_, parts_, {}, kAllocate);
+  if (!registered_) registered_ = start(ranks_, config_, {}, kAllocate);
   std::shared_ptr<std::byte> user{
       registered->memory.get(),
       [kept = registered](std::byte*) mutable { kept.reset(); }};  // breaks the cycle

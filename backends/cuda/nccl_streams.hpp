@@ -15,7 +15,7 @@
 #include "device_peers.hpp"
 #include "device_streams.hpp"
 #include "nccl_communicator.hpp"
-#include "places.hpp"
+#include "placement.hpp"
 
 namespace tutti::v0::cuda {
 
@@ -29,8 +29,8 @@ class NcclStreams final : public DeviceStreams {
     bool is_visible = false;               ///< Whether ranks are to see each other's memory.
     std::shared_ptr<DevicePeers> peers{};  ///< Null unless visible, and on a single rank.
   };
-  /// Collective. @param config without peers. Throws, on all ranks alike, the error of the first one
-  /// that fails.
+  /// Collective. @param config without peers. Throws, on all ranks alike, the error of the first
+  /// one that fails.
   [[nodiscard]] static std::shared_ptr<NcclStreams> connect(Communicator& world, Config config);
   /// @param messages not null. @param ranks the same ones, over the host.
   NcclStreams(Config config, std::unique_ptr<NcclCommunicator> messages, Communicator ranks);

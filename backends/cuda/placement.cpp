@@ -69,7 +69,8 @@ GpuLink link_of(const Driver& driver, int one, int other) {
   const CUdevice a = driver.device(one), b = driver.device(other);
   const auto has = [&](CUdevice_P2PAttribute attribute) {
     int value = 0;
-    driver.check(driver.calls().peer_attribute(&value, attribute, a, b), "ask for the link of two GPUs");
+    driver.check(driver.calls().peer_attribute(&value, attribute, a, b),
+                 "ask for the link of two GPUs");
     return value != 0;
   };
   if (!has(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED)) return GpuLink::none;

@@ -29,7 +29,7 @@ enum class GpuLink : std::uint8_t {
 /// The location of one rank's GPU.
 struct GpuLocation {
   std::array<std::uint8_t, 16> uuid{};    ///< Of the GPU, equal in all processes that see it.
-  std::array<std::uint8_t, 16> island{};  ///< The least uuid of the GPUs that NVLink connects to it.
+  std::array<std::uint8_t, 16> island{};  ///< The least uuid of its island's GPUs.
   std::uint64_t address = 0;              ///< On the host's PCI buses.
   std::int32_t seen = 0;                  ///< GPUs that the process sees.
 };
@@ -43,9 +43,10 @@ struct GpuPlacement {
   std::vector<Locality> localities{};  ///< As StreamTransport::localities.
 };
 
-/// GPUs of a host that NVLink connects, directly or through others, are an island; islands are known
-/// if the host's processes see all GPUs of its ranks. The k-th GPU by PCI address counts as on rail
-/// k. @param locations of all ranks. @param hosts of all ranks, as CommunicatorParts::hosts.
+/// GPUs of a host that NVLink connects, directly or through others, are an island; islands are
+/// known if the host's processes see all GPUs of its ranks. The k-th GPU by PCI address counts as
+/// on rail k. @param locations of all ranks. @param hosts of all ranks, as
+/// CommunicatorParts::hosts.
 [[nodiscard]] GpuPlacement placement_of(std::span<const GpuLocation> locations,
                                         std::vector<int> hosts);
 

@@ -65,7 +65,7 @@ struct SharedRegion::ThreadOffer {
 /// A rank's memory, as it offers it to the others.
 struct SharedRegion::Offer {
   Attempt attempt{};
-  int device = 0;                     // as its process counts
+  int device = 0;                      // as its process counts
   ThreadOffer* for_threads = nullptr;  // in its process
   CUipcMemHandle handle{};
 };

@@ -57,9 +57,9 @@ class SharedRegion {
    public:
     explicit Unseen(const Error& why) : Error{why} {}
   };
-  /// Collective. Uses CUDA IPC only if ranks are several processes of the host. @param device of the
-  /// own rank, not null. @param bytes of each rank, equal on all; more than zero. Throws, on all
-  /// ranks alike, Unseen; Error{transport} if memory is exhausted.
+  /// Collective. Uses CUDA IPC only if ranks are several processes of the host. @param device of
+  /// the own rank, not null. @param bytes of each rank, equal on all; more than zero. Throws, on
+  /// all ranks alike, Unseen; Error{transport} if memory is exhausted.
   SharedRegion(std::shared_ptr<const Device> device, Communicator& ranks, std::size_t bytes);
   SharedRegion(const SharedRegion&) = delete;
   SharedRegion& operator=(const SharedRegion&) = delete;
@@ -98,7 +98,7 @@ class SharedRegion {
   std::vector<CUdeviceptr> mapped_{};                    // memory of each rank, on this rank
   std::vector<CUdeviceptr> seen_{};                      // the own memory, on each rank
   std::vector<CUdeviceptr> opened_{};                    // by CUDA IPC
-  std::vector<std::shared_ptr<GpuMemory>> borrowed_{};  // of threads
+  std::vector<std::shared_ptr<GpuMemory>> borrowed_{};   // of threads
   bool has_processes_ = false;
 };
 

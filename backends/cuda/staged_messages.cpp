@@ -153,8 +153,8 @@ bool StagedMessages::is_idle(const Copies& copies) const noexcept {
 void StagedMessages::stop(const Error& cause) noexcept {
   const bool is_quiet = config_.transport->abort(cause);
   if (!is_quiet && config_.memory != nullptr) config_.memory->keep();
-  static_cast<void>(poll_until(deadline_in(kCopyPatience),
-                               [this] { return is_idle(down_) && is_idle(up_); }));
+  static_cast<void>(
+      poll_until(deadline_in(kCopyPatience), [this] { return is_idle(down_) && is_idle(up_); }));
 }
 
 }  // namespace tutti::v0::cuda

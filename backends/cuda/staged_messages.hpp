@@ -21,8 +21,8 @@ namespace tutti::v0::cuda {
 /// The messages of one group. All messages from one rank to another share a lane, which cuts them
 /// into chunks, in order. Each chunk passes through a slot of the lane. A stream of ours copies a
 /// sent chunk to its slot, then the transport sends it; the transport receives a chunk into its
-/// slot, then another stream of ours copies it to its destination. So no lane waits for another one.
-/// One thread calls this, in the context of the device.
+/// slot, then another stream of ours copies it to its destination. So no lane waits for another
+/// one. One thread calls this, in the context of the device.
 class StagedMessages {
  public:
   struct Config {

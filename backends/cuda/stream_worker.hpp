@@ -23,8 +23,8 @@
 namespace tutti::v0::cuda {
 
 /// Moves groups of messages, one after the other in the order in which they are enqueued. A group
-/// begins after the earlier work of its stream, which then waits until the group is done. The thread
-/// sleeps while there is no group. Any thread may call this, but one at a time enqueues.
+/// begins after the earlier work of its stream, which then waits until the group is done. The
+/// thread sleeps while there is no group. Any thread may call this, but one at a time enqueues.
 class StreamWorker {
  public:
   /// Starts the thread. @param done outlives this. Throws Error{transport}, std::system_error.
@@ -34,13 +34,13 @@ class StreamWorker {
   /// Aborts pending groups, and ends the thread.
   ~StreamWorker();
 
-  /// Enqueues a group. @param messages none of which is to the own rank. @param stream of the device.
-  /// Throws Error, also of an earlier group.
+  /// Enqueues a group. @param messages none of which is to the own rank. @param stream of the
+  /// device. Throws Error, also of an earlier group.
   void enqueue(std::vector<StreamMessage> messages, CUstream stream);
-  /// Frees memory after the groups so far: a transport may ask the driver for the kind of memory that
-  /// it moves, which the driver forgets in cuMemFreeAsync. @param data of cuMemAllocAsync. @param
-  /// stream in whose order; it is not captured. @return false if all groups are done already, and
-  /// the caller has to free it. Throws Error{transport}, std::bad_alloc.
+  /// Frees memory after the groups so far: a transport may ask the driver for the kind of memory
+  /// that it moves, which the driver forgets in cuMemFreeAsync. @param data of cuMemAllocAsync.
+  /// @param stream in whose order; it is not captured. @return false if all groups are done
+  /// already, and the caller has to free it. Throws Error{transport}, std::bad_alloc.
   [[nodiscard]] bool release(CUdeviceptr data, CUstream stream);
   /// Throws the first failure.
   void check() const;

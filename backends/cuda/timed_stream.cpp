@@ -16,8 +16,8 @@ namespace {
 class DeviceStream final : public TimedStream {
  public:
   DeviceStream(Communicator& world, int ordinal, Duration timeout)
-      : world_{world},
-        device_{std::make_shared<const Device>(std::make_shared<const Driver>(), ordinal)},
+      : world_{world}, device_{std::make_shared<const Device>(std::make_shared<const Driver>(),
+                                                              ordinal)},
         timeout_{timeout} {}
 
   std::string gpu() const override {
@@ -56,9 +56,10 @@ class DeviceStream final : public TimedStream {
     const CUresult result = calls.make_executable(&made, graph, 0);
     calls.destroy_graph(graph);
     device_->driver().check(result, "make a graph");
-    const std::shared_ptr<CUgraphExec_st> executable{made, [device = device_](CUgraphExec end) {
-      device->within([&] { device->driver().calls().destroy_executable(end); });
-    }};
+    const std::shared_ptr<CUgraphExec_st> executable{
+        made, [device = device_](CUgraphExec end) {
+          device->within([&] { device->driver().calls().destroy_executable(end); });
+        }};
     return [this, executable] {
       device_->call("launch a graph", &DriverCalls::launch_graph, executable.get(), stream_.get());
     };

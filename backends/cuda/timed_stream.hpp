@@ -1,6 +1,6 @@
 /// @file
-/// A stream for benchmarks: the GPU times its work, graphs replay it, and copies reach memory of the
-/// host. Builds without the CUDA toolkit have this header too, and each function throws.
+/// A stream for benchmarks: the GPU times its work, graphs replay it, and copies reach memory of
+/// the host. Builds without the CUDA toolkit have this header too, and each function throws.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +36,9 @@ class TimedStream {
   /// Times, by events of the GPU, the work that a function enqueues, and waits. @return
   /// microseconds. Throws as wait, and as the function.
   [[nodiscard]] virtual double time_us(const std::function<void()>& enqueue) = 0;
-  /// Captures the work that a function enqueues in a graph; it does not run. @return a function that
-  /// enqueues the graph, which must not outlive this. Both throw Error{transport}, and capture as
-  /// the function does.
+  /// Captures the work that a function enqueues in a graph; it does not run. @return a function
+  /// that enqueues the graph, which must not outlive this. Both throw Error{transport}, and capture
+  /// as the function does.
   [[nodiscard]] virtual std::function<void()> capture(const std::function<void()>& enqueue) = 0;
 };
 

@@ -190,7 +190,8 @@ TEST_P(Bodies, ShareTheWorkAmongAnyNumberOfThreads) {
 
 TEST_P(Bodies, CarryValuesBetweenLaunchesOfManyOperands) {
   for (const OperatorKind kind : test::operators_of(type()))
-    for (const std::size_t operands : {kPassedAddresses - 1, kPassedAddresses, 2 * kPassedAddresses + 1})
+    for (const std::size_t operands :
+         {kPassedAddresses - 1, kPassedAddresses, 2 * kPassedAddresses + 1})
       for (const std::size_t results : {1, 2})
         for (const bool in_place : {false, true})
           check({.fold = {type(), kind, kind == OperatorKind::average ? 3 : 1},

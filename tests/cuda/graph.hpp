@@ -12,8 +12,8 @@ namespace tutti::harness {
 class Graph {
  public:
   Graph(const cuda::Device& device, Stream stream)
-      : device_{device}, calls_{device.driver().calls()},
-        stream_{static_cast<CUstream>(stream.handle())} {
+      : device_{device}, calls_{device.driver().calls()}, stream_{static_cast<CUstream>(
+                                                              stream.handle())} {
     device_.call(kWhat, &cuda::DriverCalls::begin_capture, stream_, CU_STREAM_CAPTURE_MODE_RELAXED);
   }
   Graph(const Graph&) = delete;
@@ -29,9 +29,7 @@ class Graph {
     device_.call(kWhat, &cuda::DriverCalls::make_executable, &executable_, graph_, 0ULL);
   }
   /// Enqueues what was captured.
-  void launch() {
-    device_.call(kWhat, &cuda::DriverCalls::launch_graph, executable_, stream_);
-  }
+  void launch() { device_.call(kWhat, &cuda::DriverCalls::launch_graph, executable_, stream_); }
 
  private:
   static constexpr const char* kWhat = "use a graph";

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "device_memory.hpp"
 #include "backends/cuda/enqueue.hpp"
+#include "device_memory.hpp"
 #include "tests/cuda/standin/hooks.hpp"
 
 namespace tutti::cuda {

@@ -8,8 +8,8 @@
 
 #include <tutti/error.hpp>
 
-#include "device_memory.hpp"
 #include "backends/cuda/survey.hpp"
+#include "device_memory.hpp"
 #include "tests/backends/host/oracle.hpp"
 
 namespace tutti::cuda {

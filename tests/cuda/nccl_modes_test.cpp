@@ -49,10 +49,11 @@ TEST(NcclVersions, AreRefusedWhereTheyFail) {
             "rank 0 cannot attach a GPU: NCCL 2.22.5 is too old; install 2.23 or newer");
   EXPECT_EQ(refusal("22300", false), "");
   EXPECT_EQ(refusal("22602", false), "");
-  EXPECT_EQ(refusal("22602", true),
-            "rank 0 cannot attach a GPU: communicators of NCCL 2.26.2 that do not block hang now "
-            "and then; leave AttachOptions::nonblocking and NCCL_COMM_BLOCKING=0 out, or take another "
-            "version");
+  EXPECT_EQ(
+      refusal("22602", true),
+      "rank 0 cannot attach a GPU: communicators of NCCL 2.26.2 that do not block hang now "
+      "and then; leave AttachOptions::nonblocking and NCCL_COMM_BLOCKING=0 out, or take another "
+      "version");
   const Variable overrides{"NCCL_COMM_BLOCKING", "0"};
   EXPECT_NE(refusal("22602", false).find("leave AttachOptions::nonblocking"), std::string::npos);
   EXPECT_EQ(refusal("22705", false), "");

@@ -142,15 +142,16 @@ TEST(GpuChoices, AreWithoutLevelsOnOneIsland) {
   });
 }
 
-GpuLocation gpu_at(std::uint8_t gpu, std::uint8_t island, std::uint64_t address, std::int32_t seen) {
+GpuLocation gpu_at(std::uint8_t gpu, std::uint8_t island, std::uint64_t address,
+                   std::int32_t seen) {
   return {.uuid = {gpu}, .island = {island}, .address = address, .seen = seen};
 }
 
 TEST(GpuPlacement, AreRailsByTheirAddresses) {
   // Two hosts, whose ranks have their GPUs in other orders; two ranks share one.
   const std::vector<GpuLocation> gpus{gpu_at(1, 1, 30, 3), gpu_at(2, 2, 10, 3),
-                                gpu_at(3, 1, 20, 3), gpu_at(8, 8, 20, 2),
-                                gpu_at(9, 8, 10, 2), gpu_at(9, 8, 10, 2)};
+                                      gpu_at(3, 1, 20, 3), gpu_at(8, 8, 20, 2),
+                                      gpu_at(9, 8, 10, 2), gpu_at(9, 8, 10, 2)};
   const GpuPlacement placement = cuda::placement_of(gpus, {5, 5, 5, 2, 2, 2});
   const std::vector<Locality> expected{{.island = 0, .rail = 2}, {.island = 1, .rail = 0},
                                        {.island = 0, .rail = 1}, {.island = 0, .rail = 1},
@@ -161,7 +162,7 @@ TEST(GpuPlacement, AreRailsByTheirAddresses) {
 // As where CUDA_VISIBLE_DEVICES gives each process its own.
 TEST(GpuPlacement, AreOfNoKnownIslandWhereProcessesDoNotSeeAll) {
   const std::vector<GpuLocation> gpus{gpu_at(1, 1, 10, 1), gpu_at(2, 2, 20, 2),
-                                gpu_at(3, 3, 10, 1)};
+                                      gpu_at(3, 3, 10, 1)};
   const GpuPlacement placement = cuda::placement_of(gpus, {0, 0, 1});
   const std::vector<Locality> expected{
       {.island = -1, .rail = 0}, {.island = -1, .rail = 1}, {.island = 0, .rail = 0}};

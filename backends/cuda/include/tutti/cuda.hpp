@@ -1,6 +1,6 @@
 /// @file
-/// Collectives on memory of GPUs. The CUDA driver and NCCL are loaded when they are first needed, so
-/// a program that links this library also runs on machines without them.
+/// Collectives on memory of GPUs. The CUDA driver and NCCL are loaded when they are first needed,
+/// so a program that links this library also runs on machines without them.
 #pragma once
 
 #include <chrono>
@@ -30,12 +30,12 @@ struct AttachOptions {
   /// and it is Error{transport} if ranks cannot see each other's memory; over the host such calls
   /// then send messages. Equal on all ranks.
   bool visible = false;
-  /// Ranks compare their calls over the host's transport before they enqueue them: calls that differ
-  /// are then Error{mismatch} on all ranks. Each call costs a small all_gather of the host. Without
-  /// this, such calls wait for each other until `wait` fails. Equal on all ranks.
+  /// Ranks compare their calls over the host's transport before they enqueue them: calls that
+  /// differ are then Error{mismatch} on all ranks. Each call costs a small all_gather of the host.
+  /// Without this, such calls wait for each other until `wait` fails. Equal on all ranks.
   bool compare_calls = false;
-  /// The time limit of NCCL's start, and of pending calls when the communicator ends. After that the
-  /// calls are aborted; an abort that takes more than 2 s, such as with CUDA graphs of the
+  /// The time limit of NCCL's start, and of pending calls when the communicator ends. After that
+  /// the calls are aborted; an abort that takes more than 2 s, such as with CUDA graphs of the
   /// communicator, continues in a thread of its own. Over the host: the time limit of pending calls
   /// when the communicator ends, and then of other processes that see memory of this GPU.
   Duration timeout = std::chrono::seconds{60};
@@ -49,15 +49,16 @@ struct AttachOptions {
 /// The host waits for nothing, with one exception: over NCCL the first call to a rank waits on the
 /// host until that rank calls too, up to the timeout of the communicator. Calls without a stream
 /// stay on the host, and reject memory of the GPU. Groups and splits of the communicator have the
-/// same GPU. Collective, over the host's transport. Once for a communicator, and not within a batch.
+/// same GPU. Collective, over the host's transport. Once for a communicator, and not within a
+/// batch.
 ///
 /// Streams of calls belong to the primary context of the GPU, which the CUDA runtime uses; the
 /// default stream does if no other context is current. cudaStreamPerThread and streams of green
 /// contexts are rejected.
 /// @param world can be divided. Over NCCL no two ranks have the same GPU. Over the host a thread of
 /// tutti's own calls its transport: an MPI needs MPI_THREAD_MULTIPLE.
-/// Throws, on all ranks alike, Error{transport} that names the rank and what it lacks: the driver, a
-/// GPU, NCCL 2.23 or newer; Error{invalid_argument} that names two ranks with one GPU, a GPU that
+/// Throws, on all ranks alike, Error{transport} that names the rank and what it lacks: the driver,
+/// a GPU, NCCL 2.23 or newer; Error{invalid_argument} that names two ranks with one GPU, a GPU that
 /// does not exist, or what the communicator cannot do; Error{mismatch} if ranks differ in transport
 /// or visible; Error{timeout}.
 TUTTI_API void attach(Communicator& world, const AttachOptions& options = {});
@@ -78,15 +79,15 @@ TUTTI_API void wait(Communicator& world, Stream stream,
 /// Collective. Not within a batch. The host cannot access the elements.
 ///
 /// The buffer has to live until all calls on it are done, as after `wait`. Any thread may drop it.
-/// Memory of NCCL ends with the next call on a stream or with the communicator. Other memory ends, as
-/// by cudaFree, when its GPU has done all its work, which may wait for ranks that are threads of the
-/// same process. If a collective of NCCL's own has such memory as input or output, it has it on all
-/// ranks, at equal offsets.
+/// Memory of NCCL ends with the next call on a stream or with the communicator. Other memory ends,
+/// as by cudaFree, when its GPU has done all its work, which may wait for ranks that are threads of
+/// the same process. If a collective of NCCL's own has such memory as input or output, it has it on
+/// all ranks, at equal offsets.
 /// @tparam T type of the elements. @param world to which a GPU is attached. @param count of
 /// elements, equal on all ranks. @return zeroed elements. Throws, on all ranks alike,
 /// Error{transport} that names the rank whose GPU has no memory left; Error{mismatch} if ranks
-/// allocate different amounts; Error{invalid_argument, timeout}; std::bad_alloc if no memory is that
-/// large.
+/// allocate different amounts; Error{invalid_argument, timeout}; std::bad_alloc if no memory is
+/// that large.
 template <class T>
 [[nodiscard]] Buffer<T> allocate(Communicator& world, std::size_t count) {
   return Buffer<T>{allocate_bytes(world, Buffer<T>::bytes_of(count)), count, false};

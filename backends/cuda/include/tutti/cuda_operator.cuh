@@ -26,9 +26,9 @@ __global__ void apply_to_all(const T* left, const T* right, T* out, std::size_t 
 
 /// Makes a device function of a functor, for Operator::with_device, as in
 /// `Operator{host_function, true}.with_device(cuda::device_function<float>(Functor{}))`.
-/// Loads its kernel on the calling thread's current GPU. CUDA may wait for all streams of a GPU when
-/// it loads a kernel, and so for other ranks; a program of several GPUs therefore makes the function
-/// on each of them before its first call, or sets CUDA_MODULE_LOADING=EAGER.
+/// Loads its kernel on the calling thread's current GPU. CUDA may wait for all streams of a GPU
+/// when it loads a kernel, and so for other ranks; a program of several GPUs therefore makes the
+/// function on each of them before its first call, or sets CUDA_MODULE_LOADING=EAGER.
 /// @tparam T type of the elements. @param apply a functor with `T operator()(T, T) const` of the
 /// device, which is copied. @return the function; it throws Error{transport} if the kernel does not
 /// start.
