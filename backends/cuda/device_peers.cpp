@@ -72,7 +72,7 @@ bool DevicePeers::await_calls() const noexcept {
 /// A GPU that has failed runs nothing any more.
 bool DevicePeers::has_passed() const noexcept {
   try {
-    return !before_ || before_->is_done();
+    return last_call_->is_done();
   } catch (const Error&) {
     return true;
   }
@@ -138,13 +138,17 @@ std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
 /// stream may have the handle of one that has ended.
 void DevicePeers::begin(Stream stream) {
   acquired_ = 0;
-  if (before_ && !device_->is_captured(of(stream))) before_->hold(of(stream));
+  if (!device_->is_captured(of(stream))) last_call_->hold(of(stream));
   current_ = stream;
 }
 
 void DevicePeers::end(Stream stream) {
-  if (device_->is_captured(of(stream))) has_graphs_ = true;
-  else before_ = std::make_unique<Event>(device_, of(stream));
+  if (device_->is_captured(of(stream))) {
+    has_graphs_ = true;
+  } else {
+    last_call_->record(of(stream));
+    has_calls_ = true;
+  }
   current_ = {};  // the program may destroy the stream
 }
 
@@ -276,11 +280,11 @@ void DevicePeers::abort() noexcept {
   bool is_cut_short = false;
   try {
     is_cut_short = current.is_some() && !device_->is_captured(of(current));
-    if (is_cut_short) before_ = std::make_unique<Event>(device_, of(current));
+    if (is_cut_short) last_call_->record(of(current));
   } catch (const std::exception&) {  // the end waits for the calls before
   }
   const bool has_graphs = std::exchange(has_graphs_, false);
-  if (!is_cut_short && !has_graphs && !before_) return;
+  if (!is_cut_short && !has_graphs && !has_calls_) return;
   end_waits(has_graphs ? kEndOfGraphs : kEndOfStreams, [&] {
     if (has_graphs) return false;
     if (is_cut_short) return device_->driver().calls().query(of(current)) != CUDA_ERROR_NOT_READY;

@@ -64,6 +64,10 @@ class DevicePeers final : public StreamPeers {
   /// Waits for the calls so far, then aborts them, as the destructor does. Its callers free memory
   /// for which streams must not wait any more.
   void finish_calls() noexcept;
+  /// @return the end of the last call that is in no graph. Other calls whose kernels wait for peers
+  /// use the same event, so that all calls run in one order: a kernel that waits may leave no room
+  /// on the GPU for one that its peer needs.
+  [[nodiscard]] const std::shared_ptr<Event>& last_call() const noexcept { return last_call_; }
 
  private:
   /// Words of a rank's memory that one peer stores to: a cache line.
@@ -105,7 +109,8 @@ class DevicePeers final : public StreamPeers {
   bool is_aborted_ = false;
   Stream current_{};                 // of a call that is being enqueued
   bool has_graphs_ = false;          // whether calls are in graphs, whose launches are unknown
-  std::unique_ptr<Event> before_{};  // the end of the last call that is in no graph
+  bool has_calls_ = false;   // whether there are others
+  std::shared_ptr<Event> last_call_ = std::make_shared<Event>(device_);
 };
 
 }  // namespace tutti::v0::cuda

@@ -50,7 +50,8 @@ std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Config co
 NcclStreams::NcclStreams(Config config, std::unique_ptr<NcclCommunicator> messages,
                          Communicator ranks)
     : DeviceStreams{config.device}, config_{std::move(config)}, ranks_{std::move(ranks)},
-      messages_{std::move(messages)} {}
+      messages_{std::move(messages)},
+      last_call_{config_.peers ? config_.peers->last_call() : std::make_shared<Event>(device())} {}
 
 NcclStreams::~NcclStreams() {
   if (config_.peers) config_.peers->finish_calls();  // the end of NCCL's memory may wait for them
@@ -65,7 +66,7 @@ bool NcclStreams::await_calls() noexcept {
   try {
     return poll_until(deadline_in(config_.timeout), [this] {
       check_health();
-      return !enqueued_ || enqueued_->is_done();
+      return last_call_->is_done();
     });
   } catch (const Error&) {
     return false;
@@ -198,8 +199,9 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   return user;
 }
 
-/// NCCL accepts calls for a GPU from one thread at a time, whichever the communicator. The calls of
-/// this object's two communicators run in their order, as those of one do.
+/// NCCL accepts calls for a GPU from one thread at a time, whichever the communicator. Calls of this
+/// object's two communicators, and calls on memory of peers, run in one order, as NCCL's calls of one
+/// communicator do.
 void NcclStreams::enqueue(NcclCommunicator& on, const char* what, Stream stream,
                           const NcclCommunicator::Call& call) {
   const Device::Current current{*config_.device};
@@ -211,13 +213,12 @@ void NcclStreams::enqueue(NcclCommunicator& on, const char* what, Stream stream,
                                         "for other ranks"};
   if (!is_captured) {
     deregister_dropped(false);
-    if (last_ != nullptr && last_ != &on) enqueued_->hold(of(stream));
+    if (config_.peers || (last_ != nullptr && last_ != &on)) last_call_->hold(of(stream));
   }
   on.call(what, patience(), call);
   if (is_captured) return;
   last_ = &on;
-  if (!enqueued_) enqueued_.emplace(config_.device);
-  enqueued_->record(of(stream));
+  last_call_->record(of(stream));
 }
 
 void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream stream) {

@@ -76,8 +76,8 @@ class NcclStreams final : public DeviceStreams {
   std::unique_ptr<NcclCommunicator> registered_{};  // null until memory is registered
   using Memory = std::vector<std::shared_ptr<Registered>>;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
-  const NcclCommunicator* last_ = nullptr;  // of the last call
-  std::optional<Event> enqueued_{};         // the end of the last call that is in no graph
+  const NcclCommunicator* last_ = nullptr;  // of the last call over NCCL
+  std::shared_ptr<Event> last_call_;        // as DevicePeers::last_call
   std::optional<Error> failure_{};          // the cause of abort
 };
 

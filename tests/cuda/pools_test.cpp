@@ -91,6 +91,29 @@ TEST_P(GpuPools, AreOpenToGpusOfTheirProcess) {
     EXPECT_EQ(error, "");
 }
 
+/// The stand-in for NCCL accepts scratch until its stream has freed it, and no longer.
+TEST_P(GpuPools, AreNotUsedAfterTheFree) {
+  if (GetParam() != std::string{"nccl"}) GTEST_SKIP() << "the stand-in for NCCL checks it";
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  for (const std::string& error : world.run([&](Rank rank) {
+         constexpr std::size_t kBytes = 1000;
+         cuda::attach(world[rank], options(rank));
+         const OwnStream stream{world.device(rank)};
+         StreamTransport& streams = *streams_of(world[rank]);
+         std::byte* const scratch = streams.allocate(2 * kBytes, stream.get());
+         const std::array<StreamMessage, 2> messages{
+             StreamMessage{Transfer::Kind::send, 1 - rank, scratch, kBytes},
+             StreamMessage{Transfer::Kind::recv, 1 - rank, scratch + kBytes, kBytes}};
+         streams.exchange(messages, stream.get());
+         streams.deallocate(scratch, stream.get());
+         cuda::wait(world[rank], stream.get(), test::kAmple);
+         streams.exchange(messages, stream.get());
+         EXPECT_THROW(cuda::wait(world[rank], stream.get(), test::kAmple), Error);
+       }))
+    EXPECT_EQ(error, "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Transports, GpuPools, ::testing::Values("nccl", "host"),
                          [](const auto& one) { return std::string{one.param}; });
 
