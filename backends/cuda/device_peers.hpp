@@ -107,8 +107,8 @@ class DevicePeers final : public StreamPeers {
   std::size_t acquired_ = 0;  // bytes of scratch
   Duration patience_;
   bool is_aborted_ = false;
-  Stream current_{};                 // of a call that is being enqueued
-  bool has_graphs_ = false;          // whether calls are in graphs, whose launches are unknown
+  Stream current_{};         // of a call that is being enqueued
+  bool has_graphs_ = false;  // whether calls are in graphs, whose launches are unknown
   bool has_calls_ = false;   // whether there are others
   std::shared_ptr<Event> last_call_ = std::make_shared<Event>(device_);
 };

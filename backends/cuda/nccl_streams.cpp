@@ -50,8 +50,9 @@ std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Config co
 NcclStreams::NcclStreams(Config config, std::unique_ptr<NcclCommunicator> messages,
                          Communicator ranks)
     : DeviceStreams{config.device}, config_{std::move(config)}, ranks_{std::move(ranks)},
-      messages_{std::move(messages)},
-      last_call_{config_.peers ? config_.peers->last_call() : std::make_shared<Event>(device())} {}
+      messages_{std::move(messages)}, last_call_{config_.peers
+                                                     ? config_.peers->last_call()
+                                                     : std::make_shared<Event>(device())} {}
 
 NcclStreams::~NcclStreams() {
   if (config_.peers) config_.peers->finish_calls();  // the end of NCCL's memory may wait for them
@@ -199,9 +200,9 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   return user;
 }
 
-/// NCCL accepts calls for a GPU from one thread at a time, whichever the communicator. Calls of this
-/// object's two communicators, and calls on memory of peers, run in one order, as NCCL's calls of one
-/// communicator do.
+/// NCCL accepts calls for a GPU from one thread at a time, whichever the communicator. Calls of
+/// this object's two communicators, and calls on memory of peers, run in one order, as NCCL's calls
+/// of one communicator do.
 void NcclStreams::enqueue(NcclCommunicator& on, const char* what, Stream stream,
                           const NcclCommunicator::Call& call) {
   const Device::Current current{*config_.device};

@@ -169,20 +169,19 @@ TEST_P(NcclModes, KeepCallsOfAllStreamsInOrder) {
 TEST_P(NcclModes, KeepCallsOnMemoryOfPeersInOrder) {
   GpuWorld world{2};
   for (const std::string& error : world.run([&](Rank rank) {
-         cuda::attach(world[rank], {.device = rank,
-                                    .visible = true,
-                                    .timeout = test::kAmple,
-                                    .nonblocking = GetParam()});
+         cuda::attach(
+             world[rank],
+             {.device = rank, .visible = true, .timeout = test::kAmple, .nonblocking = GetParam()});
          const OwnStream first{world.device(rank)};
          const OwnStream second{world.device(rank)};
          Buffer<float> seen = cuda::allocate<float>(world[rank], 20'000);
          DeviceFloats data{world.memory(rank), 100};
          Barrier gate{world.device(rank), first.get()};
+         world[rank].all_reduce(seen.span(), sum,
+                                {.algorithm = "ring", .visible = true, .stream = first.get()});
          world[rank].all_reduce(
-             seen.span(), sum, {.algorithm = "ring", .visible = true, .stream = first.get()});
-         world[rank].all_reduce(data.span(), sum,
-                                {.algorithm = "native",
-                                 .stream = rank == 0 ? second.get() : first.get()});
+             data.span(), sum,
+             {.algorithm = "native", .stream = rank == 0 ? second.get() : first.get()});
          if (rank == 0) std::this_thread::sleep_for(100ms);
          gate.open();
          for (const Stream stream : {first.get(), second.get()})
