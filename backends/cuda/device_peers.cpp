@@ -138,7 +138,10 @@ std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
 /// stream may have the handle of one that has ended.
 void DevicePeers::begin(Stream stream) {
   acquired_ = 0;
-  if (!device_->is_captured(of(stream))) last_call_->hold(of(stream));
+  if (!device_->is_captured(of(stream))) {
+    hold(of(stream));
+    if (other_call_) other_call_->hold(of(stream));
+  }
   current_ = stream;
 }
 

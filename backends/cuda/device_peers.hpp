@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <tutti/communicator.hpp>
@@ -64,10 +65,12 @@ class DevicePeers final : public StreamPeers {
   /// Waits for the calls so far, then aborts them, as the destructor does. Its callers free memory
   /// for which streams must not wait any more.
   void finish_calls() noexcept;
-  /// @return the end of the last call that is in no graph. Other calls whose kernels wait for peers
-  /// use the same event, so that all calls run in one order: a kernel that waits may leave no room
-  /// on the GPU for one that its peer needs.
-  [[nodiscard]] const std::shared_ptr<Event>& last_call() const noexcept { return last_call_; }
+  /// Orders calls on memory of peers and other calls whose kernels wait for peers: such a kernel may
+  /// leave no room on the GPU for one that a peer needs. Calls in graphs are in no order.
+  /// @param other the end of the last other call, which every later call here waits for.
+  void run_after(std::shared_ptr<const Event> other) noexcept { other_call_ = std::move(other); }
+  /// Makes a stream wait for the calls here. Throws Error.
+  void hold(CUstream stream) const { last_call_->hold(stream); }
 
  private:
   /// Words of a rank's memory that one peer stores to: a cache line.
@@ -110,7 +113,8 @@ class DevicePeers final : public StreamPeers {
   Stream current_{};         // of a call that is being enqueued
   bool has_graphs_ = false;  // whether calls are in graphs, whose launches are unknown
   bool has_calls_ = false;   // whether there are others
-  std::shared_ptr<Event> last_call_ = std::make_shared<Event>(device_);
+  std::unique_ptr<Event> last_call_ = std::make_unique<Event>(device_);
+  std::shared_ptr<const Event> other_call_{};  // or null
 };
 
 }  // namespace tutti::v0::cuda

@@ -50,9 +50,9 @@ std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Config co
 NcclStreams::NcclStreams(Config config, std::unique_ptr<NcclCommunicator> messages,
                          Communicator ranks)
     : DeviceStreams{config.device}, config_{std::move(config)}, ranks_{std::move(ranks)},
-      messages_{std::move(messages)}, last_call_{config_.peers
-                                                     ? config_.peers->last_call()
-                                                     : std::make_shared<Event>(device())} {}
+      messages_{std::move(messages)}, last_call_{std::make_shared<Event>(device())} {
+  if (config_.peers) config_.peers->run_after(last_call_);
+}
 
 NcclStreams::~NcclStreams() {
   if (config_.peers) config_.peers->finish_calls();  // the end of NCCL's memory may wait for them
@@ -214,7 +214,8 @@ void NcclStreams::enqueue(NcclCommunicator& on, const char* what, Stream stream,
                                         "for other ranks"};
   if (!is_captured) {
     deregister_dropped(false);
-    if (config_.peers || (last_ != nullptr && last_ != &on)) last_call_->hold(of(stream));
+    if (last_ != nullptr && last_ != &on) last_call_->hold(of(stream));
+    if (config_.peers) config_.peers->hold(of(stream));
   }
   on.call(what, patience(), call);
   if (is_captured) return;

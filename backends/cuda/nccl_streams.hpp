@@ -77,7 +77,7 @@ class NcclStreams final : public DeviceStreams {
   using Memory = std::vector<std::shared_ptr<Registered>>;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   const NcclCommunicator* last_ = nullptr;  // of the last call over NCCL
-  std::shared_ptr<Event> last_call_;        // as DevicePeers::last_call
+  std::shared_ptr<Event> last_call_;        // the end of the last call that is in no graph
   std::optional<Error> failure_{};          // the cause of abort
 };
 
