@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "agree.hpp"
+#include "base/all_or_none.hpp"
 #include "host_streams.hpp"
 #include "nccl_streams.hpp"
 #include "shared_regions.hpp"
@@ -15,7 +15,7 @@
 namespace tutti::v0::cuda {
 namespace {
 
-constexpr const char* kWhat = "cannot attach a GPU";
+constexpr const char* kFailure = "cannot attach a GPU";
 
 /// A rank's GPU, and the options that have to be equal on all ranks.
 struct Report {
@@ -71,9 +71,9 @@ void attach(Communicator& world, const AttachOptions& options) {
   detail::BatchScope::reject("attaching a GPU");
   std::shared_ptr<const Device> device;
   std::shared_ptr<const Nccl> nccl;
-  Attempt attempt;
   Report own;
-  attempt.make([&] {
+  const detail::Exchange exchange = detail::exchange_over(world, Duration{0});
+  const auto report = [&] {
     own.uses_nccl = uses_nccl(options);
     own.is_visible = options.visible;
     if (options.timeout <= Duration::zero())
@@ -85,20 +85,21 @@ void attach(Communicator& world, const AttachOptions& options) {
     own.process = this_process();
     if (own.uses_nccl) nccl = std::make_shared<const Nccl>();
     if (nccl && options.nonblocking) nccl->check_nonblocking();
-  });
-  const std::vector<Report> all = agree(world, attempt, own, kWhat);
+    return own;
+  };
+  const std::vector<Report> all = detail::all_or_none(exchange, report, kFailure);
   require_alike(all);
   std::vector<GpuLocation> locations;
-  for (const Report& report : all) locations.push_back(report.location);
+  for (const Report& each : all) locations.push_back(each.location);
   const GpuPlacement placement = placement_of(locations, hosts_of(world));
   std::shared_ptr<StreamTransport> streams;
   if (own.uses_nccl) {
     require_distinct(all);
-    attempt.make([&] {
-      for (const Report& report : all)
-        if (report.process == own.process) device->share_pool(report.device);
-    });
-    agree(world, attempt, kWhat);
+    const auto share = [&] {
+      for (const Report& each : all)
+        if (each.process == own.process) device->share_pool(each.device);
+    };
+    detail::all_or_none(exchange, share, kFailure);
     streams = NcclStreams::connect(
         world, {{nccl, device, options.timeout, options.nonblocking}, placement, options.visible});
   } else

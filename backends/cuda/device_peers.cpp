@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "agree.hpp"
+#include "base/all_or_none.hpp"
 #include "enqueue.hpp"
 #include "private_ranks.hpp"
 
@@ -30,10 +30,10 @@ std::shared_ptr<DevicePeers> DevicePeers::connect(Communicator& world,
     throw SharedRegion::Unseen{
         Error{ErrorCode::transport, "more than " + std::to_string(kPeerOperands) +
                                         " ranks do not see memory of each other's GPUs"}};
-  Attempt own;
-  own.make([&] { device->require_stream_operations(); });
   try {
-    agree(world, own, "cannot announce messages to peers");
+    detail::all_or_none(
+        detail::exchange_over(world, Duration{0}), [&] { device->require_stream_operations(); },
+        "cannot announce messages to peers");
   } catch (const Error& error) {
     throw SharedRegion::Unseen{error};
   }

@@ -65,8 +65,8 @@ class DevicePeers final : public StreamPeers {
   /// Waits for the calls so far, then aborts them, as the destructor does. Its callers free memory
   /// for which streams must not wait any more.
   void finish_calls() noexcept;
-  /// Orders calls on memory of peers and other calls whose kernels wait for peers: such a kernel may
-  /// leave no room on the GPU for one that a peer needs. Calls in graphs are in no order.
+  /// Orders calls on memory of peers and other calls whose kernels wait for peers: such a kernel
+  /// may leave no room on the GPU for one that a peer needs. Calls in graphs are in no order.
   /// @param other the end of the last other call, which every later call here waits for.
   void run_after(std::shared_ptr<const Event> other) noexcept { other_call_ = std::move(other); }
   /// Makes a stream wait for the calls here. Throws Error.

@@ -9,7 +9,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/communicator.hpp>
 
-#include "agree.hpp"
+#include "base/all_or_none.hpp"
 #include "enqueue.hpp"
 #include "private_ranks.hpp"
 
@@ -46,21 +46,21 @@ std::shared_ptr<PinnedMemory> room_for(const StagingPlan& plan,
 }  // namespace
 
 std::shared_ptr<HostStreams> HostStreams::connect(Communicator& world, const Config& config) {
-  constexpr const char* kWhat = "cannot move memory of its GPU over the host";
-  Attempt own;
+  constexpr const char* kFailure = "cannot move memory of its GPU over the host";
+  const detail::Exchange exchange = detail::exchange_over(world, Duration{0});
   std::optional<Communicator> second;
-  own.make([&] {
+  const auto prepare = [&] {
     config.device->require_stream_operations();
     second.emplace(duplicate_for_thread(world));
-  });
-  agree(world, own, kWhat);
+  };
+  detail::all_or_none(exchange, prepare, kFailure);
   Config all = config;
   if (config.is_visible) all.peers = peers_or_none(world, config);
   std::shared_ptr<HostStreams> streams;
-  own.make([&] {
+  const auto make = [&] {
     streams = std::make_shared<HostStreams>(all, std::move(*second), staging_plan(world.size()));
-  });
-  agree(world, own, kWhat);
+  };
+  detail::all_or_none(exchange, make, kFailure);
   return streams;
 }
 

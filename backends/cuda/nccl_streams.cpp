@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "agree.hpp"
+#include "base/all_or_none.hpp"
 #include "private_ranks.hpp"
 
 namespace tutti::v0::cuda {
@@ -21,29 +21,34 @@ std::timed_mutex& mutex_of(int device) {
   return mutexes.at(static_cast<std::size_t>(device) % mutexes.size());
 }
 
-/// Collective. @param own an attempt that may have failed. @param what the text of an error, after
-/// "rank 1". Throws, on all ranks alike, the error of the first one that fails.
+/// Collective. @param before the outcome of an earlier step on this rank. @param failure as of
+/// all_or_none. Throws the same Error on all ranks.
 std::unique_ptr<NcclCommunicator> start(Communicator& ranks, const NcclCommunicator::Config& config,
-                                        Attempt own, const char* what) {
-  ncclUniqueId id{};
-  if (ranks.rank() == 0)
-    own.make([&] { config.nccl->check(config.nccl->calls().unique_id(&id), "start NCCL"); });
-  id = agree(ranks, own, id, what).front();
+                                        Result<void> before, const char* failure) {
+  const detail::Exchange exchange = detail::exchange_over(ranks, Duration{0});
+  const auto draw_id = [&] {
+    before.value();
+    ncclUniqueId id{};
+    if (ranks.rank() == 0) config.nccl->check(config.nccl->calls().unique_id(&id), "start NCCL");
+    return id;
+  };
+  const ncclUniqueId id = detail::all_or_none(exchange, draw_id, failure).front();
   std::unique_ptr<NcclCommunicator> made;
-  own.make(
-      [&] { made = std::make_unique<NcclCommunicator>(config, ranks.size(), ranks.rank(), id); });
-  agree(ranks, own, what);
+  const auto make = [&] {
+    made = std::make_unique<NcclCommunicator>(config, ranks.size(), ranks.rank(), id);
+  };
+  detail::all_or_none(exchange, make, failure);
   return made;
 }
 
 }  // namespace
 
 std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Config config) {
-  Attempt own;
   std::optional<Communicator> ranks;
-  own.make([&] { ranks.emplace(duplicate_privately(world, kKeyOfAgreements)); });
+  Result<void> outcome =
+      detail::attempt([&] { ranks.emplace(duplicate_privately(world, kKeyOfAgreements)); });
   if (config.is_visible) config.peers = DevicePeers::connect(world, config.device, config.timeout);
-  auto messages = start(world, config, own, "cannot attach a GPU");
+  auto messages = start(world, config, std::move(outcome), "cannot attach a GPU");
   return std::make_shared<NcclStreams>(std::move(config), std::move(messages), std::move(*ranks));
 }
 
@@ -155,8 +160,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
 /// All ranks or none, since a rank that registers memory waits for the others.
 std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
   std::shared_ptr<std::byte> memory;
-  Attempt attempt;
-  attempt.make([&] {
+  const auto allocate = [&] {
     if (failure_) throw Error{*failure_};
     try {
       memory = allocate_best(bytes);
@@ -164,8 +168,10 @@ std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
       throw Error{ErrorCode::transport, "memory of the GPU is exhausted"};
     }
     clear_now(memory.get(), bytes);
-  });
-  const auto all = agree(ranks_, attempt, bytes, kAllocate);
+    return bytes;
+  };
+  const std::vector<std::size_t> all =
+      detail::all_or_none(detail::exchange_over(ranks_, Duration{0}), allocate, kAllocate);
   const auto other = std::ranges::find_if(all, [&](std::size_t each) { return each != all[0]; });
   if (other == all.end()) return memory;
   throw Error{ErrorCode::mismatch,
@@ -186,8 +192,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
       registered->memory.get(),
       [kept = registered](std::byte*) mutable { kept.reset(); }};  // breaks the cycle
   registered->user = user;
-  Attempt attempt;
-  attempt.make([&] {
+  const auto add = [&] {
     try {
       memory_->push_back(registered);
       register_memory(*registered);
@@ -195,8 +200,8 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
       abort(error);  // else the other ranks wait for this one
       throw;
     }
-  });
-  agree(ranks_, attempt, kAllocate);
+  };
+  detail::all_or_none(detail::exchange_over(ranks_, Duration{0}), add, kAllocate);
   return user;
 }
 

@@ -7,8 +7,6 @@
 
 #include <tutti/spi/communicator.hpp>
 
-#include "agree.hpp"
-
 namespace tutti::v0::cuda {
 namespace {
 
@@ -107,7 +105,7 @@ GpuPlacement placement_of(std::span<const GpuLocation> locations, std::vector<in
 GpuPlacement placement_in(Communicator& part, const GpuPlacement& whole, Rank self) {
   GpuPlacement placement{.hosts = hosts_of(part)};
   if (!whole.localities.empty())
-    placement.localities = tell(part, whole.localities[static_cast<std::size_t>(self)]);
+    placement.localities = part.all_gather(whole.localities[static_cast<std::size_t>(self)]);
   return placement;
 }
 

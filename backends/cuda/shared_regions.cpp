@@ -10,7 +10,7 @@
 
 #include <tutti/error.hpp>
 
-#include "agree.hpp"
+#include "base/all_or_none.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
@@ -64,7 +64,6 @@ struct SharedRegion::ThreadOffer {
 
 /// A rank's memory, as it offers it to the others.
 struct SharedRegion::Offer {
-  Attempt attempt{};
   int device = 0;                      // as its process counts
   ThreadOffer* for_threads = nullptr;  // in its process
   CUipcMemHandle handle{};
@@ -74,9 +73,12 @@ SharedRegion::SharedRegion(std::shared_ptr<const Device> device, Communicator& r
                            std::size_t bytes)
     : device_{std::move(device)}, bytes_{bytes}, mapped_(static_cast<std::size_t>(ranks.size())),
       seen_(mapped_.size()) {
-  Attempt attempt;
-  attempt.make([&] { own_ = std::make_shared<GpuMemory>(device_, bytes_); });
-  const auto processes = agree(ranks, attempt, this_process(), "shares no memory of its GPU");
+  const auto allocate = [&] {
+    own_ = std::make_shared<GpuMemory>(device_, bytes_);
+    return this_process();
+  };
+  const std::vector<ProcessId> processes = detail::all_or_none(
+      detail::exchange_over(ranks, Duration{0}), allocate, "shares no memory of its GPU");
   try {
     open_all(ranks, processes);
     ranks.all_to_all(std::span<const CUdeviceptr>{mapped_}, std::span{seen_});
@@ -97,29 +99,32 @@ void SharedRegion::open_all(Communicator& ranks, std::span<const ProcessId> proc
     return other.system == own.system && other != own;
   });
   auto for_threads = std::make_unique<ThreadOffer>(own_);
-  Offer offer{.device = device_->ordinal(), .for_threads = for_threads.get()};
-  if (has_processes_)
-    offer.attempt.make([&] {
-      device_->call("share memory of a GPU", &DriverCalls::ipc_get, &offer.handle, own_->data());
-    });
-  Attempt attempt = offer.attempt;
-  std::vector<Attempt> all;
+  bool is_exchanging = false;
+  const detail::Exchange exchange = [&](std::string_view bytes) {
+    is_exchanging = true;
+    std::vector<std::string> all = detail::gather_texts(ranks, bytes, Duration{0});
+    is_exchanging = false;
+    return all;
+  };
+  const auto offer = [&] {
+    Offer own_offer{.device = device_->ordinal(), .for_threads = for_threads.get()};
+    if (has_processes_)
+      device_->call("share memory of a GPU", &DriverCalls::ipc_get, &own_offer.handle,
+                    own_->data());
+    return own_offer;
+  };
   try {
-    const std::vector<Offer> offers = tell(ranks, offer);
-    attempt.make([&] {
+    const std::vector<Offer> offers =
+        detail::all_or_none(exchange, offer, "does not offer memory of its GPU");
+    const auto open_each = [&] {
       for (std::size_t rank = 0; rank < offers.size(); ++rank)
         open(rank, offers[rank], processes[rank], own);
-    });
-    all = tell(ranks, attempt);
-  } catch (...) {
+    };
+    detail::all_or_none(exchange, open_each, "cannot see memory of other GPUs");
+  } catch (const Error& error) {
+    if (!is_exchanging) throw Unseen{error};
     static_cast<void>(for_threads.release());
     throw;
-  }
-  try {
-    for (std::size_t rank = 0; rank < all.size(); ++rank)
-      require_good(all[rank], rank, "cannot see memory of other GPUs");
-  } catch (const Error& error) {
-    throw Unseen{error};
   }
 }
 
@@ -127,7 +132,6 @@ void SharedRegion::open(std::size_t rank, const Offer& offer, const ProcessId& p
                         const ProcessId& own) {
   if (process.system != own.system)
     throw Error{ErrorCode::transport, "rank " + std::to_string(rank) + " is on another host"};
-  require_good(offer.attempt, rank, "offers no memory");
   if (process == own) {
     device_->enable_access_to(offer.device);
     borrowed_.push_back(offer.for_threads->share());

@@ -122,7 +122,7 @@ void StagedMessages::prepare_transfer(std::size_t index) {
 }
 
 void StagedMessages::handle_completions() {
-  for (; config_.transport->completed() > 0; config_.transport->take_oldest(), ++moves_) {
+  for (; config_.transport->completed() > 0; config_.transport->pop_oldest(), ++moves_) {
     const auto index = static_cast<std::size_t>(config_.transport->oldest_completed().cookie);
     --posted_;
     if (sends(slots_[index].lane)) free(index);
