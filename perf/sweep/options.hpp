@@ -56,7 +56,7 @@ struct SweepOptions {
   std::vector<Alignment> more_alignments{};       ///< Others, which race with it.
   CallPattern pattern = CallPattern::back_to_back;  ///< How calls follow each other.
   bool on_gpus = false;                             ///< Whether that is memory of GPUs.
-  std::string gpu_transport{};  ///< As cuda::Options::transport; empty: not on GPUs.
+  std::string gpu_transport{};  ///< As cuda::AttachOptions::transport; empty: not on GPUs.
   bool graph = false;           ///< There: whether calls are replayed by a graph.
   bool in_place = false;        ///< Whether input and output share memory.
   bool touch = true;            ///< Whether inputs are rewritten before a sample.

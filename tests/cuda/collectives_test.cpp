@@ -279,9 +279,9 @@ TEST(GpuAttach, IsByTheSameOnAllRanks) {
   for (const std::string& error : world.run([&](Rank rank) {
          cuda::attach(world[rank], {.device = rank, .transport = rank == 0 ? "nccl" : "host"});
        }))
-    EXPECT_EQ(
-        error,
-        "rank 1 attaches its GPU by 'host', and rank 0 by 'nccl'; all ranks must say the same");
+    EXPECT_EQ(error,
+              "rank 1 attaches its GPU by 'host' without visible memory, and rank 0 by 'nccl' "
+              "without visible memory; all ranks must say the same");
 }
 
 TEST(GpuAttach, IsNeededToWait) {

@@ -116,7 +116,7 @@ class CudaStandinKernels : public CudaStandin {
                           .count = kCount};
     const std::array places{operands_[0], operands_[1], result};
     for (std::size_t i = 0; i < places.size(); ++i)
-      work.places[i] = reinterpret_cast<void*>(places[i]);
+      work.addresses[i] = reinterpret_cast<void*>(places[i]);
     return work;
   }
 

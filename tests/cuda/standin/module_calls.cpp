@@ -83,10 +83,15 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
     driver().newest_threads = grid.product() * block.product();
     return submit(
         on, {.run = [run = kernel->take(parameters[0]), threads = grid.product() * block.product(),
-                     device = on.context().device()](const Stream&) {
+                     device = on.context().device()](const Stream& runs_on) {
+          driver().processors.await_room(device, runs_on);
           return run(threads, driver().memory, device);
         }});
   });
+}
+
+void tutti_standin_occupy(int device, bool all) {
+  driver().processors.occupy(device, all);
 }
 
 std::size_t tutti_standin_threads() {

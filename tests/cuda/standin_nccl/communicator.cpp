@@ -175,6 +175,8 @@ void Communicator::perform(const Launch& launch) noexcept {
       fail({ncclSystemError, error.what()});
     }
     lock.lock();
+    if (library().kernels_spin && error_ != ncclSuccess)
+      while (!is_ending_) changed_.wait_for(lock, std::chrono::milliseconds{1});
     running_ = false;
   }
   ++turn_;
@@ -238,7 +240,7 @@ void Communicator::destroy() {
 }
 
 void Communicator::abort() {
-  mesh_.stop();
+  stop();
   {
     std::unique_lock lock{mutex_};
     changed_.notify_all();
@@ -248,7 +250,7 @@ void Communicator::abort() {
 }
 
 void Communicator::end() {
-  mesh_.stop();
+  stop();
   std::unique_lock lock{mutex_};
   changed_.notify_all();
   changed_.wait(lock, [this] {

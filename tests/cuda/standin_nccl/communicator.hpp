@@ -68,7 +68,10 @@ class Communicator {
   /// peers that this rank leaves. Throws Failure if it is still connecting.
   void destroy();
   /// Begins to end everything.
-  void stop() noexcept { mesh_.stop(); }
+  void stop() noexcept {
+    is_ending_ = true;
+    mesh_.stop();
+  }
   /// Ends everything. Host functions have ended when this returns, and later ones do nothing. As
   /// NCCL's, it waits for the end of graphs that have operations of it.
   void abort();
@@ -118,6 +121,7 @@ class Communicator {
   void wait_until_idle(std::unique_lock<std::mutex>& lock);
   void check_context(std::unique_lock<std::mutex>& lock);
 
+  std::atomic<bool> is_ending_{false};
   OneAtATime calling_;
   std::mutex enqueuing_;  ///< Held between taking a ticket and enqueueing what has it.
   const bool blocking_;

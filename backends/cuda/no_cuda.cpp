@@ -1,7 +1,8 @@
 // For builds without the CUDA toolkit.
-#include "timed_stream.hpp"
-
 #include <tutti/error.hpp>
+
+#include "survey.hpp"
+#include "timed_stream.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
@@ -13,6 +14,11 @@ namespace {
 }
 
 }  // namespace
+
+Survey survey() {
+  const std::string why = "built without the CUDA toolkit: install it, then build again";
+  return {.why_no_driver = why, .why_no_nccl = why};
+}
 
 int attach_in_turn(Communicator&, int, std::string_view, bool, Duration) {
   reject();
