@@ -148,24 +148,6 @@ TEST(GpuCalls, SayWhatIsWrongWithMemoryAndStreams) {
     EXPECT_EQ(error, "");
 }
 
-TEST(GpuCalls, AreWaitedForInTimeOnly) {
-  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
-  GpuWorld world{2};
-  attach(world);
-  const auto errors = world.run([&](Rank rank) {
-    const OwnStream stream{world.device(rank)};
-    auto* const data = reinterpret_cast<float*>(world.memory(rank)->allocate(400));
-    const std::span<float> all{data, 100};
-    if (rank == 0) {
-      world[0].all_reduce(all, sum, {.stream = stream.get()});
-      EXPECT_THROW(cuda::wait(world[0], stream.get(), 200ms), Error);
-      EXPECT_THROW(world[0].all_reduce(all, sum, {.stream = stream.get()}), Error);
-    }
-    world.memory(rank)->deallocate(reinterpret_cast<std::byte*>(data), 400);
-  });
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
-}
-
 /// NCCL connects ranks when they first call, for which the timeout is that of calls.
 TEST(GpuCalls, MayComeLaterThanTheTimeoutOfTheStart) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
@@ -289,19 +271,6 @@ TEST(GpuAttach, NamesRanksThatHaveOneDevice) {
     EXPECT_EQ(error,
               "ranks 0 and 2 have the same GPU; give each rank its own, such as by "
               "cudaSetDevice(local rank) before");
-}
-
-TEST(GpuAttach, SaysOnAllRanksWhichOneHasNone) {
-  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
-  GpuWorld world{2};
-  const auto errors = world.run([&](Rank rank) {
-    cuda::attach(world[rank], {.device = rank == 1 ? 77 : 0, .timeout = test::kAmple});
-  });
-  for (const std::string& error : errors)
-    EXPECT_NE(error.find("rank 1 cannot attach a GPU: there is no GPU 77"), std::string::npos)
-        << error;
-  for (const std::string& error : world.run([&](Rank rank) { world[rank].barrier(); }))
-    EXPECT_EQ(error, "");
 }
 
 TEST(GpuAttach, IsByTheSameOnAllRanks) {

@@ -13,9 +13,9 @@
 
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
+#include <tutti/testing.hpp>
 
 #include "backends/cuda/device_peers.hpp"
-#include "backends/sim/sim.hpp"
 #include "device_floats.hpp"
 #include "host_world.hpp"
 #include "runtime/config.hpp"

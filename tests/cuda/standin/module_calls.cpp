@@ -14,17 +14,6 @@ constexpr std::size_t kMostSharedBytes = 48 << 10;
 constexpr int kRegisters = 48;
 constexpr int kRegistersOfProcessor = 65'536;
 
-constexpr std::array kAttributes{
-    std::pair{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, static_cast<int>(kMostThreadsPerBlock)},
-    std::pair{CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0},
-    std::pair{CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, 0},
-    std::pair{CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 0},
-    std::pair{CU_FUNC_ATTRIBUTE_NUM_REGS, kRegisters},
-    std::pair{CU_FUNC_ATTRIBUTE_PTX_VERSION, 90},
-    std::pair{CU_FUNC_ATTRIBUTE_BINARY_VERSION, 90},
-    std::pair{CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(kMostSharedBytes)},
-};
-
 /// How many threads a kernel is launched with.
 struct Extent {
   std::size_t x, y, z;
@@ -63,19 +52,6 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     *function = found->find(name, driver().functions);
     return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
-  });
-}
-
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
-  return call_in_context(__func__, [&](Context&) {
-    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (driver().functions.find(function) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    for (const auto& [known, known_value] : kAttributes) {
-      if (known != attribute) continue;
-      *value = known_value;
-      return CUDA_SUCCESS;
-    }
-    return CUDA_ERROR_INVALID_VALUE;
   });
 }
 

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <tutti/spi/communicator.hpp>
+#include <tutti/testing.hpp>
 
-#include "backends/sim/sim.hpp"
 #include "perf/sweep/measure.hpp"
 #include "perf/world_gpu.hpp"
 #include "tests/collectives/threaded_streams.hpp"
