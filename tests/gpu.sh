@@ -82,7 +82,7 @@ build() {
   capabilities=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d . | sort -u | paste -sd';') || true
   mkdir -p "$folder"
   echo "== building in $folder with $nvcc"
-  timeout 300 cmake --preset release -B "$folder" "-DTUTTI_NVCC=$nvcc" \
+  timeout 300 cmake --preset release -B "$folder" -DTUTTI_BUILD_CUDA=ON "-DTUTTI_NVCC=$nvcc" \
     ${capabilities:+"-DTUTTI_CUDA_ARCHITECTURES=$capabilities"} >"$log" 2>&1 || {
     grep -A3 -i 'could not find\|CMake Error' "$log" >&2 || tail "$log" >&2
     lacks "CMake does not find all it needs; $log says more"

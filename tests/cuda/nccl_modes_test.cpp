@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/cuda/nccl_communicator.hpp"
 #include "device_floats.hpp"
 #include "gpu_world.hpp"
 #include "host_world.hpp"
@@ -93,6 +94,25 @@ TEST_P(NcclModes, EndFirstCallsInTime) {
          }))
       EXPECT_EQ(error, "");
   }
+}
+
+TEST_P(NcclModes, AreWhatNcclIsConfiguredWith) {
+  const auto nccl = std::make_shared<const cuda::Nccl>();
+  const auto device =
+      std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), 0);
+  ncclUniqueId id{};
+  nccl->check(nccl->calls().unique_id(&id), "start NCCL");
+  cuda::NcclCommunicator single{{nccl, device, test::kAmple, GetParam()}, 1, 0, id};
+  const OwnStream stream{*device};
+  DeviceFloats data{std::make_shared<cuda::DeviceMemory>(device), 100};
+  ncclResult_t result = ncclInternalError;
+  single.call("reduce", test::kAmple, [&](ncclComm_t communicator) {
+    float* const floats = data.span().data();
+    result = nccl->calls().all_reduce(floats, floats, 100, ncclFloat32, ncclSum, communicator,
+                                      static_cast<CUstream>(stream.get().handle()));
+    return result;
+  });
+  EXPECT_EQ(result, GetParam() ? ncclInProgress : ncclSuccess);
 }
 
 /// The variable overrides what NCCL is told.
