@@ -1,4 +1,4 @@
-// What ranks tell each other of their calls.
+// The status of a rank's calls, as it reports it to other ranks.
 #include <algorithm>
 
 #include <tutti/spi/call_status.hpp>
@@ -6,7 +6,7 @@
 namespace tutti::v0 {
 namespace {
 
-/// So long a rank that only looks at a call is taken to wait for it.
+/// A rank that only tests a call counts as waiting for this time after each test.
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 }  // namespace
@@ -45,7 +45,7 @@ bool CallCounter::remembers(std::uint64_t fingerprint) const noexcept {
          std::ranges::any_of(plans_, [&](const auto& plan) { return plan.second == fingerprint; });
 }
 
-/// What is remembered can be asked for, and keeps its words.
+/// A call that can be inquired about keeps its words.
 void CallCounter::forget(std::uint64_t fingerprint) noexcept {
   const std::lock_guard lock{mutex_};
   const auto found = texts_.find(fingerprint);
@@ -76,7 +76,7 @@ CallStatus CallCounter::tell(std::uint64_t number) const {
   const std::uint64_t before = slot.number.load(std::memory_order_acquire);
   told.fingerprint = slot.fingerprint.load(std::memory_order_acquire);
   const std::uint64_t after = slot.number.load(std::memory_order_relaxed);
-  // The call that comes kRemembered later takes the slot, just before it is counted as begun.
+  // The call that is kRemembered later takes the slot just before it is counted as begun.
   const bool is_taken = begun_.load(std::memory_order_acquire) + 1 >= number + kRemembered;
   const std::lock_guard lock{mutex_};
   if (number > kPlanCalls) {

@@ -16,12 +16,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Accepted between two rounds of listening to those already in, so that a flood cannot push out
-/// someone who has spoken before being heard.
+/// The number of connections accepted between two reads of the earlier ones, so that a flood cannot
+/// evict a peer before its first message is read.
 constexpr int kAcceptedAtOnce = 16;
-/// For how long nobody is accepted when the process can open nothing more.
+/// The pause in accepting when the process can open no more descriptors.
 constexpr std::chrono::milliseconds kShortagePause{20};
-/// After which the lack of room is an error.
+/// A shortage that lasts longer is an error.
 constexpr std::chrono::milliseconds kLongestShortage{500};
 
 Descriptor open_reserve() {
@@ -40,7 +40,7 @@ Acceptor::Acceptor(Identity self, std::vector<Listener> listeners, Admit admit,
 }
 
 Deadline Acceptor::next_deadline() const noexcept {
-  // Strangers have equal patience and stand in the order they came.
+  // All peers have the same time limit, and the list is in order of arrival.
   const Deadline first = strangers_.empty() ? Deadline::max() : strangers_.front().until;
   return watching_ ? first : std::min(first, closed_until_);
 }
@@ -95,12 +95,12 @@ bool Acceptor::accept_one(const Listener& listener) {
     case EBADF:
     case EINVAL:
     case ENOTSOCK: throw system_error("cannot accept connections", errno);
-    default: return true;  // what befell one connection before it was accepted
+    default: return true;  // an error of one connection before it was accepted
   }
 }
 
-/// Where there has been no room for so long, and no stranger takes any up, waiting does not help.
-/// Whether there was any while nobody came is not known.
+/// Waiting does not end a shortage that lasts this long while no unauthenticated peer holds a
+/// descriptor. A shortage is not seen while no connection arrives.
 void Acceptor::check_shortage(int error) {
   const auto now = Clock::now();
   const bool is_new = !short_since_ || now - closed_until_ >= kLongestShortage;
@@ -109,8 +109,8 @@ void Acceptor::check_shortage(int error) {
     throw_system_error("cannot accept connections", error);
 }
 
-/// Turns one caller away with the descriptor kept for that, so that it learns at once, and then
-/// leaves the others in the system's queue for a moment.
+/// Closes one connection by means of the reserved descriptor, so that its peer learns of it at
+/// once, and leaves the others in the system's queue for a moment.
 void Acceptor::survive_shortage(const Listener& listener) {
   reserve_.reset();
   const Descriptor unlucky{::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC)};
@@ -165,8 +165,8 @@ void Acceptor::listen_to(Strangers::iterator stranger, std::vector<Accepted>& ar
     if (stranger->filled < wanted) continue;
     stranger->filled = 0;
     const auto message = handshake.feed(std::span{stranger->buffer}.first(wanted));
-    // An accepted peer stays one even if it left before its verdict: whoever admitted it will
-    // notice.
+    // An accepted peer stays accepted even if it closed before the last message arrived: its owner
+    // will notice.
     if (!reply(*stranger, message) && handshake.progress() != Progress::agreed) {
       dismiss(stranger, Reason::closed);
       return;
@@ -182,10 +182,10 @@ void Acceptor::listen_to(Strangers::iterator stranger, std::vector<Accepted>& ar
   strangers_.erase(stranger);
 }
 
-/// Who counts other ranks has proved to be a rank of the job. That it has another secret anybody
-/// may claim, so it counts only from processes of this user on this host, which could end this
-/// process anyway, and from everybody where this rank has no secret. A job without one believes
-/// everybody who says to be a rank of it on another host.
+/// A peer with another world size has proved that it is a rank of the job. Any process can claim
+/// another secret, so that claim is reported only from processes of this user on this host, which
+/// could end this process anyway, and from all peers if this rank has no secret: a job without a
+/// secret accepts every claim from other hosts.
 void Acceptor::judge(const UnauthenticatedPeer& stranger) const {
   const AcceptorHandshake& handshake = stranger.handshake;
   const bool counts = handshake.reason() == Reason::wrong_size ||
@@ -196,7 +196,7 @@ void Acceptor::judge(const UnauthenticatedPeer& stranger) const {
 }
 
 bool Acceptor::reply(UnauthenticatedPeer& stranger, std::span<const std::byte> message) {
-  // A fresh socket has room for a message; one that has not is not worth waiting for.
+  // A fresh socket has room for a message; a socket without room is closed.
   return message.empty() || ::send(stranger.socket.get(), message.data(), message.size(),
                                    MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
 }

@@ -27,7 +27,7 @@
 namespace tutti::runtime {
 namespace {
 
-/// A question to the resolver, owned by whoever asks and by the thread that finds out.
+/// A look-up by the resolver, shared by the caller and the thread that waits for the result.
 struct Question {
   std::string host;
   std::mutex mutex{};
@@ -44,7 +44,7 @@ Endpoint copy_of(const sockaddr* address) {
   return with_port(endpoint, 0);
 }
 
-/// Fills in what a host is called by the resolver. @return getaddrinfo's status.
+/// Appends the addresses of a host. @return getaddrinfo's status.
 int look_up(const std::string& host, int flags, std::vector<Endpoint>& found) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -59,7 +59,7 @@ int look_up(const std::string& host, int flags, std::vector<Endpoint>& found) {
   return found.empty() ? EAI_NONAME : 0;
 }
 
-/// Starts a thread that takes no signals and outlives, if it must, the one that asks.
+/// Starts a thread that handles no signals and may outlive its caller.
 void ask(const std::shared_ptr<Question>& question) {
   const SignalsBlocked blocked;
   const auto answer = [question] {
@@ -86,7 +86,7 @@ Interfaces interfaces() {
   return {list, &::freeifaddrs};
 }
 
-/// The addresses of this host that accept() takes, IPv4 first.
+/// The first address of this host for which accept() is true, IPv4 before IPv6.
 template <class Accept>
 std::optional<Endpoint> first_interface(Accept accept) {
   const Interfaces list = interfaces();
@@ -101,7 +101,7 @@ bool same_host(const Endpoint& a, const Endpoint& b) {
   return text_of(with_port(a, 0)) == text_of(with_port(b, 0));
 }
 
-/// Whether a name may become known: what else fails does so for want of memory or descriptors.
+/// Whether a later look-up may succeed. Other failures are for want of memory or descriptors.
 bool may_become_known(int failure) noexcept {
   return failure != EAI_MEMORY && failure != EAI_SYSTEM && failure != EAI_FAMILY;
 }
@@ -118,7 +118,7 @@ std::optional<int> look_up_name(const std::string& host, std::vector<Endpoint>& 
   return question->failure;
 }
 
-/// Looks up a name until it is known.
+/// Looks up a name again and again until the resolver knows it.
 std::vector<Endpoint> await_name(const std::string& host, Deadline deadline) {
   using std::chrono::milliseconds;
   constexpr milliseconds kShortestPause{50};
@@ -194,7 +194,7 @@ bool is_loopback(const Endpoint& endpoint) noexcept {
 }
 
 std::uint16_t port_of(const Endpoint& endpoint) noexcept {
-  // The port stands at the same place in both families.
+  // Both families have the port at the same offset.
   static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
   sockaddr_in address{};
   std::memcpy(&address, &endpoint.storage, sizeof address);
@@ -243,13 +243,13 @@ Endpoint source_towards(const Endpoint& target) {
 }
 
 Endpoint outward_address() {
-  // An address for documentation (RFC 5737): it stands for every host behind the default route.
+  // An address for documentation (RFC 5737), so that the default route is taken.
   sockaddr_in elsewhere{};
   elsewhere.sin_family = AF_INET;
   elsewhere.sin_addr.s_addr = htonl(0xC0000201);
   try {
     return source_towards(copy_of(reinterpret_cast<const sockaddr*>(&elsewhere)));
-  } catch (const Error&) {  // no default route; the interfaces are asked
+  } catch (const Error&) {  // there is no default route: list the interfaces
   }
   const auto found = first_interface([](const ifaddrs& entry) {
     return (entry.ifa_flags & IFF_UP) != 0 && (entry.ifa_flags & IFF_LOOPBACK) == 0;

@@ -5,10 +5,11 @@
 namespace tutti::runtime {
 namespace {
 
-/// Starts every message. As a number: a host of the other byte order is not understood.
+/// The first bytes of every message. As a number, so that hosts of the other byte order are
+/// refused.
 constexpr std::uint64_t kMagic = 0x31'30'69'74'74'75'74'0A;  // "\ntutti01"
 
-// Magic and versions stand at the same place in every version of these messages.
+// Every version of these messages has the magic and the versions at the same offset.
 struct Hello {
   std::uint64_t magic;
   Versions versions;
@@ -67,7 +68,7 @@ Message read(std::span<const std::byte> bytes) {
   return message;
 }
 
-/// The code of one side over all that was said. Zero where there is no secret.
+/// The code of one side over both messages. Zero without a secret.
 Digest code_of(const Identity& identity, std::string_view role, std::span<const std::byte> hello,
                const Answer& answer) {
   if (!identity.secret) return {};
@@ -95,7 +96,7 @@ std::string disagreement(const Versions& own, const Versions& theirs, const std:
          text_of(theirs);
 }
 
-/// What is wrong with the facts of a Hello, before anything is proved.
+/// Checks a Hello, before the peer is authenticated.
 Reason objection(const Identity& self, const Hello& hello) noexcept {
   if (hello.magic != kMagic) return Reason::not_tutti;
   if (!overlap(self.versions, hello.versions)) return Reason::version_mismatch;
@@ -168,9 +169,8 @@ std::span<const std::byte> ConnectorHandshake::feed(std::span<const std::byte> m
   answered_ = true;
   Proof proof{};
   proof.magic = kMagic;
-  // A peer with another secret is told so, by a code that is wrong for any secret. A peer that
-  // counts other ranks gets the right code all the same, which proves that this one is a rank of
-  // the job.
+  // A peer with another secret gets a code that is wrong for any secret. A peer with another world
+  // size gets the right code, which proves that this process is a rank of the job.
   const bool is_proved = equal_codes(answer.code, code_of(self_, kAcceptor, hello_, answer));
   if (is_proved) proof.code = code_of(self_, kConnector, hello_, answer);
   if (!is_proved) reject(Reason::wrong_secret);
@@ -239,7 +239,7 @@ std::span<const std::byte> AcceptorHandshake::take_hello() {
     peer_size_ = hello.size;
   }
   if (reason_ != Reason::none) progress_ = Progress::refused;
-  if (reason_ == Reason::not_tutti) return {};  // it would not understand the answer
+  if (reason_ == Reason::not_tutti) return {};  // the peer would not understand the answer
   Answer answer{};
   answer.magic = kMagic;
   answer.versions = self_->versions;

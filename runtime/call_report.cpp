@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostWords = 1200;
 constexpr std::size_t kMostCall = 48;
 
-// In the order and size in which they travel, with the words behind them.
+// The layout of a report; each struct is followed by its text.
 struct CallHead {
   std::uint64_t fingerprint;
   std::uint16_t state;

@@ -11,16 +11,16 @@ namespace tutti::runtime {
 
 namespace {
 
-// Where the threads meet.
+// The state that the threads share.
 struct Meeting {
   explicit Meeting(int size) : texts(static_cast<std::size_t>(size)), gone(texts.size(), false) {}
 
   std::mutex mutex{};
   std::condition_variable changed{};
-  std::vector<std::optional<std::string>> texts;  // of this round
-  std::vector<bool> gone;                         // whose channel is destroyed
+  std::vector<std::optional<std::string>> texts;  // in the current round
+  std::vector<bool> gone;                         // by rank: its channel is destroyed
   std::vector<std::string> heard{};               // in the last round
-  std::uint64_t rounds = 0;                       // complete ones
+  std::uint64_t rounds = 0;                       // that are complete
   std::optional<Error> failure{};
 };
 
@@ -50,7 +50,7 @@ class LocalChannel final : public Channel {
     while (meeting_->rounds == round) {
       fail_if_gone();
       if (meeting_->failure) throw Error{*meeting_->failure};
-      // A round that is already complete counts, however late this thread wakes.
+      // A complete round counts, however late this thread wakes.
       if (meeting_->changed.wait_until(lock, deadline) == std::cv_status::timeout &&
           meeting_->rounds == round && !meeting_->failure)
         fail(absence(*this, start, missing()));

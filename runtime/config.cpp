@@ -49,7 +49,7 @@ std::optional<Number> number_between(const Environment& environment, std::string
   return number_of_text(name, *text, least, most);
 }
 
-// A misspelt variable would change nothing, and nobody would know why.
+// A misspelt variable would change nothing, without any sign of it.
 void check_names(const Environment& environment) {
   for (auto entry = environment.lower_bound(kPrefix);
        entry != environment.end() && entry->first.starts_with(kPrefix); ++entry) {
@@ -61,7 +61,7 @@ void check_names(const Environment& environment) {
   }
 }
 
-// The kinds of values, each with where it goes.
+// The kinds of values, each with the member that stores it.
 
 template <std::optional<int> Config::*member, int least, int most>
 void read_number(std::string_view name, std::string_view value, Config& into) {

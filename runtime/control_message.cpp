@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x74746c31;
 
-// In the order and size in which it travels; both ends are of one build of one machine type, which
-// the handshake has made sure of.
+// The layout of a message; the handshake has ensured that both ends have the same build and type of
+// machine.
 struct Front {
   std::uint32_t magic;
   std::uint32_t kind;

@@ -12,9 +12,9 @@
 namespace tutti::runtime {
 namespace {
 
-// A hundred failures with long texts. Who lets more lie is stopped, or not of our kind.
+// A hundred failures with long texts. A peer that reads fewer is stopped, or is no tutti.
 constexpr std::size_t kMostUnsaid = std::size_t{256} << 10;
-// More than a message, so that what is kept of an unfinished one is bounded too.
+// More than a message, so that an unfinished one is bounded too.
 constexpr std::size_t kMostRead = 4096;
 
 /// A descriptor of the process at the other end of a Unix socket, if the system gives one.
@@ -53,7 +53,7 @@ void ControlPeer::say_at_last(const std::string& message) {
   has_said_all_ = true;
 }
 
-// A socket that is broken is found so when it is read.
+// A broken socket is detected by the next read.
 void ControlPeer::flush() noexcept {
   while (is_here() && must_flush()) {
     const std::size_t sent = send().bytes;
@@ -77,8 +77,7 @@ tcp::Moved ControlPeer::receive(std::span<char> into) noexcept {
   return moved_by(::recv(socket(), all.iov_base, all.iov_len, MSG_DONTWAIT));
 }
 
-// Closing a connection whose peer has said what we did not read throws away what is under way to
-// it.
+// Closing a connection with unread input discards the output that is on its way.
 bool ControlPeer::has_been_told() const noexcept {
   if (!is_here()) return true;
   if (must_flush()) return false;
@@ -95,7 +94,7 @@ ControlPeer::Found ControlPeer::read() {
     return Found::bytes;
   }
   if (!got.closed && got.error == 0) return Found::nothing;
-  // A process that ends with something unread resets the connection.
+  // A process that ends with unread input resets the connection.
   cause_ = got.closed || got.error == ECONNRESET || got.error == EPIPE
                ? "has ended"
                : std::string{"cannot be reached: "} + std::strerror(got.error);

@@ -1,4 +1,4 @@
-// What the control thread does: it sleeps, listens, and speaks.
+// The loop of the control thread.
 #include <algorithm>
 
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 namespace tutti::runtime {
 namespace {
 
-// Nothing tells when the other end has acknowledged what it was told.
+// The interval at which a closing thread checks for acknowledgements, which poll does not report.
 constexpr std::chrono::milliseconds kGlance{1};
 
 }  // namespace
@@ -96,7 +96,7 @@ ControlState::Clock::time_point ControlState::next_event() const noexcept {
   return next;
 }
 
-// One read at a time, so that nobody who talks without end keeps others from being heard.
+// One read per peer, so that a peer that sends without end does not delay others.
 void ControlState::hear(ControlPeer& peer, bool has_ended) {
   for (bool goes_on = true; goes_on && peer.is_here();) {
     const ControlPeer::Found found = peer.read();
@@ -122,7 +122,7 @@ void ControlState::beat(Clock::time_point now) {
   const std::string message = encode({.kind = ControlMessage::Kind::heartbeat});
   for (ControlPeer& peer : peers_) {
     if (peer.is_local() || !peer.is_here()) continue;
-    // Where this thread got no processor, the others were not silent, we were deaf.
+    // If this thread got no processor, it was late, and the peer was not.
     if (late > heartbeat_.heartbeat) peer.excuse(late, now);
     if (peer.silence(now) > heartbeat_.lost)
       lose(peer, "has not been heard of for " + std::to_string(heartbeat_.lost.count()) + " ms");
@@ -130,7 +130,8 @@ void ControlState::beat(Clock::time_point now) {
   }
 }
 
-// Out of memory: nobody watches here any more, so nobody may go on.
+// Without this thread (it is out of memory) failures are not detected any more, so every
+// communicator fails.
 void ControlState::give_up(const char* why) noexcept {
   const std::lock_guard lock{mutex_};
   for (const ControlPeer& peer : peers_) shutdown(peer.socket(), SHUT_RDWR);
@@ -140,7 +141,7 @@ void ControlState::give_up(const char* why) noexcept {
       if (failure_signal)
         failure_signal->hear({ErrorCode::transport, std::string{"control ended: "} + why});
     } catch (const std::exception&) {
-      // Its users meet the ends of the links, or their deadlines.
+      // Its users get an error from the closed connections or at their deadlines.
     }
   }
 }

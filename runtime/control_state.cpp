@@ -1,4 +1,4 @@
-// What is known of failures, and who is told.
+// The failures of communicators, and the decisions about their causes.
 #include "control_state.hpp"
 
 #include <algorithm>
@@ -108,7 +108,7 @@ void ControlState::answer(ControlPeer& peer, const ControlMessage& question) {
                             is_known && found->second.failure_signal.expired())));
 }
 
-// So seldom that it costs nothing per communicator.
+// Rare enough to cost nothing per communicator.
 void ControlState::forget_gone() {
   if (communicators_.size() < most_communicators_) return;
   std::erase_if(communicators_,
@@ -116,12 +116,12 @@ void ControlState::forget_gone() {
   most_communicators_ = 2 * communicators_.size() + 16;
 }
 
-// The first rank that is not known to be gone.
+// Whether this rank is the first one that is not known to have ended.
 bool ControlState::leads(const Communicator& communicator) noexcept {
   for (const Rank member : communicator.members) {
     if (member == self_) return true;
     const ControlPeer* const peer = find(member);
-    if (peer == nullptr) continue;  // nobody here watches it
+    if (peer == nullptr) continue;  // this process does not watch it
     if (peer->is_here() && peer->cause().empty()) return false;
   }
   return false;
@@ -144,11 +144,11 @@ void ControlState::tell(std::uint64_t id, const Error& cause) {
                         .culprit = cause.culprit(),
                         .origin = place_of(self_, communicator.members),
                         .text = cause.what()});
-  wake();  // for what could not be said at once, and for the verdict
+  wake();  // for output that is left, and for the decision
 }
 
-// What is heard is passed on, and only later shown. So whatever a rank does because of a failure,
-// such as to end, comes to no one as news before the failure does.
+// A report is forwarded before it is used. So no rank learns of a consequence of the failure, such
+// as the end of a rank, before it learns of the failure.
 void ControlState::report(Communicator& communicator, const ControlMessage& failure) {
   if (communicator.is_over) return;
   if (!communicator.cause) communicator.first_word = Clock::now();
@@ -180,15 +180,15 @@ void ControlState::lose(ControlPeer& peer, std::string cause) {
   peer.accuse(std::move(cause));
   for (auto& [id, communicator] : communicators_) report_death(communicator, id, peer);
   peer.lose();
-  next_verdict_ = Clock::now();  // it may have been the one to give it
-  answered_.notify_all();        // it will not answer any more
+  next_verdict_ = Clock::now();  // the peer may have been the leader
+  answered_.notify_all();        // the peer will not reply any more
 }
 
 void ControlState::take(ControlPeer& peer, const ControlMessage& message) {
   if (message.kind == ControlMessage::Kind::goodbye) {
     peer.leave();
-    next_verdict_ = Clock::now();  // it may have been the one to give it
-    answered_.notify_all();        // it will not answer any more
+    next_verdict_ = Clock::now();  // the peer may have been the leader
+    answered_.notify_all();        // the peer will not reply any more
   }
   if (message.kind == ControlMessage::Kind::last_call) inquiries_.keep_last_call(peer, message);
   if (message.kind == ControlMessage::Kind::question) answer(peer, message);
@@ -237,7 +237,7 @@ void ControlState::decide_cause(Clock::time_point now) {
   }
 }
 
-// Said to all before it is shown, so that nobody need have heard it from the one who gave it.
+// The decision is sent before it is used, so that a rank need not get it from the leader itself.
 void ControlState::conclude(Communicator& communicator, const ControlMessage& cause) {
   if (communicator.is_over) return;
   communicator.is_over = true;

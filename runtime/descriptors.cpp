@@ -12,16 +12,16 @@
 namespace tutti::runtime {
 namespace {
 
-/// What a link to another rank has at the least: two sockets, or one and its memory.
+/// The fewest descriptors of a connection to another rank: two sockets, or one and its memory.
 constexpr rlim_t kLeastPerLink = 2;
-/// While a world starts: also its way to the store, and what tells that its process ends.
+/// While a world starts: the connection to the store and the descriptor of its process too.
 constexpr rlim_t kPerLink = 4;
-/// Listeners, what watches them, and the like.
+/// Listeners, epoll and event descriptors, and the like.
 constexpr rlim_t kBeside = 8;
-/// Connections that have not proved who they are; see AcceptorLimits.
+/// Connections that are not authenticated; see AcceptorLimits.
 constexpr rlim_t kStrangers = 64;
 
-/// The limit is the process's, so that two worlds that start at once must not lower it again.
+/// The limit belongs to the process: two worlds that start at once must not lower it again.
 std::mutex raising;
 
 rlimit limit() {
@@ -31,7 +31,7 @@ rlimit limit() {
   return found;
 }
 
-/// How many are open. To count them takes one more.
+/// The number of open descriptors. Counting takes one more.
 rlim_t open_now(rlim_t most) {
   std::error_code error;
   std::filesystem::directory_iterator entry{"/proc/self/fd", error};
@@ -68,7 +68,7 @@ void make_room_for(int ranks) {
       open_now(allowed.rlim_cur) + kPerLink * links_of(ranks) + kBeside + kStrangers;
   if (wanted <= allowed.rlim_cur || allowed.rlim_cur == allowed.rlim_max) return;
   allowed.rlim_cur = std::min(wanted, allowed.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &allowed);  // where it may not, require_room_for says so
+  ::setrlimit(RLIMIT_NOFILE, &allowed);  // if this fails, require_descriptors reports it
 }
 
 void require_room_for(int ranks) {

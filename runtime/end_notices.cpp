@@ -16,21 +16,20 @@
 namespace tutti::runtime {
 namespace {
 
-/// Between two attempts to tell, doubled each time.
+/// The pauses between two attempts to notify, doubled each time.
 constexpr std::chrono::milliseconds kFirstAttempt{250};
 constexpr std::chrono::milliseconds kLastAttempt{1000};
-/// How long an attempt may take.
+/// The longest attempt.
 constexpr std::chrono::milliseconds kAttempt{200};
-/// How long a rank that was answered may take to hang up.
+/// The time in which a notified rank must close its connection.
 constexpr std::chrono::milliseconds kHangUp{1000};
 
-/// @return the host of a rank, or nothing.
 std::string host_of(const Launch& launch, Rank rank) {
   const auto index = static_cast<std::size_t>(rank);
   return index < launch.hosts.size() ? launch.hosts[index] : std::string{};
 }
 
-/// @return whether a peer that has been told has hung up.
+/// @return whether a notified peer has closed its connection.
 bool has_hung_up(const Descriptor& socket) {
   std::array<std::byte, 4096> ignored;
   ssize_t got = 0;
@@ -43,8 +42,8 @@ bool has_hung_up(const Descriptor& socket) {
 
 class EndResponder {
  public:
-  /// @param options of rank 0. @param deadline for looking up its host. @param error for all who
-  /// come. Throws Error where it cannot listen there.
+  /// @param options of rank 0. @param deadline of looking up its host. @param error to send. Throws
+  /// Error if it cannot listen there.
   EndResponder(StoreOptions options, Deadline deadline, const Error& error)
       : failure_{frame::make_failure(0, error)}, acceptor_{identity_of(options),
                                                            listen_for_ranks(options, deadline),
@@ -55,14 +54,14 @@ class EndResponder {
                                                                         : Reason::unexpected;
                                                            }} {}
 
-  /// Tells those who have come. Closing a connection on which they still talk could destroy the
-  /// answer before they read it, so they hang up first.
+  /// Notifies the ranks that have connected. The peer must close the connection first, since
+  /// closing one with unread input could destroy the answer on its way.
   void progress() {
     std::vector<Accepted> arrived;
     acceptor_.progress(arrived);
     const Deadline now = std::chrono::steady_clock::now();
     for (Accepted& accepted : arrived) {
-      // A fresh socket has room for it.
+      // A fresh socket has room for a message.
       static_cast<void>(
           ::send(accepted.socket.get(), failure_.data(), failure_.size(), MSG_NOSIGNAL));
       told_.push_back({std::move(accepted.socket), now + kHangUp});
@@ -105,7 +104,8 @@ void EndNotices::progress() noexcept try {
   next_ = now + pause_;
   pause_ = std::min(2 * pause_, kLastAttempt);
   attempt();
-} catch (const std::exception&) {  // such as rank 0's name, which a process it left still holds
+} catch (
+    const std::exception&) {  // such as: a process that rank 0 has left still listens at its name
   return;
 }
 

@@ -1,6 +1,5 @@
 /// @file
-/// Numbers and texts in a row of bytes: what peer info and frames are made of. Taking checks every
-/// length before it is used.
+/// Numbers and texts as bytes, in peer info and frames. Reading checks every length first.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace tutti::runtime {
 
-/// Appends a plain value. @param bytes to append to. @param plain a number or a struct of numbers.
+/// Appends a number or a struct of numbers.
 template <class Plain>
 void put(std::string& bytes, const Plain& plain) {
   static_assert(std::is_trivially_copyable_v<Plain>);
@@ -21,14 +20,14 @@ void put(std::string& bytes, const Plain& plain) {
   bytes.resize(size + sizeof plain);
   std::memcpy(bytes.data() + size, &plain, sizeof plain);
 }
-/// Appends a text with its length in front. @param bytes to append to. @param text any bytes.
+/// Appends a text after its length.
 inline void put_text(std::string& bytes, std::string_view text) {
   put(bytes, static_cast<std::uint32_t>(text.size()));
   bytes.append(text);
 }
 
-/// Takes a plain value off the front, any that these bytes can be. @param bytes what is left.
-/// @return it. Throws Error{transport} if too few bytes are left.
+/// Reads a value, for which all bytes must be valid, and removes it from the front. Throws
+/// Error{transport} if there are too few bytes.
 template <class Plain>
 [[nodiscard]] Plain take(std::string_view& bytes) {
   static_assert(std::is_trivially_copyable_v<Plain>);
@@ -40,8 +39,8 @@ template <class Plain>
   bytes.remove_prefix(sizeof plain);
   return plain;
 }
-/// Takes a text off the front. @param bytes what is left. @return it, as a part of bytes. Throws
-/// Error{transport} if too few bytes are left.
+/// Reads a text and removes it from the front. @return it, as a part of bytes. Throws
+/// Error{transport} if there are too few bytes.
 [[nodiscard]] inline std::string_view take_text(std::string_view& bytes) {
   const auto length = take<std::uint32_t>(bytes);
   if (length > bytes.size())
@@ -51,15 +50,15 @@ template <class Plain>
   return text;
 }
 
-/// Appends an error, its message cut to a length. @param bytes to append to. @param error to tell.
+/// Appends an error. A long message is cut.
 inline void put_error(std::string& bytes, const Error& error) {
   constexpr std::size_t kLongest = 4096;
   put(bytes, static_cast<std::uint8_t>(error.code()));
   put(bytes, static_cast<std::int32_t>(error.culprit()));
   put_text(bytes, std::string_view{error.what()}.substr(0, kLongest));
 }
-/// Takes an error off the front. @param bytes what is left. @return it. Throws Error{transport} if
-/// too few bytes are left.
+/// Reads an error and removes it from the front. Throws Error{transport} if there are too few
+/// bytes.
 [[nodiscard]] inline Error take_error(std::string_view& bytes) {
   const auto code = take<std::uint8_t>(bytes);
   const auto culprit = take<std::int32_t>(bytes);

@@ -31,8 +31,8 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-// Makes the directory if it is not there, and opens it. Whoever leaves an earlier world may remove
-// it in between; then it is made again.
+// Creates the directory if it does not exist, and opens it. A process that leaves an earlier world
+// may remove it in between; then it is created again.
 int open_directory(const std::string& path) {
   for (;;) {
     if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
@@ -64,7 +64,7 @@ bool Folder::is_gone() const noexcept {
   return fstat(directory_, &facts) != 0 || facts.st_nlink == 0;
 }
 
-// A note under a name that nobody reads; without a file if the directory is gone.
+// Writes a note under a temporary name; without a file if the directory is removed.
 Folder::Draft Folder::draft(const std::string& name, std::string_view text) {
   Draft draft{name + "." + random_name() + ".draft", {}};
   draft.file.reset(openat(directory_, draft.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
@@ -90,7 +90,7 @@ bool Folder::write(const std::string& name, std::string_view text) {
 Descriptor Folder::claim(const std::string& name, std::string_view text) {
   Draft note = draft(name, text);
   if (!note.file) return {};
-  // Where there are no locks nobody can be told from what he left, as is_held says.
+  // Without locks in the file system, is_locked is always false.
   static_cast<void>(flock(note.file.get(), LOCK_EX | LOCK_NB));
   const bool is_new = linkat(directory_, note.name.c_str(), directory_, name.c_str(), 0) == 0;
   if (!is_new && errno != EEXIST) reject_draft(note, errno);
@@ -130,7 +130,7 @@ bool Folder::has(const std::string& name) const noexcept {
 }
 
 std::vector<std::string> Folder::names() const {
-  // A description of its own: readdir moves the offset of the one it is given.
+  // A description of its own, since readdir moves the offset.
   const int copy = openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return {};
   const std::unique_ptr<DIR, int (*)(DIR*)> stream{fdopendir(copy), closedir};
@@ -149,7 +149,7 @@ bool Folder::remove(const std::string& name) noexcept {
 }
 
 void Folder::remove_if_empty() noexcept {
-  // Another world may have made a folder of the same path since; if it is empty it makes it again.
+  // Another world may have created a folder of the same path; it creates an empty one again.
   rmdir(path_.c_str());
 }
 

@@ -18,7 +18,7 @@ bool disagree(const Launch& one, const Launch& other) {
   return one.rank != other.rank || (one.size >= 0 && other.size >= 0 && one.size != other.size);
 }
 
-// The account to go by. Throws where accounts are wrong or disagree.
+// The launch that is used. Throws if launches are invalid or disagree.
 const Launch* choose(std::vector<Launch>& accounts) {
   Launch* chosen = nullptr;
   for (Launch& account : accounts) {
@@ -42,8 +42,8 @@ const Launch* choose(std::vector<Launch>& accounts) {
   return fallback == accounts.end() ? nullptr : &*fallback;
 }
 
-// A launcher may start several processes and not tell each its rank and their number. A process
-// that started a world of its own then would go on alone, with results of one rank.
+// A launcher may start several processes without passing them rank and size. Such a process must
+// not start a world of its own, whose results would be those of one rank.
 void check_told(const Launch& launch) {
   if (launch.standing != Standing::fallback || (launch.rank >= 0 && launch.size >= 0)) return;
   const std::string unknown = launch.rank >= 0   ? "how many ranks there are"
@@ -94,7 +94,7 @@ void set_url(const std::string& url, Launch& launch) {
            " ranks meet: set TUTTI_URL to " + std::string{kMeetingPlaces});
 }
 
-// What TUTTI_HOSTS says stands above the launcher's own account.
+// TUTTI_HOSTS overrides the launcher's own list.
 void set_hosts(const std::vector<std::string>& hosts, Launch& launch) {
   if (hosts.empty()) return;
   if (launch.size >= 0 && hosts.size() != static_cast<std::size_t>(launch.size))

@@ -1,4 +1,4 @@
-// What each launcher leaves in the environment.
+// The environment variables of each launcher.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tutti::runtime {
 
 namespace {
 
-// How a launcher tells a process its place. Empty: it does not tell.
+// The variables that a launcher sets. Empty: it sets none.
 struct Names {
   const char* source;
   const char* rank;
@@ -43,17 +43,18 @@ constexpr Names kMvapich{"MVAPICH",
                          "MV2_COMM_WORLD_LOCAL_SIZE",
                          ""};
 constexpr Names kSlurm{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", ""};
-// Older Slurm, and some batch systems that imitate it, tell the size of the step by this one only.
+// Older Slurm, and some batch systems that imitate it, set the size of the step in this variable
+// only.
 constexpr Names kSlurmOld{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "", ""};
 
-// A launcher with whose ranks tutti cannot speak by itself.
+// A launcher without a means of exchange that tutti supports.
 struct Foreign {
   Names names;
-  Exchange exchange;          // mpi: an MPI of the launcher's can; url: only where the user says.
-  bool is_ambiguous = false;  // Names that others may use: it takes all of them.
+  Exchange exchange;          // mpi: through an MPI of the launcher; url: only if the user sets it
+  bool is_ambiguous = false;  // other programs may use these names: all of them must be set
 };
 
-// Hydra with -pmi-port, and whoever else leaves numbers of the own host only.
+// Hydra with -pmi-port, and other launchers that set the local numbers only.
 constexpr Names kHydraPort{"Hydra", "PMI_ID", "", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""};
 
 constexpr std::array<Foreign, 15> kForeign{{
@@ -91,14 +92,14 @@ std::string text_of(const Environment& environment, std::string_view name) {
   return std::string{value_of(environment, name).value_or("")};
 }
 
-// A place below a count, as two variables tell it.
+// Checks that one variable is below another one.
 void check_below(const char* place, int value, const char* count, int limit) {
   if (value < 0 || limit < 0 || value < limit) return;
   reject(std::string{place} + " is " + std::to_string(value) + ", but " + count + " is " +
          std::to_string(limit) + ": a number in 0 .. " + std::to_string(limit - 1) + " is wanted");
 }
 
-// The numbers of an account. Throws where they cannot be.
+// Reads the numbers of a launch. Throws if they are impossible.
 Launch read_numbers(const Environment& environment, const Names& names) {
   const auto read = [&environment](const char* name, int least) {
     const int most = kLargestWorld - 1 + least;
@@ -118,7 +119,7 @@ Launch read_numbers(const Environment& environment, const Names& names) {
   return launch;
 }
 
-// Marks an account incomplete if one of these is not set.
+// Marks a launch incomplete if one of the variables is not set.
 void demand(const Environment& environment, Launch& launch,
             std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -128,8 +129,8 @@ void demand(const Environment& environment, Launch& launch,
   }
 }
 
-// PyTorch's own store, or the agent of torchrun, listens at MASTER_PORT, so tutti meets at the port
-// beside it.
+// PyTorch's own store, or the agent of torchrun, listens at MASTER_PORT, so tutti uses the next
+// port.
 std::string master_url(const Environment& environment) {
   constexpr int kHighestPort = 65535;
   const int port = number_of(environment, "MASTER_PORT", 1, kHighestPort).value_or(-1);
@@ -144,7 +145,7 @@ void read_tutti(const Environment& environment, Launch& launch) {
   launch.exchange = Exchange::url;  // TUTTI_URL: detect_launch sets it for every source
 }
 
-// PyTorch's own env:// needs these four: who sets them by hand has no others.
+// PyTorch's env:// needs these four variables; users who set them by hand set no others.
 void read_torchrun(const Environment& environment, Launch& launch) {
   launch.exchange = Exchange::url;
   demand(environment, launch, {"RANK", "WORLD_SIZE"});
@@ -168,17 +169,17 @@ void read_pmix(const Environment& environment, Launch& launch) {
   launch.exchange = Exchange::pmix;
 }
 
-// The name of a variable that has another one in older Slurm, or is told of the whole job only.
+// A variable, or its other name: of older Slurm, or of the whole job.
 const char* either(const Environment& environment, const char* name, const char* other) {
   return is_set(environment, name) ? name : other;
 }
 
-// The step this process belongs to, by either of the variable's names.
+// The number of this process's step, under either name.
 const char* step_variable(const Environment& environment) {
   return either(environment, "SLURM_STEP_ID", "SLURM_STEPID");
 }
 
-// Slurm numbers the shells of salloc and the scripts of sbatch from the top of 32 bits.
+// Slurm gives the shells of salloc and the scripts of sbatch the highest numbers of 32 bits.
 bool is_in_step(const Environment& environment) {
   const auto step = value_of(environment, step_variable(environment));
   return step && !(step->size() == 10 && step->starts_with("42949672"));
@@ -189,7 +190,7 @@ const char* slurm_list(const Environment& environment) {
 }
 
 std::string slurm_url(const Environment& environment) {
-  // A range below the ports that the kernel lends to connections.
+  // Below the ports that the kernel assigns to connections.
   constexpr int kFirstPort = 20000;
   constexpr int kPorts = 10000;
   const char* list = slurm_list(environment);
@@ -214,8 +215,8 @@ void read_hydra(const Environment& environment, Launch& launch) {
   demand(environment, launch, {"PMI_RANK", "PMI_SIZE"});
   if (launch.local_rank < 0)
     launch.local_rank = number_of(environment, "PALS_LOCAL_RANKID", 0).value_or(-1);
-  // Slurm's imitation of PMI demands to be greeted, and the greeting may be given once only: an MPI
-  // in the same process could no longer start. Slurm's list of hosts serves as well.
+  // Slurm's imitation of PMI requires the initialisation command, which may be sent once only: an
+  // MPI in the same process could not start any more. Slurm's list of hosts replaces it.
   if (is_in_step(environment) && !is_set(environment, "HYDI_CONTROL_FD")) {
     launch.source = "PMI of Slurm";
     launch.exchange = Exchange::url;
@@ -252,7 +253,7 @@ void read_slurm(const Environment& environment, Launch& launch) {
   launch.hosts = slurm_placement({hosts, counts, distribution}, launch.size);
 }
 
-// RANK or WORLD_SIZE alone is anybody's word.
+// RANK or WORLD_SIZE alone may belong to any program.
 bool is_of_torchrun(const Environment& environment) {
   const auto has = [&environment](const char* name) { return is_set(environment, name); };
   const bool has_master = has("MASTER_ADDR") && has("MASTER_PORT");
@@ -262,7 +263,7 @@ bool is_of_torchrun(const Environment& environment) {
 
 using Reader = void (*)(const Environment&, Launch&);
 
-// Appends the account of a launcher, if it left any.
+// Appends the launch of a launcher.
 void add_account(const Environment& environment, const Names& names, Reader reader,
                  std::vector<Launch>& accounts) {
   Launch launch{.source = names.source};
@@ -282,8 +283,7 @@ std::vector<const char*> variables_of(const Names& names) {
   return variables;
 }
 
-// Appends the accounts of launchers that tutti knows by their variables only, where no other
-// account counts.
+// Appends the launches of launchers that tutti knows by their variables only, if there is no other.
 void add_foreign_accounts(const Environment& environment, std::vector<Launch>& accounts) {
   const auto is_around = [](const Launch& account) { return account.standing == Standing::around; };
   if (!std::all_of(accounts.begin(), accounts.end(), is_around)) return;
@@ -304,8 +304,8 @@ void add_foreign_accounts(const Environment& environment, std::vector<Launch>& a
   }
 }
 
-// Launchers start one agent per host by srun, and the agents the ranks: then the step's account is
-// that of the agent.
+// Some launchers start one agent per host with srun, and the agents start the ranks: then the
+// variables of the step describe the agent.
 void set_agents_apart(const Environment& environment, std::vector<Launch>& accounts) {
   if (accounts.size() < 2 || accounts.back().source != kSlurm.source) return;
   Launch& slurm = accounts.back();

@@ -13,8 +13,8 @@
 namespace tutti::runtime {
 namespace {
 
-/// The segments of at least so many ranks must find room beside each other in the addresses of a
-/// process, since later worlds may have more ranks than the first.
+/// The address space must have room for the segments of at least this many ranks, since later
+/// worlds may have more ranks than the first.
 constexpr int kLeastRanks = 64;
 
 std::uint64_t random_number() {
@@ -24,16 +24,16 @@ std::uint64_t random_number() {
   return std::max<std::uint64_t>(number, 1);
 }
 
-/// Where the processors are that this process is bound to. To look takes milliseconds, which a
-/// process that may run on all of them is spared: it is nowhere in particular.
+/// The locality of the cores that this process is bound to. Looking it up takes milliseconds, so it
+/// is skipped for a process that may run on all cores.
 Locality own_locality(const Cores& cores) {
   long usable = 0;
   for (const std::uint64_t word : cores.usable) usable += std::popcount(word);
   return usable < ::sysconf(_SC_NPROCESSORS_ONLN) ? locality_of(cores.usable) : Locality{};
 }
 
-// What worlds of this process share is the process's, so this is the one thing in the library that
-// is. It holds nothing alive.
+// The worlds of a process share its connections, so this is the only global state of the library.
+// It owns nothing.
 struct OfThisProcess {
   std::mutex mutex{};
   std::vector<std::weak_ptr<Links>> all{};
@@ -69,8 +69,8 @@ Links::Links(const LinkSettings& settings, int ranks)
   visible_ = shm::make_visible_memory(segment_);
 }
 
-/// Of several links to a process both ends take the one whose Peer::link is the lowest.
-/// @return the number of the peer at its other end, or -1 where there is no link.
+/// If there are several links to a process, both ends use the one with the lowest LinkedPeer::link.
+/// @return the number of the peer at its other end, or -1 without a link.
 Rank Links::find_locked(std::uint64_t process) const {
   Rank best = -1;
   const auto [begin, end] = numbers_.equal_range(process);
@@ -106,8 +106,8 @@ void Links::add_local(Rank number, const Link& link) {
   domain_->add({number, link.memory.get(), peer_process(link.control.get()).value_or(-1)});
 }
 
-/// Numbers the other ranks' processes. Nobody finds them by that yet.
-/// @return the numbers by rank.
+/// Assigns numbers to the other ranks' processes; find() does not know them yet. @return the
+/// numbers by rank.
 std::vector<Rank> Links::number_locked(const Mesh& mesh, std::span<const std::uint64_t> processes,
                                        Rank self) {
   std::vector<Rank> numbers(processes.size());
@@ -129,7 +129,7 @@ std::vector<Rank> Links::number_locked(const Mesh& mesh, std::span<const std::ui
   return numbers;
 }
 
-/// Takes the ways over which data goes.
+/// Hands the data connections over to the transports.
 void Links::add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self) {
   const auto number_of = [&](const Link& link) {
     return numbers[static_cast<std::size_t>(link.peer)];
@@ -138,7 +138,7 @@ void Links::add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self) {
   for (const Link& link : mesh.links)
     if (is_shared(link)) add_local(number_of(link), link);
   std::vector<tcp::Peer> remote;
-  remote.reserve(mesh.links.size());  // from here on sockets have an owner at any time
+  remote.reserve(mesh.links.size());  // from here on each socket has an owner at any time
   for (Link& link : mesh.links)
     if (!is_shared(link) && settings_.carries_data)
       remote.push_back(
@@ -151,8 +151,8 @@ void Links::add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self) {
   fabric_ = std::make_shared<tcp::Fabric>(0, remote, tcp);
 }
 
-/// The numbers of links of which one could not be made are never used again, and nobody finds
-/// them. Control comes last: what it does not watch is closed, and the other end knows that.
+/// If a link fails, the numbers are never used again, and find() does not return them. Control is
+/// last: closing a socket that it does not watch shows the failure to the other end.
 std::vector<Rank> Links::add(Mesh& mesh, std::span<const std::uint64_t> processes, Rank self) {
   const std::lock_guard lock{mutex_};
   std::vector<Rank> numbers = number_locked(mesh, processes, self);
@@ -174,7 +174,7 @@ std::vector<Rank> Links::add(Mesh& mesh, std::span<const std::uint64_t> processe
 
 const Links::Peer& Links::peer(Rank number) const {
   const std::lock_guard lock{mutex_};
-  return peers_[static_cast<std::size_t>(number)];  // stays where it is
+  return peers_[static_cast<std::size_t>(number)];  // a deque does not move its elements
 }
 
 Control* Links::control() const {

@@ -1,5 +1,5 @@
 /// @file
-/// Links: the connections of this process to others, which its worlds share.
+/// ProcessLinks: the connections of this process to others, which its worlds share.
 #pragma once
 
 #include <atomic>
@@ -22,92 +22,89 @@
 
 namespace tutti::runtime {
 
-/// What connections are made with. Only worlds for which all of it is equal share them.
+/// The settings of connections. Worlds share connections only if all settings are equal.
 struct LinkSettings {
-  bool shares_memory = true;                       ///< Whether ranks of one host share memory.
-  bool carries_data = true;                        ///< As MeshOptions.
-  bool only_local = false;                         ///< As MeshOptions.
-  bool tls = false;                                ///< As MeshOptions.
-  bool payload_checksum = false;                   ///< As tcp::Options.
-  HeartbeatSettings heartbeat{};                   ///< See HeartbeatSettings.
-  std::string interface {};                        ///< As MeshOptions.
-  std::optional<Digest> secret{};                  ///< A code of it, which tells secrets apart.
-  Host host{};                                     ///< Where this process runs.
-  std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
+  bool shares_memory = true;      ///< Whether ranks of one host share memory.
+  bool carries_data = true;       ///< As MeshOptions.
+  bool only_local = false;        ///< As MeshOptions.
+  bool tls = false;               ///< As MeshOptions.
+  bool payload_checksum = false;  ///< As tcp::Options.
+  HeartbeatSettings heartbeat{};
+  std::string interface {};        ///< As MeshOptions.
+  std::optional<Digest> secret{};  ///< A code computed with it, so that different secrets differ.
+  Host host{};                     ///< The host of this process.
+  std::size_t segment_bytes = shm::kSegmentBytes;  ///< Address space of the own shared memory.
 
   /// Equality of all members.
   friend bool operator==(const LinkSettings&, const LinkSettings&) = default;
 };
 
-/// The shared memory of this process, its sockets, the thread that watches the others, and who is
-/// at the other ends. Worlds add to it, share it, and close it with the last of them. Two threads
-/// that connect two worlds with the same process at the same time make two links to it. Methods
-/// may be called from any thread.
+/// The shared memory of this process, its sockets, the thread that watches other processes, and the
+/// peers at the other ends. Worlds add links and share them; the last world closes them. Two
+/// threads that connect two worlds with the same process at the same time make two links to it.
+/// Methods may be called from any thread.
 class Links {
  public:
-  /// @param settings of a world. @param ranks that it has. @return the links of this process that
-  /// have the same settings, or fresh ones, which others will share. Throws Error{transport}.
+  /// @param ranks of the world. @return links of this process that have the same settings, or new
+  /// ones, which later worlds will share. Throws Error{transport}.
   [[nodiscard]] static std::shared_ptr<Links> of_process(const LinkSettings& settings, int ranks);
-  /// As of_process, but nobody shares them. @param settings see LinkSettings. @param ranks of the
-  /// first world. Throws Error{transport}.
+  /// Makes links that are not shared. @param ranks of the world. Throws Error{transport}.
   Links(const LinkSettings& settings, int ranks);
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
 
-  /// @return a number that no other process has, by which others know this one.
+  /// @return the id of this process, which no other process has.
   [[nodiscard]] std::uint64_t process() const noexcept { return process_; }
-  /// @return a number for a new world, if this process is rank 0 there: no other has it.
+  /// @return the id of a new world in which this process is rank 0; no other world has it.
   [[nodiscard]] std::uint64_t next_world() noexcept { return detail::combine(process_, ++worlds_); }
-  /// @return what the processors of this process were when the links were first made.
+  /// @return the cores of this process when the links were made.
   [[nodiscard]] const Cores& cores() const noexcept { return cores_; }
-  /// @return where these are.
+  /// @return their locality.
   [[nodiscard]] const Locality& locality() const noexcept { return locality_; }
 
-  /// @return what tells this process from its children.
+  /// @return the guard that detects forked children.
   [[nodiscard]] const std::shared_ptr<const ForkGuard>& guard() const noexcept { return guard_; }
 
-  /// How this process knows those of a world.
+  /// The links to the processes of a world.
   struct Known {
-    /// By rank: the number of its process here. Empty if there is no link to one of them.
+    /// The number of each rank's process. Empty if there is no link to one of them.
     std::vector<Rank> numbers{};
-    /// The sum of Peer::link over the other ranks, plus for higher and minus for lower ones. Where
-    /// every two ranks mean the same link to each other these sums of all ranks add up to 0, and
-    /// elsewhere only by an unlikely chance.
+    /// The sum of LinkedPeer::link over the other ranks, plus for higher and minus for lower ones.
+    /// If any two ranks use the same link to each other, the sums of all ranks add up to 0;
+    /// otherwise that is very unlikely.
     std::uint64_t balance = 0;
   };
-  /// @param processes by rank. @param self the own rank. @return see Known.
+  /// @param processes ids by rank. @param self rank.
   [[nodiscard]] Known find(std::span<const std::uint64_t> processes, Rank self) const;
-  /// Takes the links of a world over. @param mesh of the world. @param processes by rank.
-  /// @param self the own rank. @return the numbers by rank. Throws Error{transport}.
+  /// Takes ownership of a world's links. @param processes ids by rank. @param self rank. @return
+  /// the numbers by rank. Throws Error{transport}.
   [[nodiscard]] std::vector<Rank> add(Mesh& mesh, std::span<const std::uint64_t> processes,
                                       Rank self);
 
-  /// The other end of a link, or this one.
+  /// The process at the other end of a link, or this one.
   struct Peer {
-    PeerInfo info{};            ///< What it said of itself.
+    PeerInfo info{};            ///< As it described itself.
     std::uint64_t process = 0;  ///< As process().
-    std::uint64_t link = 0;     ///< A number that both ends know the link by.
-    bool is_linked = true;      ///< Whether there is a connection to it.
-    bool is_local = true;       ///< Whether memory is shared, or could be.
-    bool is_encrypted = false;  ///< Whether what goes over TCP is.
+    std::uint64_t link = 0;     ///< The id of the link, equal at both ends.
+    bool is_linked = true;
+    bool is_local = true;       ///< Whether it runs on this host, so that memory can be shared.
+    bool is_encrypted = false;  ///< Whether TCP connections to it are.
   };
-  /// @param number of a peer; this process has 0. @return it.
+  /// @param number of a peer; this process has 0.
   [[nodiscard]] const Peer& peer(Rank number) const;
 
-  /// @return what watches the other processes, or null where there never was one.
+  /// @return the control thread, or null if no world needed one.
   [[nodiscard]] Control* control() const;
-  /// @return links that share memory, or null.
+  /// @return the links that share memory, or null.
   [[nodiscard]] const std::shared_ptr<shm::Domain>& domain() const noexcept { return domain_; }
-  /// @return links over TCP, or null where there never was one.
+  /// @return the links over TCP, or null if no world needed them.
   [[nodiscard]] std::shared_ptr<tcp::Fabric> fabric() const;
-  /// @return the own shared memory, or null.
   [[nodiscard]] const std::shared_ptr<shm::Segment>& segment() const noexcept { return segment_; }
-  /// @return memory that the other ranks of the host see, or null.
+  /// @return memory that the other ranks of the host can access, or null.
   [[nodiscard]] const std::shared_ptr<Memory>& visible_memory() const noexcept { return visible_; }
 
-  /// @param hosts two names. @return how fast the network between them was found to be.
+  /// @param hosts two names. @return the measured speed of the network between them.
   [[nodiscard]] NetworkSpeed speed(const std::pair<std::string, std::string>& hosts) const;
-  /// @param hosts two names. @param speed of the network between them.
   void note_speed(const std::pair<std::string, std::string>& hosts, NetworkSpeed speed);
 
  private:
@@ -125,15 +122,15 @@ class Links {
   const Locality locality_;
   std::atomic<std::uint64_t> worlds_{0};
   const std::shared_ptr<const ForkGuard> guard_ = std::make_shared<ForkGuard>();
-  mutable std::mutex mutex_{};                    // of all below that changes
+  mutable std::mutex mutex_{};                    // of all members below that change
   std::deque<Peer> peers_{};                      // by number
-  bool is_met_ = false;                           // whether a world was connected
+  bool is_met_ = false;                           // whether a world is connected
   std::multimap<std::uint64_t, Rank> numbers_{};  // by process
   std::map<std::pair<std::string, std::string>, NetworkSpeed> speeds_{};
-  std::unique_ptr<Control> control_{};       // says goodbye last
-  std::shared_ptr<shm::Segment> segment_{};  // none where all is TCP
-  std::shared_ptr<shm::Domain> domain_{};    // likewise
-  std::shared_ptr<Memory> visible_{};        // likewise
+  std::unique_ptr<Control> control_{};       // destroyed last: it notifies the peers
+  std::shared_ptr<shm::Segment> segment_{};  // null if all links are TCP, as are the next two
+  std::shared_ptr<shm::Domain> domain_{};
+  std::shared_ptr<Memory> visible_{};
   std::shared_ptr<tcp::Fabric> fabric_{};
 };
 

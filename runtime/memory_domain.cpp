@@ -24,7 +24,7 @@ MemoryDomain memory_domain_of(Rank self, const std::vector<Link>& links) {
   return memory_domain_of(ranks);
 }
 
-// As many as a domain has say the same of it, each of which is in its own: so all of them do.
+// If as many ranks as a domain has report the same domain, each of them is in it, so these are all.
 std::vector<Rank> memory_domains_of(const std::vector<MemoryDomain>& said) {
   std::vector<Rank> memory_domains;
   for (const MemoryDomain& own : said) {

@@ -19,21 +19,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What is kept of the time for telling everyone how it went.
+/// The part of the time that is reserved for reporting the result to all ranks.
 constexpr std::chrono::milliseconds kLongestReport{1000};
 
-/// The own addresses by which packets would leave to where ranks met.
+/// The local addresses from which packets to the meeting place would leave.
 std::vector<Endpoint> sources_towards(const HostAndPort& master, Deadline deadline) {
   constexpr std::chrono::seconds kLookUp{5};
   std::vector<Endpoint> sources;
   for (const Endpoint& address : resolve(master, std::min(deadline, Clock::now() + kLookUp))) try {
       sources.push_back(source_towards(address));
-    } catch (const Error&) {  // no way leads there; to another address of the name one may
+    } catch (const Error&) {  // no route; there may be one to another address of the name
     }
   return sources;
 }
 
-/// The network address by which other hosts may know rank 0, or nothing.
+/// The address at which other hosts may reach rank 0, or nothing.
 std::string address_of_rank_0(const MeshOptions& options, Deadline deadline) {
   if (!options.interface.empty()) return text_of(chosen_address(options.interface));
   try {
@@ -41,7 +41,7 @@ std::string address_of_rank_0(const MeshOptions& options, Deadline deadline) {
       for (const Endpoint& source : sources_towards(*options.master, deadline))
         if (!is_loopback(source)) return text_of(source);
     return text_of(outward_address());
-  } catch (const Error&) {  // no matter if all ranks share a host; else listening says so
+  } catch (const Error&) {  // harmless on one host; otherwise listening reports it
     return {};
   }
 }
@@ -75,7 +75,7 @@ std::optional<Secret> shared_secret(const MeshOptions& options, const PeerInfo& 
   return Secret{bytes};
 }
 
-/// All ranks come to the same verdict, since all ranks have the peer info of all.
+/// All ranks get the same result, since they have the same infos.
 void check_tls(const std::vector<PeerInfo>& infos, const std::optional<Secret>& secret) {
   const bool wanted = infos.front().wants_tls;
   for (std::size_t rank = 0; rank < infos.size(); ++rank)
@@ -93,7 +93,7 @@ void check_tls(const std::vector<PeerInfo>& infos, const std::optional<Secret>& 
     throw Error{ErrorCode::invalid_argument, "TLS needs the job's secret, and there is none"};
 }
 
-/// Encrypts all links that are no memory.
+/// Encrypts all links over TCP.
 void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline deadline) {
   std::vector<TlsEnd> ends;
   const auto add = [&](const Link& link, const Descriptor& socket, const char* purpose) {
@@ -124,7 +124,7 @@ void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline dead
   }
 }
 
-/// The one address this rank listens on.
+/// The address on which this rank listens.
 Endpoint listening_address(const MeshOptions& options, const std::vector<PeerInfo>& infos,
                            Deadline deadline) {
   if (options.only_local) return loopback();
@@ -203,7 +203,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     put(report, memory_domain_of(plan.self.rank, links));
     return report;
   });
-  if (options.tls)  // when everyone is connected: before, whoever speaks is taken for gone
+  if (options.tls)  // when all are connected: earlier input would be mistaken for a lost rank
     all_or_none(channel, options.host, deadline, [&] {
       encrypt_links(plan, links, deadline - reserve);
       return std::string{};

@@ -14,14 +14,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a rank that leaves tries to let rank 0 know.
+/// The time in which a rank that fails tries to notify rank 0.
 constexpr std::chrono::milliseconds kLeaveTime{500};
 
-/// What a rank says about the memory it was lent.
+/// The answers of a rank about the memory that it received.
 constexpr std::byte kUsable{1};
 constexpr std::byte kUnusable{0};
 
-/// A rank sends this to each peer once it is connected to all of them.
+/// Each rank sends this byte to each peer when it is connected to all of its peers.
 constexpr std::byte kComplete{2};
 
 }  // namespace
@@ -36,12 +36,12 @@ Connecting::Connecting(const MeshPlan& plan, std::vector<Listener> listeners, De
 }
 
 void Connecting::run() {
-  // Rank 0 only accepts, so rank 1 is soon done connecting, and so on: nobody waits in a circle.
+  // Rank 0 only accepts, so rank 1 can soon finish its connections, and so on: there is no cycle.
   for (Rank peer = 0; peer < plan_.self.rank; ++peer) reach(peer);
   while (!missing().empty()) serve();
   send_complete();
   while (const Link* awaited = incomplete_peer()) {
-    if (Clock::now() >= deadline_)  // those that miss a rank say which
+    if (Clock::now() >= deadline_)  // a rank that misses others names them
       throw Departure{ErrorCode::timeout,
                       name_of(awaited->peer) + " was not connected to all ranks at the deadline",
                       awaited->peer};
@@ -50,7 +50,9 @@ void Connecting::run() {
 }
 
 std::vector<Link> Connecting::take() {
-  std::erase_if(links_, [](const Link& link) { return !link.control; });  // the own rank, others
+  std::erase_if(links_, [](const Link& link) {
+    return !link.control;
+  });  // ranks that were not to be connected, and this one
   return std::move(links_);
 }
 
@@ -60,7 +62,7 @@ void Connecting::leave() noexcept {
   links_.clear();
   acceptor_.reset();
   if (is_known || plan_.self.rank == 0) return;
-  try {  // rank 0 sees this connection end and leaves too, which the others see
+  try {  // rank 0 sees this connection end and fails too, which the others see
     const Deadline soon = std::min(deadline_, Clock::now() + kLeaveTime);
     (void)dial(plan_.self,
                {.addresses = {plan_.addresses.front()},
@@ -69,7 +71,7 @@ void Connecting::leave() noexcept {
                 .purpose = Purpose::control,
                 .listening = true},
                soon);
-  } catch (const std::exception&) {  // it waits until the deadline, as it would without
+  } catch (const std::exception&) {  // rank 0 waits until its deadline
     return;
   }
 }
@@ -97,7 +99,7 @@ void Connecting::reach(Rank peer) {
   if (plan_.carries_data) link.data = reach_by_network(peer, Purpose::data);
 }
 
-/// @return whether memory is shared now. The acceptor comes to the same verdict.
+/// @return whether memory is shared now. The acceptor has the same result.
 bool Connecting::reach_locally(Rank peer) {
   Descriptor socket = dial(plan_.self,
                            {.local_name = plan_.names[static_cast<std::size_t>(peer)],
@@ -106,7 +108,7 @@ bool Connecting::reach_locally(Rank peer) {
                             .purpose = Purpose::local,
                             .listening = true},
                            deadline_);
-  if (!socket) return false;  // in another network namespace, where the name means nothing
+  if (!socket) return false;  // the peer is in another network namespace
   return exchange_memory(peer, std::move(socket), true);
 }
 
@@ -140,10 +142,10 @@ Reason Connecting::admit(const ConnectionRequest& who) {
   return Reason::unexpected;
 }
 
-/// Waits for new connections and for ranks that are connected already, which may end.
+/// Waits for new connections, and for input or the end of existing ones.
 void Connecting::serve() {
   polled_.assign(1, {.fd = acceptor_->descriptor(), .events = POLLIN, .revents = 0});
-  for (const Link& link : links_)  // a negative descriptor is passed over
+  for (const Link& link : links_)  // poll ignores a negative descriptor
     polled_.push_back({.fd = link.control.get(), .events = POLLIN, .revents = 0});
   const Deadline next = std::min(deadline_, acceptor_->next_deadline());
   if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0) {
@@ -167,16 +169,17 @@ void Connecting::seat(Accepted accepted) {
   const Rank peer = accepted.request.from;
   switch (accepted.request.purpose) {
     case Purpose::local:
-      (void)exchange_memory(peer, std::move(accepted.socket), false);  // or it comes again, by TCP
+      (void)exchange_memory(peer, std::move(accepted.socket),
+                            false);  // if it fails, the peer connects again over TCP
       break;
     case Purpose::control: link_of(peer).control = std::move(accepted.socket); break;
     default: link_of(peer).data = std::move(accepted.socket);
   }
 }
 
-/// The one that speaks first lends its memory; the other lends its own and says whether it can use
-/// what it got; the first says likewise. Both are content or the link is none.
-/// @return whether memory is shared now, which is the same at both ends.
+/// The connector sends its memory; the acceptor sends its own and whether it can use what it
+/// received; the connector replies whether it can. Both must be able to.
+/// @return whether memory is shared now, equal at both ends.
 bool Connecting::exchange_memory(Rank peer, Descriptor socket, bool first) try {
   const auto say = [&](bool usable, bool offers) {
     send_descriptor(socket.get(), usable ? kUsable : kUnusable, offers ? plan_.memory : -1,
@@ -200,7 +203,7 @@ bool Connecting::exchange_memory(Rank peer, Descriptor socket, bool first) try {
               peer};
 }
 
-/// Where a peer has left, serve() notices that.
+/// A peer that has left is noticed by serve().
 void Connecting::send_complete() {
   for (const Link& link : links_)
     if (link.control)
@@ -214,8 +217,8 @@ const Link* Connecting::incomplete_peer() const {
   return found == links_.end() ? nullptr : &*found;
 }
 
-/// A peer sends one byte when it is connected to all of its peers. Until all have, every rank
-/// watches its links: so the end of one rank reaches ranks that have no link to it.
+/// A peer sends one byte when it is connected to all of its peers. Until all have sent it, every
+/// rank watches its links, so that the end of one rank reaches ranks without a link to it.
 void Connecting::read_links() {
   for (std::size_t rank = 0; rank < links_.size(); ++rank) {
     if (polled_[rank + 1].revents == 0) continue;

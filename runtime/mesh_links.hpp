@@ -1,5 +1,5 @@
 /// @file
-/// The part of connect_mesh that connects, when it is known who is where.
+/// MeshConnector: the part of connect_mesh that connects, once all addresses are known.
 #pragma once
 
 #include <poll.h>
@@ -11,42 +11,41 @@
 
 namespace tutti::runtime {
 
-/// What every rank knows of every rank.
+/// The facts about all ranks that each of them has.
 struct MeshPlan {
-  Identity self{};                    ///< Who this is.
-  int memory = -1;                    ///< Own shared memory to offer.
+  Identity self{};
+  int memory = -1;                    ///< Descriptor of the own shared memory.
   bool carries_data = true;           ///< As MeshOptions.
   bool only_local = false;            ///< As MeshOptions.
   std::vector<PeerInfo> infos{};      ///< One per rank.
-  std::vector<Endpoint> addresses{};  ///< Where each listens for TCP.
-  std::vector<std::string> names{};   ///< Where each listens for Unix.
+  std::vector<Endpoint> addresses{};  ///< TCP addresses by rank.
+  std::vector<std::string> names{};   ///< Names of Unix sockets by rank.
 };
 
-/// Another rank went away while the world started, or was late. It has not died, since then the
-/// channel says so: it left for a reason of its own, which it tells the others.
+/// Another rank disconnected while the world started, or was late. It is alive, or else the channel
+/// reports its death: it failed for another reason, which it reports itself.
 struct Departure : Error {
   using Error::Error;
 };
 
-/// One rank's part in connecting. Until it is destroyed or leaves it listens, and keeps what is
-/// connected.
+/// One rank's part in connecting. It listens, and owns the connections, until it is destroyed or
+/// aborted.
 class Connecting {
  public:
-  /// @param plan who is where; lives as long as this object. @param listeners own, listening.
-  /// @param deadline at which to give up.
+  /// @param plan outlives this object. @param listeners of this rank.
   Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline);
 
-  /// Connects to the lower ranks and is connected to by the higher ones, and waits until all of its
-  /// peers have done the same. Throws Error, and Departure.
+  /// Connects to the lower ranks, accepts the higher ones, and waits until all peers have done the
+  /// same. Throws Error, and SecondaryError.
   void run();
-  /// After an error: lets go of all that is connected, so that the other ranks do not wait for this
-  /// one until the deadline, but come to be told why.
+  /// After an error: closes all connections, so that the other ranks do not wait for this one until
+  /// the deadline but exchange the error.
   void leave() noexcept;
-  /// @return a link per other rank that was to be reached, after run().
+  /// @return a link for each connected rank, after run().
   [[nodiscard]] std::vector<Link> take();
 
  private:
-  /// What a higher rank has opened so far.
+  /// The connections that a higher rank has opened.
   struct ArrivedLinks {
     bool local = false;
     bool control = false;
@@ -76,7 +75,7 @@ class Connecting {
   const Deadline start_ = std::chrono::steady_clock::now();
   std::vector<Link> links_;
   std::vector<ArrivedLinks> arrived_;
-  std::vector<bool> complete_;  // per rank: whether it is connected to all of its peers
+  std::vector<bool> complete_;  // by rank: it is connected to all of its peers
   std::optional<Acceptor> acceptor_;
   std::vector<pollfd> polled_;
 };

@@ -6,10 +6,10 @@
 namespace tutti::runtime {
 namespace {
 
-/// Longer lists end with how many more there are.
+/// Longer lists end with the number of the others.
 constexpr std::size_t kMostNamed = 16;
 
-/// The first texts, with a word before the last, and how many more there are.
+/// Joins texts with commas, and with another separator before the last; long lists are cut.
 std::string enumerate(const std::vector<std::string>& texts, std::string_view before_last) {
   const std::size_t named = std::min(texts.size(), kMostNamed);
   std::string text;

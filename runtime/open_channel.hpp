@@ -1,5 +1,5 @@
 /// @file
-/// From how a process was launched to the means by which its ranks first speak.
+/// Opens the channel by which the ranks of a launch first exchange data.
 #pragma once
 
 #include <memory>
@@ -14,26 +14,24 @@
 
 namespace tutti::runtime {
 
-/// What a channel over a network needs beside the launch.
+/// The options of a channel over a network.
 struct Protection {
   std::string interface {};        ///< As StoreOptions::interface.
   std::optional<Secret> secret{};  ///< As StoreOptions::secret.
   bool insecure = false;           ///< As StoreOptions::insecure.
 };
 
-/// @param launch whose exchange serves. @param protection see Protection. @param deadline for
-/// looking up hosts. @return the channel of all ranks. Throws Error.
+/// @param deadline of looking up hosts. @return the channel of all ranks. Throws Error.
 [[nodiscard]] std::unique_ptr<Channel> open_channel(const Launch& launch,
                                                     const Protection& protection,
                                                     Deadline deadline);
 
-/// @param launch whose exchange is by a URL. @param protection see Protection. @return how its rank
-/// comes to the store; nothing where the ranks meet in a folder. Throws Error{invalid_argument}
-/// that quotes the URL.
+/// @param launch with Exchange::url. @return the options of its store; nothing if the ranks meet in
+/// a folder. Throws Error{invalid_argument} that quotes the URL.
 [[nodiscard]] std::optional<StoreOptions> store_options(const Launch& launch,
                                                         const Protection& protection);
 
-/// @param launch any. @return the TCP address at which its ranks meet, if they do.
+/// @return the TCP address at which the ranks of a launch meet, if they do.
 [[nodiscard]] std::optional<HostAndPort> meeting_address(const Launch& launch);
 
 }  // namespace tutti::runtime

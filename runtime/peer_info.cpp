@@ -17,16 +17,17 @@
 namespace tutti::runtime {
 namespace {
 
-/// Starts every info, of every version; the two versions follow.
+/// The first bytes of every info, in every version; the two versions follow.
 constexpr std::uint64_t kMagic = 0x64'72'61'63'74'75'74'0A;
 
-/// A rank whose value is not that of most, and one that has what most have.
+/// A rank whose value differs from that of most ranks, and a rank that has the usual value.
 struct Outlier {
   std::size_t rank;
   std::size_t usual;
 };
 
-/// @param value_of a rank. Among equally many the value counts that the lower ranks have.
+/// @param value_of a rank. Among values that are equally frequent, that of the lowest ranks is
+/// usual.
 template <class ValueOf>
 std::optional<Outlier> odd_one(std::size_t ranks, const ValueOf& value_of) {
   std::map<std::string, std::size_t> times;
@@ -47,8 +48,8 @@ std::string name_of(const std::vector<PeerInfo>& infos, std::size_t rank) {
 }  // namespace
 
 Host this_host() {
-  // What stays the same while this process lives, and takes system calls to ask for. A program that
-  // goes to another network namespace does so before its first world.
+  // Facts that do not change while this process lives, and take system calls. A program that
+  // changes its network namespace does so before its first world.
   static const Host kept = [] {
     Host host;
     std::array<char, 256> name{};

@@ -27,7 +27,7 @@ constexpr std::string_view kName = "PMI of Hydra";
   throw Error{ErrorCode::transport, std::string{kName} + ": " + what};
 }
 
-// PMI's values are words of a line, so bytes travel as pairs of letters.
+// PMI's values are words of a line, so each byte is written as two letters.
 std::string letters_of(std::string_view bytes) {
   std::string letters;
   letters.reserve(2 * bytes.size());
@@ -61,9 +61,9 @@ std::optional<std::string> field_of(const std::string& line, const std::string& 
   return {};
 }
 
-// Says farewell when the process exits: the launcher kills all other ranks if one that has spoken
-// is gone without. If MPI_Finalize did so before, the launcher has closed the socket, and nothing
-// is lost. The argument holds the process, since a forked child has nothing to say, and the socket.
+// Notifies the launcher when the process exits; without that notice the launcher kills all other
+// ranks. If MPI_Finalize sent it before, the launcher has closed the socket, and nothing is lost.
+// The argument contains the process, since a forked child must not notify, and the socket.
 void say_farewell(int, void* argument) {
   constexpr int kMilliseconds = 1000;
   constexpr std::string_view kFarewell = "cmd=finalize\n";
@@ -72,7 +72,7 @@ void say_farewell(int, void* argument) {
   if (packed >> 32U != static_cast<std::uintptr_t>(getpid())) return;
   if (send(descriptor, kFarewell.data(), kFarewell.size(), MSG_NOSIGNAL) < 0) return;
   pollfd readable{.fd = descriptor, .events = POLLIN, .revents = 0};
-  poll(&readable, 1, kMilliseconds);  // for the acknowledgement, which changes nothing
+  poll(&readable, 1, kMilliseconds);  // wait for the acknowledgement; without it nothing changes
 }
 
 class PmiChannel final : public Channel {
@@ -102,10 +102,10 @@ class PmiChannel final : public Channel {
   }
 
   PmiPlace place_;
-  std::string space_{};      // the name of the job's key-value space
-  std::size_t longest_ = 0;  // of a value
+  std::string space_{};      // the job's key-value space
+  std::size_t longest_ = 0;  // the longest value
   bool is_broken_ = false;
-  std::uint64_t round_ = 0;  // counts exchanges of this process over all its channels
+  std::uint64_t round_ = 0;  // the number of exchanges of this process over all its channels
 };
 
 void PmiChannel::send(const std::string& text) {
@@ -119,7 +119,8 @@ void PmiChannel::send(const std::string& text) {
   }
 }
 
-// One line of the launcher. It says nothing unasked, so all that can be read is that line.
+// Receives one line. The launcher only sends answers, so all input is the answer to the last
+// command.
 std::string PmiChannel::receive(const std::string& wanted, Deadline deadline) {
   std::string line;
   while (!line.ends_with('\n')) {
@@ -159,8 +160,8 @@ void PmiChannel::put(const std::string& key, const std::string& value, Deadline 
   if (field_of(line, "rc") != "0") reject("it does not take a value: " + line);
 }
 
-// Learns the limits, and which exchange is the first that no earlier channel of this process used.
-// Since an exchange is collective, all ranks count alike, without any memory of their own.
+// Reads the limits, and finds the first exchange that no earlier channel of this process used. An
+// exchange is collective, so all ranks find the same number without any state of their own.
 void PmiChannel::open(Deadline deadline) {
   send("cmd=get_my_kvsname");
   space_ = field_of(receive("my_kvsname", deadline), "kvsname").value_or("");
@@ -188,8 +189,8 @@ void PmiChannel::open(Deadline deadline) {
   if (round_ == 0) promise_farewell();
 }
 
-// MPI closes the socket's number in MPI_Finalize, after which it may be some other file's: hence a
-// number of our own.
+// MPI_Finalize closes the socket, and its number may then belong to another file: hence a
+// duplicate.
 void PmiChannel::promise_farewell() const {
   static_assert(sizeof(void*) == 8);
   const int own = fcntl(place_.descriptor, F_DUPFD_CLOEXEC, 3);
@@ -200,7 +201,7 @@ void PmiChannel::promise_farewell() const {
     reject("no function can be called at the exit of the process");
 }
 
-// A text is in as many values as it needs. The first begins with how many there are.
+// A text takes as many values as it needs. The first one starts with their number.
 std::string PmiChannel::read_text(Rank rank, Deadline deadline) {
   std::string letters;
   std::size_t parts = 1;
@@ -223,13 +224,14 @@ std::string PmiChannel::read_text(Rank rank, Deadline deadline) {
 
 std::vector<std::string> PmiChannel::all_gather(std::string_view own, Deadline deadline) {
   check_text(own);
-  // An exchange that failed half way leaves answers in the socket that belong to no question.
+  // A failed exchange may leave an answer in the socket that belongs to no later command.
   if (is_broken_) reject("an earlier exchange failed");
   is_broken_ = true;
   const auto start = std::chrono::steady_clock::now();
   if (space_.empty()) open(deadline);
   const std::string letters = letters_of(own);
-  constexpr std::size_t kHead = 8;  // of the first value: the number of values, and a line
+  constexpr std::size_t kHead =
+      8;  // room in the first value for the number of values and a separator
   const std::size_t size = longest_ - kHead;
   const std::size_t parts = std::max<std::size_t>(1, (letters.size() + size - 1) / size);
   for (std::size_t part = 0; part < parts; ++part)

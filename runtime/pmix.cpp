@@ -25,7 +25,7 @@ namespace {
   throw Error{ErrorCode::transport, "PMIx: " + what};
 }
 
-// The functions of the library that is there at run time.
+// The functions of the library, found at run time.
 struct Library {
   decltype(&PMIx_Init) init = nullptr;
   decltype(&PMIx_Finalize) finalize = nullptr;
@@ -44,7 +44,7 @@ void look_up(void* handle, const char* name, Function& function) {
   if (function == nullptr) reject(std::string{"its library has no "} + name);
 }
 
-// The library stays loaded: it runs threads of its own. Loading it again is a look at a table.
+// The library stays loaded, since it runs threads of its own. Loading it again is a table look-up.
 Library load_library() {
   void* handle = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) reject(std::string{"its library cannot be loaded: "} + dlerror());
@@ -61,7 +61,7 @@ Library load_library() {
   return library;
 }
 
-// A directive that is set.
+// A directive with the value true.
 pmix_info_t directive(const char* key) {
   pmix_info_t info{};
   std::strncpy(info.key, key, sizeof info.key - 1);
@@ -70,14 +70,14 @@ pmix_info_t directive(const char* key) {
   return info;
 }
 
-// What the library's thread tells the one that waits.
+// A result that the library's thread stores and another thread waits for.
 struct Arrival {
   std::mutex mutex{};
   std::condition_variable changed{};
   std::optional<pmix_status_t> status{};
   std::optional<std::string> text{};
 
-  // Returns what came, or nothing if nothing came by the deadline.
+  // Returns the status, or nothing at the deadline.
   std::optional<pmix_status_t> wait(Deadline deadline) {
     std::unique_lock lock{mutex};
     changed.wait_until(lock, deadline, [this] { return status.has_value(); });
@@ -88,7 +88,7 @@ struct Arrival {
 using Reference = std::unique_ptr<std::shared_ptr<Arrival>>;
 
 void on_value(pmix_status_t status, pmix_value_t* value, void* data) {
-  // Owns a reference, since the one who waits may be gone when it comes.
+  // Owns a reference, since the waiting thread may have given up.
   const Reference arrival{static_cast<std::shared_ptr<Arrival>*>(data)};
   const std::lock_guard lock{(*arrival)->mutex};
   if (status == PMIX_SUCCESS && value != nullptr && value->type == PMIX_BYTE_OBJECT)
@@ -101,20 +101,20 @@ void on_arrival(pmix_status_t status, void* data) {
   on_value(status, nullptr, data);
 }
 
-// Ends the session of the process whose number is given: a forked child has none of its own.
+// Ends the session of the process with the given id: a forked child has none.
 void end_session(int, void* process) {
   if (static_cast<std::intptr_t>(getpid()) != reinterpret_cast<std::intptr_t>(process)) return;
   load_library().finalize(nullptr, 0);
 }
 
-// A connection to the launcher. The library counts how often it was begun. The first one lasts
-// until the process exits: Open MPI 4 cannot begin another one after the last has ended, and the
-// launcher takes the end of a session for the end of the rank, so that exchanges which other ranks
-// have begun would fail.
+// A connection to the launcher. The library counts its users. The first connection lasts until the
+// process exits: Open MPI 4 cannot start another one after the last has ended, and the launcher
+// takes the end of a session for the end of the rank, which would fail exchanges of other ranks.
 class Session {
  public:
   Session() : library_{load_library()} {
-    // The library's thread inherits the mask of this one; signals are the program's business.
+    // The library's thread inherits the signal mask of this one; it must not handle the program's
+    // signals.
     is_first_ = library_.is_initialized() == 0;
     sigset_t all;
     sigset_t before;
@@ -142,8 +142,7 @@ class Session {
     return static_cast<int>(value->data.uint32);
   }
 
-  // What the launcher calls the host of a rank, whether it has come or not; empty if it does not
-  // tell.
+  // The launcher's name of a rank's host, whether the rank has started or not; empty if unknown.
   std::string host_of(Rank rank) const {
     pmix_value_t* value = nullptr;
     const pmix_info_t at_once = directive(PMIX_OPTIONAL);
@@ -155,7 +154,7 @@ class Session {
     return host.get();
   }
 
-  // Whether this process has said something by this name, in whatever session.
+  // Whether this process has stored a value under this key, in any session.
   bool has_said(const std::string& key) const {
     pmix_value_t* value = nullptr;
     const pmix_info_t at_once = directive(PMIX_OPTIONAL);
@@ -167,18 +166,18 @@ class Session {
     return true;
   }
 
-  // Asks what a rank says by this name. The answer may come when it has said it.
+  // Requests a rank's value of this key. The result may arrive when the rank has stored it.
   std::shared_ptr<Arrival> ask(Rank rank, const std::string& key) const {
     auto arrival = std::make_shared<Arrival>();
     const pmix_proc_t from = process(static_cast<pmix_rank_t>(rank));
     auto reference = std::make_unique<std::shared_ptr<Arrival>>(arrival);
     check(library_.get_later(&from, key.c_str(), nullptr, 0, on_value, reference.get()),
           "what a rank said");
-    static_cast<void>(reference.release());  // on_value has it
+    static_cast<void>(reference.release());  // owned by on_value
     return arrival;
   }
 
-  // Returns what a rank says by this name, or nothing if it does not by the deadline.
+  // Returns a rank's value of this key, or nothing at the deadline.
   std::optional<std::string> get(Rank rank, const std::string& key, Deadline deadline) const {
     const auto arrival = ask(rank, key);
     const std::optional<pmix_status_t> status = arrival->wait(deadline);
@@ -198,7 +197,7 @@ class Session {
     check(library_.commit(), "it does not pass on a value");
   }
 
-  // Returns whether all ranks came by the deadline.
+  // Returns whether all ranks have entered by the deadline.
   bool fence(Deadline deadline) const {
     const auto arrival = std::make_shared<Arrival>();
     const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
@@ -207,7 +206,7 @@ class Session {
     const pmix_status_t status = library_.fence(&all, 1, &collect, 1, on_arrival, reference.get());
     if (status == PMIX_OPERATION_SUCCEEDED) return true;
     check(status, "no exchange begins");
-    static_cast<void>(reference.release());  // on_arrival has it
+    static_cast<void>(reference.release());  // owned by on_arrival
     const std::optional<pmix_status_t> arrived = arrival->wait(deadline);
     if (!arrived) return false;
     check(*arrived, "the exchange failed");
@@ -240,7 +239,7 @@ class PmixChannel final : public Channel {
 
   std::vector<std::string> all_gather(std::string_view own, Deadline deadline) override {
     check_text(own);
-    // A fence that is still under way would take the next one for its own.
+    // A fence that is still pending would complete with the next one.
     if (is_broken_) reject("an earlier exchange failed");
     is_broken_ = true;
     const auto start = std::chrono::steady_clock::now();
@@ -259,11 +258,11 @@ class PmixChannel final : public Channel {
   }
 
  private:
-  static constexpr char kEnd = '.';  // PMIx keeps no empty values
+  static constexpr char kEnd = '.';  // PMIx rejects empty values
 
   std::string key() const { return "tutti." + std::to_string(round_); }
 
-  // Who has said nothing. What others have said can be had without the fence.
+  // Finds the ranks without a value. Values can be read without the fence.
   Error absentees(std::chrono::steady_clock::time_point start) const {
     constexpr std::chrono::milliseconds kWaitForReport{500};
     const Deadline deadline = std::chrono::steady_clock::now() + kWaitForReport;
@@ -280,8 +279,8 @@ class PmixChannel final : public Channel {
     return {error.code(), error.what() + std::string{"; all have come meanwhile"}};
   }
 
-  // The first exchange that no earlier channel of this process used. Since an exchange is
-  // collective, all ranks count alike.
+  // Finds the first exchange that no earlier channel of this process used. An exchange is
+  // collective, so all ranks find the same number.
   void find_round() {
     const auto is_used = [this](std::uint64_t round) {
       round_ = round;

@@ -1,4 +1,4 @@
-// Stands for pmix.cpp where there is no <pmix.h> to build it with.
+// Replaces pmix.cpp in a build without <pmix.h>.
 #include "runtime/pmix.hpp"
 
 namespace tutti::runtime {

@@ -10,7 +10,6 @@
 namespace tutti::runtime {
 namespace {
 
-/// @param entry of a member. @return the entries of all members.
 template <class Entry>
 auto list_of(std::span<const Rank> members, const Entry& entry) {
   std::vector<std::decay_t<decltype(entry(Rank{}))>> list;

@@ -1,5 +1,4 @@
-/// @file
-/// RankTable: the processes behind the ranks of a world, and where they run.
+/// RankTable: the processes of a world's ranks, and where they run.
 #pragma once
 
 #include <memory>
@@ -10,12 +9,12 @@
 
 namespace tutti::runtime {
 
-/// The ranks of a world, in its links. Does not change after it is made.
+/// The ranks of a world and their links. Immutable.
 class RankTable {
  public:
   RankTable() = default;
-  /// @param links to the processes of the ranks; not null. @param numbers of their processes in the
-  /// links, by rank. @param memory_domains as Mesh::memory_domains.
+  /// @param links not null. @param numbers of the ranks' processes in the links, by rank. @param
+  /// memory_domains as Mesh::memory_domains.
   RankTable(std::shared_ptr<const Links> links, std::vector<Rank> numbers,
             std::vector<Rank> memory_domains);
 

@@ -18,7 +18,7 @@ std::string pack_shared_config(const SharedConfigFiles& files) {
   NetworkText network;
   if (!files.network.empty()) {
     network = find_network(files.network);
-    static_cast<void>(read_networks(network));  // or say now what is wrong
+    static_cast<void>(read_networks(network));  // throws if it is malformed
   }
   put_text(bytes, network.origin);
   put_text(bytes, network.content);

@@ -31,7 +31,7 @@ void switch_on(int descriptor, int level, int option) {
     throw system_error("cannot set a socket's option", errno);
 }
 
-/// Throws the error of an attempt to connect.
+/// Throws the error of a failed connection.
 [[noreturn]] void fail_to_connect(const std::string& what, int error) {
   if (error != ENETUNREACH && error != EHOSTUNREACH && error != ETIMEDOUT)
     throw system_error(what, error);
@@ -39,7 +39,7 @@ void switch_on(int descriptor, int level, int option) {
                                               "; " + std::string{kHowToBeReached}};
 }
 
-/// The address of an abstract Unix socket starts with a zero byte.
+/// The name of an abstract Unix socket starts with a zero byte.
 Endpoint local_endpoint(std::string_view name) {
   sockaddr_un address{};
   expects(name.size() + 1 <= sizeof address.sun_path, "the name of a Unix socket is too long");
@@ -51,14 +51,14 @@ Endpoint local_endpoint(std::string_view name) {
   return endpoint;
 }
 
-/// What went wrong with a stream: the peer is gone, or the system has trouble.
+/// The error of a stream: the peer has closed it, or the system failed.
 Error stream_error(const char* what, int error) {
   if (error == EPIPE || error == ECONNRESET)
     return {ErrorCode::peer_dead, "the peer closed the connection"};
   return system_error(what, error);
 }
 
-/// Waits for a stream, or throws.
+/// Waits for a stream; throws at the deadline.
 void await_stream(int descriptor, short events, Deadline deadline) {
   if (!wait_for(descriptor, events, deadline))
     throw Error{ErrorCode::timeout, "the peer did not answer in time"};
@@ -68,19 +68,20 @@ bool must_wait(int error) noexcept {
   return error == EAGAIN || error == EWOULDBLOCK;
 }
 
-/// A listener's port taken for the connection's own makes a socket connect to itself.
+/// A connection to a free port of this host can connect to itself, if the system assigns it that
+/// port.
 bool connected_to_itself(int descriptor) {
   const std::optional<Ends> ends = ends_of(descriptor);
   return ends && ends->here.length == ends->there.length &&
          std::memcmp(&ends->here.storage, &ends->there.storage, ends->here.length) == 0;
 }
 
-/// Room for the one descriptor that an FdMessage may carry.
+/// Room for the descriptor of an FdMessage.
 struct alignas(cmsghdr) Control {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };
 
-/// Throws Shortage where that is why a descriptor was dropped that somebody sent.
+/// Throws DescriptorShortage if a received descriptor was dropped for that reason.
 void require_one_more(int socket) {
   const Descriptor another{::fcntl(socket, F_DUPFD_CLOEXEC, 0)};
   if (!another) throw_system_error("cannot take a descriptor", errno);
@@ -176,7 +177,7 @@ Descriptor connect_locally(std::string_view name, Deadline deadline) {
     if (errno == ECONNREFUSED) return {};
     if (!must_wait(errno) && errno != EINTR)
       throw system_error("cannot connect to a Unix socket", errno);
-    // The listener's queue is full, and nothing tells when there is room again.
+    // The listener's queue is full; no event reports that there is room again.
     if (std::chrono::steady_clock::now() >= deadline)
       throw Error{ErrorCode::timeout, "a Unix socket's listener accepts nobody"};
     std::this_thread::sleep_for(std::chrono::milliseconds{1});

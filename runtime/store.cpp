@@ -17,20 +17,22 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long after its deadline a rank still waits for rank 0, which knows who is missing.
+/// The time after its deadline in which a rank still waits for rank 0, which knows the missing
+/// ranks.
 constexpr std::chrono::milliseconds kGrace{1000};
 
-/// How long a rank that may not come to rank 0 tries to tell it so.
+/// The time in which a rank without a secret tries to notify rank 0.
 constexpr std::chrono::milliseconds kUnprotected{500};
 
-/// Between two looks whether rank 0 listens at its Unix socket.
+/// The interval at which a rank checks whether rank 0 listens at its Unix socket.
 constexpr std::chrono::milliseconds kPause{1};
 
-/// Any rank but 0.
+/// The channel of all ranks but 0.
 class StoreClient final : public Channel {
  public:
   StoreClient(StoreOptions options, std::vector<Endpoint> addresses)
-      : options_{std::move(options)}, self_{identity_of(options_)}, addresses_{std::move(addresses)} {}
+      : options_{std::move(options)}, self_{identity_of(options_)}, addresses_{
+                                                                        std::move(addresses)} {}
 
   [[nodiscard]] Rank rank() const noexcept override { return options_.rank; }
   [[nodiscard]] int size() const noexcept override { return options_.size; }
@@ -75,12 +77,12 @@ std::vector<std::string> StoreClient::all_gather(std::string_view own, Deadline 
   }
 }
 
-/// Where the job has no secret, and rank 0 is at a network's address, there can be no world. Rank 0
-/// is told, since it may listen for ranks of its own host.
+/// Without a secret, no world can connect over a network. Rank 0 is notified, since it may listen
+/// for ranks of its own host.
 void StoreClient::join_without_secret(Deadline deadline) {
   const Deadline end = std::min(deadline, Clock::now() + kUnprotected);
   try {
-    // A rank 0 that was allowed to do without takes it.
+    // A rank 0 with InitOptions::insecure accepts it.
     socket_ = dial(self_, {.addresses = addresses_, .peer = rank_0()}, end);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::timeout) throw;
@@ -116,7 +118,7 @@ void StoreClient::say(std::string_view own, Deadline deadline) {
   try {
     send_all(socket_.get(), frame::bytes_of(value), deadline);
   } catch (const Error& error) {
-    // A rank 0 that failed has closed the connection, but may have said why before.
+    // A rank 0 that failed has closed the connection, but may have sent the reason before.
     if (error.code() != ErrorCode::peer_dead) throw;
   }
 }
@@ -157,7 +159,7 @@ std::vector<std::string> StoreClient::hear(Deadline deadline) {
   return values;
 }
 
-/// Listens at a name of this host, of which there can be one listener only.
+/// Listens at a name of this host, which can have one listener only.
 Descriptor listen_at_name(const StoreOptions& options) {
   try {
     return listen_locally(options.local_name);
@@ -175,8 +177,8 @@ Descriptor listen_at_name(const StoreOptions& options) {
   }
 }
 
-/// Whether this host is looked up by its own name, which systems such as Debian let it find at a
-/// loopback, where other hosts do not find it.
+/// Whether this host is looked up by its own name. Systems such as Debian map that to a loopback
+/// address, which other hosts cannot reach.
 bool is_own_name(const StoreOptions& options, const Endpoint& found) {
   const std::string& name = options.address.host;
   if (!is_loopback(found) || is_number(name) || name.starts_with("localhost")) return false;
@@ -184,7 +186,7 @@ bool is_own_name(const StoreOptions& options, const Endpoint& found) {
          name.starts_with(options.host + ".") || options.host.starts_with(name + ".");
 }
 
-/// Where rank 0 listens: wherever ranks of this host and of others look for it.
+/// The addresses at which ranks of this host and of others look for rank 0.
 std::vector<Endpoint> listening_addresses(const StoreOptions& options, Deadline deadline) {
   constexpr std::chrono::seconds kLookUp{1};
   std::vector<Endpoint> addresses;
@@ -193,12 +195,12 @@ std::vector<Endpoint> listening_addresses(const StoreOptions& options, Deadline 
     const auto own = [&](const Endpoint& found) { return is_own_name(options, found); };
     if (std::ranges::any_of(addresses, own)) try {
         addresses.push_back(with_port(outward_address(), options.address.port));
-      } catch (const Error&) {  // no other host can come
+      } catch (const Error&) {  // no other host can connect
       }
     return addresses;
   }
   addresses.push_back(with_port(chosen_address(options.interface), options.address.port));
-  try {  // ranks of this host may find the name at a loopback
+  try {  // ranks of this host may look up the name as a loopback address
     for (const Endpoint& found :
          resolve(options.address, std::min(deadline, Clock::now() + kLookUp)))
       if (is_loopback(found) && text_of(found) != text_of(addresses.front()))
@@ -208,7 +210,7 @@ std::vector<Endpoint> listening_addresses(const StoreOptions& options, Deadline 
   return addresses;
 }
 
-/// Listens at all of these addresses that this host has, at one port.
+/// Listens at those of the addresses that this host has, at one port.
 std::vector<Listener> listen_at(StoreOptions& options, const std::vector<Endpoint>& addresses) {
   const bool has_loopback = std::ranges::any_of(addresses, is_loopback);
   std::vector<Listener> listeners;
@@ -234,7 +236,7 @@ std::vector<Listener> listen_at(StoreOptions& options, const std::vector<Endpoin
   return listeners;
 }
 
-/// Takes the system's name of this host where it has none yet.
+/// Sets the host's name if it is empty.
 void name_host(StoreOptions& options) {
   std::array<char, 256> name{};
   if (options.host.empty() && ::gethostname(name.data(), name.size() - 1) == 0)
@@ -285,7 +287,7 @@ void tell_end(const StoreOptions& options, std::string_view how, Deadline deadli
       if (!socket) continue;
       send_all(socket.get(), frame::bytes_of(end), deadline);
       return;
-    } catch (const Error&) {  // rank 0 does not wait there
+    } catch (const Error&) {  // rank 0 does not listen there
       continue;
     }
 }

@@ -11,10 +11,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long rank 0 stays to tell the others why it failed.
+/// The time in which rank 0 reports its failure to the others.
 constexpr std::chrono::milliseconds kFarewell{1000};
 
-/// How long the right rank may still come after one that does not fit, which may be a stray
+/// The time in which the right rank may still connect after a refused one, which may be a stray
 /// process.
 constexpr std::chrono::milliseconds kDoubt{500};
 
@@ -51,7 +51,7 @@ void StoreServer::note(const RefusedPeer& refused) {
   refused_peers_.emplace(rank, refused);
 }
 
-/// Nobody need wait for a rank in whose place one came that does not fit.
+/// Throws if a missing rank was refused, since waiting for it is of no use.
 void StoreServer::give_up_on_refused() {
   refused_until_ = Deadline::max();
   const bool all_came = std::ranges::all_of(peers_, &Peer::came);
@@ -106,7 +106,7 @@ std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline 
   return values;
 }
 
-/// More entries than a process may have descriptors are an invalid argument of poll.
+/// poll fails with EINVAL for more entries than the process may have descriptors.
 void StoreServer::reject_to_wait(int error) const {
   try {
     if (error == EINVAL) require_room_for(options_.size);
@@ -116,7 +116,7 @@ void StoreServer::reject_to_wait(int error) const {
   throw system_error("the store cannot wait", error);
 }
 
-/// Until every rank has said something.
+/// Waits for the values of all ranks.
 void StoreServer::collect() {
   const auto silent = [](const Peer& peer) { return !peer.value; };
   while (std::ranges::any_of(peers_, silent)) {
@@ -127,7 +127,7 @@ void StoreServer::collect() {
       next = std::min({next, acceptor_->next_deadline(), refused_until_});
     }
     const std::size_t first = polled_.size();
-    for (const Peer& peer : peers_)  // a negative descriptor is passed over
+    for (const Peer& peer : peers_)  // poll ignores a negative descriptor
       polled_.push_back({.fd = peer.socket.get(), .events = POLLIN, .revents = 0});
     if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0 && errno != EINTR)
       reject_to_wait(errno);
@@ -149,11 +149,11 @@ void StoreServer::let_in() {
     peers_[static_cast<std::size_t>(accepted.request.from)].socket = std::move(accepted.socket);
 }
 
-/// Reads what a rank has sent, up to its value of this round.
+/// Reads a rank's input, up to its value of this round.
 void StoreServer::hear(Rank rank) {
   Peer& peer = peers_[static_cast<std::size_t>(rank)];
   for (;;) {
-    if (peer.value) {  // it has nothing more to say, so that only its end makes it readable
+    if (peer.value) {  // no input is expected any more, so its end made it readable
       std::array<std::byte, 1> more;
       std::size_t none = 0;
       if (fill(rank, more, none))
@@ -170,7 +170,7 @@ void StoreServer::hear(Rank rank) {
   }
 }
 
-/// @return whether the room is full. Throws if the rank is gone.
+/// Reads into the rest of `room`. @return whether it is full. Throws if the rank has disconnected.
 bool StoreServer::fill(Rank rank, std::span<std::byte> room, std::size_t& filled) {
   const int socket = peers_[static_cast<std::size_t>(rank)].socket.get();
   while (filled < room.size()) {
@@ -213,7 +213,8 @@ void StoreServer::end_content(Rank rank) {
   deadline_ = std::min(deadline_, Clock::now() + left);
 }
 
-/// Sends everyone the same. Who cannot be reached is marked as gone, and missed in the next round.
+/// Sends a message to all ranks. A rank that cannot be reached is disconnected; the next round
+/// fails.
 void StoreServer::tell_all(const std::string& message, Deadline deadline) {
   for (Peer& peer : peers_) peer.sent = 0;
   for (;;) {
@@ -227,7 +228,7 @@ void StoreServer::tell_all(const std::string& message, Deadline deadline) {
   }
 }
 
-/// @return whether nothing is left to send to it.
+/// Sends the rest of a message. @return whether nothing is left.
 bool StoreServer::tell(Peer& peer, const std::string& message) noexcept {
   while (peer.sent < message.size()) {
     const ssize_t sent = ::send(peer.socket.get(), message.data() + peer.sent,
@@ -242,8 +243,8 @@ bool StoreServer::tell(Peer& peer, const std::string& message) noexcept {
   return true;
 }
 
-/// Waits until the others have hung up. Closing a connection on which they still talk could destroy
-/// what they were told before they read it.
+/// Waits until the others have closed their connections. Closing one with unread input could
+/// destroy the failure on its way.
 void StoreServer::part(Deadline deadline) noexcept {
   for (Peer& peer : peers_)
     if (peer.socket) ::shutdown(peer.socket.get(), SHUT_WR);

@@ -12,15 +12,14 @@
 
 namespace tutti::runtime {
 
-/// @param options of rank 0, whose port is set where it is any. @param deadline for looking up the
-/// host. @return where rank 0 listens. Throws Error as open_store.
+/// @param options of rank 0; a port of 0 is replaced by the chosen one. @param deadline of looking
+/// up the host. Throws Error as open_store.
 [[nodiscard]] std::vector<Listener> listen_for_ranks(StoreOptions& options, Deadline deadline);
 
-/// Listens, hears every rank, and tells everyone what was said, or why it failed.
+/// Rank 0's channel: collects the values of all ranks, and sends them, or an error, to all.
 class StoreServer final : public Channel {
  public:
-  /// @param options as of open_store. @param listeners at least one, bound. Throws
-  /// Error{transport}.
+  /// @param listeners at least one, bound. Throws Error{transport}.
   StoreServer(StoreOptions options, std::vector<Listener> listeners);
 
   [[nodiscard]] Rank rank() const noexcept override { return 0; }
@@ -31,7 +30,7 @@ class StoreServer final : public Channel {
                                                     Deadline deadline) override;
 
  private:
-  /// Another rank. It is away until it was accepted.
+  /// Another rank, connected or not.
   struct Peer {
     Descriptor socket{};
     bool came = false;
@@ -64,11 +63,11 @@ class StoreServer final : public Channel {
   const StoreOptions options_;
   bool needs_secret_ = false;  // for ranks of other hosts
   std::optional<Acceptor> acceptor_;
-  std::vector<Peer> peers_;  // index 0 is this rank, which says its value like the others
+  std::vector<Peer> peers_;  // index 0 is this rank
   std::vector<pollfd> polled_;
   std::uint32_t round_ = 0;
-  std::map<Rank, RefusedPeer> refused_peers_{};  // by whom they say they are
-  Deadline refused_until_ = Deadline::max();  // when they end the job, if still somebody is missing
+  std::map<Rank, RefusedPeer> refused_peers_{};  // by the ranks that they claim
+  Deadline refused_until_ = Deadline::max();     // then they fail the job if a rank is missing
   Deadline start_{};
   Deadline deadline_{};
   std::optional<Error> failed_;

@@ -20,7 +20,7 @@ namespace {
 using tcp::Moved;
 using Clock = std::chrono::steady_clock;
 
-/// The most that one record of TLS carries, and as much as is read at once.
+/// The longest content of a TLS record, and the most that is read at once.
 constexpr std::size_t kRecordBytes = 16384;
 /// AES-GCM must not encrypt more than 2^24.5 records with one key (RFC 8446, section 5.5).
 constexpr std::uint64_t kRecordsPerKey = std::uint64_t{1} << 23;
@@ -38,7 +38,7 @@ void require(bool good, const char* what) {
   if (!good) throw Error{ErrorCode::transport, std::string{"OpenSSL failed to "} + what};
 }
 
-/// What both ends know. TLS gets a key of its own, so that nothing it does touches the secret.
+/// The key that both ends derive from the secret, so that TLS does not use the secret itself.
 struct Shared {
   explicit Shared(const Secret& secret)
       : key{message_code(secret.bytes(), {std::as_bytes(std::span{"tutti, TLS 1.3, PSK"})})} {}
@@ -46,7 +46,7 @@ struct Shared {
   Shared& operator=(const Shared&) = delete;
   ~Shared() { forget(key); }
 
-  /// @return what TLS calls an external PSK.
+  /// @return the key as an external PSK.
   [[nodiscard]] Session session(SSL* connection) const {
     Session made{SSL_SESSION_new()};
     const SSL_CIPHER* const cipher = SSL_CIPHER_find(connection, kAes128GcmSha256.data());
@@ -62,8 +62,8 @@ struct Shared {
   Digest key;
 };
 
-/// TLS between two buffers: what moves bytes between these and the socket never blocks, and raises
-/// no SIGPIPE.
+/// TLS over two buffers. Moving bytes between these and the socket never blocks, and raises no
+/// SIGPIPE.
 class TlsCipher final : public tcp::Cipher {
  public:
   TlsCipher(SSL_CTX* context, const TlsEnd& end, const Shared& shared)
@@ -76,7 +76,7 @@ class TlsCipher final : public tcp::Cipher {
     SSL_set_app_data(ssl_.get(), this);
     if (end.connected) {
       SSL_set_connect_state(ssl_.get());
-      SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);  // no certificate is good enough
+      SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);  // no certificate is accepted
     } else {
       SSL_set_accept_state(ssl_.get());
     }
@@ -84,16 +84,16 @@ class TlsCipher final : public tcp::Cipher {
 
   [[nodiscard]] const TlsEnd& end() const noexcept { return end_; }
   [[nodiscard]] const Shared* shared() const noexcept { return shared_; }
-  /// The PSK has no owner that is sure to live on.
+  /// The key does not outlive encrypt().
   void forget_secret() noexcept { shared_ = nullptr; }
 
-  /// Goes on with the handshake. @return whether it is over. Throws Error.
+  /// Continues the handshake. @return whether it is complete. Throws Error.
   [[nodiscard]] bool shake_hands() {
     for (;;) {
       ERR_clear_error();
       const int result = SSL_do_handshake(ssl_.get());
       const int reason = SSL_get_error(ssl_.get(), result);
-      const Moved sent = send_owed();  // an alert, too
+      const Moved sent = send_owed();  // an alert as well
       if (result == 1 && SSL_session_reused(ssl_.get()) == 1) return !owes();
       if (result == 1 || reason != SSL_ERROR_WANT_READ)
         throw Error{ErrorCode::mismatch,
@@ -139,7 +139,7 @@ class TlsCipher final : public tcp::Cipher {
         filled += part.bytes;
         if (part.bytes > 0) continue;
         if (got.bytes == 0) return part;
-        return got;  // an end or an error is met again
+        return got;  // the next call returns the end or the error
       }
     }
     holds_ = true;
@@ -150,7 +150,7 @@ class TlsCipher final : public tcp::Cipher {
   [[nodiscard]] bool holds() const noexcept override { return holds_; }
 
  private:
-  /// Makes records of runs of bytes; short ones share one.
+  /// Gathers bytes into records; short pieces share one.
   class Gather {
    public:
     explicit Gather(std::span<const iovec> from) noexcept : from_{from} {}
@@ -186,7 +186,7 @@ class TlsCipher final : public tcp::Cipher {
     }
   }
 
-  /// From the socket into the buffer of what is to be decrypted.
+  /// Reads from the socket into the buffer to be decrypted.
   [[nodiscard]] Moved receive() noexcept {
     for (;;) {
       const ssize_t got = ::recv(end_.socket, encrypted_.data(), encrypted_.size(), MSG_DONTWAIT);
@@ -200,7 +200,7 @@ class TlsCipher final : public tcp::Cipher {
     }
   }
 
-  /// To the socket, as far as it has room. @return the error, if there was one.
+  /// Writes to the socket while it has room.
   [[nodiscard]] Moved send_owed() noexcept {
     while (owes()) {
       char* data = nullptr;
@@ -227,7 +227,7 @@ class TlsCipher final : public tcp::Cipher {
   BIO* outgoing_ = nullptr;
   std::vector<std::byte> encrypted_;             // scratch of receive
   std::array<std::byte, kRecordBytes> plain_{};  // scratch of write
-  bool holds_ = true;                            // what came with the end of the handshake
+  bool holds_ = true;                            // the handshake may have left input
   std::uint64_t records_ = 0;
 };
 
@@ -257,7 +257,7 @@ Context make_context() {
   require(context && SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) == 1 &&
               SSL_CTX_set_ciphersuites(context.get(), "TLS_AES_128_GCM_SHA256") == 1,
           "start TLS 1.3");
-  SSL_CTX_set_num_tickets(context.get(), 0);  // no session comes again
+  SSL_CTX_set_num_tickets(context.get(), 0);  // sessions are not resumed
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_psk_use_session_callback(context.get(), offer_session);
   SSL_CTX_set_psk_find_session_callback(context.get(), find_session);

@@ -16,7 +16,7 @@ namespace {
 
 using detail::combine;
 
-/// Ranks of a world, and how often each subgroup of them was made.
+/// The ranks of a communicator, and the number of times that each subgroup of them was made.
 class WorldGroup final : public Group {
  public:
   WorldGroup(std::shared_ptr<World> world, std::uint64_t id, std::vector<Rank> members)
@@ -30,7 +30,7 @@ class WorldGroup final : public Group {
     try {
       CommunicatorParts communicator_parts =
           world_->make_parts(World::id_of(id_, ranks, made + 1, key), ranks);
-      ++made;  // only now, so that this rank counts like the others when it tries again
+      ++made;  // counted only on success, so that all ranks count alike when this one tries again
       return communicator_parts;
     } catch (const std::bad_alloc&) {
       throw Error{ErrorCode::transport, "there is no memory for another communicator"};
@@ -54,9 +54,10 @@ class WorldGroup final : public Group {
 
   const std::shared_ptr<World> world_;
   const std::uint64_t id_;
-  const std::vector<Rank> members_;  // in the world
+  const std::vector<Rank> members_;  // by their ranks in the world
   std::mutex mutex_{};
-  std::map<std::pair<std::vector<Rank>, std::uint64_t>, std::uint64_t> made_{};  // by key, too
+  std::map<std::pair<std::vector<Rank>, std::uint64_t>, std::uint64_t>
+      made_{};  // by members and key
 };
 
 }  // namespace
@@ -98,7 +99,7 @@ std::vector<CallStatus> World::inquire(std::uint64_t communicator,
 CommunicatorParts World::make_parts(std::uint64_t communicator, const std::vector<Rank>& members) {
   auto calls = std::make_shared<CallCounter>();
   Control* const control = links()->control();
-  // A single rank watches nobody, but its forked child must not send messages to it.
+  // A single rank watches no process, but its forked child must not send messages to it.
   const std::shared_ptr<FailureSignal> failure_signal =
       control != nullptr ? control->watch(communicator, ranks().numbers_of(members), calls, members)
                          : std::make_shared<FailureSignal>(FailureSignal::Tell{}, links()->guard());
@@ -150,7 +151,7 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
                                  .failure_signal = failure_signal});
 }
 
-/// One for each transport between hosts.
+/// Makes one for each transport between hosts.
 std::vector<std::unique_ptr<Transport>> World::connect_remotely(
     std::uint64_t communicator, const std::vector<Rank>& members,
     const std::shared_ptr<FailureSignal>& failure_signal) {

@@ -36,7 +36,7 @@ LinkSettings settings_of(const WorldOptions& options) {
   return settings;
 }
 
-/// What must be equal on all ranks, as a number.
+/// A hash of the options that must be equal on all ranks.
 std::uint64_t summary_of(const WorldOptions& options) {
   std::uint64_t summary = combine(0, static_cast<std::uint64_t>(options.transports));
   summary = combine(summary, options.mesh.tls ? 1 : 0);
@@ -51,24 +51,24 @@ NetworkSpeed speed_in(std::string_view& report) {
   return number > kLast ? NetworkSpeed::unknown : static_cast<NetworkSpeed>(number);
 }
 
-/// The start of a world, until its ranks are connected.
+/// Connects the ranks of a world.
 class WorldConnector {
  public:
   WorldConnector(Channel& channel, const WorldOptions& options, Deadline deadline)
       : channel_{channel}, options_{options}, deadline_{deadline}, settings_{settings_of(options)} {
   }
 
-  /// Collective. @return the connections. Throws as connect_mesh.
+  /// Collective. Throws as connect_mesh.
   [[nodiscard]] World::Connections connect();
-  /// @return what rank 0 has read, on all ranks. Throws Error{invalid_argument}, on all ranks.
+  /// @return rank 0's configuration. Throws Error{invalid_argument} on all ranks.
   [[nodiscard]] ReceivedConfig received_config(const RankTable& ranks) const;
-  /// @return what rank 0 knows of the network between hosts.
+  /// @return rank 0's knowledge of the network between hosts.
   [[nodiscard]] KnownNetwork known_network() const {
     return {.megabits = options_.network_megabits, .speed = known_speed_};
   }
 
  private:
-  /// What each rank sends to all others before they know each other's links.
+  /// The facts that ranks exchange before they know each other's links.
   struct Hello {
     std::uint64_t process = 0;
     std::uint64_t next_world = 0;
@@ -90,9 +90,9 @@ class WorldConnector {
   const Deadline deadline_;
   const LinkSettings settings_;
   std::shared_ptr<Links> links_{};
-  std::vector<std::uint64_t> processes_{};  // by rank, as Links::process; empty: ranks are threads
+  std::vector<std::uint64_t> processes_{};  // ids by rank; empty: ranks are threads
   std::uint64_t id_ = 0;
-  std::vector<Rank> numbers_{};         // by rank, of the processes in the links
+  std::vector<Rank> numbers_{};         // of the processes in the links, by rank
   std::vector<Rank> memory_domains_{};  // as Mesh::memory_domains
   std::string shared_config_{};         // of rank 0, packed
   NetworkSpeed known_speed_ = NetworkSpeed::unknown;
@@ -130,8 +130,8 @@ std::string WorldConnector::own_hello() {
   return hello;
 }
 
-/// Collective. Rank 0 numbers the world and sends what it has read. @return whether the settings of
-/// all ranks are equal.
+/// Collective. Rank 0 sends the id of the world and its configuration. @return whether the settings
+/// of all ranks are equal.
 bool WorldConnector::exchange_hellos() {
   const std::vector<std::string> hellos = on_all([this] { return own_hello(); });
   bool are_equal = true;
@@ -152,8 +152,7 @@ bool WorldConnector::exchange_hellos() {
   return are_equal;
 }
 
-/// Collective. @return whether the ranks' processes are connected already, all of them by links
-/// that both ends know.
+/// Collective. @return whether all processes are connected by links that both ends have.
 bool WorldConnector::find_links() {
   const std::vector<std::string> reports = on_all([this] {
     Links::Known known;
@@ -180,7 +179,7 @@ bool WorldConnector::find_links() {
   return true;
 }
 
-/// Collective. Connects every two ranks, also those whose processes have a link already.
+/// Collective. Connects every two ranks, even if their processes have a link.
 void WorldConnector::connect_anew() {
   if (processes_.empty()) {
     static_cast<void>(on_all([this] {

@@ -14,19 +14,19 @@
 namespace tutti::runtime {
 namespace {
 
-/// With less time left until the deadline of a start, the network is not measured: a measurement
+/// The network is not measured if less time is left until the deadline of the start: a measurement
 /// may take half of it.
 constexpr std::chrono::seconds kTimeToMeasure{4};
 
-/// The names of the two hosts whose network is measured. A network of the user's may be faster than
-/// TCP, so its name is part of them.
+/// The key under which the speed between two hosts is stored: their names. A user's network may be
+/// faster than TCP, so its name is a part of it.
 std::pair<std::string, std::string> ends_of_network(const std::vector<PeerInfo>& infos, Rank far,
                                                     const std::shared_ptr<Network>& network) {
   return {infos.front().host.name, infos[static_cast<std::size_t>(far)].host.name +
                                        (network ? " by " + network->name() : std::string{})};
 }
 
-/// @param of_tcp costs over TCP. @return those over another network, where a byte takes as long.
+/// @return the costs over another network, with the time per byte of TCP.
 CostModel costs_over(const Network& network, CostModel of_tcp) {
   of_tcp.costs.alpha = network.cost_model().costs.alpha;
   if (of_tcp.lasting) of_tcp.lasting->alpha = of_tcp.costs.alpha;
@@ -43,8 +43,8 @@ void set_measured(LinkCosts& costs, const Probes& probes) {
                static_cast<Femtoseconds>(kLongProbeBytes - kShortProbeBytes);
 }
 
-/// Collective. @param unknown the result where nothing could be measured. @param measure called on
-/// rank 0 and `far`; rank 0's result counts. @return it, on all ranks.
+/// Collective. @param unknown the result of a failed measurement. @param measure runs on rank 0 and
+/// `far`. @return rank 0's result, on all ranks.
 template <class Measured>
 Measured measured_by(World& world, Rank far, Deadline deadline, Measured unknown,
                      const std::function<Measured(Communicator& pair)>& measure) {
@@ -68,7 +68,7 @@ Measured measured_by(World& world, Rank far, Deadline deadline, Measured unknown
   return found;
 }
 
-/// Costs by class of speed, for the only transport between hosts.
+/// The costs by class of speed, for the only transport between hosts.
 CostModel costs_by_class(World& world, const std::vector<PeerInfo>& infos, Rank far,
                          const KnownNetwork& known, Deadline deadline) {
   if (known.megabits > 0) return detail::network_costs(known.megabits);
@@ -82,8 +82,8 @@ CostModel costs_by_class(World& world, const std::vector<PeerInfo>& infos, Rank 
   return detail::network_costs(speed);
 }
 
-/// Costs of TCP and of the user's network. Classes of speeds do not say which of the two is faster,
-/// so both have the costs that were measured.
+/// The costs of TCP and of the user's network. Classes of speed do not show which one is faster, so
+/// both have measured costs.
 std::vector<CostModel> costs_of_both(World& world, Rank far, const KnownNetwork& known,
                                      Deadline deadline) {
   std::array<Probes, 2> transports{};

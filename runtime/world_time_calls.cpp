@@ -21,10 +21,10 @@
 namespace tutti::runtime {
 namespace {
 
-/// Deadline of one call: a rank that stops must not keep the others from starting.
+/// The deadline of one call, so that a stopped rank does not keep the others from starting.
 constexpr std::chrono::seconds kPatienceWithCalls{1};
 
-/// @return whether a table has times of as many ranks of one host.
+/// @return whether there are times for this number of ranks on one host.
 bool has_times(const detail::SharedConfig& shared_config, int ranks) {
   if (!shared_config.timed) return false;
   const detail::TunedTable* const known =
@@ -33,7 +33,7 @@ bool has_times(const detail::SharedConfig& shared_config, int ranks) {
   return known != nullptr && known->place.ranks == ranks;
 }
 
-/// Collective among the members. @return the times; without any, why.
+/// Collective among the members. @return the times, or the reason why there are none.
 TimedCalls timed_among(World& world, const std::vector<Rank>& members) {
   try {
     Communicator group =

@@ -1,4 +1,4 @@
-// The own host, as hwloc sees it.
+// This host, as described by hwloc.
 #include <hwloc.h>
 
 #include <array>
@@ -20,7 +20,7 @@ struct Destroy {
 };
 using Loaded = std::unique_ptr<hwloc_topology, Destroy>;
 
-/// Null where nothing can be found out.
+/// Loads the topology of this host. @return null if hwloc fails.
 Loaded load() {
   hwloc_topology* made = nullptr;
   if (hwloc_topology_init(&made) != 0) return nullptr;
@@ -28,7 +28,7 @@ Loaded load() {
   return hwloc_topology_load(made) == 0 ? std::move(topology) : nullptr;
 }
 
-/// The depth of the last-level cache; -1 without any, or where its copies differ in kind.
+/// The depth of the last-level cache; -1 without one, or if there are several kinds.
 int last_cache_depth(hwloc_topology* topology) {
   for (const auto kind :
        {HWLOC_OBJ_L5CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
@@ -38,7 +38,7 @@ int last_cache_depth(hwloc_topology* topology) {
   return -1;
 }
 
-/// The one part of a level that has all processors of a set; -1 if there is none.
+/// The part of a level that contains all processors of a set; -1 if there is none.
 int part_with(hwloc_topology* topology, int depth, hwloc_const_cpuset_t set) {
   if (depth < 0) return -1;
   const unsigned parts = hwloc_get_nbobjs_by_depth(topology, depth);
@@ -48,7 +48,7 @@ int part_with(hwloc_topology* topology, int depth, hwloc_const_cpuset_t set) {
   return -1;
 }
 
-/// Cores and the levels above them become vertices, from the cores up.
+/// Builds a network whose vertices are the cores and the levels above them.
 class Drawing {
  public:
   explicit Drawing(hwloc_topology* topology) : topology_{topology} {
@@ -64,8 +64,8 @@ class Drawing {
   }
 
  private:
-  /// Every part becomes a vertex, linked to those below that have none above them so far; a level
-  /// with a single part that joins nothing new is left out.
+  /// Each part becomes a vertex, linked to the lower vertices without a link upwards. A level with
+  /// one part that joins no new vertices is left out.
   void add_level(int depth, const std::string& name, int level) {
     if (depth < 0) return;
     const unsigned parts = hwloc_get_nbobjs_by_depth(topology_, depth);
@@ -96,7 +96,7 @@ class Drawing {
   hwloc_topology* topology_;
   std::vector<std::string> names_{};
   std::vector<Topology::Link> links_{};
-  std::vector<Vertex> open_{};  // that nothing above is linked to yet
+  std::vector<Vertex> open_{};  // without a link upwards so far
   int cores_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Without hwloc nothing is known of the own host.
+// Without hwloc this host is unknown.
 #include <tutti/error.hpp>
 
 #include "machine.hpp"

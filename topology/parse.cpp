@@ -1,4 +1,4 @@
-// Networks read from one line of text.
+// Parses networks from one line of text.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 9> kFamilies{"switch:64",
                                                     "rails:4x8",
                                                     "gpus:8x4"};
 
-/// That the routers are hosts themselves.
+/// The option of families whose routers are the hosts.
 constexpr std::string_view kDirectWord = "direct";
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -37,7 +37,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-/// What stands behind a number, and how often that is what the number counts.
+/// A suffix of a number, and its factor.
 struct Unit {
   std::string_view name;
   double size;
@@ -45,7 +45,7 @@ struct Unit {
 constexpr Unit kTimes[]{{"ns", 1e6}, {"us", 1e9}, {"ms", 1e12}};
 constexpr Unit kRates[]{{"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
 
-/// One line, taken apart.
+/// A parsed line.
 class Line {
  public:
   explicit Line(std::string_view text) : text_{text} {
@@ -90,7 +90,7 @@ class Line {
     for (const std::string_view word : split(words, 'x')) numbers.push_back(number(word));
     return numbers;
   }
-  /// @return the value of an option, which is not looked at again, or nothing.
+  /// Removes an option. @return its value, or nothing.
   std::optional<std::string_view> take(std::string_view name) {
     const auto found = std::ranges::find(options_, name, &Option::first);
     if (found == options_.end()) return std::nullopt;
@@ -102,7 +102,7 @@ class Line {
     const auto value = take(name);
     return value ? number(*value) : otherwise;
   }
-  /// @return hosts of each router.
+  /// @return the number of hosts of each router.
   [[nodiscard]] int take_hosts() {
     if (std::ranges::find(options_, Option{kDirectWord, {}}) == options_.end()) {
       const int hosts = take("hosts", 1);
@@ -140,7 +140,7 @@ class Line {
     if (bits == 0) complain("has no bandwidth");
     return std::llround(8e15 / bits);
   }
-  /// Throws where there are not so many numbers. @param meaning of them.
+  /// Throws unless there are `count` numbers. @param meaning of the numbers.
   void expect(std::size_t count, const char* meaning) const {
     if (numbers_.size() != count)
       complain("has " + std::to_string(numbers_.size()) + " numbers, where " +

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Vertices by name.
+/// The vertices of a network by name.
 class Names {
  public:
   void add(const Json& json, const char* field) {

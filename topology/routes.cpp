@@ -5,10 +5,10 @@
 namespace tutti::v0 {
 namespace {
 
-/// Of all goals together: half a gibibyte.
+/// The most entries of all tables: half a gibibyte.
 constexpr std::size_t kMostWays = std::size_t{1} << 26;
 
-/// Spreads numbers that follow each other (the finalizer of MurmurHash3, by Appleby).
+/// Hashes consecutive numbers (the finalizer of MurmurHash3, by Appleby).
 std::uint64_t spread(std::uint64_t key) noexcept {
   key = (key ^ key >> 33U) * 0xff51afd7ed558ccdU;
   key = (key ^ key >> 33U) * 0xc4ceb9fe1a85ec53U;
@@ -37,12 +37,12 @@ Routes::Routes(const Topology& topology, Routing routing) : topology_{topology},
 void Routes::find(int from, int to, std::vector<int>& path) {
   path.clear();
   if (from == to) return;
-  // All that is behind one link is as far away as where that link leads.
+  // The vertices behind one link are as far away as the vertex to which that link leads.
   const auto last = topology_.hops(to);
   const int goal = last.size() == 1 ? last.front().to : to;
   int at = from;
   if (at != goal && is_leaf(at)) go(at, topology_.hops(at).front(), path);
-  auto digits = static_cast<std::uint64_t>(to);  // that have not chosen yet
+  auto digits = static_cast<std::uint64_t>(to);  // not yet used by a choice
   if (topology_.grid())
     while (at != goal) go(at, next_in_grid(at, from, to, goal, digits), path);
   else if (at != goal) {
@@ -58,7 +58,7 @@ void Routes::go(int& at, const Topology::Hop& hop, std::vector<int>& path) const
   at = hop.to;
 }
 
-/// @return which of so many ways is taken.
+/// @return the index of the chosen one of `count` hops.
 std::uint64_t Routes::choose(std::uint64_t& digits, int from, int to, int distance,
                              std::uint64_t count) const noexcept {
   if (routing_ == Routing::balanced)
@@ -90,7 +90,7 @@ Topology::Hop Routes::next_in_grid(int at, int from, int to, int goal,
   const auto leads_nearer = [&](const Topology::Hop& hop) {
     return hop.to >= first && in_grid(hop.to, goal) < distance;
   };
-  std::uint64_t nearer = 0;  // as a set, of the first of its hops
+  std::uint64_t nearer = 0;  // a bit for each of the first 64 hops
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < hops.size(); ++i) {
     if (!leads_nearer(hops[i])) continue;
@@ -148,7 +148,7 @@ Routes::NextHopTable Routes::search(int goal) const {
   return table;
 }
 
-/// Notes which hops of a vertex lead nearer.
+/// Stores which hops of a vertex lead nearer.
 void Routes::point(int vertex, NextHopTable& table) const {
   NextHops& way = table[static_cast<std::size_t>(inner_[static_cast<std::size_t>(vertex)])];
   const auto hops = topology_.hops(vertex);

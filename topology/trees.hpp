@@ -1,5 +1,5 @@
 /// @file
-/// Which vertices of a network links join.
+/// Connected components of a network.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,7 @@
 
 namespace tutti::v0 {
 
-/// @param vertices how many. @param links between them. @return a number for each vertex: equal for
-/// two vertices if and only if links join them, perhaps through others.
+/// @return a number for each vertex, equal for vertices that are connected by links.
 [[nodiscard]] std::vector<int> trees_of(std::size_t vertices,
                                         const std::vector<Topology::Link>& links);
 
