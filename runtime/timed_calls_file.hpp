@@ -31,7 +31,7 @@ struct TimedCallsFile {
 [[nodiscard]] std::string why_not_kept(const std::string& path);
 
 /// Adds tables to a file; they replace those with the same `place`. Concurrent readers and writers
-/// see one whole file. @return the text of the file, even if it cannot be written. be written.
+/// see one whole file. @return the text of the file, even if it cannot be written.
 std::string keep_timed_calls(const std::string& path, std::vector<detail::TunedTable> tables);
 
 }  // namespace tutti::runtime

@@ -1,5 +1,5 @@
+/// @file
 /// Placement of ranks on the hosts of a network.
-/// Ranks on the hosts of a network.
 #pragma once
 
 #include <span>
