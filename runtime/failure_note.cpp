@@ -23,7 +23,7 @@ std::optional<Error> failure_left(const Folder& folder, const std::string& nonce
 
 void tell_end(const std::string& path, const FilePlace& place, const Error& error) {
   std::error_code none;
-  if (!std::filesystem::exists(path, none)) return;  // Folder would create it
+  if (!std::filesystem::exists(path, none)) return;  // Folder would make it
   Folder folder{path};
   const Hello wanted = own_hello(place.job, place.size, {});
   const auto waiting = [&](const std::string& name) -> std::optional<Hello> {
@@ -37,7 +37,7 @@ void tell_end(const std::string& path, const FilePlace& place, const Error& erro
     const auto hello = waiting(name);
     if (!hello) continue;
     leave_failure(folder, hello->nonce, error);
-    // A rank that leaves removes its registration before its notes.
+    // A rank that leaves takes its hello away before its notes.
     const auto still = waiting(name);
     if (!still || still->nonce != hello->nonce) folder.remove(std::string{kFailed} + hello->nonce);
   }

@@ -1,5 +1,5 @@
 /// @file
-/// Notes in a folder from ranks that do not agree with rank 0.
+/// Who came to a rank 0 that waits in a folder and does not agree with it: notes that they leave.
 #pragma once
 
 #include <optional>
@@ -13,24 +13,25 @@
 
 namespace tutti::runtime {
 
-/// A rank that does not agree with rank 0.
+/// Who does not agree.
 struct Refused {
-  Rank rank = 0;  ///< The rank that it claims.
-  Hello hello{};
+  Rank rank = 0;  ///< Who it says it is.
+  Hello hello{};  ///< What it says of itself.
 };
 
-/// The start of the names of these notes.
+/// How the names of notes begin that tell a rank 0 who does not agree with it.
 inline constexpr std::string_view kRefused = "refused.";
 
-/// @param nonce of rank 0.
+/// Leaves the note. @param folder where they meet. @param nonce of rank 0. @param refused who.
 void leave_refusal(Folder& folder, const std::string& nonce, const Refused& refused);
-/// @param nonce of rank 0. @return the ranks that wrote it a note.
+/// @param folder where they meet. @param nonce of rank 0. @return who left it a note.
 [[nodiscard]] std::vector<Refused> refusals(const Folder& folder, const std::string& nonce);
-/// @param own registration of rank 0. @return such as "; refused: rank 1 (host a), which counts 3
-/// ranks", or an empty text.
+/// @param all that were refused. @param own what rank 0 says of itself. @return such as "; turned
+/// away: rank 1 (host a), which counts 3 ranks", or nothing.
 [[nodiscard]] std::string text_of(const std::vector<Refused>& all, const Hello& own);
-/// @param own registration of rank 0. @param agreeing the number of ranks that agree with it,
-/// including itself. @return Error{mismatch} if ranks of the same job have another world size.
+/// @param all that were refused. @param own what rank 0 says of itself. @param fitting how many
+/// agree with it, itself among them. @return why there can be no world, if ranks of this very job
+/// count other ranks: Error{mismatch}.
 [[nodiscard]] std::optional<Error> wrong_sizes(const std::vector<Refused>& all, const Hello& own,
                                                std::size_t fitting);
 
