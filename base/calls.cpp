@@ -7,7 +7,7 @@ namespace tutti::v0 {
 namespace {
 
 /// A rank that only tests a call counts as waiting for this time after each test.
-constexpr std::chrono::milliseconds kBetweenLooks{100};
+constexpr std::chrono::milliseconds kTestWait{100};
 
 }  // namespace
 
@@ -69,12 +69,12 @@ void CallCounter::advance() noexcept {
 }
 
 CallStatus CallCounter::tell(std::uint64_t number) const {
-  CallStatus told{.state = CallStatus::State::there,
-                  .begun = begun_.load(std::memory_order_acquire)};
-  if (number == 0) number = told.begun;
+  CallStatus status{.state = CallStatus::State::there,
+                    .begun = begun_.load(std::memory_order_acquire)};
+  if (number == 0) number = status.begun;
   const Slot& slot = slots_[number % kRemembered];
   const std::uint64_t before = slot.number.load(std::memory_order_acquire);
-  told.fingerprint = slot.fingerprint.load(std::memory_order_acquire);
+  status.fingerprint = slot.fingerprint.load(std::memory_order_acquire);
   const std::uint64_t after = slot.number.load(std::memory_order_relaxed);
   // The call that is kRemembered later takes the slot just before it is counted as begun.
   const bool is_taken = begun_.load(std::memory_order_acquire) + 1 >= number + kRemembered;
@@ -82,24 +82,24 @@ CallStatus CallCounter::tell(std::uint64_t number) const {
   if (number > kPlanCalls) {
     const auto plan = plans_.find(number - kPlanCalls);
     if (plan != plans_.end()) {
-      told.memory = CallStatus::Memory::known;
-      told.fingerprint = plan->second;
+      status.memory = CallStatus::Memory::known;
+      status.fingerprint = plan->second;
     } else if (!plans_.empty() && number - kPlanCalls < plans_.begin()->first) {
-      told.memory = CallStatus::Memory::forgotten;
+      status.memory = CallStatus::Memory::forgotten;
     }
   } else if (number > 0 && before == number && after == number) {
-    told.memory = CallStatus::Memory::known;
+    status.memory = CallStatus::Memory::known;
   } else if (number > 0 && is_taken) {
-    told.memory = CallStatus::Memory::forgotten;
+    status.memory = CallStatus::Memory::forgotten;
   }
-  const auto text = texts_.find(told.fingerprint);
-  if (told.memory == CallStatus::Memory::known && text != texts_.end())
-    told.words = text->second.words;
+  const auto text = texts_.find(status.fingerprint);
+  if (status.memory == CallStatus::Memory::known && text != texts_.end())
+    status.words = text->second.words;
   const Duration age = std::chrono::steady_clock::now() - noted_;
-  if (!blocks_ && age > kBetweenLooks) return told;
+  if (!blocks_ && age > kTestWait) return status;
   for (const CallWait& wait : std::span{waits_}.first(wait_count_))
-    told.waits.push_back({words_of(wait), wait.number, wait.rank, wait.time + age});
-  return told;
+    status.waits.push_back({words_of(wait), wait.number, wait.rank, wait.time + age});
+  return status;
 }
 
 }  // namespace tutti::v0

@@ -16,11 +16,11 @@ struct Listener {
   Descriptor socket;   ///< Made by listen_on or listen_locally.
   bool local = false;  ///< A Unix socket: peers must belong to this process's user.
   /// False: ranks of the job are refused with Reason::no_secret.
-  bool takes_ranks = true;
+  bool accepts_ranks = true;
 };
 
 /// A connection whose peer is authenticated.
-struct Accepted {
+struct AcceptedConnection {
   Descriptor socket;  ///< Non-blocking; nothing after the handshake has been read.
   ConnectionRequest request;
   bool local = false;  ///< A Unix socket.
@@ -36,8 +36,8 @@ struct RefusedPeer {
 
 /// Limits on connections that are not authenticated yet.
 struct AcceptorLimits {
-  std::chrono::milliseconds patience{2000};  ///< From accept to the end of the handshake.
-  std::size_t strangers = 64;                ///< At the same time; see progress().
+  std::chrono::milliseconds time_limit{2000};  ///< From accept to the end of the handshake.
+  std::size_t most_peers = 64;                 ///< At the same time; see progress().
 };
 
 /// Runs the acceptor's side of all handshakes in the caller's thread, without blocking. Until its
@@ -65,7 +65,7 @@ class Acceptor {
   /// or if descriptors have run out for half a second for another reason than unauthenticated
   /// peers.
   /// @param arrived gets the new connections.
-  void progress(std::vector<Accepted>& arrived);
+  void progress(std::vector<AcceptedConnection>& arrived);
 
   /// @return the number of peers refused for a reason.
   [[nodiscard]] std::uint64_t refused(Reason reason) const noexcept {
@@ -84,19 +84,19 @@ class Acceptor {
     std::array<std::byte, kLongestMessage> buffer;
     std::size_t filled;
   };
-  using Strangers = std::list<UnauthenticatedPeer>;
+  using UnauthenticatedPeers = std::list<UnauthenticatedPeer>;
 
   void watch(int descriptor, std::uint64_t id);
   void accept_some(const Listener& listener);
   bool accept_one(const Listener& listener);
-  void check_shortage(int error);
-  void survive_shortage(const Listener& listener);
-  void welcome(Descriptor socket, const Listener& listener);
-  void make_room();
-  void listen_to(Strangers::iterator stranger, std::vector<Accepted>& arrived);
-  void judge(const UnauthenticatedPeer& stranger) const;
-  bool reply(UnauthenticatedPeer& stranger, std::span<const std::byte> message);
-  Strangers::iterator dismiss(Strangers::iterator stranger, Reason reason);
+  void check_descriptor_shortage(int error);
+  void pause_accepting(const Listener& listener);
+  void add_peer(Descriptor socket, const Listener& listener);
+  void drop_if_full();
+  void receive_from(UnauthenticatedPeers::iterator peer, std::vector<AcceptedConnection>& arrived);
+  void report_refused(const UnauthenticatedPeer& peer) const;
+  bool reply(UnauthenticatedPeer& peer, std::span<const std::byte> message);
+  UnauthenticatedPeers::iterator drop(UnauthenticatedPeers::iterator peer, Reason reason);
 
   const Identity self_;
   const Admit admit_;
@@ -108,7 +108,7 @@ class Acceptor {
   Deadline closed_until_{};
   std::optional<Deadline> short_since_{};  // of descriptors
   bool watching_ = true;
-  Strangers strangers_;
+  UnauthenticatedPeers unauthenticated_;
   std::uint64_t next_id_ = 0;
   std::array<std::uint64_t, kReasons> refused_{};
 };

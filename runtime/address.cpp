@@ -28,7 +28,7 @@ namespace tutti::runtime {
 namespace {
 
 /// A look-up by the resolver, shared by the caller and the thread that waits for the result.
-struct Question {
+struct LookUp {
   std::string host;
   std::mutex mutex{};
   std::condition_variable answered{};
@@ -60,19 +60,19 @@ int look_up(const std::string& host, int flags, std::vector<Endpoint>& found) {
 }
 
 /// Starts a thread that handles no signals and may outlive its caller.
-void ask(const std::shared_ptr<Question>& question) {
+void start_look_up(const std::shared_ptr<LookUp>& shared) {
   const SignalsBlocked blocked;
-  const auto answer = [question] {
+  const auto run = [shared] {
     std::vector<Endpoint> found;
-    const int failure = look_up(question->host, 0, found);
-    const std::lock_guard lock{question->mutex};
-    question->failure = failure;
-    question->found = std::move(found);
-    question->done = true;
-    question->answered.notify_all();
+    const int failure = look_up(shared->host, 0, found);
+    const std::lock_guard lock{shared->mutex};
+    shared->failure = failure;
+    shared->found = std::move(found);
+    shared->done = true;
+    shared->answered.notify_all();
   };
   try {
-    std::thread{answer}.detach();
+    std::thread{run}.detach();
   } catch (const std::system_error& error) {
     throw Error{ErrorCode::transport, std::string{"cannot start a thread: "} + error.what()};
   }
@@ -109,13 +109,13 @@ bool may_become_known(int failure) noexcept {
 /// Looks up a name once. @return getaddrinfo's status, or nothing at the deadline.
 std::optional<int> look_up_name(const std::string& host, std::vector<Endpoint>& found,
                                 Deadline deadline) {
-  auto question = std::make_shared<Question>();
-  question->host = host;
-  ask(question);
-  std::unique_lock lock{question->mutex};
-  if (!question->answered.wait_until(lock, deadline, [&] { return question->done; })) return {};
-  found = std::move(question->found);
-  return question->failure;
+  auto shared = std::make_shared<LookUp>();
+  shared->host = host;
+  start_look_up(shared);
+  std::unique_lock lock{shared->mutex};
+  if (!shared->answered.wait_until(lock, deadline, [&] { return shared->done; })) return {};
+  found = std::move(shared->found);
+  return shared->failure;
 }
 
 /// Looks up a name again and again until the resolver knows it.
@@ -161,10 +161,10 @@ HostAndPort parse_host_and_port(std::string_view text) {
   return parts;
 }
 
-std::string text_of(const HostAndPort& where) {
-  const bool bracketed = where.host.find(':') != std::string::npos;
-  return (bracketed ? "[" : "") + where.host + (bracketed ? "]:" : ":") +
-         std::to_string(where.port);
+std::string text_of(const HostAndPort& address) {
+  const bool bracketed = address.host.find(':') != std::string::npos;
+  return (bracketed ? "[" : "") + address.host + (bracketed ? "]:" : ":") +
+         std::to_string(address.port);
 }
 
 bool is_number(const std::string& host) {
@@ -217,13 +217,13 @@ Endpoint bound_endpoint(int descriptor) {
   return endpoint;
 }
 
-std::vector<Endpoint> resolve(const HostAndPort& where, Deadline deadline) {
+std::vector<Endpoint> resolve(const HostAndPort& address, Deadline deadline) {
   std::vector<Endpoint> found;
-  if (look_up(where.host, AI_NUMERICHOST, found) != 0) found = await_name(where.host, deadline);
+  if (look_up(address.host, AI_NUMERICHOST, found) != 0) found = await_name(address.host, deadline);
   std::vector<Endpoint> each;
   for (const Endpoint& endpoint : found)
     if (std::ranges::none_of(each, [&](const Endpoint& e) { return same_host(e, endpoint); }))
-      each.push_back(with_port(endpoint, where.port));
+      each.push_back(with_port(endpoint, address.port));
   return each;
 }
 
@@ -259,17 +259,17 @@ Endpoint outward_address() {
   return *found;
 }
 
-Endpoint chosen_address(const std::string& wish) {
-  if (const auto found = first_interface([&](const ifaddrs& e) { return wish == e.ifa_name; }))
+Endpoint configured_address(const std::string& text) {
+  if (const auto found = first_interface([&](const ifaddrs& e) { return text == e.ifa_name; }))
     return *found;
   std::vector<Endpoint> numbers;
-  if (look_up(wish, AI_NUMERICHOST, numbers) == 0 &&
+  if (look_up(text, AI_NUMERICHOST, numbers) == 0 &&
       (is_loopback(numbers.front()) || first_interface([&](const ifaddrs& entry) {
          return same_host(copy_of(entry.ifa_addr), numbers.front());
        })))
     return numbers.front();
   throw Error{ErrorCode::invalid_argument,
-              "TUTTI_ADDRESS, or InitOptions::address, is '" + wish +
+              "TUTTI_ADDRESS, or InitOptions::address, is '" + text +
                   "', but must be an interface or an address of this host, which has " +
                   interfaces_text()};
 }

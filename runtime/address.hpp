@@ -34,7 +34,7 @@ struct HostAndPort {
 /// the text.
 [[nodiscard]] HostAndPort parse_host_and_port(std::string_view text);
 /// @return "host:port", with brackets around an IPv6 address, as parse_host_and_port reads it.
-[[nodiscard]] std::string text_of(const HostAndPort& where);
+[[nodiscard]] std::string text_of(const HostAndPort& address);
 /// @return whether the host is an IPv4 or IPv6 address, which needs no look-up.
 [[nodiscard]] bool is_number(const std::string& host);
 /// @param endpoint of IPv4 or IPv6, as in the next three functions. @return "1.2.3.4:5" or
@@ -54,7 +54,7 @@ struct HostAndPort {
 /// deadline the thread is left behind; it ends when the resolver gives up, as /etc/resolv.conf says
 /// (5 s per server and attempt).
 /// @return at least one. Throws Error{transport, timeout} that names the host.
-[[nodiscard]] std::vector<Endpoint> resolve(const HostAndPort& where, Deadline deadline);
+[[nodiscard]] std::vector<Endpoint> resolve(const HostAndPort& address, Deadline deadline);
 
 /// @return 127.0.0.1 with port 0.
 [[nodiscard]] Endpoint loopback();
@@ -67,9 +67,9 @@ struct HostAndPort {
 [[nodiscard]] Endpoint outward_address();
 /// @param text an interface such as "eth1", or an address of this host. @return the address, with
 /// port 0. Throws Error{invalid_argument} that lists the interfaces.
-[[nodiscard]] Endpoint chosen_address(const std::string& wish);
+[[nodiscard]] Endpoint configured_address(const std::string& text);
 /// The advice for a rank that listens on an address that other hosts cannot reach.
-inline constexpr std::string_view kHowToBeReached =
+inline constexpr std::string_view kReachabilityHint =
     "if the host there has several networks, set TUTTI_ADDRESS on its ranks to the interface or "
     "address at which the others reach it";
 /// @return the interfaces of this host and their addresses, such as "lo (127.0.0.1), eth0

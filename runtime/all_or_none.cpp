@@ -25,16 +25,16 @@ std::vector<std::string> all_or_none(Channel& channel, const Host& host, Deadlin
   std::string own;
   const auto fail = [&own](const Error& error, bool departed = false) {
     own.clear();
-    put(own, std::uint8_t{0});
-    put_error(own, error);
-    put(own, static_cast<std::uint8_t>(depth_of(error, departed)));
+    write_field(own, std::uint8_t{0});
+    write_error(own, error);
+    write_field(own, static_cast<std::uint8_t>(depth_of(error, departed)));
   };
   try {
     const std::string said = part();
-    put(own, std::uint8_t{1});
+    write_field(own, std::uint8_t{1});
     own += said;
-  } catch (const Shortage& shortage) {
-    fail(shortage.of(channel.rank(), host.name));
+  } catch (const DescriptorShortage& shortage) {
+    fail(shortage.with_rank(channel.rank(), host.name));
   } catch (const Departure& departure) {
     fail(departure, true);
   } catch (const Error& error) {
@@ -45,16 +45,16 @@ std::vector<std::string> all_or_none(Channel& channel, const Host& host, Deadlin
   std::vector<std::string> all;
   try {
     all = channel.all_gather(own, deadline);
-  } catch (const Shortage& shortage) {
-    throw shortage.of(channel.rank(), host.name);
+  } catch (const DescriptorShortage& shortage) {
+    throw shortage.with_rank(channel.rank(), host.name);
   }
   std::optional<Error> cause;
   int deepest = -1;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     std::string_view rest = all[rank];
-    if (take<std::uint8_t>(rest) == 0) {
-      const Error error = take_error(rest);
-      const int depth = take<std::uint8_t>(rest);
+    if (read_field<std::uint8_t>(rest) == 0) {
+      const Error error = read_error(rest);
+      const int depth = read_field<std::uint8_t>(rest);
       if (depth > deepest)
         cause = Error{error.code(), error.what(),
                       error.culprit() < 0 ? static_cast<Rank>(rank) : error.culprit()};

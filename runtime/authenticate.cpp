@@ -97,7 +97,7 @@ std::string disagreement(const Versions& own, const Versions& theirs, const std:
 }
 
 /// Checks a Hello, before the peer is authenticated.
-Reason objection(const Identity& self, const Hello& hello) noexcept {
+Reason check_hello(const Identity& self, const Hello& hello) noexcept {
   if (hello.magic != kMagic) return Reason::not_tutti;
   if (!overlap(self.versions, hello.versions)) return Reason::version_mismatch;
   if (hello.job != self.job) return Reason::wrong_job;
@@ -139,22 +139,22 @@ ConnectorHandshake::ConnectorHandshake(const Identity& self, Rank to, Purpose pu
   write(hello_, hello);
 }
 
-std::size_t ConnectorHandshake::wanted() const noexcept {
-  if (progress_ != Progress::talking) return 0;
+std::size_t ConnectorHandshake::expected_bytes() const noexcept {
+  if (state_ != HandshakeState::active) return 0;
   return answered_ ? sizeof(Verdict) : sizeof(Answer);
 }
 
 void ConnectorHandshake::reject(Reason reason) noexcept {
   reason_ = reason;
-  progress_ = Progress::refused;
+  state_ = HandshakeState::refused;
 }
 
-std::span<const std::byte> ConnectorHandshake::feed(std::span<const std::byte> message) {
+std::span<const std::byte> ConnectorHandshake::process(std::span<const std::byte> message) {
   if (answered_) {
     const auto verdict = read<Verdict>(message);
     if (verdict.magic != kMagic) reject(Reason::not_tutti);
     else if (verdict.reason != Reason::none) reject(verdict.reason);
-    else progress_ = Progress::agreed;
+    else state_ = HandshakeState::accepted;
     return {};
   }
   const auto answer = read<Answer>(message);
@@ -165,7 +165,7 @@ std::span<const std::byte> ConnectorHandshake::feed(std::span<const std::byte> m
   else if (!overlap(self_.versions, answer.versions)) reject(Reason::version_mismatch);
   else if (answer.job != self_.job) reject(Reason::wrong_job);
   else if (answer.rank != hello.to) reject(Reason::wrong_rank);
-  if (progress_ == Progress::refused) return {};
+  if (state_ == HandshakeState::refused) return {};
   answered_ = true;
   Proof proof{};
   proof.magic = kMagic;
@@ -217,28 +217,28 @@ Error ConnectorHandshake::refusal(const std::string& peer) const {
   return {ErrorCode::mismatch, text, hello.to};
 }
 
-std::size_t AcceptorHandshake::wanted() const noexcept {
-  if (progress_ != Progress::talking) return 0;
-  return greeted_ ? sizeof(Proof) : sizeof(Hello);
+std::size_t AcceptorHandshake::expected_bytes() const noexcept {
+  if (state_ != HandshakeState::active) return 0;
+  return has_named_job_ ? sizeof(Proof) : sizeof(Hello);
 }
 
-std::span<const std::byte> AcceptorHandshake::feed(std::span<const std::byte> message) {
-  expects(progress_ == Progress::talking, "a handshake goes on after its end");
-  if (greeted_) return take_proof(message);
+std::span<const std::byte> AcceptorHandshake::process(std::span<const std::byte> message) {
+  expects(state_ == HandshakeState::active, "a handshake goes on after its end");
+  if (has_named_job_) return process_proof(message);
   expects(message.size() == hello_.size(), "a handshake's message has the wrong length");
   std::memcpy(hello_.data(), message.data(), hello_.size());
-  return take_hello();
+  return process_hello();
 }
 
-std::span<const std::byte> AcceptorHandshake::take_hello() {
+std::span<const std::byte> AcceptorHandshake::process_hello() {
   const auto hello = read<Hello>(hello_);
-  reason_ = objection(*self_, hello);
-  if (reason_ == Reason::none && !takes_ranks_) {
+  reason_ = check_hello(*self_, hello);
+  if (reason_ == Reason::none && !accepts_ranks_) {
     reason_ = Reason::no_secret;
     request_ = {hello.from, hello.to, hello.purpose};
     peer_size_ = hello.size;
   }
-  if (reason_ != Reason::none) progress_ = Progress::refused;
+  if (reason_ != Reason::none) state_ = HandshakeState::refused;
   if (reason_ == Reason::not_tutti) return {};  // the peer would not understand the answer
   Answer answer{};
   answer.magic = kMagic;
@@ -253,13 +253,13 @@ std::span<const std::byte> AcceptorHandshake::take_hello() {
     answer.code = code_of(*self_, kAcceptor, hello_, answer);
     request_ = {hello.from, hello.to, hello.purpose};
     peer_size_ = hello.size;
-    greeted_ = true;
+    has_named_job_ = true;
   }
   write(answer_, answer);
   return answer_;
 }
 
-std::span<const std::byte> AcceptorHandshake::take_proof(std::span<const std::byte> message) {
+std::span<const std::byte> AcceptorHandshake::process_proof(std::span<const std::byte> message) {
   const auto proof = read<Proof>(message);
   const auto answer = read<Answer>(answer_);
   const bool has_secret = read<Hello>(hello_).has_secret != 0;
@@ -269,8 +269,8 @@ std::span<const std::byte> AcceptorHandshake::take_proof(std::span<const std::by
     reason_ = Reason::wrong_secret;
   else if (peer_size_ != self_->size) reason_ = Reason::wrong_size;
   else reason_ = (*admit_)(request_);
-  progress_ = reason_ == Reason::none ? Progress::agreed : Progress::refused;
-  admits_it_ = reason_ == Reason::wrong_secret && equal_codes(proof.code, {});
+  state_ = reason_ == Reason::none ? HandshakeState::accepted : HandshakeState::refused;
+  claims_other_secret_ = reason_ == Reason::wrong_secret && equal_codes(proof.code, {});
   Verdict verdict{};
   verdict.magic = kMagic;
   verdict.reason = reason_;

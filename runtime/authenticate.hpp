@@ -92,10 +92,10 @@ void check_versions(const Versions& own, const Versions& theirs, const std::stri
                     Rank rank);
 
 /// The state of a handshake.
-enum class Progress : std::uint8_t {
-  talking,  ///< A message of the peer is expected.
-  agreed,   ///< The connection is authenticated.
-  refused,  ///< The connection must be closed.
+enum class HandshakeState : std::uint8_t {
+  active,    ///< A message of the peer is expected.
+  accepted,  ///< The connection is authenticated.
+  refused,   ///< The connection must be closed.
 };
 
 /// The longest message of the handshake, in bytes.
@@ -110,10 +110,10 @@ class ConnectorHandshake {
   /// @return the first message to send.
   [[nodiscard]] std::span<const std::byte> hello() const noexcept { return hello_; }
   /// @return the length of the peer's next message.
-  [[nodiscard]] std::size_t wanted() const noexcept;
+  [[nodiscard]] std::size_t expected_bytes() const noexcept;
   /// @param message of expected_bytes(). @return the message to send now, in every state.
-  [[nodiscard]] std::span<const std::byte> feed(std::span<const std::byte> message);
-  [[nodiscard]] Progress progress() const noexcept { return progress_; }
+  [[nodiscard]] std::span<const std::byte> process(std::span<const std::byte> message);
+  [[nodiscard]] HandshakeState state() const noexcept { return state_; }
   /// @return whether the peer has answered, so that it is alive and will send its verdict.
   [[nodiscard]] bool answered() const noexcept { return answered_; }
   /// @param peer its name. @return the reason for the refusal: Error{mismatch} in one sentence.
@@ -123,7 +123,7 @@ class ConnectorHandshake {
   void reject(Reason reason) noexcept;
 
   const Identity& self_;
-  Progress progress_ = Progress::talking;
+  HandshakeState state_ = HandshakeState::active;
   Reason reason_ = Reason::none;
   bool answered_ = false;
   std::array<std::byte, 72> hello_{};
@@ -138,18 +138,18 @@ class AcceptorHandshake {
   using Admit = std::function<Reason(const ConnectionRequest&)>;
 
   /// @param self and admit outlive this object. @param accepts_ranks as Listener::accepts_ranks.
-  AcceptorHandshake(const Identity& self, const Admit& admit, bool takes_ranks = true)
-      : self_{&self}, admit_{&admit}, takes_ranks_{takes_ranks} {}
+  AcceptorHandshake(const Identity& self, const Admit& admit, bool accepts_ranks = true)
+      : self_{&self}, admit_{&admit}, accepts_ranks_{accepts_ranks} {}
 
   /// @return the length of the peer's next message.
-  [[nodiscard]] std::size_t wanted() const noexcept;
+  [[nodiscard]] std::size_t expected_bytes() const noexcept;
   /// @param message of expected_bytes(). @return the message to send now, in every state.
-  [[nodiscard]] std::span<const std::byte> feed(std::span<const std::byte> message);
-  [[nodiscard]] Progress progress() const noexcept { return progress_; }
+  [[nodiscard]] std::span<const std::byte> process(std::span<const std::byte> message);
+  [[nodiscard]] HandshakeState state() const noexcept { return state_; }
   /// @return the reason for a refusal.
   [[nodiscard]] Reason reason() const noexcept { return reason_; }
   /// @return whether the peer named this job, which other programs cannot.
-  [[nodiscard]] bool greeted() const noexcept { return greeted_; }
+  [[nodiscard]] bool has_named_job() const noexcept { return has_named_job_; }
   /// @return the peer's request. Valid if the state is `accepted`, or the reason wrong_size or
   /// no_secret.
   [[nodiscard]] const ConnectionRequest& request() const noexcept { return request_; }
@@ -157,19 +157,19 @@ class AcceptorHandshake {
   [[nodiscard]] int peer_size() const noexcept { return peer_size_; }
   /// @return whether the peer took part in the whole handshake and sent zeros as its code, as a
   /// rank with another secret does. Any process can do that.
-  [[nodiscard]] bool admits_another_secret() const noexcept { return admits_it_; }
+  [[nodiscard]] bool claims_other_secret() const noexcept { return claims_other_secret_; }
 
  private:
-  [[nodiscard]] std::span<const std::byte> take_hello();
-  [[nodiscard]] std::span<const std::byte> take_proof(std::span<const std::byte> message);
+  [[nodiscard]] std::span<const std::byte> process_hello();
+  [[nodiscard]] std::span<const std::byte> process_proof(std::span<const std::byte> message);
 
   const Identity* self_;
   const Admit* admit_;
-  bool takes_ranks_;
-  Progress progress_ = Progress::talking;
+  bool accepts_ranks_;
+  HandshakeState state_ = HandshakeState::active;
   Reason reason_ = Reason::none;
-  bool greeted_ = false;
-  bool admits_it_ = false;
+  bool has_named_job_ = false;
+  bool claims_other_secret_ = false;
   ConnectionRequest request_{};
   int peer_size_ = 0;
   std::array<std::byte, 72> hello_{};

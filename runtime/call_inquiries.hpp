@@ -23,8 +23,8 @@ class CallInquiries {
   struct Inquiry {
     ControlPeer* peer = nullptr;  ///< Null: this process does not watch it.
     std::uint64_t communicator = 0;
-    std::uint64_t call = 0;      ///< As CallCounter::tell.
-    std::uint64_t question = 0;  ///< Its number, or 0 if the process cannot be asked.
+    std::uint64_t call = 0;    ///< As CallCounter::tell.
+    std::uint64_t number = 0;  ///< Its number, or 0 if the process cannot be asked.
   };
   /// Sends an inquiry. @param peer or null. @param call as CallCounter::tell. @return the inquiry;
   /// it lasts until `close`.
@@ -35,24 +35,24 @@ class CallInquiries {
   [[nodiscard]] CallStatus close(const Inquiry& inquiry);
 
   /// @param reply ignored if no inquiry waits for it. Throws Error{transport} if it is malformed.
-  void keep_answer(const ControlMessage& answer);
+  void store_reply(const ControlMessage& reply);
   /// @param peer that leaves. @param message one of its last calls. Throws Error{transport} if it
   /// is malformed.
-  void keep_last_call(const ControlPeer& peer, const ControlMessage& message);
+  void store_last_call(const ControlPeer& peer, const ControlMessage& message);
 
  private:
   [[nodiscard]] CallStatus last_call(const Inquiry& inquiry) const;
 
-  std::map<std::uint64_t, std::optional<ControlMessage>> questions_{};  // and their replies
-  std::uint64_t last_question_ = 0;
+  std::map<std::uint64_t, std::optional<ControlMessage>> replies_{};  // and their replies
+  std::uint64_t last_inquiry_ = 0;
   // The latest calls of ranks that have left: by rank and communicator, then by number.
   std::map<std::pair<Rank, std::uint64_t>, std::map<std::uint64_t, CallStatus>> last_calls_{};
 };
 
 /// @param calls of the inquiry's communicator, or null if this process has none. @param is_ended
 /// whether the communicator has ended here.
-[[nodiscard]] ControlMessage answer_to(const ControlMessage& question, const CallCounter* calls,
-                                       bool is_ended);
+[[nodiscard]] ControlMessage reply_to(const ControlMessage& inquiry, const CallCounter* calls,
+                                      bool is_ended);
 /// @return reports of the latest calls. They let processes that wait for this one find the call
 /// that differs after this one has left.
 [[nodiscard]] std::vector<ControlMessage> last_calls(std::uint64_t communicator,

@@ -12,7 +12,7 @@ namespace tutti::runtime {
 
 /// @return all of the status except CallStatus::begun, at most kMostControlText bytes; longer words
 /// are cut.
-[[nodiscard]] std::string encode_call_report(const CallStatus& told);
+[[nodiscard]] std::string encode_call_report(const CallStatus& status);
 /// @param bytes of encode_call_report. Throws Error{transport} if they are malformed.
 [[nodiscard]] CallStatus decode_call_report(std::uint64_t begun, std::string_view bytes);
 

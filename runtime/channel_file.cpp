@@ -70,7 +70,7 @@ class FileChannel final : public Channel {
  public:
   FileChannel(std::string path, FilePlace place)
       : path_{std::move(path)}, place_{std::move(place)}, folder_{std::in_place, path_} {
-    check_place(place_.rank, place_.size);
+    check_rank(place_.rank, place_.size);
     place_.hosts.resize(static_cast<std::size_t>(place_.size));
   }
   ~FileChannel() override;
@@ -180,9 +180,9 @@ void FileChannel::check_chances() {
   if (place_.rank == 0) refused = refusals(*folder_, nonce_);
   std::erase_if(refused, [this](const Refused& one) { return waits(one.rank); });
   if (refused.empty()) return doubted_since_.reset();
-  std::size_t fitting = 0;
-  for (Rank rank = 0; rank < place_.size; ++rank) fitting += waits(rank) ? 1 : 0;
-  const auto error = wrong_sizes(refused, hello_, fitting);
+  std::size_t agreeing = 0;
+  for (Rank rank = 0; rank < place_.size; ++rank) agreeing += waits(rank) ? 1 : 0;
+  const auto error = wrong_sizes(refused, hello_, agreeing);
   if (!error) return doubted_since_.reset();
   const auto now = std::chrono::steady_clock::now();
   if (!doubted_since_) doubted_since_ = now;
@@ -308,13 +308,13 @@ Error FileChannel::absentees(std::chrono::steady_clock::time_point start) const 
 void FileChannel::check_failure() const {
   if (const auto text = folder_->read(note("failed"))) {
     std::string_view rest = *text;
-    throw take_error(rest);
+    throw read_error(rest);
   }
 }
 
 void FileChannel::fail(const Error& error) {
   std::string text;
-  put_error(text, error);
+  write_error(text, error);
   folder_->write(note("failed"), text);
   throw Error{error};
 }

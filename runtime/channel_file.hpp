@@ -35,7 +35,7 @@ struct FilePlace {
 /// For launchers: tells ranks that wait in a folder that another one has ended; none that waits
 /// nowhere, and none where file systems know no locks. @param path of the folder. @param place its
 /// size and job. @param error for those that wait. Throws Error{transport} as file_channel.
-void tell_end(const std::string& path, const FilePlace& place, const Error& error);
+void send_end_notice(const std::string& path, const FilePlace& place, const Error& error);
 
 /// @param url such as "file:///tmp/job". @return its path. Throws Error{invalid_argument}.
 [[nodiscard]] std::string path_of_url(const std::string& url);

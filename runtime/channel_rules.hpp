@@ -20,6 +20,6 @@ namespace tutti::runtime {
 void check_text(std::string_view own);
 
 /// Throws Error{bug} unless the rank exists. @param size of the world.
-void check_place(Rank rank, int size);
+void check_rank(Rank rank, int size);
 
 }  // namespace tutti::runtime

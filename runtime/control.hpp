@@ -19,13 +19,13 @@ namespace tutti::runtime {
 /// The times of heartbeats and of agreement on a cause. Processes of the own host need no
 /// heartbeats: the system reports their end at once.
 struct HeartbeatSettings {
-  std::chrono::milliseconds heartbeat{250};  ///< The time between two heartbeats.
-  std::chrono::milliseconds lost{
+  std::chrono::milliseconds interval{250};  ///< The time between two heartbeats.
+  std::chrono::milliseconds timeout{
       5000};  ///< A rank from which nothing arrives for this time is lost.
-  std::chrono::milliseconds gather_news{
+  std::chrono::milliseconds gather_time{
       2};  ///< The time in which reports of a failure are collected before the decision.
-  std::chrono::milliseconds suspicion{50};  ///< The same, if all reports are suspicions.
-  std::chrono::milliseconds verdict{
+  std::chrono::milliseconds suspicion_time{50};  ///< The same, if all reports are suspicions.
+  std::chrono::milliseconds decision_timeout{
       250};  ///< The time in which the first rank must send its decision.
 
   /// Equality of all members.
@@ -33,7 +33,7 @@ struct HeartbeatSettings {
 };
 
 /// @param timeout after which a rank is lost. @return settings with twenty heartbeats in that time.
-[[nodiscard]] HeartbeatSettings heartbeat_of(std::chrono::nanoseconds lost);
+[[nodiscard]] HeartbeatSettings heartbeat_settings(std::chrono::nanoseconds timeout);
 
 class ControlState;
 
@@ -55,7 +55,7 @@ class ControlState;
 class Control {
  public:
   /// Starts the thread. Throws Error{transport}. @param self rank in the world.
-  Control(Rank self, std::vector<Watched> peers, const HeartbeatSettings& heartbeat);
+  Control(Rank self, std::vector<WatchedProcess> peers, const HeartbeatSettings& heartbeat);
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
   /// Notifies the other processes, for at most half a second, and ends the thread. Signals that
@@ -64,7 +64,7 @@ class Control {
   ~Control();
 
   /// Watches more processes. @param peers not watched yet.
-  void add(std::vector<Watched> peers);
+  void add(std::vector<WatchedProcess> peers);
   /// @return whether a process is watched and connected.
   [[nodiscard]] bool reaches(Rank rank);
   /// Makes the signal of a new communicator. It is raised when one of the members fails, ends, or

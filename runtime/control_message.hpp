@@ -17,10 +17,10 @@ struct ControlMessage {
   enum class Kind : std::uint32_t {
     heartbeat = 1,  ///< Shows that the sender runs.
     failure = 2,    ///< Reports a failure of a communicator.
-    goodbye = 3,    ///< Announces that the sender leaves without an error.
-    verdict = 4,    ///< The cause that the sender has decided for; fields as for `failure`.
-    question = 5,   ///< Asks for the status of a call.
-    answer = 6,     ///< Replies to an inquiry, see call_report.hpp.
+    leave = 3,      ///< Announces that the sender leaves without an error.
+    decision = 4,   ///< The cause that the sender has decided for; fields as for `failure`.
+    inquiry = 5,    ///< Asks for the status of a call.
+    reply = 6,      ///< Replies to an inquiry, see call_report.hpp.
     last_call =
         7  ///< The status of one of the last calls of a sender that leaves; fields as for a reply.
   };

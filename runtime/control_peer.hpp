@@ -17,7 +17,7 @@
 namespace tutti::runtime {
 
 /// A process to be watched.
-struct Watched {
+struct WatchedProcess {
   Rank rank = 0;         ///< In the world.
   std::string host{};    ///< The name of its host, for error texts.
   bool is_local = true;  ///< Whether it runs on this host, and so needs no heartbeats.
@@ -30,13 +30,13 @@ class ControlPeer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  ControlPeer(Watched watched, Clock::time_point now);
+  ControlPeer(WatchedProcess watched, Clock::time_point now);
 
   [[nodiscard]] Rank rank() const noexcept { return watched_.rank; }
   [[nodiscard]] const std::string& host() const noexcept { return watched_.host; }
   [[nodiscard]] bool is_local() const noexcept { return watched_.is_local; }
   /// @return whether it neither left nor is dead.
-  [[nodiscard]] bool is_here() const noexcept { return state_ == State::here; }
+  [[nodiscard]] bool is_connected() const noexcept { return state_ == State::connected; }
   /// @return whether it ended without notice, or is lost.
   [[nodiscard]] bool is_dead() const noexcept { return state_ == State::dead; }
   /// @return why it is dead, such as "has ended".
@@ -47,9 +47,9 @@ class ControlPeer {
   [[nodiscard]] int process() const noexcept { return process_.get(); }
 
   /// Sends a message now, or when the socket has room. @param message encoded.
-  void say(const std::string& message);
+  void send(const std::string& message);
   /// Sends a message and ignores all later ones.
-  void say_at_last(const std::string& message);
+  void send_last(const std::string& message);
   /// Sends the output that is left.
   void flush() noexcept;
   /// @return whether there is such output.
@@ -57,50 +57,52 @@ class ControlPeer {
     return !outgoing_.empty() || (watched_.cipher && watched_.cipher->owes());
   }
   /// @return whether there may be input although the socket has none.
-  [[nodiscard]] bool holds() const noexcept { return watched_.cipher && watched_.cipher->holds(); }
+  [[nodiscard]] bool has_unread() const noexcept {
+    return watched_.cipher && watched_.cipher->holds();
+  }
   /// @return whether the peer's system has received all output, or never will.
-  [[nodiscard]] bool has_been_told() const noexcept;
+  [[nodiscard]] bool is_drained() const noexcept;
   /// @return whether there was more output than is kept for it.
-  [[nodiscard]] bool is_deaf() const noexcept { return is_deaf_; }
+  [[nodiscard]] bool has_overflowed() const noexcept { return has_overflowed_; }
 
   /// The result of one read.
-  enum class Found : std::uint8_t { nothing, bytes, end };
+  enum class ReadResult : std::uint8_t { nothing, bytes, end };
   /// Reads once. cause() explains an end.
-  [[nodiscard]] Found read();
+  [[nodiscard]] ReadResult read();
   /// @return the next complete message. Throws Error{transport} if it is malformed.
-  [[nodiscard]] std::optional<ControlMessage> next() { return decode(incoming_); }
+  [[nodiscard]] std::optional<ControlMessage> next_message() { return decode(incoming_); }
 
   /// The peer has announced that it leaves.
-  void leave() noexcept { state_ = State::left; }
+  void mark_left() noexcept { state_ = State::left; }
   /// Sets why the peer is about to be marked dead. @param cause such as "has ended".
-  void accuse(std::string cause) noexcept { cause_ = std::move(cause); }
+  void set_cause(std::string cause) noexcept { cause_ = std::move(cause); }
   /// The peer is dead or lost. If it is alive, it reads the end of the stream.
-  void lose() noexcept;
+  void mark_dead() noexcept;
 
   /// @return the time since the last input.
-  [[nodiscard]] Clock::duration silence(Clock::time_point now) const noexcept {
-    return now - heard_;
+  [[nodiscard]] Clock::duration idle_time(Clock::time_point now) const noexcept {
+    return now - last_input_;
   }
   /// Excludes a time in which this process did not read. @param late its length.
-  void excuse(Clock::duration late, Clock::time_point now) noexcept {
-    heard_ = std::min(now, heard_ + late);
+  void skip_time(Clock::duration time, Clock::time_point now) noexcept {
+    last_input_ = std::min(now, last_input_ + time);
   }
 
  private:
-  [[nodiscard]] tcp::Moved send() noexcept;
-  [[nodiscard]] tcp::Moved receive(std::span<char> into) noexcept;
+  [[nodiscard]] tcp::Moved write_socket() noexcept;
+  [[nodiscard]] tcp::Moved read_socket(std::span<char> into) noexcept;
 
   enum class State : std::uint8_t { here, left, dead };
 
-  Watched watched_;
+  WatchedProcess watched_;
   Descriptor process_{};
-  State state_ = State::here;
-  bool is_deaf_ = false;
-  bool has_said_all_ = false;
+  State state_ = State::connected;
+  bool has_overflowed_ = false;
+  bool is_finished_ = false;
   std::string incoming_{};
   std::string outgoing_{};
   std::string cause_{};
-  Clock::time_point heard_;
+  Clock::time_point last_input_;
 };
 
 }  // namespace tutti::runtime

@@ -26,7 +26,7 @@ namespace tutti::runtime {
 class ControlState : public std::enable_shared_from_this<ControlState> {
  public:
   /// As Control's. Throws Error{transport}. @param guard of this process.
-  ControlState(Rank self, std::vector<Watched> peers, const HeartbeatSettings& heartbeat,
+  ControlState(Rank self, std::vector<WatchedProcess> peers, const HeartbeatSettings& heartbeat,
                std::shared_ptr<const ForkGuard> guard);
 
   /// See Control, as the next three.
@@ -34,13 +34,13 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
                                                      std::vector<Rank> members,
                                                      std::shared_ptr<const CallCounter> calls,
                                                      std::vector<Rank> world);
-  void add(std::vector<Watched> peers);
+  void add(std::vector<WatchedProcess> peers);
   [[nodiscard]] bool reaches(Rank rank);
   [[nodiscard]] std::vector<CallStatus> inquire(std::uint64_t communicator,
                                                 std::span<const Rank> ranks, std::uint64_t call,
                                                 Duration patience);
   /// Reports a failure of this rank to the other members. The signal is raised after the decision.
-  void tell(std::uint64_t communicator, const Error& cause);
+  void report_own(std::uint64_t communicator, const Error& cause);
   /// Notifies all peers that this process leaves; serve() ends at `until` at the latest.
   void close(std::chrono::steady_clock::time_point until);
   /// The thread's function: runs until close().
@@ -53,50 +53,50 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
     std::vector<Rank> world{};  // ranks in the world, by member
     std::weak_ptr<FailureSignal> failure_signal{};
     std::shared_ptr<const CallCounter> calls{};
-    std::vector<bool> has_told{};           // by member: it has reported a failure
+    std::vector<bool> has_reported{};       // by member: it has reported a failure
     std::optional<ControlMessage> cause{};  // the first one by `precedes`
-    Clock::time_point first_word{};         // when the first report arrived
-    bool is_over = false;                   // the signal is raised
+    Clock::time_point first_report{};       // when the first report arrived
+    bool is_decided = false;                // the signal is raised
   };
   // Failures and decisions: control_state.cpp.
-  void take(ControlPeer& peer, const ControlMessage& message);
-  void report_early(Communicator& communicator, std::uint64_t id);
-  void report(Communicator& communicator, const ControlMessage& failure);
-  void report_death(Communicator& communicator, std::uint64_t id, const ControlPeer& peer);
-  void lose(ControlPeer& peer, std::string cause);
+  void handle(ControlPeer& peer, const ControlMessage& message);
+  void record_early(Communicator& communicator, std::uint64_t id);
+  void record(Communicator& communicator, const ControlMessage& failure);
+  void record_death(Communicator& communicator, std::uint64_t id, const ControlPeer& peer);
+  void mark_dead(ControlPeer& peer, std::string cause);
   void decide_cause(Clock::time_point now);
-  void conclude(Communicator& communicator, const ControlMessage& cause);
-  void say(const Communicator& communicator, const ControlMessage& message);
-  [[nodiscard]] bool leads(const Communicator& communicator) noexcept;
-  void forget_gone();
+  void decide(Communicator& communicator, const ControlMessage& cause);
+  void send_to_members(const Communicator& communicator, const ControlMessage& message);
+  [[nodiscard]] bool is_leader(const Communicator& communicator) noexcept;
+  void remove_expired();
   [[nodiscard]] ControlPeer* find(Rank rank) noexcept;
 
-  void answer(ControlPeer& peer, const ControlMessage& question);
+  void reply(ControlPeer& peer, const ControlMessage& inquiry);
 
   // The thread's loop: control_serve.cpp.
-  [[nodiscard]] bool turn();
+  [[nodiscard]] bool advance();
   void wait();
-  void hear(ControlPeer& peer, bool has_ended);
-  void beat(Clock::time_point now);
-  void give_up(const char* why) noexcept;
+  void receive_from(ControlPeer& peer, bool has_ended);
+  void send_heartbeats(Clock::time_point now);
+  void fail_all(const char* why) noexcept;
   void wake() noexcept;
   [[nodiscard]] Clock::time_point next_event() const noexcept;
 
   const Rank self_;
   const HeartbeatSettings heartbeat_;
   const std::shared_ptr<const ForkGuard> guard_;
-  Descriptor bell_;
-  std::vector<pollfd> descriptors_{};    // of the thread alone, as is the next
-  std::vector<ControlPeer*> awaited_{};  // by descriptor, after the event
-  std::mutex mutex_{};                   // of all below
-  std::deque<ControlPeer> peers_{};      // a deque, since the thread keeps pointers while it sleeps
+  Descriptor wake_event_;
+  std::vector<pollfd> descriptors_{};         // of the thread alone, as is the next
+  std::vector<ControlPeer*> polled_peers_{};  // by descriptor, after the event
+  std::mutex mutex_{};                        // of all below
+  std::deque<ControlPeer> peers_{};  // a deque, since the thread keeps pointers while it sleeps
   std::map<std::uint64_t, Communicator> communicators_{};
-  std::size_t most_communicators_ = 16;  // above this size, expired ones are removed
+  std::size_t cleanup_size_ = 16;  // above this size, expired ones are removed
   EarlyFailures early_{};
   CallInquiries inquiries_{};
-  std::condition_variable answered_{};
-  Clock::time_point next_verdict_ = Clock::time_point::max();
-  Clock::time_point next_beat_ = Clock::time_point::max();
+  std::condition_variable reply_arrived_{};
+  Clock::time_point next_decision_ = Clock::time_point::max();
+  Clock::time_point next_heartbeat_ = Clock::time_point::max();
   Clock::time_point end_ = Clock::time_point::max();  // of a closing thread
   bool is_closing_ = false;
 };

@@ -26,6 +26,6 @@ using Digest = std::array<std::byte, kDigestBytes>;
 /// @return 32 unpredictable bytes. Throws Error{transport} if the system has none.
 [[nodiscard]] Digest random_digest();
 /// Overwrites a secret, with a write that compilers do not remove.
-void forget(Digest& secret) noexcept;
+void wipe(Digest& secret) noexcept;
 
 }  // namespace tutti::runtime

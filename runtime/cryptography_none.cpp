@@ -28,7 +28,7 @@ Digest random_digest() {
   return digest;
 }
 
-void forget(Digest& secret) noexcept {
+void wipe(Digest& secret) noexcept {
   secret.fill(std::byte{0});
 }
 

@@ -62,7 +62,7 @@ Digest random_digest() {
   return digest;
 }
 
-void forget(Digest& secret) noexcept {
+void wipe(Digest& secret) noexcept {
   OPENSSL_cleanse(secret.data(), secret.size());
 }
 

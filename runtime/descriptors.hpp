@@ -9,14 +9,14 @@
 namespace tutti::runtime {
 
 /// The process or its host has no descriptor left.
-class Shortage final : public Error {
+class DescriptorShortage final : public Error {
  public:
   /// @param what follows the rank in the message, such as "has no file descriptors left".
-  explicit Shortage(const std::string& what)
+  explicit DescriptorShortage(const std::string& what)
       : Error{ErrorCode::transport, "this process " + what}, what_{what} {}
   /// @param host of the rank; may be empty. @return the same error with rank and host, and with the
   /// rank as its culprit.
-  [[nodiscard]] Error of(Rank rank, const std::string& host) const;
+  [[nodiscard]] Error with_rank(Rank rank, const std::string& host) const;
 
  private:
   std::string what_;
@@ -28,8 +28,8 @@ class Shortage final : public Error {
 
 /// Raises the soft limit of this process towards the hard one if a world needs more descriptors.
 /// The limit stays, and child processes inherit it.
-void make_room_for(int ranks);
+void raise_descriptor_limit(int ranks);
 /// Throws DescriptorShortage if the limit is too low for a world of this size.
-void require_room_for(int ranks);
+void require_descriptors(int ranks);
 
 }  // namespace tutti::runtime

@@ -17,9 +17,9 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 /// The time in which a listener must send its first message; then it is tried again.
-constexpr milliseconds kFirstWord{5000};
+constexpr milliseconds kFirstReply{5000};
 /// The time in which a listener that refuses must close the connection.
-constexpr milliseconds kLastWord{1000};
+constexpr milliseconds kCloseTime{1000};
 /// The pauses between two attempts, doubled each time.
 constexpr milliseconds kShortestPause{5};
 constexpr milliseconds kLongestPause{250};
@@ -27,23 +27,24 @@ constexpr milliseconds kLongestPause{250};
 /// Waits until the peer has closed the connection.
 void await_end(int socket, Deadline deadline) {
   std::array<std::byte, kLongestMessage> ignored;
-  const Deadline end = std::min(deadline, Clock::now() + kLastWord);
+  const Deadline end = std::min(deadline, Clock::now() + kCloseTime);
   while (wait_for(socket, POLLIN, end) && ::recv(socket, ignored.data(), ignored.size(), 0) > 0) {
   }
 }
 
 /// Runs the handshake. A peer that has sent nothing by `patience` is given up. One that has
 /// answered gets the whole time, since it may use this connection as soon as it accepts it.
-void shake_hands(int socket, ConnectorHandshake& handshake, Deadline patience, Deadline deadline) {
+void run_handshake(int socket, ConnectorHandshake& handshake, Deadline patience,
+                   Deadline deadline) {
   send_all(socket, handshake.hello(), patience);
   std::array<std::byte, kLongestMessage> buffer;
-  while (handshake.progress() == Progress::talking) {
-    const auto message = std::span{buffer}.first(handshake.wanted());
+  while (handshake.state() == HandshakeState::active) {
+    const auto message = std::span{buffer}.first(handshake.expected_bytes());
     receive_all(socket, message, handshake.answered() ? deadline : patience);
-    const auto reply = handshake.feed(message);
+    const auto reply = handshake.process(message);
     if (!reply.empty()) send_all(socket, reply, deadline);
     // The peer looks up the user of this connection, which must be open for that.
-    if (!reply.empty() && handshake.progress() == Progress::refused) await_end(socket, patience);
+    if (!reply.empty() && handshake.state() == HandshakeState::refused) await_end(socket, patience);
   }
 }
 
@@ -51,9 +52,9 @@ void shake_hands(int socket, ConnectorHandshake& handshake, Deadline patience, D
 /// round, since a host may be slow, and short at first, since a network may drop all packets.
 milliseconds patience_of(std::size_t round, std::size_t addresses) {
   constexpr milliseconds kShortest{250};
-  if (addresses < 2) return kFirstWord;
+  if (addresses < 2) return kFirstReply;
   const std::size_t turn = std::min<std::size_t>(round / addresses, 8);
-  return std::min(kFirstWord, kShortest * (1 << turn));
+  return std::min(kFirstReply, kShortest * (1 << turn));
 }
 
 /// Makes one attempt. @return the connection, or nothing if no Unix socket listens.
@@ -69,12 +70,12 @@ Descriptor attempt(const Identity& self, const Target& target, std::size_t round
     throw Error{ErrorCode::mismatch, "what listens as " + target.peer + " belongs to another user",
                 target.to};
   ConnectorHandshake handshake{self, target.to, target.purpose};
-  shake_hands(connection.get(), handshake, patience, deadline);
-  if (handshake.progress() == Progress::refused) throw handshake.refusal(target.peer);
+  run_handshake(connection.get(), handshake, patience, deadline);
+  if (handshake.state() == HandshakeState::refused) throw handshake.refusal(target.peer);
   return connection;
 }
 
-bool is_worth_another_try(const Error& error) {
+bool is_retryable(const Error& error) {
   return error.code() == ErrorCode::transport || error.code() == ErrorCode::timeout ||
          error.code() == ErrorCode::peer_dead;
 }
@@ -91,9 +92,9 @@ void look_up_again(Target& target, Deadline deadline) {
 }
 
 /// The last error at each of several addresses.
-class Attempts {
+class AttemptErrors {
  public:
-  void note(std::size_t address, const Error& error) {
+  void add(std::size_t address, const Error& error) {
     errors_.resize(std::max(errors_.size(), address + 1));
     errors_[address] = error.what();
   }
@@ -118,28 +119,28 @@ Descriptor dial(const Identity& self, const Target& given, Deadline deadline) {
       !target.addresses.empty() && !target.host.empty() && !is_number(target.host);
   auto look_up_at = has_name ? start + kBetweenLookUps : Deadline::max();
   milliseconds pause = kShortestPause;
-  Attempts attempts;
+  AttemptErrors errors;
   for (std::size_t round = 0;; ++round) {
     const std::size_t addresses = std::max<std::size_t>(target.addresses.size(), 1);
     try {
       return attempt(self, target, round, deadline);
-    } catch (const Shortage&) {
+    } catch (const DescriptorShortage&) {
       throw;
     } catch (const Error& error) {
       // Another program may listen at one of several addresses.
-      if (!is_worth_another_try(error) && round + 1 >= addresses) throw;
+      if (!is_retryable(error) && round + 1 >= addresses) throw;
       // A peer that has stopped listening will not start again. A peer to which there is no route
       // may be alive.
       const bool is_alive = dynamic_cast<const Unreachable*>(&error) != nullptr;
       if (target.listening && error.code() == ErrorCode::transport)
         throw Error{is_alive ? ErrorCode::transport : ErrorCode::peer_dead,
                     target.peer + " cannot be reached: " + error.what(), target.to};
-      attempts.note(round % addresses, error);
+      errors.add(round % addresses, error);
       if (Clock::now() >= deadline)
         throw Error{ErrorCode::timeout,
                     "rank " + std::to_string(self.rank) + " waited " +
                         seconds_text(Clock::now() - start) + " for " + target.peer +
-                        "; the last attempt: " + attempts.text(),
+                        "; the last attempt: " + errors.text(),
                     target.to};
     }
     if ((round + 1) % addresses != 0) continue;  // no pause between the addresses of a name

@@ -15,18 +15,18 @@ namespace tutti::runtime {
 class EarlyFailures {
  public:
   /// A failure that other ranks reported.
-  struct Early {
+  struct EarlyFailure {
     std::uint64_t communicator = 0;
     ControlMessage cause{};         ///< A decision, or the first cause by `precedes`.
     std::vector<Rank> reporters{};  ///< By their ranks in the world.
   };
   /// @param reporter rank in the world. @param message a failure or a decision.
-  void keep(Rank reporter, const ControlMessage& message);
+  void store(Rank reporter, const ControlMessage& message);
   /// Removes the failure of a communicator that this process makes now. @return it.
-  [[nodiscard]] std::optional<Early> extract(std::uint64_t communicator);
+  [[nodiscard]] std::optional<EarlyFailure> extract(std::uint64_t communicator);
 
  private:
-  std::deque<Early> kept_{};
+  std::deque<EarlyFailure> failures_{};
 };
 
 }  // namespace tutti::runtime

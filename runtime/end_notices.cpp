@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kLastAttempt{1000};
 /// The longest attempt.
 constexpr std::chrono::milliseconds kAttempt{200};
 /// The time in which a notified rank must close its connection.
-constexpr std::chrono::milliseconds kHangUp{1000};
+constexpr std::chrono::milliseconds kPeerCloseTime{1000};
 
 std::string host_of(const Launch& launch, Rank rank) {
   const auto index = static_cast<std::size_t>(rank);
@@ -30,7 +30,7 @@ std::string host_of(const Launch& launch, Rank rank) {
 }
 
 /// @return whether a notified peer has closed its connection.
-bool has_hung_up(const Descriptor& socket) {
+bool has_closed(const Descriptor& socket) {
   std::array<std::byte, 4096> ignored;
   ssize_t got = 0;
   do got = ::recv(socket.get(), ignored.data(), ignored.size(), MSG_DONTWAIT);
@@ -57,32 +57,33 @@ class EndResponder {
   /// Notifies the ranks that have connected. The peer must close the connection first, since
   /// closing one with unread input could destroy the answer on its way.
   void progress() {
-    std::vector<Accepted> arrived;
+    std::vector<AcceptedConnection> arrived;
     acceptor_.progress(arrived);
     const Deadline now = std::chrono::steady_clock::now();
-    for (Accepted& accepted : arrived) {
+    for (AcceptedConnection& accepted : arrived) {
       // A fresh socket has room for a message.
       static_cast<void>(
           ::send(accepted.socket.get(), failure_.data(), failure_.size(), MSG_NOSIGNAL));
-      told_.push_back({std::move(accepted.socket), now + kHangUp});
+      notified_.push_back({std::move(accepted.socket), now + kPeerCloseTime});
     }
-    std::erase_if(
-        told_, [now](const Told& told) { return has_hung_up(told.socket) || now >= told.until; });
+    std::erase_if(notified_, [now](const NotifiedPeer& peer) {
+      return has_closed(peer.socket) || now >= peer.until;
+    });
   }
   [[nodiscard]] int descriptor() const noexcept { return acceptor_.descriptor(); }
   [[nodiscard]] Deadline next_deadline() const noexcept {
     const Deadline next = acceptor_.next_deadline();
-    return told_.empty() ? next : std::min(next, told_.front().until);
+    return notified_.empty() ? next : std::min(next, notified_.front().until);
   }
 
  private:
-  struct Told {
+  struct NotifiedPeer {
     Descriptor socket;
     Deadline until;
   };
   const std::string failure_;
   Acceptor acceptor_;
-  std::vector<Told> told_{};
+  std::vector<NotifiedPeer> notified_{};
 };
 
 EndNotices::EndNotices(Launch launch, Protection protection)
@@ -91,7 +92,7 @@ EndNotices::EndNotices(Launch launch, Protection protection)
 EndNotices::~EndNotices() = default;
 
 void EndNotices::add(Rank rank, const std::string& how) {
-  if (!first_) first_ = Ended{rank, how};
+  if (!first_) first_ = EndedRank{rank, how};
   has_rank_0_ended_ = has_rank_0_ended_ || rank == 0;
   pause_ = kFirstAttempt;
   next_ = std::chrono::steady_clock::now();
@@ -114,15 +115,15 @@ void EndNotices::attempt() {
   const Error error = ended_rank(first_->rank, host_of(launch_, first_->rank), first_->how);
   std::optional<StoreOptions> options = store_options(launch_, protection_);
   if (!options) {
-    tell_end(path_of_url(launch_.url), {.size = launch_.size, .job = launch_.job, .hosts = {}},
-             error);
+    send_end_notice(path_of_url(launch_.url),
+                    {.size = launch_.size, .job = launch_.job, .hosts = {}}, error);
   } else if (has_rank_0_ended_) {
     options->rank = 0;
     responder_ = std::make_unique<EndResponder>(std::move(*options), deadline, error);
     next_ = Deadline::max();
   } else {
     options->rank = first_->rank;
-    tell_end(*options, first_->how, deadline);
+    send_end_notice(*options, first_->how, deadline);
   }
 }
 

@@ -43,7 +43,7 @@ class EndNotices {
   [[nodiscard]] Deadline next_deadline() const noexcept;
 
  private:
-  struct Ended {
+  struct EndedRank {
     Rank rank;
     std::string how;
   };
@@ -51,7 +51,7 @@ class EndNotices {
 
   const Launch launch_;
   const Protection protection_;
-  std::optional<Ended> first_{};  // rank that ended
+  std::optional<EndedRank> first_{};  // rank that ended
   bool has_rank_0_ended_ = false;
   std::unique_ptr<EndResponder> responder_;
   Deadline next_ = Deadline::max();

@@ -10,7 +10,7 @@ namespace tutti::runtime {
 
 void leave_failure(Folder& folder, const std::string& nonce, const Error& error) {
   std::string words;
-  put_error(words, error);
+  write_error(words, error);
   folder.write(std::string{kFailed} + nonce, words);
 }
 
@@ -18,10 +18,10 @@ std::optional<Error> failure_left(const Folder& folder, const std::string& nonce
   const auto text = folder.read(std::string{kFailed} + nonce);
   if (!text) return {};
   std::string_view rest = *text;
-  return take_error(rest);
+  return read_error(rest);
 }
 
-void tell_end(const std::string& path, const FilePlace& place, const Error& error) {
+void send_end_notice(const std::string& path, const FilePlace& place, const Error& error) {
   std::error_code none;
   if (!std::filesystem::exists(path, none)) return;  // Folder would make it
   Folder folder{path};

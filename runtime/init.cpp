@@ -85,7 +85,7 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.payload_checksum = options.payload_checksum;
   world.network_megabits = options.network_megabits;
   world.shared_config = shared_config_files(options);
-  world.heartbeat = runtime::heartbeat_of(options.heartbeat_timeout);
+  world.heartbeat = runtime::heartbeat_settings(options.heartbeat_timeout);
   return make_communicator(
       runtime::World::connect(channel, world, settings.deadline)->communicator_parts(),
       make_host_memory(), options.communicator);
@@ -121,7 +121,7 @@ Communicator init(Channel& channel, const InitOptions& options, std::shared_ptr<
 CommunicatorParts watch_ranks(Channel& channel, const InitOptions& options) {
   runtime::WorldOptions world;
   world.transports = runtime::TransportSet::none;
-  world.heartbeat = runtime::heartbeat_of(options.heartbeat_timeout);
+  world.heartbeat = runtime::heartbeat_settings(options.heartbeat_timeout);
   world.mesh.agreed = agreed(options, nullptr);
   world.shared_config = shared_config_files(options);
   return runtime::World::connect(channel, world, resolve_settings(options, {}).deadline)

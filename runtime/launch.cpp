@@ -19,33 +19,33 @@ bool disagree(const Launch& one, const Launch& other) {
 }
 
 // The launch that is used. Throws if launches are invalid or disagree.
-const Launch* choose(std::vector<Launch>& accounts) {
+const Launch* choose(std::vector<Launch>& launches) {
   Launch* chosen = nullptr;
-  for (Launch& account : accounts) {
-    if (account.standing == Standing::wrong) reject(account.remark);
-    if (account.standing != Standing::usable) continue;
-    if (chosen == nullptr) chosen = &account;
-    if (disagree(*chosen, account))
+  for (Launch& launch : launches) {
+    if (launch.status == LaunchStatus::invalid) reject(launch.remark);
+    if (launch.status != LaunchStatus::usable) continue;
+    if (chosen == nullptr) chosen = &launch;
+    if (disagree(*chosen, launch))
       reject(
           "the launchers disagree; unset the variables of those that did not start this "
           "process:\n" +
-          table_of(accounts));
-    if (chosen->size < 0) chosen->size = account.size;
+          table_of(launches));
+    if (chosen->size < 0) chosen->size = launch.size;
   }
   if (chosen != nullptr) return chosen;
-  for (const Launch& account : accounts)
-    if (account.standing == Standing::incomplete)
-      reject("the variables of " + account.source + " are incomplete: " + account.remark);
-  const auto fallback = std::find_if(accounts.begin(), accounts.end(), [](const Launch& account) {
-    return account.standing == Standing::fallback;
+  for (const Launch& launch : launches)
+    if (launch.status == LaunchStatus::incomplete)
+      reject("the variables of " + launch.source + " are incomplete: " + launch.remark);
+  const auto fallback = std::find_if(launches.begin(), launches.end(), [](const Launch& launch) {
+    return launch.status == LaunchStatus::fallback;
   });
-  return fallback == accounts.end() ? nullptr : &*fallback;
+  return fallback == launches.end() ? nullptr : &*fallback;
 }
 
 // A launcher may start several processes without passing them rank and size. Such a process must
 // not start a world of its own, whose results would be those of one rank.
-void check_told(const Launch& launch) {
-  if (launch.standing != Standing::fallback || (launch.rank >= 0 && launch.size >= 0)) return;
+void check_is_complete(const Launch& launch) {
+  if (launch.status != LaunchStatus::fallback || (launch.rank >= 0 && launch.size >= 0)) return;
   const std::string unknown = launch.rank >= 0   ? "how many ranks there are"
                               : launch.size >= 0 ? "which rank it is"
                                                  : "its rank and how many there are";
@@ -86,7 +86,7 @@ void set_url(const std::string& url, Launch& launch) {
   }
   if (launch.size == 1) launch.exchange = Exchange::none;
   if (launch.exchange == Exchange::url && launch.url.empty())
-    reject((launch.standing == Standing::fallback
+    reject((launch.status == LaunchStatus::fallback
                 ? launch.source + " started this process as rank " + std::to_string(launch.rank) +
                       ", and "
                 : std::string{}) +
@@ -131,11 +131,11 @@ Launch detect_launch(const Environment& environment, const LaunchArguments& argu
   if (arguments.rank || arguments.size) {
     launch = from_arguments(arguments);
   } else {
-    Environment told = environment;
-    if (!url.empty()) told["TUTTI_URL"] = url;
-    std::vector<Launch> accounts = launch_accounts(told);
-    const Launch* chosen = choose(accounts);
-    if (chosen != nullptr) check_told(*chosen);
+    Environment with_url = environment;
+    if (!url.empty()) with_url["TUTTI_URL"] = url;
+    std::vector<Launch> launches = detect_launches(with_url);
+    const Launch* chosen = choose(launches);
+    if (chosen != nullptr) check_is_complete(*chosen);
     if (chosen == nullptr && !url.empty())
       reject("'" + url +
              "' says where to meet, but nothing says who: set TUTTI_RANK and TUTTI_SIZE");
@@ -152,15 +152,15 @@ Launch detect_launch(const Environment& environment, const LaunchArguments& argu
   return launch;
 }
 
-std::string table_of(const std::vector<Launch>& accounts) {
+std::string table_of(const std::vector<Launch>& launches) {
   std::vector<std::array<std::string, 7>> rows{
       {"source", "rank", "size", "local rank", "local size", "exchange", "remark"}};
   const auto number = [](int value) { return value < 0 ? "-" : std::to_string(value); };
-  for (const Launch& account : accounts)
-    rows.push_back({account.source, number(account.rank), number(account.size),
-                    number(account.local_rank), number(account.local_size),
-                    account.url.empty() ? std::string{name_of(account.exchange)} : account.url,
-                    account.remark});
+  for (const Launch& launch : launches)
+    rows.push_back({launch.source, number(launch.rank), number(launch.size),
+                    number(launch.local_rank), number(launch.local_size),
+                    launch.url.empty() ? std::string{name_of(launch.exchange)} : launch.url,
+                    launch.remark});
   std::string table;
   for (const auto& row : rows) {
     std::string line;

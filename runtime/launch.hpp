@@ -32,13 +32,13 @@ inline constexpr std::string_view kMeetingPlaces = "tcp://host:port, unix://name
 [[nodiscard]] bool is_meeting_place(std::string_view url) noexcept;
 
 /// Whether the variables of a launcher can be used.
-enum class Standing : std::uint8_t {
+enum class LaunchStatus : std::uint8_t {
   usable,      ///< Complete and valid.
   fallback,    ///< Of a launcher that tutti knows by its variables only: used if there is no other
                ///< one.
-  around,      ///< Of an outer launcher, or variables of a script: not used.
+  outer,       ///< Of an outer launcher, or variables of a script: not used.
   incomplete,  ///< Variables are missing: an error if no other launch is usable.
-  wrong,       ///< Impossible values: always an error.
+  invalid,     ///< Impossible values: always an error.
 };
 
 /// A launch of this process, as one launcher's variables describe it. A number of -1 is unknown.
@@ -52,7 +52,7 @@ struct Launch {
   std::string url{};                   ///< The meeting place, for Exchange::url.
   int descriptor = -1;                 ///< The socket to the launcher, for Exchange::pmi.
   std::string job{};                   ///< The launcher's name of the job, or empty.
-  Standing standing = Standing::usable;
+  LaunchStatus status = LaunchStatus::usable;
   std::string remark{};  ///< Why it is not usable, or other information.
   /// The host of each rank, by the launcher's names; empty: unknown.
   std::vector<std::string> hosts{};
@@ -67,7 +67,7 @@ struct LaunchArguments {
 
 /// @return a launch for each launcher whose variables are set, in order of precedence. Invalid
 /// values do not throw: see LaunchStatus.
-[[nodiscard]] std::vector<Launch> launch_accounts(const Environment& environment);
+[[nodiscard]] std::vector<Launch> detect_launches(const Environment& environment);
 
 /// Decides which launch is used. Order of precedence: the arguments; TUTTI_RANK; torchrun; Open
 /// MPI; PMIx; Hydra; MVAPICH; Slurm inside a step; a launcher that tutti knows by its variables
@@ -78,7 +78,7 @@ struct LaunchArguments {
                                    const LaunchArguments& arguments = {});
 
 /// @return a table of launches, one line each, below a line of headings.
-[[nodiscard]] std::string table_of(const std::vector<Launch>& accounts);
+[[nodiscard]] std::string table_of(const std::vector<Launch>& launches);
 
 /// @return whether a launcher uses a variable to pass a process its rank or the number of ranks. A
 /// launcher inside another one removes these variables from the environment of its processes.

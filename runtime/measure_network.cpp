@@ -14,15 +14,15 @@ constexpr std::array<std::size_t, 3> kProbeBytes{1, kShortProbeBytes, kLongProbe
 constexpr int kMostProbes = 5;
 // A network on which the bytes take this long is measured well by the first probe.
 constexpr std::chrono::milliseconds kLongProbe{60};
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kCallTimeout{1};
 
 }  // namespace
 
 // Disturbances make a probe longer, so the shortest counts.
-Probes measure_network(Communicator& pair, std::string_view transport) {
+ProbeTimes measure_network(Communicator& pair, std::string_view transport) {
   std::vector<std::uint8_t> probe(kProbeBytes.back());
   std::uint8_t answer = 0;
-  const Options whole{.algorithm = "binomial", .transport = transport, .timeout = kPatience};
+  const Options whole{.algorithm = "binomial", .transport = transport, .timeout = kCallTimeout};
   std::array<Duration, kProbeBytes.size()> shortest{};
   shortest.fill(Duration::max());
   bool is_slow = false;

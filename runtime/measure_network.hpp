@@ -11,7 +11,7 @@
 namespace tutti::runtime {
 
 /// The shortest times from sending to the receipt of the answer.
-struct Probes {
+struct ProbeTimes {
   Duration message{};  ///< Of a byte; zero: unknown.
   Duration shorter{};  ///< Of kShortProbeBytes.
   Duration longer{};   ///< Of kLongProbeBytes.
@@ -20,6 +20,6 @@ struct Probes {
 /// Collective: rank 0 sends some MiB to rank 1. @param pair two ranks on different hosts. @param
 /// transport as Options::transport. @return the times of rank 0; on rank 1 those that it measured.
 /// Throws errors of its collectives.
-[[nodiscard]] Probes measure_network(Communicator& pair, std::string_view transport = {});
+[[nodiscard]] ProbeTimes measure_network(Communicator& pair, std::string_view transport = {});
 
 }  // namespace tutti::runtime

@@ -24,9 +24,9 @@ struct MemoryDomain {
 /// @param ranks that share memory with this one, including itself, ascending.
 [[nodiscard]] MemoryDomain memory_domain_of(const std::vector<Rank>& ranks);
 /// @param links of the rank to all others.
-[[nodiscard]] MemoryDomain memory_domain_of(Rank self, const std::vector<Link>& links);
+[[nodiscard]] MemoryDomain memory_domain_of(Rank self, const std::vector<MeshLink>& links);
 /// @param domains of all ranks, in their order. @return see Mesh::memory_domains. If a rank shares
 /// memory with a part of a domain only, each of its ranks is a domain of its own.
-[[nodiscard]] std::vector<Rank> memory_domains_of(const std::vector<MemoryDomain>& said);
+[[nodiscard]] std::vector<Rank> memory_domains_of(const std::vector<MemoryDomain>& domains);
 
 }  // namespace tutti::runtime

@@ -36,7 +36,7 @@ struct MeshOptions {
 };
 
 /// The connection of two ranks: authenticated, non-blocking sockets without unread input.
-struct Link {
+struct MeshLink {
   Rank peer = 0;         ///< The rank at the other end.
   bool local = false;    ///< Whether both ranks run on one host; equal at both ends.
   Descriptor control{};  ///< A Unix socket for a local link, or else TCP.
@@ -50,7 +50,7 @@ struct Link {
 struct Mesh {
   std::uint64_t world = 0;        ///< The id of the world, equal on all ranks.
   std::vector<PeerInfo> infos{};  ///< By rank.
-  std::vector<Link> links{};      ///< One for each connected rank, in their order.
+  std::vector<MeshLink> links{};  ///< One for each connected rank, in their order.
   /// By rank: the lowest of the ranks that all share memory with it and with each other. Equal on
   /// all ranks.
   std::vector<Rank> memory_domains{};

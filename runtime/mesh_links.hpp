@@ -30,19 +30,19 @@ struct Departure : Error {
 
 /// One rank's part in connecting. It listens, and owns the connections, until it is destroyed or
 /// aborted.
-class Connecting {
+class MeshConnector {
  public:
   /// @param plan outlives this object. @param listeners of this rank.
-  Connecting(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline);
+  MeshConnector(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline);
 
   /// Connects to the lower ranks, accepts the higher ones, and waits until all peers have done the
   /// same. Throws Error, and SecondaryError.
   void run();
   /// After an error: closes all connections, so that the other ranks do not wait for this one until
   /// the deadline but exchange the error.
-  void leave() noexcept;
+  void abort() noexcept;
   /// @return a link for each connected rank, after run().
-  [[nodiscard]] std::vector<Link> take();
+  [[nodiscard]] std::vector<MeshLink> take_links();
 
  private:
   /// The connections that a higher rank has opened.
@@ -52,28 +52,28 @@ class Connecting {
     bool data = false;
   };
 
-  [[nodiscard]] Link& link_of(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] MeshLink& link_of(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] const PeerInfo& info_of(Rank rank) const {
     return plan_.infos[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] std::string name_of(Rank rank) const;
-  [[nodiscard]] bool may_share(Rank peer) const;
+  [[nodiscard]] bool can_share_memory(Rank peer) const;
   [[nodiscard]] std::vector<Rank> missing() const;
-  void reach(Rank peer);
-  bool reach_locally(Rank peer);
-  [[nodiscard]] Descriptor reach_by_network(Rank peer, Purpose purpose);
+  void connect_to_rank(Rank peer);
+  bool connect_by_unix(Rank peer);
+  [[nodiscard]] Descriptor connect_by_tcp(Rank peer, Purpose purpose);
   [[nodiscard]] Reason admit(const ConnectionRequest& who);
   void serve();
-  void seat(Accepted accepted);
+  void store_connection(AcceptedConnection accepted);
   bool exchange_memory(Rank peer, Descriptor socket, bool first);
   void read_links();
   void send_complete();
-  [[nodiscard]] const Link* incomplete_peer() const;
+  [[nodiscard]] const MeshLink* incomplete_peer() const;
 
   const MeshPlan& plan_;
   const Deadline deadline_;
   const Deadline start_ = std::chrono::steady_clock::now();
-  std::vector<Link> links_;
+  std::vector<MeshLink> links_;
   std::vector<ArrivedLinks> arrived_;
   std::vector<bool> complete_;  // by rank: it is connected to all of its peers
   std::optional<Acceptor> acceptor_;

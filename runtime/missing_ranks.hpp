@@ -22,7 +22,7 @@ struct WrongSize {
   std::string theirs{};       ///< Their world size.
   std::string rank_0{};       ///< The name of rank 0.
   std::string own{};          ///< The world size of rank 0.
-  std::size_t fitting = 1;    ///< The number of ranks that agree with rank 0, including itself.
+  std::size_t agreeing = 1;   ///< The number of ranks that agree with rank 0, including itself.
 };
 /// @return Error{mismatch} such as "ranks 1 and 2 count 5 ranks, but rank 0 (host a) counts 3:
 /// wrong world size"; its culprit is a rank of the minority.

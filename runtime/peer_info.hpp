@@ -42,7 +42,7 @@ struct PeerInfo {
   Cores cores{};            ///< The cores that it may use.
   Locality locality{};      ///< The locality of the cores.
   Agreed agreed{};
-  std::string secret_mark{};  ///< The digest of its secret; empty without one.
+  std::string secret_digest{};  ///< The digest of its secret; empty without one.
   // Set by rank 0 only.
   std::uint64_t world = 0;  ///< The id of the world.
   std::string secret{};     ///< 32 bytes if it generated one.
@@ -54,7 +54,7 @@ void check_agreed(const std::vector<PeerInfo>& infos);
 /// Throws Error{mismatch}, as check_agreed, if ranks need their secrets and these differ.
 void check_secrets(const std::vector<PeerInfo>& infos);
 /// @return a code that shows whether two secrets are equal, without revealing them.
-[[nodiscard]] std::string mark_of(const Secret& secret);
+[[nodiscard]] std::string secret_digest(const Secret& secret);
 /// @return the number of cores that the ranks on the machine of `self` share, as
 /// tutti::shared_cores.
 [[nodiscard]] int shared_cores(const std::vector<PeerInfo>& infos, Rank self);
@@ -64,7 +64,7 @@ void check_secrets(const std::vector<PeerInfo>& infos);
 [[nodiscard]] int fewest_shared_cores(const std::vector<PeerInfo>& infos);
 
 /// @return the first rank without a common loopback with rank 0, or -1.
-[[nodiscard]] Rank first_far_from_rank_0(const std::vector<PeerInfo>& infos);
+[[nodiscard]] Rank first_remote_rank(const std::vector<PeerInfo>& infos);
 
 [[nodiscard]] std::string pack(const PeerInfo& info);
 /// @param bytes of pack(). @param rank that sent them. @param own versions. Throws Error{mismatch}

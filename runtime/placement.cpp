@@ -25,7 +25,7 @@ std::optional<std::size_t> digits_of(std::string_view text) {
 }
 
 /// Removes the first item of a list, and the comma after it. @return the item.
-std::string_view take_item(std::string_view& list) {
+std::string_view next_item(std::string_view& list) {
   const std::string_view item = list.substr(0, list.find(','));
   list.remove_prefix(std::min(list.size(), item.size() + 1));
   return item;
@@ -36,7 +36,7 @@ std::string_view take_item(std::string_view& list) {
 std::vector<std::string> numbers_of(std::string_view ranges, std::size_t most) {
   std::vector<std::string> numbers;
   while (!ranges.empty()) {
-    const std::string_view range = take_item(ranges);
+    const std::string_view range = next_item(ranges);
     const std::size_t dash = range.find('-');
     const std::string_view begin = range.substr(0, dash);
     const auto first = digits_of(begin);
@@ -65,7 +65,7 @@ std::vector<std::string> extended(const std::vector<std::string>& names,
 std::vector<std::size_t> counts_of(std::string_view text, std::size_t most) {
   std::vector<std::size_t> counts;
   while (!text.empty()) {
-    std::string_view item = take_item(text);
+    std::string_view item = next_item(text);
     std::optional<std::size_t> times{1};
     if (const std::size_t open = item.find("(x");
         open != std::string_view::npos && item.ends_with(')')) {
@@ -95,7 +95,7 @@ std::string text_of_placement(const std::vector<std::string>& hosts) {
 std::vector<std::string> placement_of_text(std::string_view text) {
   std::vector<std::string> hosts;
   for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view item = take_item(rest);
+    const std::string_view item = next_item(rest);
     const std::string_view host = item.substr(0, item.find('*'));
     const auto times =
         host.size() == item.size() ? 1 : digits_of(item.substr(host.size() + 1)).value_or(0);

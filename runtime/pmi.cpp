@@ -64,22 +64,20 @@ std::optional<std::string> field_of(const std::string& line, const std::string& 
 // Notifies the launcher when the process exits; without that notice the launcher kills all other
 // ranks. If MPI_Finalize sent it before, the launcher has closed the socket, and nothing is lost.
 // The argument contains the process, since a forked child must not notify, and the socket.
-void say_farewell(int, void* argument) {
+void send_finalize(int, void* argument) {
   constexpr int kMilliseconds = 1000;
-  constexpr std::string_view kFarewell = "cmd=finalize\n";
+  constexpr std::string_view kFinalize = "cmd=finalize\n";
   const auto packed = reinterpret_cast<std::uintptr_t>(argument);
   const int descriptor = static_cast<int>(packed & 0xffffffffU);
   if (packed >> 32U != static_cast<std::uintptr_t>(getpid())) return;
-  if (send(descriptor, kFarewell.data(), kFarewell.size(), MSG_NOSIGNAL) < 0) return;
+  if (send(descriptor, kFinalize.data(), kFinalize.size(), MSG_NOSIGNAL) < 0) return;
   pollfd readable{.fd = descriptor, .events = POLLIN, .revents = 0};
   poll(&readable, 1, kMilliseconds);  // wait for the acknowledgement; without it nothing changes
 }
 
 class PmiChannel final : public Channel {
  public:
-  explicit PmiChannel(const PmiPlace& place) : place_{place} {
-    check_place(place.rank, place.size);
-  }
+  explicit PmiChannel(const PmiPlace& place) : place_{place} { check_rank(place.rank, place.size); }
 
   Rank rank() const noexcept override { return place_.rank; }
   int size() const noexcept override { return place_.size; }
@@ -89,7 +87,7 @@ class PmiChannel final : public Channel {
 
  private:
   void open(Deadline deadline);
-  void promise_farewell() const;
+  void register_finalize() const;
   void send(const std::string& line);
   std::string receive(const std::string& wanted, Deadline deadline);
   std::optional<std::string> get(const std::string& key, Deadline deadline);
@@ -186,18 +184,18 @@ void PmiChannel::open(Deadline deadline) {
     else last = middle;
   }
   round_ = first;
-  if (round_ == 0) promise_farewell();
+  if (round_ == 0) register_finalize();
 }
 
 // MPI_Finalize closes the socket, and its number may then belong to another file: hence a
 // duplicate.
-void PmiChannel::promise_farewell() const {
+void PmiChannel::register_finalize() const {
   static_assert(sizeof(void*) == 8);
   const int own = fcntl(place_.descriptor, F_DUPFD_CLOEXEC, 3);
   if (own < 0) reject(std::strerror(errno));
   const auto process = static_cast<std::uintptr_t>(getpid());
   const std::uintptr_t packed = process << 32U | static_cast<std::uintptr_t>(own);
-  if (on_exit(say_farewell, reinterpret_cast<void*>(packed)) != 0)
+  if (on_exit(send_finalize, reinterpret_cast<void*>(packed)) != 0)
     reject("no function can be called at the exit of the process");
 }
 
@@ -247,11 +245,11 @@ std::vector<std::string> PmiChannel::all_gather(std::string_view own, Deadline d
                                   std::string{"; who is missing it does not tell, for it passes "
                                               "on nothing before all have come"}};
   }
-  std::vector<std::string> heard;
-  for (Rank rank = 0; rank < place_.size; ++rank) heard.push_back(read_text(rank, deadline));
+  std::vector<std::string> values;
+  for (Rank rank = 0; rank < place_.size; ++rank) values.push_back(read_text(rank, deadline));
   ++round_;
   is_broken_ = false;
-  return heard;
+  return values;
 }
 
 }  // namespace

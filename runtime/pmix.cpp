@@ -34,8 +34,8 @@ struct Library {
   decltype(&PMIx_Commit) commit = nullptr;
   decltype(&PMIx_Fence_nb) fence = nullptr;
   decltype(&PMIx_Get) get = nullptr;
-  decltype(&PMIx_Get_nb) get_later = nullptr;
-  decltype(&PMIx_Error_string) words_of = nullptr;
+  decltype(&PMIx_Get_nb) get_nonblocking = nullptr;
+  decltype(&PMIx_Error_string) error_text = nullptr;
 };
 
 template <class Function>
@@ -56,8 +56,8 @@ Library load_library() {
   look_up(handle, "PMIx_Commit", library.commit);
   look_up(handle, "PMIx_Fence_nb", library.fence);
   look_up(handle, "PMIx_Get", library.get);
-  look_up(handle, "PMIx_Get_nb", library.get_later);
-  look_up(handle, "PMIx_Error_string", library.words_of);
+  look_up(handle, "PMIx_Get_nb", library.get_nonblocking);
+  look_up(handle, "PMIx_Error_string", library.error_text);
   return library;
 }
 
@@ -71,7 +71,7 @@ pmix_info_t directive(const char* key) {
 }
 
 // A result that the library's thread stores and another thread waits for.
-struct Arrival {
+struct PendingResult {
   std::mutex mutex{};
   std::condition_variable changed{};
   std::optional<pmix_status_t> status{};
@@ -85,16 +85,16 @@ struct Arrival {
   }
 };
 
-using Reference = std::unique_ptr<std::shared_ptr<Arrival>>;
+using Reference = std::unique_ptr<std::shared_ptr<PendingResult>>;
 
 void on_value(pmix_status_t status, pmix_value_t* value, void* data) {
   // Owns a reference, since the waiting thread may have given up.
-  const Reference arrival{static_cast<std::shared_ptr<Arrival>*>(data)};
-  const std::lock_guard lock{(*arrival)->mutex};
+  const Reference result{static_cast<std::shared_ptr<PendingResult>*>(data)};
+  const std::lock_guard lock{(*result)->mutex};
   if (status == PMIX_SUCCESS && value != nullptr && value->type == PMIX_BYTE_OBJECT)
-    (*arrival)->text.emplace(value->data.bo.bytes, value->data.bo.size);
-  (*arrival)->status = status;
-  (*arrival)->changed.notify_all();
+    (*result)->text.emplace(value->data.bo.bytes, value->data.bo.size);
+  (*result)->status = status;
+  (*result)->changed.notify_all();
 }
 
 void on_arrival(pmix_status_t status, void* data) {
@@ -155,7 +155,7 @@ class Session {
   }
 
   // Whether this process has stored a value under this key, in any session.
-  bool has_said(const std::string& key) const {
+  bool has_put(const std::string& key) const {
     pmix_value_t* value = nullptr;
     const pmix_info_t at_once = directive(PMIX_OPTIONAL);
     const pmix_status_t status = library_.get(&self_, key.c_str(), &at_once, 1, &value);
@@ -167,25 +167,24 @@ class Session {
   }
 
   // Requests a rank's value of this key. The result may arrive when the rank has stored it.
-  std::shared_ptr<Arrival> ask(Rank rank, const std::string& key) const {
-    auto arrival = std::make_shared<Arrival>();
+  std::shared_ptr<PendingResult> request(Rank rank, const std::string& key) const {
+    auto result = std::make_shared<PendingResult>();
     const pmix_proc_t from = process(static_cast<pmix_rank_t>(rank));
-    auto reference = std::make_unique<std::shared_ptr<Arrival>>(arrival);
-    check(library_.get_later(&from, key.c_str(), nullptr, 0, on_value, reference.get()),
+    auto reference = std::make_unique<std::shared_ptr<PendingResult>>(result);
+    check(library_.get_nonblocking(&from, key.c_str(), nullptr, 0, on_value, reference.get()),
           "what a rank said");
     static_cast<void>(reference.release());  // owned by on_value
-    return arrival;
+    return result;
   }
 
   // Returns a rank's value of this key, or nothing at the deadline.
   std::optional<std::string> get(Rank rank, const std::string& key, Deadline deadline) const {
-    const auto arrival = ask(rank, key);
-    const std::optional<pmix_status_t> status = arrival->wait(deadline);
+    const auto result = request(rank, key);
+    const std::optional<pmix_status_t> status = result->wait(deadline);
     if (!status) return {};
     check(*status, "what a rank said");
-    if (!arrival->text || arrival->text->empty())
-      reject("a rank said something that is not tutti's");
-    return arrival->text;
+    if (!result->text || result->text->empty()) reject("a rank said something that is not tutti's");
+    return result->text;
   }
 
   void put(const std::string& key, std::string text) const {
@@ -199,15 +198,15 @@ class Session {
 
   // Returns whether all ranks have entered by the deadline.
   bool fence(Deadline deadline) const {
-    const auto arrival = std::make_shared<Arrival>();
+    const auto result = std::make_shared<PendingResult>();
     const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
     const pmix_info_t collect = directive(PMIX_COLLECT_DATA);
-    auto reference = std::make_unique<std::shared_ptr<Arrival>>(arrival);
+    auto reference = std::make_unique<std::shared_ptr<PendingResult>>(result);
     const pmix_status_t status = library_.fence(&all, 1, &collect, 1, on_arrival, reference.get());
     if (status == PMIX_OPERATION_SUCCEEDED) return true;
     check(status, "no exchange begins");
     static_cast<void>(reference.release());  // owned by on_arrival
-    const std::optional<pmix_status_t> arrived = arrival->wait(deadline);
+    const std::optional<pmix_status_t> arrived = result->wait(deadline);
     if (!arrived) return false;
     check(*arrived, "the exchange failed");
     return true;
@@ -220,7 +219,7 @@ class Session {
     return process;
   }
   void check(pmix_status_t status, const char* what) const {
-    if (status != PMIX_SUCCESS) reject(std::string{what} + ": " + library_.words_of(status));
+    if (status != PMIX_SUCCESS) reject(std::string{what} + ": " + library_.error_text(status));
   }
 
   Library library_;
@@ -244,17 +243,17 @@ class PmixChannel final : public Channel {
     is_broken_ = true;
     const auto start = std::chrono::steady_clock::now();
     session_.put(key(), std::string{own} + kEnd);
-    if (!session_.fence(deadline)) throw absentees(start);
-    std::vector<std::string> heard;
+    if (!session_.fence(deadline)) throw missing_ranks_error(start);
+    std::vector<std::string> values;
     for (Rank rank = 0; rank < size_; ++rank) {
       std::optional<std::string> text = session_.get(rank, key(), deadline);
       if (!text) throw absence(*this, start, {rank});
       text->pop_back();
-      heard.push_back(*std::move(text));
+      values.push_back(*std::move(text));
     }
     ++round_;
     is_broken_ = false;
-    return heard;
+    return values;
   }
 
  private:
@@ -263,11 +262,11 @@ class PmixChannel final : public Channel {
   std::string key() const { return "tutti." + std::to_string(round_); }
 
   // Finds the ranks without a value. Values can be read without the fence.
-  Error absentees(std::chrono::steady_clock::time_point start) const {
+  Error missing_ranks_error(std::chrono::steady_clock::time_point start) const {
     constexpr std::chrono::milliseconds kWaitForReport{500};
     const Deadline deadline = std::chrono::steady_clock::now() + kWaitForReport;
-    std::vector<std::shared_ptr<Arrival>> answers;
-    for (Rank rank = 0; rank < size_; ++rank) answers.push_back(session_.ask(rank, key()));
+    std::vector<std::shared_ptr<PendingResult>> answers;
+    for (Rank rank = 0; rank < size_; ++rank) answers.push_back(session_.request(rank, key()));
     std::vector<Rank> missing;
     for (Rank rank = 0; rank < size_; ++rank)
       if (answers[static_cast<std::size_t>(rank)]->wait(deadline) != PMIX_SUCCESS)
@@ -284,7 +283,7 @@ class PmixChannel final : public Channel {
   void find_round() {
     const auto is_used = [this](std::uint64_t round) {
       round_ = round;
-      return session_.has_said(key());
+      return session_.has_put(key());
     };
     std::uint64_t unused = 1;
     while (is_used(unused - 1)) unused *= 2;

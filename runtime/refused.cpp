@@ -34,7 +34,7 @@ std::string text_of(const std::vector<Refused>& all, const Hello& own) {
 }
 
 std::optional<Error> wrong_sizes(const std::vector<Refused>& all, const Hello& own,
-                                 std::size_t fitting) {
+                                 std::size_t agreeing) {
   std::vector<Rank> ranks;
   std::string theirs;
   for (const auto& [rank, hello] : all) {
@@ -47,7 +47,7 @@ std::optional<Error> wrong_sizes(const std::vector<Refused>& all, const Hello& o
                      .theirs = theirs,
                      .rank_0 = "rank 0 (host " + own.host + ")",
                      .own = own.size,
-                     .fitting = fitting});
+                     .agreeing = agreeing});
 }
 
 }  // namespace tutti::runtime

@@ -29,10 +29,10 @@ void leave_refusal(Folder& folder, const std::string& nonce, const Refused& refu
 /// @param all that were refused. @param own what rank 0 says of itself. @return such as "; turned
 /// away: rank 1 (host a), which counts 3 ranks", or nothing.
 [[nodiscard]] std::string text_of(const std::vector<Refused>& all, const Hello& own);
-/// @param all that were refused. @param own what rank 0 says of itself. @param fitting how many
+/// @param all that were refused. @param own what rank 0 says of itself. @param agreeing how many
 /// agree with it, itself among them. @return why there can be no world, if ranks of this very job
 /// count other ranks: Error{mismatch}.
 [[nodiscard]] std::optional<Error> wrong_sizes(const std::vector<Refused>& all, const Hello& own,
-                                               std::size_t fitting);
+                                               std::size_t agreeing);
 
 }  // namespace tutti::runtime

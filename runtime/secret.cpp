@@ -42,7 +42,7 @@ std::optional<Digest> parse_digits(std::string_view text) {
 
 }  // namespace
 
-std::optional<Secret> draw_secret() {
+std::optional<Secret> generate_secret() {
   if (!has_cryptography()) return {};
   return Secret{random_digest()};
 }
@@ -79,7 +79,7 @@ Error no_secret(Rank rank, const std::string& peer) {
       "rank " + std::to_string(rank) + " comes to " + peer +
           " over a network, but the job has no secret by which its ranks prove that they belong "
           "to it: " +
-          std::string{kHowToGiveASecret},
+          std::string{kSecretHint},
       rank};
 }
 
@@ -93,8 +93,7 @@ void require_protection(const Endpoint& address, const std::optional<Secret>& se
                     ": it was built without OpenSSL, cannot authenticate its peers, and "
                     "therefore uses the loopback only"};
   throw Error{ErrorCode::invalid_argument,
-              where +
-                  " without a secret to authenticate its peers: " + std::string{kHowToGiveASecret} +
+              where + " without a secret to authenticate its peers: " + std::string{kSecretHint} +
                   "; or let InitOptions::insecure allow a network without one"};
 }
 

@@ -17,7 +17,7 @@ class Secret {
   explicit Secret(const Digest& bytes) noexcept : bytes_{bytes} {}
   Secret(const Secret&) = default;
   Secret& operator=(const Secret&) = default;
-  ~Secret() { forget(bytes_); }
+  ~Secret() { wipe(bytes_); }
 
   [[nodiscard]] const Digest& bytes() const noexcept { return bytes_; }
 
@@ -26,7 +26,7 @@ class Secret {
 };
 
 /// @return an unpredictable secret, or nothing without OpenSSL, which is needed to use it.
-[[nodiscard]] std::optional<Secret> draw_secret();
+[[nodiscard]] std::optional<Secret> generate_secret();
 
 /// Reads a secret from a user's file: 32 bytes, or 64 hexadecimal digits as printed by `openssl
 /// rand -hex 32`. The file must belong to this user and have mode 0600. Throws
@@ -34,7 +34,7 @@ class Secret {
 [[nodiscard]] Secret read_secret(const std::string& path);
 
 /// The advice for a job without a secret.
-inline constexpr std::string_view kHowToGiveASecret =
+inline constexpr std::string_view kSecretHint =
     "make one by `(umask 077; openssl rand -hex 32 > FILE)`, copy FILE to every host and set "
     "TUTTI_SECRET_FILE to its path on all ranks";
 

@@ -36,7 +36,7 @@ void switch_on(int descriptor, int level, int option) {
   if (error != ENETUNREACH && error != EHOSTUNREACH && error != ETIMEDOUT)
     throw system_error(what, error);
   throw Unreachable{ErrorCode::transport, what + ": " + std::system_category().message(error) +
-                                              "; " + std::string{kHowToBeReached}};
+                                              "; " + std::string{kReachabilityHint}};
 }
 
 /// The name of an abstract Unix socket starts with a zero byte.
@@ -71,9 +71,10 @@ bool must_wait(int error) noexcept {
 /// A connection to a free port of this host can connect to itself, if the system assigns it that
 /// port.
 bool connected_to_itself(int descriptor) {
-  const std::optional<Ends> ends = ends_of(descriptor);
-  return ends && ends->here.length == ends->there.length &&
-         std::memcmp(&ends->here.storage, &ends->there.storage, ends->here.length) == 0;
+  const std::optional<ConnectionAddresses> addresses = addresses_of(descriptor);
+  return addresses && addresses->local.length == addresses->remote.length &&
+         std::memcmp(&addresses->local.storage, &addresses->remote.storage,
+                     addresses->local.length) == 0;
 }
 
 /// Room for the descriptor of an FdMessage.
@@ -82,7 +83,7 @@ struct alignas(cmsghdr) Control {
 };
 
 /// Throws DescriptorShortage if a received descriptor was dropped for that reason.
-void require_one_more(int socket) {
+void check_spare_descriptor(int socket) {
   const Descriptor another{::fcntl(socket, F_DUPFD_CLOEXEC, 0)};
   if (!another) throw_system_error("cannot take a descriptor", errno);
 }
@@ -160,7 +161,7 @@ Descriptor connect_to(const Endpoint& address, Deadline deadline) {
   if (::connect(connection.get(), address.get(), address.length) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) fail_to_connect(what, errno);
     if (!wait_for(connection.get(), POLLOUT, deadline))
-      throw Error{ErrorCode::timeout, what + ": no answer; " + std::string{kHowToBeReached}};
+      throw Error{ErrorCode::timeout, what + ": no answer; " + std::string{kReachabilityHint}};
     int error = 0;
     socklen_t length = sizeof error;
     if (::getsockopt(connection.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
@@ -240,7 +241,7 @@ FdMessage receive_descriptor(int socket, Deadline deadline) {
     if (got < 0 && must_wait(errno)) await_stream(socket, POLLIN, deadline);
     else if (got < 0 && errno != EINTR) throw stream_error("cannot take a descriptor", errno);
     if (got < 0) continue;
-    if ((message.msg_flags & MSG_CTRUNC) != 0) require_one_more(socket);
+    if ((message.msg_flags & MSG_CTRUNC) != 0) check_spare_descriptor(socket);
     const cmsghdr* const header = CMSG_FIRSTHDR(&message);
     if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
         header->cmsg_len == CMSG_LEN(sizeof(int))) {

@@ -97,12 +97,12 @@ void send_descriptor(int socket, std::byte note, int descriptor, Deadline deadli
 /// connected or listened. Throws Error{transport}.
 [[nodiscard]] uid_t peer_user(int socket);
 /// The addresses of a connection's ends.
-struct Ends {
-  Endpoint here{};
-  Endpoint there{};
+struct ConnectionAddresses {
+  Endpoint local{};
+  Endpoint remote{};
 };
 /// @return the addresses of a socket; nothing if it is not connected.
-[[nodiscard]] std::optional<Ends> ends_of(int socket) noexcept;
+[[nodiscard]] std::optional<ConnectionAddresses> addresses_of(int socket) noexcept;
 /// @param socket of TCP. @return whether the other end is a process of this user on this host, as
 /// far as the system shows; false if the peer has closed it.
 [[nodiscard]] bool is_of_this_user(int socket);

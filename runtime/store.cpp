@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kGrace{1000};
 
 /// The time in which a rank without a secret tries to notify rank 0.
-constexpr std::chrono::milliseconds kUnprotected{500};
+constexpr std::chrono::milliseconds kNoticeTime{500};
 
 /// The interval at which a rank checks whether rank 0 listens at its Unix socket.
 constexpr std::chrono::milliseconds kPause{1};
@@ -44,10 +44,10 @@ class StoreClient final : public Channel {
  private:
   void join(Deadline deadline);
   void join_without_secret(Deadline deadline);
-  void say(std::string_view own, Deadline deadline);
-  [[nodiscard]] std::vector<std::string> hear(Deadline deadline);
+  void send_value(std::string_view own, Deadline deadline);
+  [[nodiscard]] std::vector<std::string> receive_values(Deadline deadline);
   [[nodiscard]] std::string receive(std::size_t bytes, Deadline deadline);
-  [[nodiscard]] Error no_word() const;
+  [[nodiscard]] Error timeout_error() const;
   [[nodiscard]] std::string rank_0() const { return "rank 0 at " + describe(); }
 
   const StoreOptions options_;
@@ -66,8 +66,8 @@ std::vector<std::string> StoreClient::all_gather(std::string_view own, Deadline 
   start_ = Clock::now();
   try {
     if (!socket_) join(deadline);
-    say(own, deadline);
-    auto values = hear(deadline);
+    send_value(own, deadline);
+    auto values = receive_values(deadline);
     ++round_;
     return values;
   } catch (const Error& error) {
@@ -80,7 +80,7 @@ std::vector<std::string> StoreClient::all_gather(std::string_view own, Deadline 
 /// Without a secret, no world can connect over a network. Rank 0 is notified, since it may listen
 /// for ranks of its own host.
 void StoreClient::join_without_secret(Deadline deadline) {
-  const Deadline end = std::min(deadline, Clock::now() + kUnprotected);
+  const Deadline end = std::min(deadline, Clock::now() + kNoticeTime);
   try {
     // A rank 0 with InitOptions::insecure accepts it.
     socket_ = dial(self_, {.addresses = addresses_, .peer = rank_0()}, end);
@@ -101,7 +101,7 @@ void StoreClient::join(Deadline deadline) {
                       .local_name = options_.local_name,
                       .peer = rank_0()};
   while (!socket_ && !(socket_ = dial(self_, target, deadline))) {
-    if (Clock::now() >= deadline) throw no_word();
+    if (Clock::now() >= deadline) throw timeout_error();
     std::this_thread::sleep_for(kPause);
   }
   const std::string_view host = std::string_view{options_.host}.substr(0, frame::kLongestHost);
@@ -109,12 +109,13 @@ void StoreClient::join(Deadline deadline) {
            deadline);
 }
 
-void StoreClient::say(std::string_view own, Deadline deadline) {
+void StoreClient::send_value(std::string_view own, Deadline deadline) {
   using std::chrono::milliseconds;
   const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
   const auto most = milliseconds::rep{std::numeric_limits<std::uint32_t>::max()};
-  const auto told = static_cast<std::uint32_t>(std::clamp<milliseconds::rep>(left, 0, most));
-  const std::string value = frame::make({frame::Kind::value, 0, round_, told}, own);
+  const auto milliseconds_left =
+      static_cast<std::uint32_t>(std::clamp<milliseconds::rep>(left, 0, most));
+  const std::string value = frame::make({frame::Kind::value, 0, round_, milliseconds_left}, own);
   try {
     send_all(socket_.get(), frame::bytes_of(value), deadline);
   } catch (const Error& error) {
@@ -129,23 +130,23 @@ std::string StoreClient::receive(std::size_t bytes, Deadline deadline) {
     const Deadline end = deadline < Deadline::max() - kGrace ? deadline + kGrace : deadline;
     receive_all(socket_.get(), std::as_writable_bytes(std::span{content}), end);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::timeout) throw no_word();
+    if (error.code() == ErrorCode::timeout) throw timeout_error();
     throw Error{ErrorCode::peer_dead, rank_0() + " went away while the world started", 0};
   }
   return content;
 }
 
-Error StoreClient::no_word() const {
+Error StoreClient::timeout_error() const {
   return {ErrorCode::timeout,
           "rank " + std::to_string(rank()) + " waited " + seconds_text(Clock::now() - start_) +
               " for " + rank_0(),
           0};
 }
 
-std::vector<std::string> StoreClient::hear(Deadline deadline) {
+std::vector<std::string> StoreClient::receive_values(Deadline deadline) {
   const std::string head = receive(sizeof(frame::Header), deadline);
   std::string_view rest = head;
-  const auto header = take<frame::Header>(rest);
+  const auto header = read_field<frame::Header>(rest);
   const bool failure = header.kind == frame::Kind::failure;
   const std::size_t limit = failure ? frame::kLongestFailure : frame::kLongestTotal;
   if ((!failure && (header.kind != frame::Kind::gathered || header.round != round_)) ||
@@ -153,9 +154,9 @@ std::vector<std::string> StoreClient::hear(Deadline deadline) {
     throw Error{ErrorCode::transport, rank_0() + " sent a frame that is not allowed", 0};
   const std::string content = receive(header.length, deadline);
   rest = content;
-  if (failure) throw take_error(rest);
+  if (failure) throw read_error(rest);
   std::vector<std::string> values;
-  for (int i = 0; i < size(); ++i) values.emplace_back(take_text(rest));
+  for (int i = 0; i < size(); ++i) values.emplace_back(read_text(rest));
   return values;
 }
 
@@ -199,7 +200,7 @@ std::vector<Endpoint> listening_addresses(const StoreOptions& options, Deadline 
       }
     return addresses;
   }
-  addresses.push_back(with_port(chosen_address(options.interface), options.address.port));
+  addresses.push_back(with_port(configured_address(options.interface), options.address.port));
   try {  // ranks of this host may look up the name as a loopback address
     for (const Endpoint& found :
          resolve(options.address, std::min(deadline, Clock::now() + kLookUp)))
@@ -215,15 +216,15 @@ std::vector<Listener> listen_at(StoreOptions& options, const std::vector<Endpoin
   const bool has_loopback = std::ranges::any_of(addresses, is_loopback);
   std::vector<Listener> listeners;
   for (const Endpoint& address : addresses) {
-    const bool takes_ranks = is_protected(address, options.secret, options.insecure);
+    const bool accepts_ranks = is_protected(address, options.secret, options.insecure);
     if (!has_loopback) require_protection(address, options.secret, options.insecure);
     Descriptor socket = try_listen_on(with_port(address, options.address.port));
     if (!socket) continue;
     options.address.port = port_of(bound_endpoint(socket.get()));
-    listeners.push_back({std::move(socket), false, takes_ranks});
+    listeners.push_back({std::move(socket), false, accepts_ranks});
   }
-  const auto takes_ranks = [](const Listener& listener) { return listener.takes_ranks; };
-  if (!listeners.empty() && std::ranges::none_of(listeners, takes_ranks))
+  const auto accepts_ranks = [](const Listener& listener) { return listener.accepts_ranks; };
+  if (!listeners.empty() && std::ranges::none_of(listeners, accepts_ranks))
     require_protection(bound_endpoint(listeners.front().socket.get()), options.secret,
                        options.insecure);
   if (listeners.empty())
@@ -237,7 +238,7 @@ std::vector<Listener> listen_at(StoreOptions& options, const std::vector<Endpoin
 }
 
 /// Sets the host's name if it is empty.
-void name_host(StoreOptions& options) {
+void set_host_name(StoreOptions& options) {
   std::array<char, 256> name{};
   if (options.host.empty() && ::gethostname(name.data(), name.size() - 1) == 0)
     options.host = name.data();
@@ -259,14 +260,14 @@ Identity identity_of(const StoreOptions& options) {
 }
 
 std::vector<Listener> listen_for_ranks(StoreOptions& options, Deadline deadline) {
-  name_host(options);
+  set_host_name(options);
   if (options.local_name.empty()) return listen_at(options, listening_addresses(options, deadline));
   std::vector<Listener> listeners;
   listeners.push_back({listen_at_name(options), true});
   return listeners;
 }
 
-void tell_end(const StoreOptions& options, std::string_view how, Deadline deadline) {
+void send_end_notice(const StoreOptions& options, std::string_view how, Deadline deadline) {
   const Identity self = identity_of(options);
   Target target{.local_name = options.local_name,
                 .peer = "rank 0 at " + url_of(options),
@@ -297,7 +298,7 @@ std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
     throw Error{ErrorCode::invalid_argument, "rank " + std::to_string(options.rank) +
                                                  " does not exist among " +
                                                  std::to_string(options.size)};
-  name_host(options);
+  set_host_name(options);
   if (!options.local_name.empty()) {
     options.hosts.assign(static_cast<std::size_t>(options.size), options.host);
     if (options.rank != 0)

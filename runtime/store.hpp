@@ -55,6 +55,6 @@ struct StoreOptions {
 /// longer. Does nothing if rank 0 does not wait for it. @param options of the rank that has ended.
 /// @param how such as "exited with status 0". Throws Error{transport, timeout} if the host cannot
 /// be looked up.
-void tell_end(const StoreOptions& options, std::string_view how, Deadline deadline);
+void send_end_notice(const StoreOptions& options, std::string_view how, Deadline deadline);
 
 }  // namespace tutti::runtime

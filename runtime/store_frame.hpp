@@ -42,14 +42,14 @@ inline constexpr std::size_t kLongestFailure = std::size_t{8} * 1024;
   header.length = static_cast<std::uint32_t>(content.size());
   std::string frame;
   frame.reserve(sizeof header + content.size());
-  put(frame, header);
+  write_field(frame, header);
   return frame.append(content);
 }
 
 /// @return a whole frame of Kind::failure.
 [[nodiscard]] inline std::string make_failure(std::uint32_t round, const Error& error) {
   std::string content;
-  put_error(content, error);
+  write_error(content, error);
   return make({Kind::failure, 0, round, 0}, content);
 }
 

@@ -31,9 +31,9 @@ class StoreServer final : public Channel {
 
  private:
   /// Another rank, connected or not.
-  struct Peer {
+  struct StorePeer {
     Descriptor socket{};
-    bool came = false;
+    bool has_joined = false;
     std::string host{};
     frame::Header header{};
     std::size_t header_bytes = 0;
@@ -44,26 +44,26 @@ class StoreServer final : public Channel {
   };
 
   [[nodiscard]] Reason admit(const ConnectionRequest& request);
-  void note(const RefusedPeer& refused);
+  void record(const RefusedPeer& refused);
   void collect();
-  [[noreturn]] void reject_to_wait(int error) const;
-  void give_up_on_refused();
-  void let_in();
-  void hear(Rank rank);
+  [[noreturn]] void throw_poll_error(int error) const;
+  void fail_if_refused();
+  void accept_ranks();
+  void receive_from(Rank rank);
   bool fill(Rank rank, std::span<std::byte> room, std::size_t& filled);
   void begin_content(Rank rank);
   void end_content(Rank rank);
-  void tell_all(const std::string& message, Deadline deadline);
-  void part(Deadline deadline) noexcept;
-  bool tell(Peer& peer, const std::string& message) noexcept;
+  void send_to_all(const std::string& message, Deadline deadline);
+  void await_close(Deadline deadline) noexcept;
+  bool send_rest(StorePeer& peer, const std::string& message) noexcept;
   [[nodiscard]] std::string gathered() const;
   [[nodiscard]] Error missing_ranks_error() const;
-  [[nodiscard]] Error departure(Rank rank) const;
+  [[nodiscard]] Error lost_rank_error(Rank rank) const;
 
   const StoreOptions options_;
   bool needs_secret_ = false;  // for ranks of other hosts
   std::optional<Acceptor> acceptor_;
-  std::vector<Peer> peers_;  // index 0 is this rank
+  std::vector<StorePeer> peers_;  // index 0 is this rank
   std::vector<pollfd> polled_;
   std::uint32_t round_ = 0;
   std::map<Rank, RefusedPeer> refused_peers_{};  // by the ranks that they claim

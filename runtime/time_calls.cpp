@@ -93,7 +93,7 @@ class Timing {
       Arrays arrays{step.bytes, group_.size()};
       const std::size_t before = done_;
       for (const Collective collective : detail::kTimedCollectives) {
-        if (!goes_on()) {
+        if (!continues()) {
           done_ = before;
           return;
         }
@@ -133,7 +133,7 @@ class Timing {
 
  private:
   /// Rank 0 decides for all ranks.
-  [[nodiscard]] bool goes_on() {
+  [[nodiscard]] bool continues() {
     const bool is_over = Clock::now() - begin_ > kBudget || is_busy_;
     std::uint8_t stop = group_.rank() == 0 && is_over ? 1 : 0;
     group_.broadcast(std::span{&stop, 1}, 0);
@@ -143,7 +143,7 @@ class Timing {
   void warm_up() {
     Arrays arrays{kWarmUp.bytes, group_.size()};
     for (const Collective collective : detail::kTimedCollectives)
-      for (int i = 0; i < kWarmUp.calls && goes_on(); ++i)
+      for (int i = 0; i < kWarmUp.calls && continues(); ++i)
         group_.run(arrays.call(collective, kWarmUp.bytes));
   }
 

@@ -70,7 +70,7 @@ std::string usable_timed_calls(const std::string& path) {
   return timed ? detail::text_of(*timed) : std::string{};
 }
 
-std::string why_not_kept(const std::string& path) {
+std::string write_problem(const std::string& path) {
   if (path.empty()) return "neither XDG_CONFIG_HOME nor HOME says where to keep them";
   const std::filesystem::path folder = std::filesystem::path{path}.parent_path();
   std::error_code error;
@@ -80,7 +80,7 @@ std::string why_not_kept(const std::string& path) {
   return folder.string() + " cannot be written: " + std::strerror(errno);
 }
 
-std::string keep_timed_calls(const std::string& path, std::vector<detail::TunedTable> tables) {
+std::string store_timed_calls(const std::string& path, std::vector<detail::TunedTable> tables) {
   // The file is read again, since another job may have changed it.
   detail::Tuning timed = read_timed_calls(path).value_or(
       detail::Tuning{.version = std::string{version()}, .machine = this_machine()});

@@ -28,10 +28,10 @@ struct TimedCallsFile {
 [[nodiscard]] std::string usable_timed_calls(const std::string& path);
 
 /// Creates the folder of the file. @return why the file cannot be written, or an empty text.
-[[nodiscard]] std::string why_not_kept(const std::string& path);
+[[nodiscard]] std::string write_problem(const std::string& path);
 
 /// Adds tables to a file; they replace those with the same `place`. Concurrent readers and writers
 /// see one whole file. @return the text of the file, even if it cannot be written.
-std::string keep_timed_calls(const std::string& path, std::vector<detail::TunedTable> tables);
+std::string store_timed_calls(const std::string& path, std::vector<detail::TunedTable> tables);
 
 }  // namespace tutti::runtime

@@ -39,12 +39,12 @@ void require(bool good, const char* what) {
 }
 
 /// The key that both ends derive from the secret, so that TLS does not use the secret itself.
-struct Shared {
-  explicit Shared(const Secret& secret)
-      : key{message_code(secret.bytes(), {std::as_bytes(std::span{"tutti, TLS 1.3, PSK"})})} {}
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
-  ~Shared() { forget(key); }
+struct PreSharedKey {
+  explicit PreSharedKey(const Secret& secret)
+      : bytes{message_code(secret.bytes(), {std::as_bytes(std::span{"tutti, TLS 1.3, PSK"})})} {}
+  PreSharedKey(const PreSharedKey&) = delete;
+  PreSharedKey& operator=(const PreSharedKey&) = delete;
+  ~PreSharedKey() { wipe(bytes); }
 
   /// @return the key as an external PSK.
   [[nodiscard]] Session session(SSL* connection) const {
@@ -52,22 +52,22 @@ struct Shared {
     const SSL_CIPHER* const cipher = SSL_CIPHER_find(connection, kAes128GcmSha256.data());
     const bool good =
         made && cipher != nullptr &&
-        SSL_SESSION_set1_master_key(made.get(), reinterpret_cast<const unsigned char*>(key.data()),
-                                    key.size()) == 1 &&
+        SSL_SESSION_set1_master_key(
+            made.get(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()) == 1 &&
         SSL_SESSION_set_cipher(made.get(), cipher) == 1 &&
         SSL_SESSION_set_protocol_version(made.get(), TLS1_3_VERSION) == 1;
     return good ? std::move(made) : nullptr;
   }
 
-  Digest key;
+  Digest bytes;
 };
 
 /// TLS over two buffers. Moving bytes between these and the socket never blocks, and raises no
 /// SIGPIPE.
 class TlsCipher final : public tcp::Cipher {
  public:
-  TlsCipher(SSL_CTX* context, const TlsEnd& end, const Shared& shared)
-      : end_{end}, shared_{&shared}, ssl_{SSL_new(context)}, encrypted_(2 * kRecordBytes) {
+  TlsCipher(SSL_CTX* context, const TlsEnd& end, const PreSharedKey& key)
+      : end_{end}, key_{&key}, ssl_{SSL_new(context)}, encrypted_(2 * kRecordBytes) {
     require(ssl_ != nullptr, "make a connection");
     incoming_ = BIO_new(BIO_s_mem());
     outgoing_ = BIO_new(BIO_s_mem());
@@ -83,12 +83,12 @@ class TlsCipher final : public tcp::Cipher {
   }
 
   [[nodiscard]] const TlsEnd& end() const noexcept { return end_; }
-  [[nodiscard]] const Shared* shared() const noexcept { return shared_; }
+  [[nodiscard]] const PreSharedKey* key() const noexcept { return key_; }
   /// The key does not outlive encrypt().
-  void forget_secret() noexcept { shared_ = nullptr; }
+  void drop_key() noexcept { key_ = nullptr; }
 
   /// Continues the handshake. @return whether it is complete. Throws Error.
-  [[nodiscard]] bool shake_hands() {
+  [[nodiscard]] bool continue_handshake() {
     for (;;) {
       ERR_clear_error();
       const int result = SSL_do_handshake(ssl_.get());
@@ -221,7 +221,7 @@ class TlsCipher final : public tcp::Cipher {
   }
 
   TlsEnd end_;
-  const Shared* shared_;
+  const PreSharedKey* key_;
   Connection ssl_;
   BIO* incoming_ = nullptr;  // of ssl_, as is the next
   BIO* outgoing_ = nullptr;
@@ -240,7 +240,7 @@ int offer_session(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::
   const TlsCipher& cipher = cipher_of(ssl);
   *identity = reinterpret_cast<const unsigned char*>(cipher.end().identity.data());
   *length = cipher.end().identity.size();
-  *session = cipher.shared()->session(ssl).release();
+  *session = cipher.key()->session(ssl).release();
   return *session != nullptr ? 1 : 0;
 }
 
@@ -248,7 +248,7 @@ int find_session(SSL* ssl, const unsigned char* identity, std::size_t length,
                  SSL_SESSION** session) {
   const TlsCipher& cipher = cipher_of(ssl);
   const std::string_view named{reinterpret_cast<const char*>(identity), length};
-  *session = named == cipher.end().identity ? cipher.shared()->session(ssl).release() : nullptr;
+  *session = named == cipher.end().identity ? cipher.key()->session(ssl).release() : nullptr;
   return 1;
 }
 
@@ -273,27 +273,27 @@ bool has_tls() noexcept {
 std::vector<std::shared_ptr<tcp::Cipher>> encrypt(const std::vector<TlsEnd>& ends,
                                                   const Secret& secret, Deadline deadline) {
   const Context context = make_context();
-  const Shared shared{secret};
+  const PreSharedKey key{secret};
   std::vector<std::shared_ptr<TlsCipher>> all;
   for (const TlsEnd& end : ends)
-    all.push_back(std::make_shared<TlsCipher>(context.get(), end, shared));
-  auto talking = all;
+    all.push_back(std::make_shared<TlsCipher>(context.get(), end, key));
+  auto unfinished = all;
   for (;;) {
-    std::erase_if(talking, [](const auto& cipher) { return cipher->shake_hands(); });
-    if (talking.empty()) break;
+    std::erase_if(unfinished, [](const auto& cipher) { return cipher->continue_handshake(); });
+    if (unfinished.empty()) break;
     if (Clock::now() >= deadline)
       throw Error{ErrorCode::timeout,
-                  talking.front()->end().name + " did not finish its TLS handshake in time",
-                  talking.front()->end().peer};
+                  unfinished.front()->end().name + " did not finish its TLS handshake in time",
+                  unfinished.front()->end().peer};
     std::vector<pollfd> awaited;
-    for (const auto& cipher : talking)
+    for (const auto& cipher : unfinished)
       awaited.push_back({.fd = cipher->end().socket,
                          .events = static_cast<short>(cipher->owes() ? POLLIN | POLLOUT : POLLIN),
                          .revents = 0});
     if (::poll(awaited.data(), awaited.size(), milliseconds_until(deadline)) < 0 && errno != EINTR)
       throw system_error("cannot wait for TLS handshakes", errno);
   }
-  for (const auto& cipher : all) cipher->forget_secret();
+  for (const auto& cipher : all) cipher->drop_key();
   return {all.begin(), all.end()};
 }
 

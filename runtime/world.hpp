@@ -53,9 +53,9 @@ class World : public std::enable_shared_from_this<World> {
   /// A world's ranks and connections.
   struct Connections {
     Rank rank = 0;
-    std::uint64_t id = 0;            ///< Equal on all ranks.
-    std::string origin{};            ///< The launcher, for a person.
-    std::shared_ptr<Links> links{};  ///< Not null.
+    std::uint64_t id = 0;                   ///< Equal on all ranks.
+    std::string origin{};                   ///< The launcher, for a person.
+    std::shared_ptr<ProcessLinks> links{};  ///< Not null.
     RankTable ranks{};
     std::shared_ptr<Network> network{};  ///< As WorldOptions.
     bool has_tcp_too = false;            ///< As WorldOptions.
@@ -66,7 +66,9 @@ class World : public std::enable_shared_from_this<World> {
 
   [[nodiscard]] Rank rank() const noexcept { return connections_.rank; }
   [[nodiscard]] const RankTable& ranks() const noexcept { return connections_.ranks; }
-  [[nodiscard]] const std::shared_ptr<Links>& links() const noexcept { return connections_.links; }
+  [[nodiscard]] const std::shared_ptr<ProcessLinks>& links() const noexcept {
+    return connections_.links;
+  }
   [[nodiscard]] const std::shared_ptr<Network>& network() const noexcept {
     return connections_.network;
   }
@@ -125,7 +127,7 @@ class World : public std::enable_shared_from_this<World> {
       const std::shared_ptr<FailureSignal>& failure_signal);
   [[nodiscard]] CostModel cost_model_of(const std::vector<Rank>& members,
                                         std::size_t transport = 0) const;
-  [[nodiscard]] std::string transports_in_words() const;
+  [[nodiscard]] std::string transports_text() const;
 
   const Connections connections_;
   int shared_cores_ = 0;                   // of the own host; 0: each rank has its own

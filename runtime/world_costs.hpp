@@ -18,7 +18,8 @@ struct KnownNetwork {
 
 /// @param infos of all ranks. @return the speed of the network between rank 0 and the first rank of
 /// another host, if it is stored in the links.
-[[nodiscard]] NetworkSpeed known_speed(const Links& links, const std::vector<PeerInfo>& infos,
+[[nodiscard]] NetworkSpeed known_speed(const ProcessLinks& links,
+                                       const std::vector<PeerInfo>& infos,
                                        const std::shared_ptr<Network>& network);
 
 /// Collective. Rank 0 measures unknown costs with the first rank of another host, and sends them to

@@ -11,7 +11,7 @@
 
 #include <tutti/spi/graph.hpp>
 
-#include "refuse.hpp"
+#include "reject_network.hpp"
 
 namespace tutti::v0 {
 namespace {
@@ -22,7 +22,7 @@ void check(const char* family, const char* number, int value, int least, int mos
                    ", expected " + std::to_string(least) + " .. " + std::to_string(most));
 }
 
-std::string joined(std::span<const int> numbers) {
+std::string join_numbers(std::span<const int> numbers) {
   std::string text;
   for (const int number : numbers) text += (text.empty() ? "" : "x") + std::to_string(number);
   return text;
@@ -85,7 +85,7 @@ Topology single_switch(int hosts, const LinkSpeed& speed) {
 /// of the equal vertices there. It is linked to the vertices of the next level that differ in one
 /// digit only.
 Topology fat_tree(std::span<const int> down, std::span<const int> up, const LinkSpeed& speed) {
-  const std::string name = "fat_tree:" + joined(down) + ":up=" + joined(up);
+  const std::string name = "fat_tree:" + join_numbers(down) + ":up=" + join_numbers(up);
   if (down.empty() || down.size() != up.size())
     reject_network("network " + name +
                    ": a fat tree has as many numbers of parents as of children");
@@ -122,7 +122,7 @@ Topology dragonfly(int hosts, int routers, int global, int groups, const LinkSpe
   check("dragonfly", "groups", groups, 1,
         static_cast<int>(std::min<std::int64_t>(ports + 1, Topology::kMost)));
   const int sizes[]{hosts, routers, global};
-  Routers network{"dragonfly:" + joined(sizes) + ":groups=" + std::to_string(groups),
+  Routers network{"dragonfly:" + join_numbers(sizes) + ":groups=" + std::to_string(groups),
                   std::int64_t{groups} * routers, hosts, speed};
   for (int group = 0; group < groups; ++group)
     for (int a = 0; a < routers; ++a)
@@ -145,8 +145,8 @@ Topology dragonfly(int hosts, int routers, int global, int groups, const LinkSpe
 Topology torus(std::span<const int> sides, Ends ends, int hosts, const LinkSpeed& speed) {
   const char* const family = ends == Ends::joined ? "torus" : "mesh";
   for (const int side : sides) check(family, "a side", side, 1);
-  Routers network{std::string{family} + ":" + joined(sides) + suffix(hosts), product(sides), hosts,
-                  speed};
+  Routers network{std::string{family} + ":" + join_numbers(sides) + suffix(hosts), product(sides),
+                  hosts, speed};
   const auto routers = static_cast<int>(product(sides));
   int step = routers;
   for (const int side : sides) {
@@ -182,7 +182,7 @@ Topology rails(int islands, int devices, const LinkSpeed& speed, const LinkSpeed
   check("rails", "devices of an island", devices, 1);
   const std::int64_t hosts = std::int64_t{islands} * devices;
   const int sizes[]{islands, devices};
-  const std::string name = "rails:" + joined(sizes);
+  const std::string name = "rails:" + join_numbers(sizes);
   if (hosts > Topology::kMost / 2) reject_network("network " + name + ": it is too large");
   const auto count = static_cast<int>(hosts);
   std::vector<Topology::Link> links;
@@ -198,7 +198,7 @@ Topology gpu_hosts(int gpus, int hosts, int islands, const LinkSpeed& rail) {
   check("gpus", "hosts", hosts, 1);
   check("gpus", "islands of a host", islands, 1, gpus);
   const int sizes[]{gpus, hosts};
-  std::string name = "gpus:" + joined(sizes);
+  std::string name = "gpus:" + join_numbers(sizes);
   if (islands > 1) name += ":islands=" + std::to_string(islands);
   if (gpus % islands != 0)
     reject_network("network " + name + ": " + std::to_string(gpus) + " GPUs do not make " +

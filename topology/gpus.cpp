@@ -8,7 +8,7 @@
 
 #include <tutti/error.hpp>
 
-#include "refuse.hpp"
+#include "reject_network.hpp"
 
 namespace tutti::v0 {
 namespace {

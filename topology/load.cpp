@@ -9,7 +9,7 @@
 #include "base/text_file.hpp"
 #include "families.hpp"
 #include "machine.hpp"
-#include "refuse.hpp"
+#include "reject_network.hpp"
 
 namespace tutti::v0 {
 namespace {

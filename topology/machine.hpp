@@ -12,7 +12,7 @@
 namespace tutti::v0 {
 
 /// @return whether this build has hwloc, which the next two functions use.
-[[nodiscard]] bool knows_machines() noexcept;
+[[nodiscard]] bool has_hwloc() noexcept;
 
 /// @param usable a bit for each processor that a process may run on. @return their package and
 /// last-level cache; -1 without hwloc, if they are unknown, or if there are several. Complexity:

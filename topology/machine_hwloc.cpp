@@ -18,13 +18,13 @@ namespace {
 struct Destroy {
   void operator()(hwloc_topology* topology) const noexcept { hwloc_topology_destroy(topology); }
 };
-using Loaded = std::unique_ptr<hwloc_topology, Destroy>;
+using HwlocTopology = std::unique_ptr<hwloc_topology, Destroy>;
 
 /// Loads the topology of this host. @return null if hwloc fails.
-Loaded load() {
+HwlocTopology load() {
   hwloc_topology* made = nullptr;
   if (hwloc_topology_init(&made) != 0) return nullptr;
-  Loaded topology{made};
+  HwlocTopology topology{made};
   return hwloc_topology_load(made) == 0 ? std::move(topology) : nullptr;
 }
 
@@ -49,9 +49,9 @@ int part_with(hwloc_topology* topology, int depth, hwloc_const_cpuset_t set) {
 }
 
 /// Builds a network whose vertices are the cores and the levels above them.
-class Drawing {
+class NetworkBuilder {
  public:
-  explicit Drawing(hwloc_topology* topology) : topology_{topology} {
+  explicit NetworkBuilder(hwloc_topology* topology) : topology_{topology} {
     add_level(hwloc_get_type_or_below_depth(topology, HWLOC_OBJ_CORE), "core", -1);
     add_level(last_cache_depth(topology), "cache", 0);
     add_level(hwloc_get_type_depth(topology, HWLOC_OBJ_PACKAGE), "package", 1);
@@ -102,12 +102,12 @@ class Drawing {
 
 }  // namespace
 
-bool knows_machines() noexcept {
+bool has_hwloc() noexcept {
   return true;
 }
 
 Locality locality_of(std::span<const std::uint64_t> usable) {
-  const Loaded topology = load();
+  const HwlocTopology topology = load();
   if (topology == nullptr) return {};
   const std::unique_ptr<hwloc_bitmap_s, void (*)(hwloc_bitmap_t)> set{hwloc_bitmap_alloc(),
                                                                       hwloc_bitmap_free};
@@ -122,10 +122,10 @@ Locality locality_of(std::span<const std::uint64_t> usable) {
 }
 
 NamedTopology machine_topology() {
-  const Loaded topology = load();
+  const HwlocTopology topology = load();
   if (topology == nullptr)
     throw Error{ErrorCode::invalid_argument, "hwloc finds out nothing about this machine"};
-  return Drawing{topology.get()}.finish();
+  return NetworkBuilder{topology.get()}.finish();
 }
 
 }  // namespace tutti::v0

@@ -5,7 +5,7 @@
 
 namespace tutti::v0 {
 
-bool knows_machines() noexcept {
+bool has_hwloc() noexcept {
   return false;
 }
 

@@ -37,12 +37,12 @@ TopologyFacts facts_at(const Topology& network, std::span<const int> host_of) {
 }
 
 /// A part of a host: the host, and the package and cache if known.
-using Part = std::array<int, 3>;
+using HostPart = std::array<int, 3>;
 
 /// The parts of hosts that become vertices: those of hosts with several.
-class Parts {
+class HostParts {
  public:
-  Parts(std::span<const int> host_of, std::span<const Locality> localities) {
+  HostParts(std::span<const int> host_of, std::span<const Locality> localities) {
     for (std::size_t rank = 0; rank < localities.size(); ++rank) {
       const Locality& at = localities[rank];
       if (at.package >= 0) packages_[host_of[rank]].insert(at.package);
@@ -50,8 +50,8 @@ class Parts {
     }
   }
   /// The parts that contain a rank, from the inmost, with the level of each one's own link.
-  [[nodiscard]] std::vector<std::pair<Part, int>> around(int host, const Locality& at) const {
-    std::vector<std::pair<Part, int>> parts;
+  [[nodiscard]] std::vector<std::pair<HostPart, int>> around(int host, const Locality& at) const {
+    std::vector<std::pair<HostPart, int>> parts;
     if (at.cache >= 0 && caches_.at({host, at.package}).size() > 1)
       parts.push_back({{host, at.package, at.cache}, 1});
     if (at.package >= 0 && packages_.at(host).size() > 1)
@@ -69,9 +69,9 @@ class Parts {
 Topology place_ranks(const Topology& network, std::span<const int> host_of, const LinkSpeed& inside,
                      std::span<const Locality> localities) {
   const int ranks = static_cast<int>(host_of.size());
-  const Parts parts{host_of, localities};
+  const HostParts parts{host_of, localities};
   int vertices = ranks + network.vertices();
-  std::map<Part, int> vertex_of;
+  std::map<HostPart, int> vertex_of;
   std::vector<Topology::Link> links;
   for (std::size_t rank = 0; rank < host_of.size(); ++rank) {
     const int host = host_of[rank];

@@ -9,8 +9,8 @@
 
 #include <tutti/error.hpp>
 
+#include "components.hpp"
 #include "read.hpp"
-#include "trees.hpp"
 
 namespace tutti::v0 {
 namespace {
@@ -161,7 +161,7 @@ class HostList {
       if (depth < 0 || depth > 1) line.reject("brackets of '" + std::string{text} + "' do not fit");
     }
   }
-  [[nodiscard]] std::vector<std::string> take() { return std::move(names_); }
+  [[nodiscard]] std::vector<std::string> release() { return std::move(names_); }
 
  private:
   void expand(const std::string& before, std::string_view rest) {
@@ -222,8 +222,8 @@ Switch switch_of(const ConfLine& line) {
   while (const auto field = fields.next()) {
     const auto& [key, value] = *field;
     if (is_equal(key, "SwitchName")) found.name = value;
-    else if (is_equal(key, "Nodes")) found.nodes = HostList{value, line}.take();
-    else if (is_equal(key, "Switches")) found.switches = HostList{value, line}.take();
+    else if (is_equal(key, "Nodes")) found.nodes = HostList{value, line}.release();
+    else if (is_equal(key, "Switches")) found.switches = HostList{value, line}.release();
     else if (!is_equal(key, "LinkSpeed"))
       line.reject("unknown key '" + std::string{key} +
                   "': expected SwitchName, Nodes, Switches or LinkSpeed");
@@ -305,7 +305,7 @@ std::vector<NamedTopology> read_slurm_topology(std::string_view text, const Link
   const std::vector<Switch> switches = switches_of(text);
   const Vertices vertices = vertices_of(switches);
   std::vector<Topology::Link> links = links_of(switches, vertices, speed);
-  const std::vector<int> tree_of = trees_of(vertices.names.size(), links);
+  const std::vector<int> tree_of = components_of(vertices.names.size(), links);
   std::map<int, std::size_t> order;  // of trees with hosts, by their first hosts
   std::vector<Tree> trees;
   std::vector<int> number(vertices.names.size());

@@ -48,15 +48,15 @@ class Routes {
   }
   [[nodiscard]] const NextHopTable& table_to(int goal);
   [[nodiscard]] NextHopTable search(int goal) const;
-  void point(int vertex, NextHopTable& table) const;
-  [[nodiscard]] int in_grid(int vertex, int goal) const noexcept;
+  void find_next_hops(int vertex, NextHopTable& table) const;
+  [[nodiscard]] int grid_distance(int vertex, int goal) const noexcept;
   [[nodiscard]] std::uint64_t choose(std::uint64_t& digits, int from, int to, int distance,
                                      std::uint64_t count) const noexcept;
   [[nodiscard]] Topology::Hop next_in_grid(int at, int from, int to, int goal,
                                            std::uint64_t& digits) const;
   [[nodiscard]] Topology::Hop next(const NextHopTable& table, int at, int from, int to,
                                    std::uint64_t& digits) const;
-  void go(int& at, const Topology::Hop& hop, std::vector<int>& path) const;
+  void append_hop(int& at, const Topology::Hop& hop, std::vector<int>& path) const;
 
   const Topology& topology_;
   Routing routing_;

@@ -78,7 +78,7 @@ TEST_F(Liars, AreRefusedWhenTheyAnswer) {
       std::array<char, 4096> asked{};
       EXPECT_GT(recv(crew.socket(2, 0), asked.data(), asked.size(), 0), 0);
       say(crew, 2, 0,
-          encode({.kind = ControlMessage::Kind::answer, .communicator = 1, .text = text}));
+          encode({.kind = ControlMessage::Kind::reply, .communicator = 1, .text = text}));
     }};
     const auto found = crew[0].inquire(1, std::array{2}, 1, kAmple);
     liar.join();

@@ -260,7 +260,7 @@ TEST(Control, WaitsForNoAnswerOfTheDead) {
     std::thread end{[&] {
       std::this_thread::sleep_for(30ms);
       if (!says_goodbye) return crew.kill(2);
-      const std::string goodbye = encode({.kind = ControlMessage::Kind::goodbye});
+      const std::string goodbye = encode({.kind = ControlMessage::Kind::leave});
       EXPECT_GT(send(crew.socket(2, asker), goodbye.data(), goodbye.size(), MSG_NOSIGNAL), 0);
     }};
     const auto report = crew[asker].inquire(1, std::array{2}, 0, kAmple);

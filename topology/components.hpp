@@ -10,7 +10,7 @@
 namespace tutti::v0 {
 
 /// @return a number for each vertex, equal for vertices that are connected by links.
-[[nodiscard]] std::vector<int> trees_of(std::size_t vertices,
-                                        const std::vector<Topology::Link>& links);
+[[nodiscard]] std::vector<int> components_of(std::size_t vertices,
+                                             const std::vector<Topology::Link>& links);
 
 }  // namespace tutti::v0

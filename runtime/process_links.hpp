@@ -43,15 +43,16 @@ struct LinkSettings {
 /// peers at the other ends. Worlds add links and share them; the last world closes them. Two
 /// threads that connect two worlds with the same process at the same time make two links to it.
 /// Methods may be called from any thread.
-class Links {
+class ProcessLinks {
  public:
   /// @param ranks of the world. @return links of this process that have the same settings, or new
   /// ones, which later worlds will share. Throws Error{transport}.
-  [[nodiscard]] static std::shared_ptr<Links> of_process(const LinkSettings& settings, int ranks);
+  [[nodiscard]] static std::shared_ptr<ProcessLinks> shared(const LinkSettings& settings,
+                                                            int ranks);
   /// Makes links that are not shared. @param ranks of the world. Throws Error{transport}.
-  Links(const LinkSettings& settings, int ranks);
-  Links(const Links&) = delete;
-  Links& operator=(const Links&) = delete;
+  ProcessLinks(const LinkSettings& settings, int ranks);
+  ProcessLinks(const ProcessLinks&) = delete;
+  ProcessLinks& operator=(const ProcessLinks&) = delete;
 
   /// @return the id of this process, which no other process has.
   [[nodiscard]] std::uint64_t process() const noexcept { return process_; }
@@ -66,7 +67,7 @@ class Links {
   [[nodiscard]] const std::shared_ptr<const ForkGuard>& guard() const noexcept { return guard_; }
 
   /// The links to the processes of a world.
-  struct Known {
+  struct WorldLinks {
     /// The number of each rank's process. Empty if there is no link to one of them.
     std::vector<Rank> numbers{};
     /// The sum of LinkedPeer::link over the other ranks, plus for higher and minus for lower ones.
@@ -75,14 +76,14 @@ class Links {
     std::uint64_t balance = 0;
   };
   /// @param processes ids by rank. @param self rank.
-  [[nodiscard]] Known find(std::span<const std::uint64_t> processes, Rank self) const;
+  [[nodiscard]] WorldLinks find(std::span<const std::uint64_t> processes, Rank self) const;
   /// Takes ownership of a world's links. @param processes ids by rank. @param self rank. @return
   /// the numbers by rank. Throws Error{transport}.
   [[nodiscard]] std::vector<Rank> add(Mesh& mesh, std::span<const std::uint64_t> processes,
                                       Rank self);
 
   /// The process at the other end of a link, or this one.
-  struct Peer {
+  struct LinkedPeer {
     PeerInfo info{};            ///< As it described itself.
     std::uint64_t process = 0;  ///< As process().
     std::uint64_t link = 0;     ///< The id of the link, equal at both ends.
@@ -91,7 +92,7 @@ class Links {
     bool is_encrypted = false;  ///< Whether TCP connections to it are.
   };
   /// @param number of a peer; this process has 0.
-  [[nodiscard]] const Peer& peer(Rank number) const;
+  [[nodiscard]] const LinkedPeer& peer(Rank number) const;
 
   /// @return the control thread, or null if no world needed one.
   [[nodiscard]] Control* control() const;
@@ -105,7 +106,7 @@ class Links {
 
   /// @param hosts two names. @return the measured speed of the network between them.
   [[nodiscard]] NetworkSpeed speed(const std::pair<std::string, std::string>& hosts) const;
-  void note_speed(const std::pair<std::string, std::string>& hosts, NetworkSpeed speed);
+  void set_speed(const std::pair<std::string, std::string>& hosts, NetworkSpeed speed);
 
  private:
   [[nodiscard]] bool is_usable() const noexcept { return !guard_->is_forked(); }
@@ -113,8 +114,8 @@ class Links {
   [[nodiscard]] std::vector<Rank> number_locked(const Mesh& mesh,
                                                 std::span<const std::uint64_t> processes,
                                                 Rank self);
-  void add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self);
-  void add_local(Rank number, const Link& link);
+  void add_transports(Mesh& mesh, const std::vector<Rank>& numbers, Rank self);
+  void add_local(Rank number, const MeshLink& link);
 
   const LinkSettings settings_;
   const std::uint64_t process_;
@@ -123,8 +124,8 @@ class Links {
   std::atomic<std::uint64_t> worlds_{0};
   const std::shared_ptr<const ForkGuard> guard_ = std::make_shared<ForkGuard>();
   mutable std::mutex mutex_{};                    // of all members below that change
-  std::deque<Peer> peers_{};                      // by number
-  bool is_met_ = false;                           // whether a world is connected
+  std::deque<LinkedPeer> peers_{};                // by number
+  bool has_connected_ = false;                    // whether a world is connected
   std::multimap<std::uint64_t, Rank> numbers_{};  // by process
   std::map<std::pair<std::string, std::string>, NetworkSpeed> speeds_{};
   std::unique_ptr<Control> control_{};       // destroyed last: it notifies the peers
