@@ -124,7 +124,7 @@ std::vector<Endpoint> await_name(const std::string& host, Deadline deadline) {
   constexpr milliseconds kShortestPause{50};
   constexpr milliseconds kLongestPause{1000};
   const auto start = std::chrono::steady_clock::now();
-  std::string why = "the resolver gives no answer";
+  std::string why = "the resolver does not answer";
   std::vector<Endpoint> found;
   for (milliseconds pause = kShortestPause;; pause = std::min(2 * pause, kLongestPause)) {
     const std::optional<int> failure = look_up_name(host, found, deadline);
@@ -213,7 +213,7 @@ Endpoint bound_endpoint(int descriptor) {
   endpoint.length = sizeof endpoint.storage;
   if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&endpoint.storage), &endpoint.length) !=
       0)
-    throw system_error("cannot ask where a socket is bound", errno);
+    throw system_error("cannot read the address of a socket", errno);
   return endpoint;
 }
 
@@ -238,7 +238,7 @@ Endpoint source_towards(const Endpoint& target) {
   const Descriptor probe{::socket(target.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
   const Endpoint any_port = port_of(target) == 0 ? with_port(target, 9) : target;
   if (!probe || ::connect(probe.get(), any_port.get(), any_port.length) != 0)
-    throw_system_error("no way leads to " + text_of(target), errno);
+    throw_system_error("there is no route to " + text_of(target), errno);
   return with_port(bound_endpoint(probe.get()), 0);
 }
 

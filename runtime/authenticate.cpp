@@ -92,7 +92,7 @@ std::string text_of(const Versions& versions) {
 }
 
 std::string disagreement(const Versions& own, const Versions& theirs, const std::string& peer) {
-  return "this program speaks " + text_of(own) + " of tutti's protocol, but " + peer + " speaks " +
+  return "this program uses " + text_of(own) + " of tutti's protocol, but " + peer + " uses " +
          text_of(theirs);
 }
 
@@ -186,7 +186,7 @@ Error ConnectorHandshake::refusal(const std::string& peer) const {
   std::string text;
   switch (reason_) {
     case Reason::not_tutti:
-      text = "what answers as " + peer + " does not speak tutti's protocol";
+      text = "the program that answers as " + peer + " does not use tutti's protocol";
       break;
     case Reason::version_mismatch:
       text = disagreement(self_.versions, answer.versions, peer);
@@ -210,7 +210,7 @@ Error ConnectorHandshake::refusal(const std::string& peer) const {
       break;
     case Reason::no_secret: return no_secret(self_.rank, peer);
     case Reason::duplicate_rank:
-      text = peer + " refused " + self + ": duplicate rank, another process came as " + self;
+      text = peer + " refused " + self + ": duplicate rank, another process connected as " + self;
       break;
     default: text = peer + " refused " + self + ": " + std::string{name_of(reason_)};
   }
@@ -223,7 +223,7 @@ std::size_t AcceptorHandshake::expected_bytes() const noexcept {
 }
 
 std::span<const std::byte> AcceptorHandshake::process(std::span<const std::byte> message) {
-  expects(state_ == HandshakeState::active, "a handshake goes on after its end");
+  expects(state_ == HandshakeState::active, "a message after the end of a handshake");
   if (has_named_job_) return process_proof(message);
   expects(message.size() == hello_.size(), "a handshake's message has the wrong length");
   std::memcpy(hello_.data(), message.data(), hello_.size());

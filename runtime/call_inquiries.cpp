@@ -63,7 +63,8 @@ CallStatus CallInquiries::last_call(const Inquiry& inquiry) const {
 void CallInquiries::store_reply(const ControlMessage& reply) {
   const auto found = replies_.find(reply.communicator);
   if (found == replies_.end()) return;
-  if (reply.number != kNoCommunicator)  // a malformed reply must throw here, as its sender's fault
+  // A malformed reply must throw here, where its sender is known.
+  if (reply.number != kNoCommunicator)
     static_cast<void>(decode_call_report(reply.number, reply.text));
   found->second = reply;
 }

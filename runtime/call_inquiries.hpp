@@ -43,7 +43,7 @@ class CallInquiries {
  private:
   [[nodiscard]] CallStatus last_call(const Inquiry& inquiry) const;
 
-  std::map<std::uint64_t, std::optional<ControlMessage>> replies_{};  // and their replies
+  std::map<std::uint64_t, std::optional<ControlMessage>> replies_{};  // by number of the inquiry
   std::uint64_t last_inquiry_ = 0;
   // The latest calls of ranks that have left: by rank and communicator, then by number.
   std::map<std::pair<Rank, std::uint64_t>, std::map<std::uint64_t, CallStatus>> last_calls_{};

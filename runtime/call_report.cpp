@@ -37,7 +37,7 @@ void append(std::string& bytes, const T& header, std::string_view words) {
 }
 
 [[noreturn]] void reject() {
-  throw Error{ErrorCode::transport, "a control socket carried an answer that is none"};
+  throw Error{ErrorCode::transport, "a control socket received a malformed call report"};
 }
 
 template <class T>

@@ -29,7 +29,7 @@ Control::Control(Rank self, std::vector<WatchedProcess> peers, const HeartbeatSe
 }
 
 Control::~Control() {
-  if (guard_->is_forked()) {  // the parent has the thread, and the last word
+  if (guard_->is_forked()) {  // the parent owns the thread and the sockets
     static_cast<void>(thread_.release());
     return;
   }

@@ -19,14 +19,11 @@ namespace tutti::runtime {
 /// The times of heartbeats and of agreement on a cause. Processes of the own host need no
 /// heartbeats: the system reports their end at once.
 struct HeartbeatSettings {
-  std::chrono::milliseconds interval{250};  ///< The time between two heartbeats.
-  std::chrono::milliseconds timeout{
-      5000};  ///< A rank from which nothing arrives for this time is lost.
-  std::chrono::milliseconds gather_time{
-      2};  ///< The time in which reports of a failure are collected before the decision.
-  std::chrono::milliseconds suspicion_time{50};  ///< The same, if all reports are suspicions.
-  std::chrono::milliseconds decision_timeout{
-      250};  ///< The time in which the first rank must send its decision.
+  std::chrono::milliseconds interval{250};          ///< Between two heartbeats.
+  std::chrono::milliseconds timeout{5000};          ///< After it, a silent rank is lost.
+  std::chrono::milliseconds gather_time{2};         ///< From the first report to the decision.
+  std::chrono::milliseconds suspicion_time{50};     ///< The same, if all reports are suspicions.
+  std::chrono::milliseconds decision_timeout{250};  ///< For the decision of the leader.
 
   /// Equality of all members.
   friend bool operator==(const HeartbeatSettings&, const HeartbeatSettings&) = default;

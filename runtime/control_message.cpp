@@ -63,7 +63,7 @@ std::optional<ControlMessage> decode(std::string& bytes) {
       header.kind > static_cast<std::uint32_t>(Kind::last_call) ||
       header.code > static_cast<std::uint32_t>(ErrorCode::bug) ||
       header.text_bytes > kMostControlText)
-    throw Error{ErrorCode::transport, "a control socket carried something that is no message"};
+    throw Error{ErrorCode::transport, "a control socket received a malformed message"};
   if (bytes.size() - sizeof header < header.text_bytes) return std::nullopt;
   ControlMessage message{.kind = static_cast<Kind>(header.kind),
                          .communicator = header.communicator,

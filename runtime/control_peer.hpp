@@ -92,7 +92,7 @@ class ControlPeer {
   [[nodiscard]] tcp::Moved write_socket() noexcept;
   [[nodiscard]] tcp::Moved read_socket(std::span<char> into) noexcept;
 
-  enum class State : std::uint8_t { here, left, dead };
+  enum class State : std::uint8_t { connected, left, dead };
 
   WatchedProcess watched_;
   Descriptor process_{};

@@ -48,7 +48,7 @@ bool ControlState::advance() {
   for (ControlPeer& peer : peers_) {
     peer.flush();
     if (peer.is_connected() && peer.has_overflowed())
-      mark_dead(peer, "does not take what it is told");
+      mark_dead(peer, "does not read its control socket");
   }
   const Clock::time_point now = Clock::now();
   decide_cause(now);
@@ -110,7 +110,7 @@ void ControlState::receive_from(ControlPeer& peer, bool has_ended) {
         handle(peer, *message);
       }
     } catch (const Error& error) {
-      return mark_dead(peer, std::string{"broke the rules: "} + error.what());
+      return mark_dead(peer, std::string{"violated the control protocol: "} + error.what());
     }
     if (peer.is_connected() && result == ControlPeer::ReadResult::end)
       mark_dead(peer, peer.cause());
@@ -129,7 +129,7 @@ void ControlState::send_heartbeats(Clock::time_point now) {
     if (late > heartbeat_.interval) peer.skip_time(late, now);
     if (peer.idle_time(now) > heartbeat_.timeout)
       mark_dead(peer,
-                "has not been heard of for " + std::to_string(heartbeat_.timeout.count()) + " ms");
+                "has sent no heartbeat for " + std::to_string(heartbeat_.timeout.count()) + " ms");
     else peer.send(message);
   }
 }
@@ -143,7 +143,8 @@ void ControlState::fail_all(const char* why) noexcept {
     const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock();
     try {
       if (failure_signal)
-        failure_signal->hear({ErrorCode::transport, std::string{"control ended: "} + why});
+        failure_signal->hear(
+            {ErrorCode::transport, std::string{"the control thread ended: "} + why});
     } catch (const std::exception&) {
       // Its users get an error from the closed connections or at their deadlines.
     }

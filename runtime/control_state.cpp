@@ -67,10 +67,10 @@ std::shared_ptr<FailureSignal> ControlState::watch(std::uint64_t id, std::vector
       },
       guard_);
   const std::lock_guard lock{mutex_};
-  expects(contains(members, self_), "a process watches a communicator that it is no member of");
+  expects(contains(members, self_), "a process that watches a communicator must be a member of it");
   remove_expired();
   Communicator& made = communicators_[id];
-  expects(made.failure_signal.expired(), "two communicators have one number");
+  expects(made.failure_signal.expired(), "two communicators have one id");
   if (world.empty()) world = members;
   made = {.members = std::move(members),
           .world = std::move(world),
@@ -202,7 +202,7 @@ void ControlState::handle(ControlPeer& peer, const ControlMessage& message) {
   if (found == communicators_.end()) return early_.store(peer.rank(), message);
   Communicator& communicator = found->second;
   if (!contains(communicator.members, peer.rank()) || !is_valid(message, communicator.members))
-    throw Error{ErrorCode::transport, "it told of a failure that cannot be"};
+    throw Error{ErrorCode::transport, "it reported an impossible failure"};
   communicator.has_reported[static_cast<std::size_t>(index_in(peer.rank(), communicator.members))] =
       true;
   if (is_decision) decide(communicator, message);

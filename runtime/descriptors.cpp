@@ -27,7 +27,7 @@ std::mutex limit_mutex;
 rlimit limit() {
   rlimit found{};
   if (::getrlimit(RLIMIT_NOFILE, &found) != 0)
-    throw Error{ErrorCode::transport, "cannot ask for the limit of file descriptors"};
+    throw Error{ErrorCode::transport, "cannot read the limit of file descriptors"};
   return found;
 }
 

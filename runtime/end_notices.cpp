@@ -105,8 +105,7 @@ void EndNotices::progress() noexcept try {
   next_ = now + pause_;
   pause_ = std::min(2 * pause_, kLastAttempt);
   attempt();
-} catch (
-    const std::exception&) {  // such as: a process that rank 0 has left still listens at its name
+} catch (const std::exception&) {  // such as: a child of rank 0 still listens at its name
   return;
 }
 

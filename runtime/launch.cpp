@@ -46,20 +46,20 @@ const Launch* choose(std::vector<Launch>& launches) {
 // not start a world of its own, whose results would be those of one rank.
 void check_is_complete(const Launch& launch) {
   if (launch.status != LaunchStatus::fallback || (launch.rank >= 0 && launch.size >= 0)) return;
-  const std::string unknown = launch.rank >= 0   ? "how many ranks there are"
-                              : launch.size >= 0 ? "which rank it is"
-                                                 : "its rank and how many there are";
+  const std::string unknown = launch.rank >= 0   ? "the number of ranks"
+                              : launch.size >= 0 ? "its rank"
+                                                 : "its rank and the number of ranks";
   const std::string by_mpi =
       launch.exchange == Exchange::mpi ? "call tutti::mpi::init after MPI_Init, or set " : "set ";
-  reject(launch.source + " started this process (" + launch.remark + "), and does not tell it " +
+  reject(launch.source + " started this process (" + launch.remark + ") without setting " +
          unknown + ": " + by_mpi +
-         "TUTTI_RANK, TUTTI_SIZE and TUTTI_URL; a process that is alone needs TUTTI_RANK=0 and "
+         "TUTTI_RANK, TUTTI_SIZE and TUTTI_URL; a single process needs TUTTI_RANK=0 and "
          "TUTTI_SIZE=1 only");
 }
 
 Launch from_arguments(const LaunchArguments& arguments) {
   if (!arguments.rank || !arguments.size)
-    reject("rank and size belong together: give both, or neither to be told by a launcher");
+    reject("rank and size belong together: give both, or neither if a launcher sets them");
   if (*arguments.size < 1)
     reject("size is " + std::to_string(*arguments.size) + ", but a world has at least one rank");
   if (*arguments.size > kLargestWorld)
@@ -80,7 +80,7 @@ Launch from_arguments(const LaunchArguments& arguments) {
 void set_url(const std::string& url, Launch& launch) {
   if (!url.empty()) {
     if (!is_meeting_place(url))
-      reject("'" + url + "' is no place to meet: write " + std::string{kMeetingPlaces});
+      reject("'" + url + "' is not a meeting place: write " + std::string{kMeetingPlaces});
     launch.exchange = Exchange::url;
     launch.url = url;
   }
@@ -90,15 +90,15 @@ void set_url(const std::string& url, Launch& launch) {
                 ? launch.source + " started this process as rank " + std::to_string(launch.rank) +
                       ", and "
                 : std::string{}) +
-           "nothing says where the " + std::to_string(launch.size) +
-           " ranks meet: set TUTTI_URL to " + std::string{kMeetingPlaces});
+           "the " + std::to_string(launch.size) +
+           " ranks have no meeting place: set TUTTI_URL to " + std::string{kMeetingPlaces});
 }
 
 // TUTTI_HOSTS overrides the launcher's own list.
 void set_hosts(const std::vector<std::string>& hosts, Launch& launch) {
   if (hosts.empty()) return;
   if (launch.size >= 0 && hosts.size() != static_cast<std::size_t>(launch.size))
-    reject("TUTTI_HOSTS tells the hosts of " + std::to_string(hosts.size()) +
+    reject("TUTTI_HOSTS lists the hosts of " + std::to_string(hosts.size()) +
            " ranks, but the world has " + std::to_string(launch.size));
   launch.hosts = hosts;
 }
@@ -138,14 +138,14 @@ Launch detect_launch(const Environment& environment, const LaunchArguments& argu
     if (chosen != nullptr) check_is_complete(*chosen);
     if (chosen == nullptr && !url.empty())
       reject("'" + url +
-             "' says where to meet, but nothing says who: set TUTTI_RANK and TUTTI_SIZE");
+             "' is a meeting place, but this process has no rank: set TUTTI_RANK and TUTTI_SIZE");
     launch = chosen != nullptr ? *chosen
                                : Launch{.source = "alone",
                                         .rank = 0,
                                         .size = 1,
                                         .local_rank = 0,
                                         .local_size = 1,
-                                        .remark = "no launcher left any variable"};
+                                        .remark = "no variable of a launcher is set"};
     set_hosts(config.hosts, launch);
   }
   set_url(url, launch);

@@ -98,7 +98,7 @@ std::string text_of(const Environment& environment, std::string_view name) {
 void check_below(const char* place, int value, const char* count, int limit) {
   if (value < 0 || limit < 0 || value < limit) return;
   reject(std::string{place} + " is " + std::to_string(value) + ", but " + count + " is " +
-         std::to_string(limit) + ": a number in 0 .. " + std::to_string(limit - 1) + " is wanted");
+         std::to_string(limit) + "; it must be a number from 0 to " + std::to_string(limit - 1));
 }
 
 // Reads the numbers of a launch. Throws if they are impossible.

@@ -51,9 +51,8 @@ void MeshConnector::run() {
 }
 
 std::vector<MeshLink> MeshConnector::take_links() {
-  std::erase_if(links_, [](const MeshLink& link) {
-    return !link.control;
-  });  // ranks that were not to be connected, and this one
+  // Without those of this rank and of ranks that were not to be connected.
+  std::erase_if(links_, [](const MeshLink& link) { return !link.control; });
   return std::move(links_);
 }
 
@@ -229,7 +228,7 @@ void MeshConnector::read_links() {
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0 || byte != kComplete || complete_[rank])
       throw Departure{ErrorCode::peer_dead,
-                      name_of(static_cast<Rank>(rank)) + " went away while the world started",
+                      name_of(static_cast<Rank>(rank)) + " disconnected while the world started",
                       static_cast<Rank>(rank)};
     complete_[rank] = true;
   }

@@ -63,8 +63,8 @@ std::unique_ptr<Channel> open_channel(const Launch& launch, const Protection& pr
   }
   throw Error{ErrorCode::invalid_argument,
               launch.source +
-                  " started this process, and only its MPI can tell the ranks of each "
-                  "other: call tutti::mpi::init after MPI_Init, or set TUTTI_URL"};
+                  " started this process, and only its MPI can connect the ranks: "
+                  "call tutti::mpi::init after MPI_Init, or set TUTTI_URL"};
 } catch (const DescriptorShortage& shortage) {
   throw shortage.with_rank(launch.rank, {});
 }

@@ -57,7 +57,7 @@ Host this_host() {
     std::ifstream{"/proc/sys/kernel/random/boot_id"} >> host.boot;
     struct stat status {};
     if (::stat("/proc/self/ns/net", &status) != 0 || host.boot.empty())
-      throw_system_error("cannot tell this host from others: /proc is not readable", errno);
+      throw_system_error("cannot identify this host: /proc is not readable", errno);
     host.network = std::to_string(status.st_ino);
     return host;
   }();
@@ -162,7 +162,7 @@ std::string pack(const PeerInfo& info) {
 PeerInfo unpack(std::string_view bytes, Rank rank, const Versions& own) {
   if (read_field<std::uint64_t>(bytes) != kMagic)
     throw Error{ErrorCode::mismatch,
-                "rank " + std::to_string(rank) + " does not speak tutti's protocol", rank};
+                "rank " + std::to_string(rank) + " does not use tutti's protocol", rank};
   PeerInfo info;
   info.versions = read_field<Versions>(bytes);
   check_versions(own, info.versions, "rank " + std::to_string(rank), rank);

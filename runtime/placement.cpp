@@ -13,7 +13,7 @@ namespace {
 
 [[noreturn]] void reject_hosts(std::string_view text, const char* right) {
   throw Error{ErrorCode::invalid_argument,
-              "'" + std::string{text} + "' is no list of hosts such as " + right};
+              "'" + std::string{text} + "' is not a list of hosts such as " + right};
 }
 
 /// Parses a whole number without a sign.

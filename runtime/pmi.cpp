@@ -42,7 +42,7 @@ std::string letters_of(std::string_view bytes) {
 std::string bytes_of(std::string_view letters) {
   const auto is_letter = [](char letter) { return letter >= 'a' && letter <= 'p'; };
   if (letters.size() % 2 != 0 || !std::all_of(letters.begin(), letters.end(), is_letter))
-    reject("a rank said something that is not tutti's: do all ranks run the same program?");
+    reject("a rank stored a value that is not tutti's: do all ranks run the same program?");
   std::string bytes;
   for (std::size_t at = 0; at < letters.size(); at += 2)
     bytes += static_cast<char>(((letters[at] - 'a') << 4) | (letters[at + 1] - 'a'));
@@ -112,7 +112,7 @@ void PmiChannel::send(const std::string& text) {
     const ssize_t length =
         ::send(place_.descriptor, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (length < 0 && errno != EINTR)
-      reject(std::string{"the launcher does not listen: "} + std::strerror(errno));
+      reject(std::string{"cannot send to the launcher: "} + std::strerror(errno));
     if (length > 0) sent += static_cast<std::size_t>(length);
   }
 }
@@ -155,7 +155,7 @@ std::optional<std::string> PmiChannel::get(const std::string& key, Deadline dead
 void PmiChannel::put(const std::string& key, const std::string& value, Deadline deadline) {
   send("cmd=put kvsname=" + space_ + " key=" + key + " value=" + value);
   const std::string line = receive("put_result", deadline);
-  if (field_of(line, "rc") != "0") reject("it does not take a value: " + line);
+  if (field_of(line, "rc") != "0") reject("the launcher rejects a value: " + line);
 }
 
 // Reads the limits, and finds the first exchange that no earlier channel of this process used. An
@@ -168,7 +168,7 @@ void PmiChannel::open(Deadline deadline) {
   const std::string longest = field_of(limits, "vallen_max").value_or("");
   std::from_chars(longest.data(), longest.data() + longest.size(), longest_);
   constexpr std::size_t kRoom = 8;  // some launchers count a final zero, some cut at the limit
-  if (longest_ < 64) reject("'" + limits + "' tells no sensible limit of values");
+  if (longest_ < 64) reject("'" + limits + "' has no usable limit of values");
   longest_ = (longest_ - kRoom) / 2 * 2;
   const auto is_used = [&](std::uint64_t round) {
     round_ = round;
@@ -196,7 +196,7 @@ void PmiChannel::register_finalize() const {
   const auto process = static_cast<std::uintptr_t>(getpid());
   const std::uintptr_t packed = process << 32U | static_cast<std::uintptr_t>(own);
   if (on_exit(send_finalize, reinterpret_cast<void*>(packed)) != 0)
-    reject("no function can be called at the exit of the process");
+    reject("cannot register a function for the exit of the process");
 }
 
 // A text takes as many values as it needs. The first one starts with their number.
@@ -205,14 +205,14 @@ std::string PmiChannel::read_text(Rank rank, Deadline deadline) {
   std::size_t parts = 1;
   for (std::size_t part = 0; part < parts; ++part) {
     const auto value = get(key(rank, part), deadline);
-    if (!value) reject("rank " + std::to_string(rank) + " said nothing");
+    if (!value) reject("rank " + std::to_string(rank) + " stored no value");
     std::string_view text{*value};
     if (part == 0) {
       const std::size_t end = text.find('_');
       std::from_chars(text.data(), text.data() + std::min(end, text.size()), parts);
       constexpr std::size_t kMostParts = 1U << 16U;
       if (end == std::string_view::npos || parts < 1 || parts > kMostParts)
-        reject("rank " + std::to_string(rank) + " said something that is not tutti's");
+        reject("rank " + std::to_string(rank) + " stored a value that is not tutti's");
       text.remove_prefix(end + 1);
     }
     letters += text;
@@ -242,8 +242,8 @@ std::vector<std::string> PmiChannel::all_gather(std::string_view own, Deadline d
   } catch (const Error& error) {
     if (error.code() != ErrorCode::timeout) throw;
     throw Error{error.code(), absence(*this, start, {}).what() +
-                                  std::string{"; who is missing it does not tell, for it passes "
-                                              "on nothing before all have come"}};
+                                  std::string{"; the missing ranks are unknown, since PMI "
+                                              "reveals nothing before all have entered"}};
   }
   std::vector<std::string> values;
   for (Rank rank = 0; rank < place_.size; ++rank) values.push_back(read_text(rank, deadline));

@@ -136,9 +136,9 @@ class Session {
   int size() const {
     pmix_value_t* value = nullptr;
     const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
-    check(library_.get(&all, PMIX_JOB_SIZE, nullptr, 0, &value), "the number of ranks");
+    check(library_.get(&all, PMIX_JOB_SIZE, nullptr, 0, &value), "cannot read the number of ranks");
     const std::unique_ptr<pmix_value_t, decltype(&std::free)> owner{value, &std::free};
-    if (value->type != PMIX_UINT32) reject("the number of ranks is no number");
+    if (value->type != PMIX_UINT32) reject("the number of ranks is not a number");
     return static_cast<int>(value->data.uint32);
   }
 
@@ -160,7 +160,7 @@ class Session {
     const pmix_info_t at_once = directive(PMIX_OPTIONAL);
     const pmix_status_t status = library_.get(&self_, key.c_str(), &at_once, 1, &value);
     if (status == PMIX_ERR_NOT_FOUND) return false;
-    check(status, "what this rank said");
+    check(status, "cannot read the value of this rank");
     if (value->type == PMIX_BYTE_OBJECT) std::free(value->data.bo.bytes);
     std::free(value);
     return true;
@@ -172,7 +172,7 @@ class Session {
     const pmix_proc_t from = process(static_cast<pmix_rank_t>(rank));
     auto reference = std::make_unique<std::shared_ptr<PendingResult>>(result);
     check(library_.get_nonblocking(&from, key.c_str(), nullptr, 0, on_value, reference.get()),
-          "what a rank said");
+          "cannot read the value of a rank");
     static_cast<void>(reference.release());  // owned by on_value
     return result;
   }
@@ -182,8 +182,8 @@ class Session {
     const auto result = request(rank, key);
     const std::optional<pmix_status_t> status = result->wait(deadline);
     if (!status) return {};
-    check(*status, "what a rank said");
-    if (!result->text || result->text->empty()) reject("a rank said something that is not tutti's");
+    check(*status, "cannot read the value of a rank");
+    if (!result->text || result->text->empty()) reject("a rank stored a value that is not tutti's");
     return result->text;
   }
 
@@ -192,8 +192,8 @@ class Session {
     value.type = PMIX_BYTE_OBJECT;
     value.data.bo.bytes = text.data();
     value.data.bo.size = text.size();
-    check(library_.put(PMIX_GLOBAL, key.c_str(), &value), "it does not take a value");
-    check(library_.commit(), "it does not pass on a value");
+    check(library_.put(PMIX_GLOBAL, key.c_str(), &value), "the launcher rejects a value");
+    check(library_.commit(), "the launcher does not publish a value");
   }
 
   // Returns whether all ranks have entered by the deadline.
@@ -204,7 +204,7 @@ class Session {
     auto reference = std::make_unique<std::shared_ptr<PendingResult>>(result);
     const pmix_status_t status = library_.fence(&all, 1, &collect, 1, on_arrival, reference.get());
     if (status == PMIX_OPERATION_SUCCEEDED) return true;
-    check(status, "no exchange begins");
+    check(status, "cannot start an exchange");
     static_cast<void>(reference.release());  // owned by on_arrival
     const std::optional<pmix_status_t> arrived = result->wait(deadline);
     if (!arrived) return false;
@@ -275,7 +275,7 @@ class PmixChannel final : public Channel {
     for (Rank rank = 0; rank < size_; ++rank) hosts.push_back(session_.host_of(rank));
     const Error error = absence(*this, start, missing, hosts);
     if (!missing.empty()) return error;
-    return {error.code(), error.what() + std::string{"; all have come meanwhile"}};
+    return {error.code(), error.what() + std::string{"; all have entered since"}};
   }
 
   // Finds the first exchange that no earlier channel of this process used. An exchange is

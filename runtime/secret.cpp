@@ -74,13 +74,11 @@ bool is_protected(const Endpoint& address, const std::optional<Secret>& secret,
 }
 
 Error no_secret(Rank rank, const std::string& peer) {
-  return {
-      ErrorCode::invalid_argument,
-      "rank " + std::to_string(rank) + " comes to " + peer +
-          " over a network, but the job has no secret by which its ranks prove that they belong "
-          "to it: " +
-          std::string{kSecretHint},
-      rank};
+  return {ErrorCode::invalid_argument,
+          "rank " + std::to_string(rank) + " connects to " + peer +
+              " over a network, but the job has no secret that authenticates its ranks: " +
+              std::string{kSecretHint},
+          rank};
 }
 
 void require_protection(const Endpoint& address, const std::optional<Secret>& secret,

@@ -85,14 +85,14 @@ struct alignas(cmsghdr) Control {
 /// Throws DescriptorShortage if a received descriptor was dropped for that reason.
 void check_spare_descriptor(int socket) {
   const Descriptor another{::fcntl(socket, F_DUPFD_CLOEXEC, 0)};
-  if (!another) throw_system_error("cannot take a descriptor", errno);
+  if (!another) throw_system_error("cannot receive a descriptor", errno);
 }
 
 ucred credentials_of(int socket) {
   ucred credentials{};
   socklen_t length = sizeof credentials;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0)
-    throw system_error("cannot ask who is at the other end of a Unix socket", errno);
+    throw system_error("cannot read the credentials of a Unix socket's peer", errno);
   return credentials;
 }
 
@@ -180,7 +180,7 @@ Descriptor connect_locally(std::string_view name, Deadline deadline) {
       throw system_error("cannot connect to a Unix socket", errno);
     // The listener's queue is full; no event reports that there is room again.
     if (std::chrono::steady_clock::now() >= deadline)
-      throw Error{ErrorCode::timeout, "a Unix socket's listener accepts nobody"};
+      throw Error{ErrorCode::timeout, "a Unix socket's listener accepts no connections"};
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }
   return connection;
@@ -222,7 +222,7 @@ void send_descriptor(int socket, std::byte note, int descriptor, Deadline deadli
   }
   while (::sendmsg(socket, &message, MSG_NOSIGNAL) < 0) {
     if (must_wait(errno)) await_stream(socket, POLLOUT, deadline);
-    else if (errno != EINTR) throw stream_error("cannot pass a descriptor", errno);
+    else if (errno != EINTR) throw stream_error("cannot send a descriptor", errno);
   }
 }
 
@@ -239,7 +239,7 @@ FdMessage receive_descriptor(int socket, Deadline deadline) {
     const ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     if (got == 0) throw stream_error("", ECONNRESET);
     if (got < 0 && must_wait(errno)) await_stream(socket, POLLIN, deadline);
-    else if (got < 0 && errno != EINTR) throw stream_error("cannot take a descriptor", errno);
+    else if (got < 0 && errno != EINTR) throw stream_error("cannot receive a descriptor", errno);
     if (got < 0) continue;
     if ((message.msg_flags & MSG_CTRUNC) != 0) check_spare_descriptor(socket);
     const cmsghdr* const header = CMSG_FIRSTHDR(&message);

@@ -62,7 +62,7 @@ class StoreClient final : public Channel {
 std::vector<std::string> StoreClient::all_gather(std::string_view own, Deadline deadline) {
   if (failed_) throw Error{*failed_};
   if (own.size() > frame::kLongestValue)
-    throw Error{ErrorCode::invalid_argument, "a rank may say at most 64 KiB at once"};
+    throw Error{ErrorCode::invalid_argument, "a rank may send at most 64 KiB at once"};
   start_ = Clock::now();
   try {
     if (!socket_) join(deadline);
@@ -131,7 +131,7 @@ std::string StoreClient::receive(std::size_t bytes, Deadline deadline) {
     receive_all(socket_.get(), std::as_writable_bytes(std::span{content}), end);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::timeout) throw timeout_error();
-    throw Error{ErrorCode::peer_dead, rank_0() + " went away while the world started", 0};
+    throw Error{ErrorCode::peer_dead, rank_0() + " disconnected while the world started", 0};
   }
   return content;
 }

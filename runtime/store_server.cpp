@@ -85,7 +85,7 @@ void StoreServer::fail_if_refused() {
 std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline deadline) {
   if (failed_) throw Error{*failed_};
   if (own.size() > frame::kLongestValue)
-    throw Error{ErrorCode::invalid_argument, "a rank may say at most 64 KiB at once"};
+    throw Error{ErrorCode::invalid_argument, "a rank may send at most 64 KiB at once"};
   start_ = Clock::now();
   deadline_ = deadline;
   peers_[0].value = std::string{own};
@@ -159,7 +159,7 @@ void StoreServer::receive_from(Rank rank) {
       std::array<std::byte, 1> more;
       std::size_t none = 0;
       if (fill(rank, more, none))
-        throw Error{ErrorCode::bug, "tutti has a bug: a rank spoke twice in a round", rank};
+        throw Error{ErrorCode::bug, "tutti has a bug: a rank sent two values in one round", rank};
       return;
     }
     if (peer.header_bytes < sizeof peer.header) {
@@ -265,7 +265,7 @@ std::string StoreServer::gathered() const {
   std::size_t total = 0;
   for (const StorePeer& peer : peers_) total += sizeof(std::uint32_t) + peer.value->size();
   if (total > frame::kLongestTotal)
-    throw Error{ErrorCode::invalid_argument, "the ranks said more than 64 MiB at once"};
+    throw Error{ErrorCode::invalid_argument, "the ranks sent more than 64 MiB at once"};
   std::string content;
   content.reserve(total);
   for (const StorePeer& peer : peers_) write_text(content, *peer.value);
@@ -288,7 +288,7 @@ Error StoreServer::lost_rank_error(Rank rank) const {
   const std::string& host = peers_[static_cast<std::size_t>(rank)].host;
   return {ErrorCode::peer_dead,
           "rank " + std::to_string(rank) + (host.empty() ? "" : " (host " + host + ")") +
-              " went away while the world started",
+              " disconnected while the world started",
           rank};
 }
 

@@ -71,7 +71,7 @@ std::string usable_timed_calls(const std::string& path) {
 }
 
 std::string write_problem(const std::string& path) {
-  if (path.empty()) return "neither XDG_CONFIG_HOME nor HOME says where to keep them";
+  if (path.empty()) return "neither XDG_CONFIG_HOME nor HOME is set";
   const std::filesystem::path folder = std::filesystem::path{path}.parent_path();
   std::error_code error;
   std::filesystem::create_directories(folder, error);

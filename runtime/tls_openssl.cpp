@@ -97,11 +97,11 @@ class TlsCipher final : public tcp::Cipher {
       if (result == 1 && SSL_session_reused(ssl_.get()) == 1) return !owes();
       if (result == 1 || reason != SSL_ERROR_WANT_READ)
         throw Error{ErrorCode::mismatch,
-                    end_.name + " was refused by TLS: wrong secret, or no TLS of tutti's",
+                    end_.name + " failed the TLS handshake: wrong secret, or not tutti's TLS",
                     end_.peer};
       const Moved got = receive();
       if (got.closed || got.error != 0 || sent.error != 0)
-        throw Error{ErrorCode::peer_dead, end_.name + " went away during its TLS handshake",
+        throw Error{ErrorCode::peer_dead, end_.name + " disconnected during its TLS handshake",
                     end_.peer};
       if (got.bytes == 0) return false;
     }

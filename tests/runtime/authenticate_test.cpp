@@ -119,20 +119,21 @@ INSTANTIATE_TEST_SUITE_P(
                       p.versions = {2, 3};
                     },
                     Reason::version_mismatch,
-                    "this program speaks versions 2 to 3 of tutti's protocol, but the peer speaks "
+                    "this program uses versions 2 to 3 of tutti's protocol, but the peer uses "
                     "version 1"},
         RefusedPeer{"NoVersion",
                     [](Identity& p) {
                       p.versions = {2, 1};
                     },
                     Reason::version_mismatch,
-                    "this program speaks versions 2 to 1 of tutti's protocol, but the peer speaks "
+                    "this program uses versions 2 to 1 of tutti's protocol, but the peer uses "
                     "version 1"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(Handshake, PassesTheVerdictOn) {
   const auto result = converse(identity_of(2), identity_of(0), {}, Reason::duplicate_rank);
-  EXPECT_EQ(result.told, "the peer refused rank 2: duplicate rank, another process came as rank 2");
+  EXPECT_EQ(result.told,
+            "the peer refused rank 2: duplicate rank, another process connected as rank 2");
   EXPECT_EQ(result.acceptor, HandshakeState::refused);
 }
 

@@ -37,7 +37,8 @@ void say(const Crew& crew, Rank rank, Rank peer, const std::string& bytes) {
 class Liars : public ::testing::Test {
  protected:
   /// Rank 2 says this to rank 0.
-  void expect_refused(const std::string& bytes, const std::string& why = "broke the rules") {
+  void expect_refused(const std::string& bytes,
+                      const std::string& why = "violated the control protocol") {
     Crew crew{{.size = 3, .impersonated = 2}};
     const auto all = crew.watch(1, {0, 1, 2});
     const auto honest = crew.watch(2, {1, 0});
@@ -85,7 +86,7 @@ TEST_F(Liars, AreRefusedWhenTheyAnswer) {
     EXPECT_EQ(found.at(0).state, CallStatus::State::dead);
     const auto error = heard(*all[0]);
     ASSERT_TRUE(error);
-    EXPECT_NE(std::string{error->what()}.find("broke the rules"), std::string::npos);
+    EXPECT_NE(std::string{error->what()}.find("violated the control protocol"), std::string::npos);
   }
 }
 

@@ -153,7 +153,7 @@ TEST(Launch, AMalformedNumberIsNamed) {
           refusal(changed(fixture.environment, fixture.rank_variable, value));
       EXPECT_TRUE(has(message, fixture.rank_variable)) << message;
       EXPECT_TRUE(has(message, value)) << message;
-      EXPECT_TRUE(has(message, "is wanted")) << message;
+      EXPECT_TRUE(has(message, "must be a")) << message;
       if (std::string{value} == "4") continue;  // a good number of ranks
       const std::string size = refusal(changed(fixture.environment, fixture.size_variable, value));
       EXPECT_TRUE(has(size, fixture.size_variable)) << size;

@@ -74,7 +74,7 @@ class Links : public ::testing::Test {
     const Outcome& outcome = outcomes[static_cast<std::size_t>(other)];
     const std::string number = std::to_string(leaver);
     EXPECT_EQ(outcome.text(),
-              "rank " + number + " (host host" + number + ") went away while the world started");
+              "rank " + number + " (host host" + number + ") disconnected while the world started");
     EXPECT_LT(outcome.elapsed, kLongBefore);
   }
 
@@ -150,7 +150,7 @@ TEST_F(Links, LetNobodyWaitForARankThatLeaves) {
       throw;
     }
   });
-  EXPECT_EQ(outcomes[0].text(), "rank 2 (host host2) went away while the world started");
+  EXPECT_EQ(outcomes[0].text(), "rank 2 (host host2) disconnected while the world started");
   for (const Outcome& outcome : outcomes) {
     EXPECT_TRUE(outcome.error);
     EXPECT_LT(outcome.elapsed, kLongBefore);

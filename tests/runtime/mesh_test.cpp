@@ -205,7 +205,7 @@ TEST(Mesh, TellsEveryoneOfAnotherVersion) {
                           (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options,
                                              in(kAmple));
                         }),
-              "speaks version 1 of tutti's protocol, but rank 1 speaks versions 2 to 3");
+              "uses version 1 of tutti's protocol, but rank 1 uses versions 2 to 3");
 }
 
 TEST(Mesh, TellsEveryoneOfAnotherSecret) {
@@ -269,7 +269,7 @@ TEST(Mesh, TellsEveryoneWhyARankGaveUp) {
       if (rank == odd) options.memory = kNoDescriptor;
       (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(kAmple));
     });
-    expect_told(outcomes, "failed: cannot pass a descriptor: Bad file descriptor");
+    expect_told(outcomes, "failed: cannot send a descriptor: Bad file descriptor");
     for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error->code(), ErrorCode::transport);
   }
 }
