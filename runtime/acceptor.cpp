@@ -154,8 +154,8 @@ void Acceptor::receive_from(UnauthenticatedPeers::iterator peer,
                             std::vector<AcceptedConnection>& arrived) {
   AcceptorHandshake& handshake = peer->handshake;
   while (handshake.state() == HandshakeState::active) {
-    const std::size_t wanted = handshake.expected_bytes();
-    const auto room = std::span{peer->buffer}.first(wanted).subspan(peer->filled);
+    const std::size_t expected = handshake.expected_bytes();
+    const auto room = std::span{peer->buffer}.first(expected).subspan(peer->filled);
     const ssize_t got = ::recv(peer->socket.get(), room.data(), room.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
@@ -164,9 +164,9 @@ void Acceptor::receive_from(UnauthenticatedPeers::iterator peer,
       return;
     }
     peer->filled += static_cast<std::size_t>(got);
-    if (peer->filled < wanted) continue;
+    if (peer->filled < expected) continue;
     peer->filled = 0;
-    const auto message = handshake.process(std::span{peer->buffer}.first(wanted));
+    const auto message = handshake.process(std::span{peer->buffer}.first(expected));
     // An accepted peer stays accepted even if it closed before the last message arrived: its owner
     // will notice.
     if (!reply(*peer, message) && handshake.state() != HandshakeState::accepted) {

@@ -101,7 +101,7 @@ bool same_host(const Endpoint& a, const Endpoint& b) {
   return text_of(with_port(a, 0)) == text_of(with_port(b, 0));
 }
 
-/// Whether a later look-up may succeed. Other failures are for want of memory or descriptors.
+/// Whether a later look-up may succeed. Other failures are for lack of memory or descriptors.
 bool may_become_known(int failure) noexcept {
   return failure != EAI_MEMORY && failure != EAI_SYSTEM && failure != EAI_FAMILY;
 }

@@ -46,12 +46,12 @@ struct Proof {
 };
 static_assert(sizeof(Proof) == 40);
 
-struct Verdict {
+struct Outcome {
   std::uint64_t magic;
   Reason reason;
   std::array<std::uint8_t, 7> unused;
 };
-static_assert(sizeof(Verdict) == 16);
+static_assert(sizeof(Outcome) == 16);
 static_assert(sizeof(Answer) <= kLongestMessage && sizeof(Hello) <= kLongestMessage);
 
 template <class Message, std::size_t n>
@@ -141,7 +141,7 @@ ConnectorHandshake::ConnectorHandshake(const Identity& self, Rank to, Purpose pu
 
 std::size_t ConnectorHandshake::expected_bytes() const noexcept {
   if (state_ != HandshakeState::active) return 0;
-  return answered_ ? sizeof(Verdict) : sizeof(Answer);
+  return answered_ ? sizeof(Outcome) : sizeof(Answer);
 }
 
 void ConnectorHandshake::reject(Reason reason) noexcept {
@@ -151,9 +151,9 @@ void ConnectorHandshake::reject(Reason reason) noexcept {
 
 std::span<const std::byte> ConnectorHandshake::process(std::span<const std::byte> message) {
   if (answered_) {
-    const auto verdict = read<Verdict>(message);
-    if (verdict.magic != kMagic) reject(Reason::not_tutti);
-    else if (verdict.reason != Reason::none) reject(verdict.reason);
+    const auto outcome = read<Outcome>(message);
+    if (outcome.magic != kMagic) reject(Reason::not_tutti);
+    else if (outcome.reason != Reason::none) reject(outcome.reason);
     else state_ = HandshakeState::accepted;
     return {};
   }
@@ -271,11 +271,11 @@ std::span<const std::byte> AcceptorHandshake::process_proof(std::span<const std:
   else reason_ = (*admit_)(request_);
   state_ = reason_ == Reason::none ? HandshakeState::accepted : HandshakeState::refused;
   claims_other_secret_ = reason_ == Reason::wrong_secret && equal_codes(proof.code, {});
-  Verdict verdict{};
-  verdict.magic = kMagic;
-  verdict.reason = reason_;
-  write(verdict_, verdict);
-  return verdict_;
+  Outcome outcome{};
+  outcome.magic = kMagic;
+  outcome.reason = reason_;
+  write(outcome_, outcome);
+  return outcome_;
 }
 
 }  // namespace tutti::runtime

@@ -7,7 +7,7 @@
 ///     checks the facts and the code          <- Answer(reason, versions, facts, nonce, code)
 ///     Proof(code)                            -> checks the code, the world size, and whether
 ///                                               it expects the rank
-///     done                                   <- Verdict(reason)
+///     done                                   <- Outcome(reason)
 ///
 /// A code is HMAC-SHA256, with the job's secret, over the role of its sender, the whole Hello and
 /// the whole Answer. So it cannot be reflected, replayed, or moved to another job, rank, purpose or
@@ -114,7 +114,7 @@ class ConnectorHandshake {
   /// @param message of expected_bytes(). @return the message to send now, in every state.
   [[nodiscard]] std::span<const std::byte> process(std::span<const std::byte> message);
   [[nodiscard]] HandshakeState state() const noexcept { return state_; }
-  /// @return whether the peer has answered, so that it is alive and will send its verdict.
+  /// @return whether the peer has answered, so that it is alive and will send its outcome.
   [[nodiscard]] bool answered() const noexcept { return answered_; }
   /// @param peer its name. @return the reason for the refusal: Error{mismatch} in one sentence.
   [[nodiscard]] Error refusal(const std::string& peer) const;
@@ -174,7 +174,7 @@ class AcceptorHandshake {
   int peer_size_ = 0;
   std::array<std::byte, 72> hello_{};
   std::array<std::byte, 104> answer_{};
-  std::array<std::byte, 16> verdict_{};
+  std::array<std::byte, 16> outcome_{};
 };
 
 /// The destination of a connection.

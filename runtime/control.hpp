@@ -40,15 +40,15 @@ class ControlState;
 ///
 /// All ranks of a failed communicator, those on which it failed included, agree on its cause:
 /// - Every rank waits for the decision of the leader, which is the first rank that is not known to
-/// have ended. The leader collects reports for HeartbeatSettings::gather_time (suspicion_time if
-/// all are suspicions) and decides for the first one in the order of `precedes`: deaths, then
-/// errors that ranks raised. So all ranks have one cause.
+///   have ended. The leader collects reports for HeartbeatSettings::gather_time (suspicion_time if
+///   all are suspicions) and decides for the first one in the order of `precedes`: deaths, then
+///   errors that ranks raised. So all ranks have one cause.
 /// - If no decision arrives within HeartbeatSettings::decision_timeout, since the leader is stopped
-/// or gets no processor, each rank decides for the first of the reports that it has. Each cause is
-/// then true, but they may differ.
+///   or gets no processor, each rank decides for the first of the reports that it has. Each cause
+///   is then true, but they may differ.
 /// - Each rank forwards every report and decision to all members before its own signal is raised.
-/// So a failure reaches all ranks even if its first reporter ends meanwhile, and the consequences
-/// of a failure, such as the end of a rank, are never mistaken for its cause.
+///   So a failure reaches all ranks even if its first reporter ends meanwhile, and the consequences
+///   of a failure, such as the end of a rank, are never mistaken for its cause.
 class Control {
  public:
   /// Starts the thread. Throws Error{transport}. @param self rank in the world.

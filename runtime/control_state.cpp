@@ -138,7 +138,7 @@ void ControlState::report_own(std::uint64_t id, const Error& cause) {
   const auto found = communicators_.find(id);
   if (found == communicators_.end()) return;
   Communicator& communicator = found->second;
-  report(communicator, {.kind = ControlMessage::Kind::failure,
+  record(communicator, {.kind = ControlMessage::Kind::failure,
                         .communicator = id,
                         .code = cause.cause(),
                         .culprit = cause.culprit(),
@@ -167,7 +167,7 @@ void ControlState::record_death(Communicator& communicator, std::uint64_t id,
   const Rank in_world = communicator.world[static_cast<std::size_t>(rank)];
   const std::string world =
       rank == in_world ? "" : "rank " + std::to_string(in_world) + " of the world, ";
-  report(communicator, {.kind = ControlMessage::Kind::failure,
+  record(communicator, {.kind = ControlMessage::Kind::failure,
                         .communicator = id,
                         .code = ErrorCode::peer_dead,
                         .culprit = rank,

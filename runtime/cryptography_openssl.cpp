@@ -58,7 +58,7 @@ Digest random_digest() {
   Digest digest;
   require(RAND_bytes(reinterpret_cast<unsigned char*>(digest.data()),
                      static_cast<int>(digest.size())) == 1,
-          "draw random bytes");
+          "generate random bytes");
   return digest;
 }
 

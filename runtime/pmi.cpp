@@ -89,7 +89,7 @@ class PmiChannel final : public Channel {
   void open(Deadline deadline);
   void register_finalize() const;
   void send(const std::string& line);
-  std::string receive(const std::string& wanted, Deadline deadline);
+  std::string receive(const std::string& expected, Deadline deadline);
   std::optional<std::string> get(const std::string& key, Deadline deadline);
   void put(const std::string& key, const std::string& value, Deadline deadline);
   std::string read_text(Rank rank, Deadline deadline);
@@ -119,7 +119,7 @@ void PmiChannel::send(const std::string& text) {
 
 // Receives one line. The launcher only sends answers, so all input is the answer to the last
 // command.
-std::string PmiChannel::receive(const std::string& wanted, Deadline deadline) {
+std::string PmiChannel::receive(const std::string& expected, Deadline deadline) {
   std::string line;
   while (!line.ends_with('\n')) {
     const auto left =
@@ -129,7 +129,7 @@ std::string PmiChannel::receive(const std::string& wanted, Deadline deadline) {
     const int ready = poll(
         &readable, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongestWait)));
     if (ready == 0 && left.count() <= 0)
-      throw Error{ErrorCode::timeout, std::string{kName} + ": no " + wanted + " by the deadline"};
+      throw Error{ErrorCode::timeout, std::string{kName} + ": no " + expected + " by the deadline"};
     if (ready <= 0) continue;
     std::array<char, 4096> part{};
     const ssize_t length = recv(place_.descriptor, part.data(), part.size(), MSG_DONTWAIT);
@@ -141,7 +141,7 @@ std::string PmiChannel::receive(const std::string& wanted, Deadline deadline) {
     if (length > 0) line.append(part.data(), static_cast<std::size_t>(length));
   }
   line.pop_back();
-  if (field_of(line, "cmd") != wanted) reject("'" + line + "' is no " + wanted);
+  if (field_of(line, "cmd") != expected) reject("'" + line + "' is not " + expected);
   return line;
 }
 

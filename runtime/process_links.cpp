@@ -18,9 +18,9 @@ namespace {
 constexpr int kLeastRanks = 64;
 
 std::uint64_t random_number() {
-  const Digest drawn = random_digest();
+  const Digest bytes = random_digest();
   std::uint64_t number = 0;
-  std::memcpy(&number, drawn.data(), sizeof number);
+  std::memcpy(&number, bytes.data(), sizeof number);
   return std::max<std::uint64_t>(number, 1);
 }
 
@@ -150,7 +150,7 @@ void ProcessLinks::add_transports(Mesh& mesh, const std::vector<Rank>& numbers, 
   if ((remote.empty() && segment_) || !settings_.carries_data) return;
   tcp::Options tcp;
   tcp.payload_checksum = settings_.payload_checksum;
-  tcp.linger = settings_.heartbeat.lost;
+  tcp.linger = settings_.heartbeat.timeout;
   fabric_ = std::make_shared<tcp::Fabric>(0, remote, tcp);
 }
 

@@ -108,24 +108,24 @@ class TlsCipher final : public tcp::Cipher {
   }
 
   [[nodiscard]] Moved write(std::span<const iovec> from) noexcept override {
-    Moved taken;
-    taken.error = send_owed().error;
-    for (Gather gather{from}; taken.error == 0 && !owes();) {
+    Moved moved;
+    moved.error = send_owed().error;
+    for (Gather gather{from}; moved.error == 0 && !owes();) {
       const std::span<const std::byte> record = gather.next(plain_);
       if (record.empty()) break;
       ERR_clear_error();
       if (SSL_write(ssl_.get(), record.data(), static_cast<int>(record.size())) <= 0) {
-        taken.error = EPROTO;
+        moved.error = EPROTO;
         break;
       }
-      taken.bytes += record.size();
+      moved.bytes += record.size();
       if (++records_ % kRecordsPerKey == 0 &&
           SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
-        taken.error = EPROTO;
-      if (taken.error != 0) break;
-      taken.error = send_owed().error;
+        moved.error = EPROTO;
+      if (moved.error != 0) break;
+      moved.error = send_owed().error;
     }
-    return taken;
+    return moved;
   }
 
   [[nodiscard]] Moved read(std::span<const iovec> into) noexcept override {
