@@ -19,7 +19,7 @@ class EndResponder;
 /// name. While the object lives it looks for such ranks, first four times a second, later once a
 /// second, since ranks may start late. The way depends on where the ranks meet:
 ///   - at a Unix socket or a port: it connects to rank 0 on behalf of the rank, and rank 0 notifies
-///   the others. If rank 0 has ended, it listens on behalf of rank 0.
+///     the others. If rank 0 has ended, it listens on behalf of rank 0.
 ///   - in a folder: it writes a note for each rank that waits there.
 ///
 /// Ranks are not notified if their address or secret is not the launcher's, or if the file system
