@@ -203,7 +203,7 @@ int print_launch() {
   const runtime::Environment environment = runtime::process_environment();
   const std::vector<runtime::Launch> launches = runtime::detect_launches(environment);
   std::string text =
-      launches.empty() ? "no variable of a launcher is set\n" : runtime::table_of(launches);
+      launches.empty() ? "no variables of a launcher\n" : runtime::table_of(launches);
   ExitCode code = ExitCode::good;
   try {
     const runtime::Launch launch = runtime::detect_launch(environment);

@@ -129,7 +129,7 @@ void ControlState::send_heartbeats(Clock::time_point now) {
     if (late > heartbeat_.interval) peer.skip_time(late, now);
     if (peer.idle_time(now) > heartbeat_.timeout)
       mark_dead(peer,
-                "has sent no heartbeat for " + std::to_string(heartbeat_.timeout.count()) + " ms");
+                "has sent no message for " + std::to_string(heartbeat_.timeout.count()) + " ms");
     else peer.send(message);
   }
 }

@@ -207,7 +207,7 @@ TEST(Control, GivesUpARemoteRankThatIsSilent) {
   EXPECT_GE(Clock::now() - start, 590ms);
   EXPECT_EQ(error->code(), ErrorCode::peer_dead);
   EXPECT_EQ(error->culprit(), 2);
-  EXPECT_STREQ(error->what(), "rank 2 (host c) has sent no heartbeat for 600 ms");
+  EXPECT_STREQ(error->what(), "rank 2 (host c) has sent no message for 600 ms");
   expect_same(error, heard(*alarms[1]));
 }
 
