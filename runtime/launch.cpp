@@ -145,7 +145,7 @@ Launch detect_launch(const Environment& environment, const LaunchArguments& argu
                                         .size = 1,
                                         .local_rank = 0,
                                         .local_size = 1,
-                                        .remark = "no variable of a launcher is set"};
+                                        .remark = "no variables of a launcher"};
     set_hosts(config.hosts, launch);
   }
   set_url(url, launch);
