@@ -31,7 +31,7 @@ MeshConnector::MeshConnector(const MeshPlan& plan, std::vector<Listener> listene
     : plan_{plan}, deadline_{deadline}, links_(plan.infos.size()), arrived_(plan.infos.size()),
       complete_(plan.infos.size()) {
   acceptor_.emplace(plan.self, std::move(listeners),
-                    [this](const ConnectionRequest& who) { return admit(who); });
+                    [this](const ConnectionRequest& request) { return admit(request); });
   for (std::size_t rank = 0; rank < links_.size(); ++rank)
     links_[rank].peer = static_cast<Rank>(rank);
 }
@@ -122,14 +122,14 @@ Descriptor MeshConnector::connect_by_tcp(Rank peer, Purpose purpose) {
               deadline_);
 }
 
-Reason MeshConnector::admit(const ConnectionRequest& who) {
-  if (who.from <= plan_.self.rank) return Reason::unexpected;
-  ArrivedLinks& arrived = arrived_[static_cast<std::size_t>(who.from)];
+Reason MeshConnector::admit(const ConnectionRequest& request) {
+  if (request.from <= plan_.self.rank) return Reason::unexpected;
+  ArrivedLinks& arrived = arrived_[static_cast<std::size_t>(request.from)];
   const auto accept_once = [](bool taken) { return taken ? Reason::duplicate_rank : Reason::none; };
-  switch (who.purpose) {
+  switch (request.purpose) {
     case Purpose::local:
-      return can_share_memory(who.from) ? accept_once(std::exchange(arrived.local, true))
-                                        : Reason::unexpected;
+      return can_share_memory(request.from) ? accept_once(std::exchange(arrived.local, true))
+                                            : Reason::unexpected;
     case Purpose::control:
       if (plan_.only_local) return Reason::unexpected;
       return accept_once(std::exchange(arrived.control, true));

@@ -62,7 +62,7 @@ class MeshConnector {
   void connect_to_rank(Rank peer);
   bool connect_by_unix(Rank peer);
   [[nodiscard]] Descriptor connect_by_tcp(Rank peer, Purpose purpose);
-  [[nodiscard]] Reason admit(const ConnectionRequest& who);
+  [[nodiscard]] Reason admit(const ConnectionRequest& request);
   void serve();
   void store_connection(AcceptedConnection accepted);
   bool exchange_memory(Rank peer, Descriptor socket, bool first);

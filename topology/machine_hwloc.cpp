@@ -69,7 +69,7 @@ class NetworkBuilder {
   void add_level(int depth, const std::string& name, int level) {
     if (depth < 0) return;
     const unsigned parts = hwloc_get_nbobjs_by_depth(topology_, depth);
-    if (level >= 0 && open_.size() < 2) return;
+    if (level >= 0 && unlinked_.size() < 2) return;
     std::vector<Vertex> now;
     for (unsigned part = 0; part < parts; ++part) {
       const hwloc_obj_t object = hwloc_get_obj_by_depth(topology_, depth, part);
@@ -80,13 +80,13 @@ class NetworkBuilder {
         ++cores_;
         continue;
       }
-      std::erase_if(open_, [&](const Vertex& below) {
+      std::erase_if(unlinked_, [&](const Vertex& below) {
         if (hwloc_bitmap_isincluded(below.processors, object->cpuset) == 0) return false;
         links_.push_back({below.number, self, speed_of_level(level)});
         return true;
       });
     }
-    open_.insert(open_.end(), now.begin(), now.end());
+    unlinked_.insert(unlinked_.end(), now.begin(), now.end());
   }
 
   struct Vertex {
@@ -96,7 +96,7 @@ class NetworkBuilder {
   hwloc_topology* topology_;
   std::vector<std::string> names_{};
   std::vector<Topology::Link> links_{};
-  std::vector<Vertex> open_{};  // without a link upwards so far
+  std::vector<Vertex> unlinked_{};  // without a link upwards so far
   int cores_ = 0;
 };
 
