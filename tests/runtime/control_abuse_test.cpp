@@ -119,7 +119,7 @@ TEST(ControlPeer, TakesAResetForAnEnd) {
                    Clock::now()};
   EXPECT_EQ(send(ends[0], "unread", 6, MSG_NOSIGNAL), 6);
   close(ends[1]);
-  EXPECT_EQ(peer.read(), ControlPeer::Found::end);
+  EXPECT_EQ(peer.read(), ControlPeer::ReadResult::end);
   EXPECT_EQ(peer.cause(), "has ended");
 }
 
@@ -129,7 +129,7 @@ TEST(ControlPeer, SaysWhyItCannotBeReached) {
                     .is_local = false,
                     .socket = Descriptor{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}},
                    Clock::now()};
-  EXPECT_EQ(peer.read(), ControlPeer::Found::end);
+  EXPECT_EQ(peer.read(), ControlPeer::ReadResult::end);
   EXPECT_EQ(peer.cause(), std::string{"cannot be reached: "} + std::strerror(ENOTCONN));
 }
 
