@@ -54,11 +54,11 @@ class ControlPeer {
   void flush() noexcept;
   /// @return whether there is such output.
   [[nodiscard]] bool must_flush() const noexcept {
-    return !outgoing_.empty() || (watched_.cipher && watched_.cipher->owes());
+    return !outgoing_.empty() || (watched_.cipher && watched_.cipher->has_unsent());
   }
   /// @return whether there may be input although the socket has none.
   [[nodiscard]] bool has_unread() const noexcept {
-    return watched_.cipher && watched_.cipher->holds();
+    return watched_.cipher && watched_.cipher->has_unread();
   }
   /// @return whether the peer's system has received all output, or never will.
   [[nodiscard]] bool is_drained() const noexcept;

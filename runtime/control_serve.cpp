@@ -31,7 +31,8 @@ void ControlState::close(Clock::time_point until) {
   for (ControlPeer& peer : peers_) peer.send_last(message);
   for (auto& [id, communicator] : communicators_)
     if (const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock())
-      failure_signal->hear({ErrorCode::aborted, "this process has left the communicator's world"});
+      failure_signal->set_cause(
+          {ErrorCode::aborted, "this process has left the communicator's world"});
   wake();
 }
 
@@ -143,7 +144,7 @@ void ControlState::fail_all(const char* why) noexcept {
     const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock();
     try {
       if (failure_signal)
-        failure_signal->hear(
+        failure_signal->set_cause(
             {ErrorCode::transport, std::string{"the control thread ended: "} + why});
     } catch (const std::exception&) {
       // Its users get an error from the closed connections or at their deadlines.

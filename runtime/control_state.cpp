@@ -245,7 +245,7 @@ void ControlState::decide(Communicator& communicator, const ControlMessage& caus
   communicator.cause->kind = ControlMessage::Kind::decision;
   send_to_members(communicator, *communicator.cause);
   if (const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock())
-    failure_signal->hear(error_of(*communicator.cause));
+    failure_signal->set_cause(error_of(*communicator.cause));
 }
 
 }  // namespace tutti::runtime

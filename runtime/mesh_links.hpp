@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "acceptor.hpp"
+#include "base/all_or_none.hpp"
 #include "mesh.hpp"
 
 namespace tutti::runtime {
@@ -24,9 +25,7 @@ struct MeshPlan {
 
 /// Another rank disconnected while the world started, or was late. It is alive, or else the channel
 /// reports its death: it failed for another reason, which it reports itself.
-struct Departure : Error {
-  using Error::Error;
-};
+using detail::Departure;
 
 /// One rank's part in connecting. It listens, and owns the connections, until it is destroyed or
 /// aborted.
@@ -36,7 +35,7 @@ class MeshConnector {
   MeshConnector(const MeshPlan& plan, std::vector<Listener> listeners, Deadline deadline);
 
   /// Connects to the lower ranks, accepts the higher ones, and waits until all peers have done the
-  /// same. Throws Error, and SecondaryError.
+  /// same. Throws Error, and Departure.
   void run();
   /// After an error: closes all connections, so that the other ranks do not wait for this one until
   /// the deadline but exchange the error.

@@ -22,18 +22,26 @@
 
 namespace tutti::runtime {
 
+/// Options of links; equal on all ranks.
+struct LinkOptions {
+  bool tls = false;               ///< As InitOptions.
+  bool payload_checksum = false;  ///< As InitOptions.
+  HeartbeatSettings heartbeat{};
+  std::size_t segment_bytes = shm::kSegmentBytes;  ///< Address space of the own shared memory.
+
+  /// Equality of all members.
+  friend bool operator==(const LinkOptions&, const LinkOptions&) = default;
+};
+
 /// The settings of connections. Worlds share connections only if all settings are equal.
 struct LinkSettings {
-  bool shares_memory = true;      ///< Whether ranks of one host share memory.
-  bool carries_data = true;       ///< As MeshOptions.
-  bool only_local = false;        ///< As MeshOptions.
-  bool tls = false;               ///< As MeshOptions.
-  bool payload_checksum = false;  ///< As tcp::Options.
-  HeartbeatSettings heartbeat{};
+  LinkOptions options{};
+  bool shares_memory = true;       ///< Whether ranks of one host share memory.
+  bool carries_data = true;        ///< As MeshOptions.
+  bool only_local = false;         ///< As MeshOptions.
   std::string interface {};        ///< As MeshOptions.
   std::optional<Digest> secret{};  ///< A code computed with it, so that different secrets differ.
   Host host{};                     ///< The host of this process.
-  std::size_t segment_bytes = shm::kSegmentBytes;  ///< Address space of the own shared memory.
 
   /// Equality of all members.
   friend bool operator==(const LinkSettings&, const LinkSettings&) = default;
@@ -54,6 +62,7 @@ class ProcessLinks {
   ProcessLinks(const ProcessLinks&) = delete;
   ProcessLinks& operator=(const ProcessLinks&) = delete;
 
+  [[nodiscard]] const LinkOptions& options() const noexcept { return settings_.options; }
   /// @return the id of this process, which no other process has.
   [[nodiscard]] std::uint64_t process() const noexcept { return process_; }
   /// @return the id of a new world in which this process is rank 0; no other world has it.

@@ -174,7 +174,7 @@ std::string World::transports_text() const {
   }
   std::string text = shares_memory ? "shared memory" : "TCP";
   if (shares_memory && uses_tcp) text += " and TCP";
-  if (uses_tcp && connections_.payload_checksum) text += " with payload checksums";
+  if (uses_tcp && links()->options().payload_checksum) text += " with payload checksums";
   if (network()) text += " and " + network()->name();
   if (uses_tcp && is_encrypted) text += " with TLS";
   return text;

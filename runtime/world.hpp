@@ -30,14 +30,12 @@ enum class TransportSet : std::uint8_t {
 /// The options of a world.
 struct WorldOptions {
   TransportSet transports = TransportSet::any;
-  MeshOptions mesh{};  ///< Its memory is set by World::connect.
-  HeartbeatSettings heartbeat{};
+  MeshOptions mesh{};  ///< Its memory and tls are set by World::connect.
+  LinkOptions links{};
   int network_megabits = 0;            ///< Between hosts; 0 measures.
-  bool payload_checksum = false;       ///< As tcp::Options.
   std::shared_ptr<Network> network{};  ///< Carries messages between hosts; null: TCP.
   bool has_tcp_too = false;           ///< Whether TCP does as well, and each call uses one of them.
   SharedConfigFiles shared_config{};  ///< The files of rank 0.
-  std::size_t segment_bytes = shm::kSegmentBytes;  ///< Address space of the own shared memory.
 };
 
 /// The connections of a process to the ranks it was started with, or to those of an MPI
@@ -59,7 +57,6 @@ class World : public std::enable_shared_from_this<World> {
     RankTable ranks{};
     std::shared_ptr<Network> network{};  ///< As WorldOptions.
     bool has_tcp_too = false;            ///< As WorldOptions.
-    bool payload_checksum = false;       ///< As WorldOptions.
   };
   /// @param shared_config of rank 0; equal on all ranks.
   World(Connections connections, std::shared_ptr<const detail::SharedConfig> shared_config);

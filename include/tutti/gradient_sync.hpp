@@ -13,11 +13,12 @@
 
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
+#include <tutti/gradient_enumerators.hpp>
 
 namespace tutti::v0 {
 
 namespace detail {
-struct SyncAccess;
+class SyncAccess;
 }  // namespace detail
 
 /// An array of the program's that GradientSync reduces, or makes equal.
@@ -59,39 +60,6 @@ struct Parameter {
   }
 };
 
-/// In which order buckets are filled and reduced.
-enum class GradientOrder : std::uint8_t {
-  reversed,  ///< Parameters from last to first, as backward goes through most models.
-  observed,  ///< So at first; from the second step on as they became ready on rank 0 in the first.
-  /// Buckets are filled as with reversed, but start when they are ready on all ranks, whichever
-  /// that are: ranks tell each other by a small all_reduce. For frameworks that compute gradients
-  /// in another order on each rank (Sergeev, Del Balso, "Horovod", 2018).
-  negotiated,
-  /// The order that goes with the other options: reversed with GradientStorage::views and flat and
-  /// with GradientOptions::on_shard, where gradients may not move; else observed.
-  automatic
-};
-
-/// Where gradients lie.
-enum class GradientStorage : std::uint8_t {
-  copies,  ///< In the program's arrays; buckets are copies, in memory that peers see. See
-           ///< GradientOptions::in_place_bytes.
-  views,   ///< In the buckets: GradientSync::view says where. Not with GradientOrder::observed.
-  flat     ///< In one array of the program's, in the order of parameters, with nothing between
-           ///< them; buckets are parts of it. Not with GradientOrder::observed.
-};
-
-/// The treatment of gradients that a step does not use: neither ready nor accumulated was called
-/// for them since the last step.
-enum class UnusedGradients : std::uint8_t {
-  error,  ///< The step ends in an Error that names one, on all ranks.
-  zeros,  ///< They count as zeros.
-  /// They count as zeros, and stay as they are where no rank of their group uses them;
-  /// ReducedBucket::parameters has only the others. on_bucket is called when all buckets are
-  /// reduced then. Not with on_shard.
-  detect
-};
-
 /// A bucket that has been reduced.
 struct ReducedBucket {
   std::size_t index = 0;                      ///< In the order in which buckets start.
@@ -115,7 +83,7 @@ struct ParameterShard {
   std::size_t offset = 0;
 };
 
-/// How gradients are reduced. Equal on all ranks, but for on_bucket and on_shard.
+/// The options of a GradientSync. Equal on all ranks, but for on_bucket and on_shard.
 struct GradientOptions {
   /// As bucket_bytes: one bucket for each type and group, which is reduced when all are ready.
   static constexpr std::size_t kFlat = ~std::size_t{0};
@@ -123,44 +91,46 @@ struct GradientOptions {
   std::size_t bucket_bytes = std::size_t{4} << 20;
   /// The same of the first bucket, which starts early where it is small.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
-  /// With GradientStorage::copies: parameters of so many bytes are buckets by themselves, and are
-  /// reduced where they lie, since two copies cost more than larger buckets gain. This holds for
-  /// all parameters where ranks see no memory of each other, as over a network, and else for those
-  /// with Parameter::visible in memory of the host. Not with UnusedGradients::detect, nor with
-  /// kFlat.
+  /// With GradientStorage::copies: a parameter of this size in bytes or more is a bucket by itself,
+  /// and is reduced in its own memory, since two copies cost more than larger buckets gain. This
+  /// holds for all parameters if ranks see no memory of each other, as over a network, and else for
+  /// those with Parameter::visible in memory of the host. Not with UnusedGradients::detect, nor
+  /// with kFlat.
   std::size_t in_place_bytes = std::size_t{1} << 20;
   GradientOrder order = GradientOrder::automatic;  ///< See GradientOrder.
-  /// An order that GradientSync::order() told, as of a run that is to go on with the same bits;
+  /// An order that GradientSync::order() returned, so that a run continues with the same bits;
   /// empty: from last to first. With it none is observed.
   std::vector<std::size_t> known_order{};
   GradientStorage storage = GradientStorage::copies;  ///< See GradientStorage.
   UnusedGradients unused = UnusedGradients::error;    ///< See UnusedGradients.
-  bool average = true;  ///< Whether ranks get the mean over those that take part, or the sum.
+  bool average = true;  ///< Whether ranks get the mean over the active ranks, or the sum.
   /// Whether a gradient that is infinite or no number makes the step void: an Error on all ranks,
   /// whose culprit is the rank that computed such a gradient; see StepReport::not_finite. Costs one
   /// more pass over the own gradients.
   bool check_finite = false;
   bool norm = false;  ///< Whether StepReport::norm is wanted.
-  /// The largest 2-norm of all reduced gradients together, for clipping: where they have a larger
-  /// one, all ranks multiply them by max_norm / norm. 0: they stay as they are. StepReport::norm is
-  /// the one before. Where it is infinite or no number nothing is multiplied; check_finite makes
-  /// such a step void. Costs a small all_reduce when all buckets are reduced. on_bucket is called
-  /// only then. With on_shard all parts wait for the last bucket, so that computing hides the first
-  /// halves of reductions only. Not with `stream`, where ranks would wait for their GPUs.
+  /// The largest 2-norm of all reduced gradients together, for clipping: if theirs is larger, all
+  /// ranks multiply them by max_norm / norm. 0: no limit. StepReport::norm is the norm before. If
+  /// it is infinite or no number nothing is multiplied; check_finite makes such a step void. Costs
+  /// a small all_reduce when all buckets are reduced. on_bucket is called only then. With on_shard
+  /// all parts wait for the last bucket, so that computing hides the first halves of reductions
+  /// only. Not with `stream`, where ranks would wait for their GPUs.
   double max_norm = 0;
   bool hash = false;  ///< Whether StepReport::hash is wanted, to find where two runs differ.
-  /// How gradients travel; empty: as they are. Sums are of f32 then. Of "f16" and "bf16", "int8"
-  /// (one scale for 256 elements; "int8:64" for 64), "one_bit" (sign and mean size of 1024
-  /// elements, or as it says), "power_sgd" (matrices as products of rank 2, or as it says) and
-  /// "top_k" (the largest 0.01 of all elements, or as it says). See docs/training.md for errors;
-  /// those from one_bit on add what they left out to the gradients of the next step.
+  /// The format in which gradients are sent, see kGradientCompressions; empty: their own. Sums are
+  /// of f32 then. "f16" and "bf16"; "int8" (one scale for 256 elements; "int8:64" for 64);
+  /// "one_bit" (sign and mean size of 1024 elements, or of the number behind a colon); "power_sgd"
+  /// (matrices as products of rank 2, or of that number); "top_k" (the largest 0.01 of all
+  /// elements, or that share). docs/training.md has their errors. one_bit, power_sgd and top_k add
+  /// the elements that they left out to the gradients of the next step.
   std::string compression{};
-  /// So many steps at first are reduced as they are, in which gradients are large and change fast:
-  /// what one_bit and top_k leave out may spoil them.
+  /// The first `compression_after` steps are not compressed. Gradients are large and change fast in
+  /// these steps, which one_bit and top_k may spoil.
   int compression_after = 0;
-  /// Every so many steps ranks compare hashes of what they got, and of `state`; 0 never.
+  /// Every `verify_every` steps, ranks compare hashes of reduced gradients and of `state`. 0
+  /// disables this.
   int verify_every = 0;
-  /// Every so many steps rank 0's `state` replaces that of others; 0 never.
+  /// Every `resync_every` steps, `state` is broadcast from rank 0. 0 disables this.
   int resync_every = 0;
   /// Arrays that are equal on all ranks when wait is called, such as weights and moments, for
   /// verify_every and resync_every. Equal on all ranks but for data, as parameters are.
@@ -168,28 +138,27 @@ struct GradientOptions {
   /// Other sets of ranks that share parameters, as where a model is divided. They must live.
   std::vector<Communicator*> groups{};
   int in_flight = 2;    ///< Buckets that are reduced at the same time, at most; 1 or more.
-  Duration timeout{0};  ///< Of a bucket, and of the step's end; zero takes the communicator's.
+  Duration timeout{0};  ///< Of a bucket, and of the step's end; zero: the communicator's.
   /// As Options::algorithm of all_reduce, for buckets that are reduced by one; empty chooses. Two
   /// halves, as with on_shard and compression, choose their own.
   std::string algorithm{};
   /// Called by GradientSync's thread for each bucket that has been reduced, in their order, so that
-  /// an optimizer runs while others are under way. What it throws makes the step void. Gradients of
-  /// a step that is void may have been seen by it. With `stream`: when its reduction is enqueued,
-  /// so that nothing has been reduced yet, and what it enqueues on ReducedBucket::stream comes
-  /// after it; the GPU is the thread's current one.
+  /// an optimizer runs while others are reduced. An exception makes the step void. It may see
+  /// gradients of a step that becomes void later. With `stream` it is called when the reduction is
+  /// enqueued, so that nothing has been reduced yet, and work that it enqueues on
+  /// ReducedBucket::stream runs after the reduction; the GPU is the thread's current one.
   std::function<void(const ReducedBucket&)> on_bucket{};
   /// Called by GradientSync's thread for the part of each bucket that this rank owns, when it is
   /// reduced: an optimizer replaces the gradients by updated weights, with moments for its own part
-  /// only, and then all ranks get what it made (ZeRO stage 1: Rajbhandari et al., SC 2020). What it
-  /// throws makes the step void: weights in Parameter::result stay as they are, but for those of
-  /// other buckets, which may have been updated by then.
-  /// With max_norm or check_finite it is called when all buckets are reduced and ranks have agreed
-  /// that the step is good: never in a step that is void because of gradients, so that all weights
-  /// in Parameter::result stay as they are.
-  /// Neither with GradientOrder::observed, nor with compression. With `stream`: as on_bucket, it
-  /// enqueues what replaces the gradients on ParameterShard::stream.
+  /// only, and then all ranks get these weights (ZeRO stage 1: Rajbhandari et al., SC 2020). An
+  /// exception makes the step void: weights in Parameter::result keep their values, but for those
+  /// of other buckets, which may have been updated by then. With max_norm or check_finite it is
+  /// called when all buckets are reduced and ranks have agreed that the step is good: never in a
+  /// step that is void because of gradients, so that all weights in Parameter::result keep their
+  /// values. Neither with GradientOrder::observed, nor with compression. With `stream`: as
+  /// on_bucket, it enqueues what replaces the gradients on ParameterShard::stream.
   std::function<void(std::span<const ParameterShard>)> on_shard{};
-  /// Of how many steps, the last ones, GradientSync::write_trace tells; 0: of none.
+  /// The number of last steps that GradientSync::write_trace writes.
   std::size_t record = 0;
   /// The stream of a GPU on which the program computes gradients; none: they lie in memory of the
   /// host. Parameters lie in memory of the GPU that tutti::cuda::attach attached to the
@@ -203,12 +172,12 @@ struct GradientOptions {
 
 /// @param path of a file that save_gradient_options, or `tutti gradients --settings`, wrote: an
 /// object in JSON with a member for each option, and comments that begin with //. @param options
-/// for what the file does not say. @return them with what it says. Throws Error{invalid_argument}
-/// that names the file, the option and what was expected.
+/// the values of options that the file does not name. @return the options. Throws
+/// Error{invalid_argument} that names the file, the option and what was expected.
 [[nodiscard]] TUTTI_API GradientOptions load_gradient_options(const std::string& path,
                                                               GradientOptions options = {});
-/// Writes the options that a file can say: sizes, order, storage, in_flight, algorithm, compression
-/// and the like. @param path of the file. @param options what to write. Throws Error.
+/// Writes the options that a file can have: sizes, order, storage, in_flight, algorithm,
+/// compression and the like. @param path of the file. @param options what to write. Throws Error.
 TUTTI_API void save_gradient_options(const std::string& path, const GradientOptions& options);
 
 /// Reduced gradients that are infinite or no numbers. Equal on all ranks.
@@ -221,14 +190,14 @@ struct NotFinite {
   Rank rank = -1;
 };
 
-/// How a step went. Of the own rank where nothing else is said.
+/// The report of a step. Times and bytes are those of the own rank.
 struct StepReport {
   std::uint64_t step = 0;     ///< Counted from one.
-  int active = 0;             ///< Ranks that took part, see GradientSync::join.
+  int active = 0;             ///< Ranks with gradients of their own, see GradientSync::join.
   Duration computing{0};      ///< From the end of the step before to wait.
   Duration exposed{0};        ///< What wait took beside `waiting`: communication not hidden.
   Duration waiting{0};        ///< Of wait: until the last rank called it, see `last`.
-  Duration communicating{0};  ///< While at least one bucket was under way, without `waiting`.
+  Duration communicating{0};  ///< While at least one bucket was reduced, without `waiting`.
   /// The share of communication that computing has hidden, 0 .. 1.
   double hidden = 1;
   Duration skew{0};  ///< By how much later than the first rank the last one called wait.
@@ -237,10 +206,10 @@ struct StepReport {
   double norm = 0;
   /// A hash of all gradients after the reduction, where it was wanted, else 0; equal on all ranks.
   /// Both are of gradients as they are before max_norm.
-  /// Of two runs with as many ranks, the same options and the same plan_hash() it is equal where
-  /// every bit of the gradients is, and else differs but for one case in 2^32 or so. Other numbers
-  /// of ranks and other plans make other hashes of the same gradients, and so do GPUs. Unused ones
-  /// count as zeros.
+  /// The hashes of two runs with the same number of ranks, options and plan_hash() are equal if
+  /// every bit of the gradients is, and else differ but for one case in 2^32 or so. Other numbers
+  /// of ranks, other plans and GPUs make other hashes of the same gradients. Unused gradients count
+  /// as zeros.
   std::uint32_t hash = 0;
   /// With GradientOptions::check_finite: what made the step void, for loss scaling. wait throws
   /// Error{invalid_argument}, as it does for other reasons; for those the count is 0.
@@ -263,7 +232,7 @@ struct BucketReport {
 /// thread of GradientSync's own as soon as all its gradients are ready and all buckets before it
 /// have started, while the program computes others. All ranks get the same bits.
 ///
-/// There are three points of a program where ranks meet: broadcast_state before the first step,
+/// Ranks communicate at three points of a program: broadcast_state before the first step,
 /// average_buffers before the steps that need it, and the steps themselves: ready for each
 /// parameter when its gradient is done, wait when all are. For steps that only accumulate gradients
 /// a program calls neither, and accumulated for those that the last one may not use. What a rank
@@ -274,8 +243,8 @@ struct BucketReport {
 /// ready may be called from any threads; the others from one at a time, and but for wait not
 /// between the first ready of a step and its wait. A call of a second thread, one between ready
 /// and wait, one by on_bucket or on_shard, and one in a forked child is Error{invalid_argument},
-/// and disturbs no other call; but view and what tells of the plan and of the last step may be
-/// called by on_bucket and on_shard. Where one of these destroys the GradientSync the step is void.
+/// and disturbs no other call; but view and the calls that return the plan and the last step may be
+/// called by on_bucket and on_shard. If one of these destroys the GradientSync, the step is void.
 /// Move-only.
 class TUTTI_API GradientSync {
  public:
@@ -285,9 +254,9 @@ class TUTTI_API GradientSync {
   /// or options that differ, with the rank that has others than most.
   GradientSync(Communicator& world, std::span<const Parameter> parameters,
                const GradientOptions& options = {});
-  /// Takes it over. @param other is empty afterwards, and no method of it may be called.
+  /// @param other is empty afterwards, and no method of it may be called.
   GradientSync(GradientSync&& other) noexcept;
-  /// Takes the other over and ends its own. @param other is empty afterwards. @return this.
+  /// Ends the own state. @param other is empty afterwards.
   GradientSync& operator=(GradientSync&& other) noexcept;
   /// A step that has begun and was not waited for fails on the other ranks. Within on_bucket and
   /// on_shard it takes effect when these have returned. With GradientOptions::stream it waits until
@@ -295,7 +264,7 @@ class TUTTI_API GradientSync {
   ~GradientSync();
 
   /// Makes arrays equal, such as parameters before the first step. Collective. With
-  /// GradientOptions::stream it and average_buffers take memory of the GPU, and enqueue on it.
+  /// GradientOptions::stream this and average_buffers need memory of the GPU, and enqueue.
   /// @param arrays equal on all ranks but for data. @param root whose values count. Throws Error.
   void broadcast_state(std::span<const Parameter> arrays, Rank root = 0);
   /// Compares arrays that should be equal, such as parameters. Collective.
@@ -314,7 +283,7 @@ class TUTTI_API GradientSync {
   /// it is ready: it is used in this step, and if ready is not called for it, since what follows
   /// does not use it, it is ready when wait is called. Without this call such a gradient is an
   /// unused one, and what was accumulated is lost with UnusedGradients::zeros. From any thread;
-  /// wait-free. An index that is none is told by wait. @param parameter an index.
+  /// wait-free. wait reports an index that is none. @param parameter an index.
   void accumulated(std::size_t parameter) noexcept;
   /// A gradient is done, and is GradientSync's until wait returns. With GradientOptions::stream:
   /// what makes it is enqueued there, and what is enqueued after wait comes after its reduction.
@@ -331,11 +300,11 @@ class TUTTI_API GradientSync {
   /// Waits, between steps, until GradientOptions::stream has done all that was enqueued on it, as
   /// tutti::cuda::wait does for calls of the program's own: only then gradients are known to be
   /// right, since a rank that dies may leave others with what it has not sent. Where that fails all
-  /// that is under way is aborted, so that the stream goes on, and GradientSync has failed. Without
-  /// GradientOptions::stream there is nothing to wait for. @param timeout how long to wait. Throws
-  /// Error{invalid_argument, timeout, peer_dead, transport}.
+  /// that is enqueued is aborted, so that the stream continues, and GradientSync has failed.
+  /// Without GradientOptions::stream there is nothing to wait for. @param timeout how long to wait.
+  /// Throws Error{invalid_argument, timeout, peer_dead, transport}.
   void synchronize(Duration timeout = std::chrono::seconds{300});
-  /// Takes part in the steps of others with zeros, which do not count for the mean, until no rank
+  /// Joins the steps of other ranks with zeros, which do not count for the mean, until no rank
   /// has data any more: for ranks that run out of data earlier. Collective over those that have.
   /// Not with on_bucket, on_shard, groups or state, nor between ready and the step's wait: that
   /// step is void.
@@ -363,7 +332,7 @@ class TUTTI_API GradientSync {
   void write_trace(const std::string& path);
 
  private:
-  friend struct detail::SyncAccess;
+  friend class detail::SyncAccess;
   class [[gnu::visibility("hidden")]] State;
   std::shared_ptr<State> state_;
 };

@@ -26,13 +26,13 @@
 /// MPI see the calls of the program alone.
 namespace tutti::v0::mpi {
 
-/// How messages become MPI messages. Equal on all ranks.
+/// Options of the transport. Equal on all ranks.
 struct Options {
-  /// Payload bytes of one MPI message, 1 .. 2^31 - 1; more travel in several. What is reduced does
-  /// in messages of at most 1 MiB, so that it is warm when it is.
+  /// Payload bytes of one MPI message, 1 .. 2^31 - 1; longer payloads are sent in several. A
+  /// payload that is reduced is sent in messages of at most 1 MiB, so that it is in a cache then.
   std::size_t chunk_bytes = std::size_t{1} << 30;
-  /// How long the set-up, a collective operation of the whole group, waits for the other ranks: not
-  /// less than zero, and Duration::max() is for ever.
+  /// The longest wait of the set-up, a collective operation of the whole group, for the other
+  /// ranks: not less than zero, and Duration::max() is for ever.
   Duration timeout = std::chrono::seconds{300};
 };
 
