@@ -82,7 +82,7 @@ ControlMessage reply_to(const ControlMessage& inquiry, const CallCounter* calls,
                        .communicator = inquiry.number,
                        .number = kNoCommunicator};
   if (calls == nullptr) return reply;
-  CallStatus status = calls->tell(inquiry.call);
+  CallStatus status = calls->status_of(inquiry.call);
   if (is_ended) status.state = CallStatus::State::ended;
   reply.text = encode_call_report(status);
   reply.number = status.begun;
@@ -91,10 +91,10 @@ ControlMessage reply_to(const ControlMessage& inquiry, const CallCounter* calls,
 
 std::vector<ControlMessage> last_calls(std::uint64_t communicator, const CallCounter& calls) {
   std::vector<ControlMessage> reports;
-  const std::uint64_t begun = calls.tell(0).begun;
+  const std::uint64_t begun = calls.status_of(0).begun;
   for (std::uint64_t call = begun < kLastCalls ? 1 : begun - kLastCalls + 1; call <= begun;
        ++call) {
-    CallStatus status = calls.tell(call);
+    CallStatus status = calls.status_of(call);
     status.waits.clear();
     if (status.memory == CallStatus::Memory::known)
       reports.push_back({.kind = ControlMessage::Kind::last_call,

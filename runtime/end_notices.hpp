@@ -17,13 +17,10 @@ class EndResponder;
 
 /// Notifies the ranks that wait for one that has ended: their init throws Error{peer_dead} with its
 /// name. While the object lives it looks for such ranks, first four times a second, later once a
-/// second, since ranks may start late. The way depends on where the ranks meet:
-///   - at a Unix socket or a port: it connects to rank 0 on behalf of the rank, and rank 0 notifies
-///     the others. If rank 0 has ended, it listens on behalf of rank 0.
-///   - in a folder: it writes a note for each rank that waits there.
+/// second, since ranks may start late: it connects to rank 0 on behalf of the rank, and rank 0
+/// notifies the others. If rank 0 has ended, it listens on behalf of rank 0.
 ///
-/// Ranks are not notified if their address or secret is not the launcher's, or if the file system
-/// of the folder has no locks.
+/// Ranks are not notified if their address or secret is not the launcher's.
 class EndNotices {
  public:
   /// @param launch of the job; its url, size, job and hosts are used. @param protection of the

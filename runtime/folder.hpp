@@ -5,14 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runtime/socket.hpp"
 
 namespace tutti::runtime {
 
-/// Notes appear and are replaced as a whole. All operations use the opened directory, even if its
-/// path changes.
+/// Notes appear as a whole. All operations use the opened directory, even if its path changes.
 class Folder {
  public:
   /// Opens the directory, or creates it. Throws Error{transport} if that fails, or if another user
@@ -24,19 +22,18 @@ class Folder {
 
   /// @return whether the directory has been removed.
   [[nodiscard]] bool is_gone() const noexcept;
-  /// @return false if the directory is removed. Throws Error{transport}.
-  bool write(const std::string& name, std::string_view text);
   /// @return the text of a note, or nothing if it does not exist. Throws Error{transport}.
   [[nodiscard]] std::optional<std::string> read(const std::string& name) const;
-  /// @return whether a note exists.
-  [[nodiscard]] bool has(const std::string& name) const noexcept;
-  [[nodiscard]] std::vector<std::string> names() const;
   /// Creates a note with a new name, and locks it. The lock shows that its writer is alive: it
   /// lasts as long as the descriptor, which the end of the process closes. @return nothing if the
   /// note exists, or the directory is removed. Throws Error{transport}.
   [[nodiscard]] Descriptor claim(const std::string& name, std::string_view text);
   /// @return whether a process has locked a note; false if the file system has no locks.
   [[nodiscard]] bool is_held(const std::string& name) const noexcept;
+  /// @return whether the file system has locks.
+  [[nodiscard]] bool has_locks() const noexcept;
+  /// Removes unfinished notes of killed writers.
+  void remove_drafts() noexcept;
   /// @return whether the note existed.
   bool remove(const std::string& name) noexcept;
   void remove_if_empty() noexcept;

@@ -21,15 +21,14 @@ struct Protection {
   bool insecure = false;           ///< As StoreOptions::insecure.
 };
 
-/// @param deadline of looking up hosts. @return the channel of all ranks. Throws Error.
-[[nodiscard]] std::unique_ptr<Channel> open_channel(const Launch& launch,
-                                                    const Protection& protection,
+/// @param protection gets the secret of a job that meets in a folder. @param deadline of looking up
+/// hosts, and for rank 0's note in a folder. @return the channel of all ranks. Throws Error.
+[[nodiscard]] std::unique_ptr<Channel> open_channel(const Launch& launch, Protection& protection,
                                                     Deadline deadline);
 
-/// @param launch with Exchange::url. @return the options of its store; nothing if the ranks meet in
-/// a folder. Throws Error{invalid_argument} that quotes the URL.
-[[nodiscard]] std::optional<StoreOptions> store_options(const Launch& launch,
-                                                        const Protection& protection);
+/// @param launch with Exchange::url. @return the options of its store; for a folder without those
+/// that meet_in_folder adds. Throws Error{invalid_argument} that quotes the URL.
+[[nodiscard]] StoreOptions store_options(const Launch& launch, const Protection& protection);
 
 /// @return the TCP address at which the ranks of a launch meet, if they do.
 [[nodiscard]] std::optional<HostAndPort> meeting_address(const Launch& launch);

@@ -33,6 +33,11 @@ class Secret {
 /// Error{invalid_argument} that contains what is wrong with the file.
 [[nodiscard]] Secret read_secret(const std::string& path);
 
+/// @return the secret as 64 hexadecimal digits.
+[[nodiscard]] std::string digits_of(const Secret& secret);
+/// @param digits of digits_of. Throws Error{transport} if they are malformed.
+[[nodiscard]] Secret secret_of_digits(std::string_view digits);
+
 /// The advice for a job without a secret.
 inline constexpr std::string_view kSecretHint =
     "make one by `(umask 077; openssl rand -hex 32 > FILE)`, copy FILE to every host and set "

@@ -8,7 +8,10 @@ namespace tutti::runtime {
 std::string pack_shared_config(const SharedConfigFiles& files) {
   std::string bytes;
   write_text(bytes, files.tuning.path);
-  write_text(bytes, usable_tuning(files.tuning));
+  const UsableTuning tuning = usable_tuning(files.tuning);
+  write_text(bytes, tuning.text);
+  write_text(bytes, tuning.refusal);
+  if (files.warn && !tuning.refusal.empty()) files.warn(tuning.refusal);
   const TimedCallsFile& timed = files.timed;
   const std::string refusal = timed.is_wanted ? write_problem(timed.path) : std::string{};
   write_field(bytes, static_cast<std::uint8_t>(timed.is_wanted && refusal.empty() ? 1 : 0));
@@ -35,6 +38,7 @@ ReceivedConfig unpack_shared_config(std::string_view bytes,
     tuning.origin = path;
     shared_config->tuning = std::make_shared<const detail::Tuning>(std::move(tuning));
   }
+  shared_config->untuned = read_text(bytes);
   const bool may_time_calls = read_field<std::uint8_t>(bytes) != 0;
   const std::string_view timed_path = read_text(bytes);
   const std::string_view timed = read_text(bytes);

@@ -3,6 +3,7 @@
 /// tuning file, its timed calls, and a described network.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,7 +20,8 @@ namespace tutti::runtime {
 struct SharedConfigFiles {
   TuningFile tuning{};
   TimedCallsFile timed{};
-  std::string network{};  ///< The argument of find_network; empty: none.
+  std::string network{};                         ///< The argument of find_network; empty: none.
+  std::function<void(std::string_view)> warn{};  ///< As InitOptions::warn.
 };
 
 /// @return the contents of the files, as bytes. Throws Error{invalid_argument} that starts with the

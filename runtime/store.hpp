@@ -13,20 +13,26 @@
 
 namespace tutti::runtime {
 
+class FolderNote;
+
 /// The options of a rank's channel.
 struct StoreOptions {
   Rank rank = 0;
   int size = 1;
-  HostAndPort address{};           ///< The address of rank 0; port 0 is any, for rank 0 only.
-  std::string local_name{};        ///< Or the abstract Unix socket of rank 0.
-  std::string interface {};        ///< Rank 0: listen on this interface or address instead.
-  std::uint64_t job = 0;           ///< Ranks of other jobs are refused.
-  std::optional<Secret> secret{};  ///< See secret.hpp.
-  bool insecure = false;           ///< Whether a network without a secret is allowed.
-  std::string host{};              ///< The name of this host in errors; empty: the system's.
+  HostAndPort address{};     ///< The address of rank 0; port 0 is any, for rank 0 only.
+  std::string local_name{};  ///< Or the abstract Unix socket of rank 0.
+  std::string folder{};      ///< Or the folder of rank 0's note with both: see meet_in_folder.
+  std::string interface {};  ///< Rank 0: listen on this interface or address instead.
+  std::uint64_t job = 0;     ///< Ranks of other jobs are refused.
+  std::optional<Secret> secret{};    ///< See secret.hpp.
+  bool is_secret_generated = false;  ///< Whether rank 0 generated it, for its note in a folder.
+  bool insecure = false;             ///< Whether a network without a secret is allowed.
+  std::string host{};                ///< The name of this host in errors; empty: the system's.
   /// Rank 0: the hosts of all ranks, until they have connected; empty: unknown.
   std::vector<std::string> hosts{};
   Versions versions{};  ///< Tests change it.
+  /// Rank 0 of a folder: its note, removed when all ranks have connected.
+  std::shared_ptr<FolderNote> note{};
   /// Rank 0: called with the port that it listens on.
   std::function<void(std::uint16_t)> listening{};
 };

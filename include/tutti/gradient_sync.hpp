@@ -256,7 +256,7 @@ class TUTTI_API GradientSync {
                const GradientOptions& options = {});
   /// @param other is empty afterwards, and no method of it may be called.
   GradientSync(GradientSync&& other) noexcept;
-  /// Ends the own state. @param other is empty afterwards.
+  /// Ends the own state. @param other is empty afterwards. @return this.
   GradientSync& operator=(GradientSync&& other) noexcept;
   /// A step that has begun and was not waited for fails on the other ranks. Within on_bucket and
   /// on_shard it takes effect when these have returned. With GradientOptions::stream it waits until

@@ -2,8 +2,10 @@
 /// The way in: the communicator of all ranks that were started together.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
@@ -55,7 +57,8 @@ struct InitOptions {
   bool tls = false;
   /// The tuning file of `tutti tune`, by which measured algorithms are chosen; rank 0's is taken by
   /// all. Empty: TUTTI_TUNING, or tutti/tuning.json in XDG_CONFIG_HOME or in .config of the home
-  /// folder, if it is there. "none": no file. One of another machine is warned of and not used.
+  /// folder, if it is there. "none": no file. One of another machine is not used, which `warn` and
+  /// explain() say.
   /// Unless it is "none", the first start on a machine times plain calls for some milliseconds and
   /// keeps the times beside the usual file: explain() tells them, and no choice rests on them.
   std::string tuning{};
@@ -64,6 +67,9 @@ struct InitOptions {
   /// whose hosts are found by their names. Rank 0's is taken by all. Empty: TUTTI_TOPOLOGY, or one
   /// switch with the speed that is measured at the start.
   std::string topology{};
+  /// Gets a sentence on rank 0 where the world starts without something that was found, such as a
+  /// tuning file of another machine. Called within init; empty: nobody is warned.
+  std::function<void(std::string_view)> warn{};
   CommunicatorOptions communicator{};  ///< What the communicator is made with.
 };
 

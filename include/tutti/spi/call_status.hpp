@@ -117,7 +117,7 @@ class TUTTI_API CallCounter {
 
   /// @param number of the call asked for, or 0 for the latest. @return what others are told; its
   /// state is `there`.
-  [[nodiscard]] CallStatus tell(std::uint64_t number) const;
+  [[nodiscard]] CallStatus status_of(std::uint64_t number) const;
 
  private:
   struct Slot {

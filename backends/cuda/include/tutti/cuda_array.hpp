@@ -1,5 +1,5 @@
 /// @file
-/// Arrays in memory of a GPU that are objects, or lie in objects: objects(world) moves them.
+/// Arrays in memory of a GPU, which objects(world) moves alone or within objects.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,14 @@ namespace detail {
 
 struct Allocation;  // of the driver
 
-/// Bytes in memory of a GPU. They are moved through memory of the host, in pieces.
+/// Bytes in memory of a GPU, which move through memory of the host, in pieces.
 class TUTTI_API DeviceBytes {
  public:
   DeviceBytes() = default;
   explicit DeviceBytes(std::size_t bytes);
   [[nodiscard]] std::byte* data() const noexcept;
-  /// @param to gets bytes. @param bytes of them, from the first.
+  /// Both start at the first byte.
   void encode(Encoder& to, std::size_t bytes) const;
-  /// @param from gives bytes. @param bytes to the first and those behind it.
   void decode(Decoder& from, std::size_t bytes);
 
  private:
@@ -36,24 +35,23 @@ class TUTTI_API DeviceBytes {
 
 }  // namespace detail
 
-/// Elements in memory of a GPU, which it owns. The host cannot touch them. As an object, alone or
-/// as a member of a type with a Codec, it is moved with its number of elements: they go through
-/// memory of the host, and arrive on the current GPU of the rank that decodes them. A Codec reads
-/// and writes them after what was enqueued on the default stream of that GPU; what another stream
-/// does with them has to be done before. Where sizes are known beforehand, calls on streams move
-/// arrays without the host. Not while the thread captures a graph. Each array looks the driver up
-/// by itself, so few large ones are better than many small ones. Its end waits for what its GPU
-/// does, as cudaFree: where ranks are threads of one process, not while that waits for a rank that
-/// only goes on after it.
+/// Elements in memory of a GPU, which the array owns. The host cannot access them. Alone, or as a
+/// member of a type with a Codec, an array is an object: its elements pass through memory of the
+/// host to the current GPU of the rank that decodes them. A Codec reads and writes them after the
+/// earlier work of the default stream; other streams have to be done with them. If all ranks know
+/// the sizes, calls on streams move arrays without the host. Not while the thread captures a graph.
+/// Each array loads the driver's functions, so few large arrays are better than many small ones.
+/// The destructor waits for all work of its GPU, as cudaFree does. If ranks are threads of one
+/// process, that work must not wait for a rank that waits for this one.
 /// @tparam T a flat type.
 template <Flat T>
 class Array {
  public:
   /// No elements.
   Array() = default;
-  /// @param count of elements, unset, on the calling thread's current GPU or else the only one that
-  /// the process sees. Throws std::bad_alloc, Error{transport} where there is no driver or no GPU,
-  /// Error{invalid_argument} where there are several GPUs and none is current.
+  /// Elements without a value, on the calling thread's current GPU or else the only one that the
+  /// process sees. Throws std::bad_alloc; Error{transport} if there is no driver or no GPU;
+  /// Error{invalid_argument} if there are several GPUs and none is current.
   explicit Array(std::size_t count) : bytes_{bytes_of(count)}, count_{count} {}
   Array(Array&& other) noexcept
       : bytes_{std::move(other.bytes_)}, count_{std::exchange(other.count_, 0)} {}
@@ -64,11 +62,11 @@ class Array {
   }
   ~Array() = default;
 
-  /// @return the first element, or null.
+  /// @return the first element; null if there are none.
   [[nodiscard]] T* data() const noexcept { return reinterpret_cast<T*>(bytes_.data()); }
-  /// @return how many elements.
+  /// @return the number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// @return them, as calls on streams take them.
+  /// @return the elements, for calls on streams.
   [[nodiscard]] std::span<T> span() const noexcept { return {data(), count_}; }
 
  private:
@@ -88,15 +86,15 @@ class Array {
 
 namespace tutti::v0 {
 
-/// The number of elements and their bytes. @tparam T a flat type.
+/// Encodes the number of elements, and their bytes.
 template <class T>
 struct Codec<cuda::Array<T>> {
-  /// @param to where to. @param array what. Throws Error{object, transport}.
+  /// Throws Error{object, transport}.
   static void encode(Encoder& to, const cuda::Array<T>& array) {
     to.put_count(array.size());
     array.bytes_.encode(to, array.size() * sizeof(T));
   }
-  /// @param from where from. @param array what. Throws as encode, and as its constructor.
+  /// Throws as encode, and as the array's constructor.
   static void decode(Decoder& from, cuda::Array<T>& array) {
     const std::size_t count = from.get_count();
     if (count > from.remaining() / sizeof(T))

@@ -24,20 +24,20 @@ __global__ void apply_to_all(const T* left, const T* right, T* out, std::size_t 
     out[i] = apply(left[i], right[i]);
 }
 
-/// Makes what Operator::with_device takes of a functor, as in
+/// Makes a device function of a functor, for Operator::with_device, as in
 /// `Operator{host_function, true}.with_device(cuda::device_function<float>(Functor{}))`.
-/// The kernel is loaded now, on the calling thread's current GPU: CUDA may wait for all streams of
-/// a GPU when it loads one, and so for other ranks. A program of several GPUs makes one on each of
-/// them, or sets CUDA_MODULE_LOADING=EAGER.
+/// Loads its kernel on the calling thread's current GPU. CUDA may wait for all streams of a GPU
+/// when it loads a kernel, and so for other ranks; a program of several GPUs therefore makes the
+/// function on each of them before its first call, or sets CUDA_MODULE_LOADING=EAGER.
 /// @tparam T type of the elements. @param apply a functor with `T operator()(T, T) const` of the
-/// device, which is copied. @return the function; it throws Error{transport} where the kernel does
-/// not start.
+/// device, which is copied. @return the function; it throws Error{transport} if the kernel does not
+/// start.
 template <class T, class Apply>
 [[nodiscard]] DeviceFunction device_function(Apply apply) {
   const bool is_clean = cudaPeekAtLastError() == cudaSuccess;
   cudaFuncAttributes attributes{};
   const cudaError_t loaded = cudaFuncGetAttributes(&attributes, apply_to_all<T, Apply>);
-  // Without a GPU it is the call that fails, and errors of the program are not taken.
+  // Without a GPU the later call fails; an earlier error of the program stays.
   if (loaded != cudaSuccess && is_clean) static_cast<void>(cudaGetLastError());
   return [apply](const void* left, const void* right, void* out, std::size_t count, void* stream) {
     constexpr std::size_t kThreads = 256;
@@ -54,7 +54,7 @@ template <class T, class Apply>
                          dim3{static_cast<unsigned>(kThreads)}, arguments.data(), 0,
                          static_cast<cudaStream_t>(stream));
     if (error == cudaSuccess) return;
-    static_cast<void>(cudaGetLastError());  // it is thrown
+    static_cast<void>(cudaGetLastError());  // reported by the exception
     throw Error{ErrorCode::transport,
                 std::string{"cannot run a user's operator on a GPU: "} + cudaGetErrorString(error)};
   };
