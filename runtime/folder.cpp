@@ -79,19 +79,19 @@ void Folder::reject_draft(const Draft& draft, int error) {
   throw_system_error("cannot write in the folder '" + path_ + "'", error);
 }
 
-Descriptor Folder::claim(const std::string& name, std::string_view text) {
+Descriptor Folder::create_locked(const std::string& name, std::string_view text) {
   Draft note = draft(name, text);
   if (!note.file) return {};
   // Without locks in the file system, is_locked is always false.
   static_cast<void>(flock(note.file.get(), LOCK_EX | LOCK_NB));
   const bool is_new = linkat(directory_, note.name.c_str(), directory_, name.c_str(), 0) == 0;
-  // Another rank 0 may have taken the draft for remains.
+  // Another rank 0 may have removed the draft.
   if (!is_new && errno != EEXIST && errno != ENOENT) reject_draft(note, errno);
   remove(note.name);
   return is_new ? std::move(note.file) : Descriptor{};
 }
 
-bool Folder::is_held(const std::string& name) const noexcept {
+bool Folder::is_locked(const std::string& name) const noexcept {
   const Descriptor file{openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
   return file && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
@@ -119,9 +119,9 @@ std::optional<std::string> Folder::read(const std::string& name) const {
 }
 
 bool Folder::has_locks() const noexcept {
-  const bool is_locked = flock(directory_, LOCK_SH | LOCK_NB) == 0;
-  const bool is_known = is_locked || errno == EWOULDBLOCK;
-  if (is_locked) flock(directory_, LOCK_UN);
+  const bool has_lock = flock(directory_, LOCK_SH | LOCK_NB) == 0;
+  const bool is_known = has_lock || errno == EWOULDBLOCK;
+  if (has_lock) flock(directory_, LOCK_UN);
   return is_known;
 }
 
@@ -131,7 +131,7 @@ void Folder::remove_drafts() noexcept {
   if (copy < 0) return;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream{fdopendir(copy), closedir};
   while (const dirent* const entry = stream == nullptr ? nullptr : readdir(stream.get()))
-    if (const std::string name{entry->d_name}; name.ends_with(".draft") && !is_held(name))
+    if (const std::string name{entry->d_name}; name.ends_with(".draft") && !is_locked(name))
       remove(name);
 }
 

@@ -27,9 +27,9 @@ class Folder {
   /// Creates a note with a new name, and locks it. The lock shows that its writer is alive: it
   /// lasts as long as the descriptor, which the end of the process closes. @return nothing if the
   /// note exists, or the directory is removed. Throws Error{transport}.
-  [[nodiscard]] Descriptor claim(const std::string& name, std::string_view text);
+  [[nodiscard]] Descriptor create_locked(const std::string& name, std::string_view text);
   /// @return whether a process has locked a note; false if the file system has no locks.
-  [[nodiscard]] bool is_held(const std::string& name) const noexcept;
+  [[nodiscard]] bool is_locked(const std::string& name) const noexcept;
   /// @return whether the file system has locks.
   [[nodiscard]] bool has_locks() const noexcept;
   /// Removes unfinished notes of killed writers.
