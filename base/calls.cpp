@@ -1,4 +1,4 @@
-// What ranks tell each other of their calls.
+// The status of a rank's calls, as it reports it to other ranks.
 #include <algorithm>
 
 #include <tutti/spi/call_status.hpp>
@@ -6,8 +6,8 @@
 namespace tutti::v0 {
 namespace {
 
-/// So long a rank that only looks at a call is taken to wait for it.
-constexpr std::chrono::milliseconds kBetweenLooks{100};
+/// A rank that only tests a call counts as waiting for this time after each test.
+constexpr std::chrono::milliseconds kTestWait{100};
 
 }  // namespace
 
@@ -45,7 +45,7 @@ bool CallCounter::remembers(std::uint64_t fingerprint) const noexcept {
          std::ranges::any_of(plans_, [&](const auto& plan) { return plan.second == fingerprint; });
 }
 
-/// What is remembered can be asked for, and keeps its words.
+/// A call that can be inquired about keeps its words.
 void CallCounter::forget(std::uint64_t fingerprint) noexcept {
   const std::lock_guard lock{mutex_};
   const auto found = texts_.find(fingerprint);
@@ -69,37 +69,37 @@ void CallCounter::advance() noexcept {
 }
 
 CallStatus CallCounter::status_of(std::uint64_t number) const {
-  CallStatus told{.state = CallStatus::State::there,
-                  .begun = begun_.load(std::memory_order_acquire)};
-  if (number == 0) number = told.begun;
+  CallStatus status{.state = CallStatus::State::there,
+                    .begun = begun_.load(std::memory_order_acquire)};
+  if (number == 0) number = status.begun;
   const Slot& slot = slots_[number % kRemembered];
   const std::uint64_t before = slot.number.load(std::memory_order_acquire);
-  told.fingerprint = slot.fingerprint.load(std::memory_order_acquire);
+  status.fingerprint = slot.fingerprint.load(std::memory_order_acquire);
   const std::uint64_t after = slot.number.load(std::memory_order_relaxed);
-  // The call that comes kRemembered later takes the slot, just before it is counted as begun.
+  // The call that is kRemembered later takes the slot just before it is counted as begun.
   const bool is_taken = begun_.load(std::memory_order_acquire) + 1 >= number + kRemembered;
   const std::lock_guard lock{mutex_};
   if (number > kPlanCalls) {
     const auto plan = plans_.find(number - kPlanCalls);
     if (plan != plans_.end()) {
-      told.memory = CallStatus::Memory::known;
-      told.fingerprint = plan->second;
+      status.memory = CallStatus::Memory::known;
+      status.fingerprint = plan->second;
     } else if (!plans_.empty() && number - kPlanCalls < plans_.begin()->first) {
-      told.memory = CallStatus::Memory::forgotten;
+      status.memory = CallStatus::Memory::forgotten;
     }
   } else if (number > 0 && before == number && after == number) {
-    told.memory = CallStatus::Memory::known;
+    status.memory = CallStatus::Memory::known;
   } else if (number > 0 && is_taken) {
-    told.memory = CallStatus::Memory::forgotten;
+    status.memory = CallStatus::Memory::forgotten;
   }
-  const auto text = texts_.find(told.fingerprint);
-  if (told.memory == CallStatus::Memory::known && text != texts_.end())
-    told.words = text->second.words;
+  const auto text = texts_.find(status.fingerprint);
+  if (status.memory == CallStatus::Memory::known && text != texts_.end())
+    status.words = text->second.words;
   const Duration age = std::chrono::steady_clock::now() - noted_;
-  if (!blocks_ && age > kBetweenLooks) return told;
+  if (!blocks_ && age > kTestWait) return status;
   for (const CallWait& wait : std::span{waits_}.first(wait_count_))
-    told.waits.push_back({words_of(wait), wait.number, wait.rank, wait.time + age});
-  return told;
+    status.waits.push_back({words_of(wait), wait.number, wait.rank, wait.time + age});
+  return status;
 }
 
 }  // namespace tutti::v0

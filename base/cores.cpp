@@ -19,7 +19,7 @@ void find_affinity(Cores& cores) {
   static_assert(CPU_SETSIZE == kBits * std::tuple_size_v<decltype(cores.usable)>);
   cpu_set_t set;
   CPU_ZERO(&set);
-  // It fails on a machine with more cores than the set has room for: those are enough.
+  // It fails on a machine with more cores than the set has room for, which are enough.
   if (::sched_getaffinity(0, sizeof set, &set) != 0) {
     cores.usable.fill(~std::uint64_t{0});
     return;
@@ -28,9 +28,9 @@ void find_affinity(Cores& cores) {
     if (CPU_ISSET(core, &set)) cores.usable[core / kBits] |= std::uint64_t{1} << core % kBits;
 }
 
-/// The processors' worth of time that a control group may have, rounded up, or 0.
+/// The processor time of a control group, in processors, rounded up; 0: unlimited.
 std::uint64_t quota_of(const path& group) {
-  std::int64_t quota = 0;  // "max" and -1 are none
+  std::int64_t quota = 0;  // "max" and -1 mean none
   std::int64_t period = 0;
   if (std::ifstream file{group / "cpu.max"}) {
     file >> quota >> period;
@@ -51,8 +51,8 @@ void apply_quota(const path& group, Cores& cores) {
   cores.group = status.st_ino;
 }
 
-// A limit on any group around the own one counts too. In a container the own group may be called
-// what the host calls it, while only what is below it can be seen: then the root is it.
+// The limit of every enclosing group counts. In a container the group's path may be the host's, of
+// which only the lower end is visible: then the root is the group.
 void apply_quotas(const path& mount, path group, Cores& cores) {
   for (;; group = group.parent_path()) {
     apply_quota(mount / group.relative_path(), cores);
@@ -64,7 +64,7 @@ bool names_processors(const std::string& controllers) {
   return ("," + controllers + ",").find(",cpu,") != std::string::npos;
 }
 
-// Lines such as "0::/user.slice" and, of the older kind of control groups, "3:cpu,cpuacct:/".
+// Parses lines such as "0::/user.slice" and, of version 1, "3:cpu,cpuacct:/".
 void find_quota(const path& root, Cores& cores) {
   const path mounts = root / "sys/fs/cgroup";
   std::ifstream file{root / "proc/self/cgroup"};

@@ -12,7 +12,7 @@
 namespace tutti::v0 {
 namespace {
 
-// The system's page is at least as large, and it rounds up.
+// The system's page is at least as large, and mmap rounds up.
 constexpr std::size_t kBytes = 4096;
 
 }  // namespace

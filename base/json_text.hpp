@@ -1,5 +1,5 @@
 /// @file
-/// JSON within limits of depth and size. All is inline, since libraries of their own use it.
+/// JSON with limits on depth and size. All functions are inline, since separate libraries use them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace tutti::v0::detail {
 
-/// The most arrays and objects around a value. Files of tutti need eight.
+/// The deepest nesting of arrays and objects. Files of tutti need eight.
 inline constexpr std::size_t kMostJsonDepth = 64;
 /// The most values. Each takes up to a hundred bytes of memory.
 inline constexpr std::size_t kMostJsonValues = std::size_t{1} << 24U;
@@ -23,8 +23,8 @@ inline constexpr std::size_t kMostJsonValues = std::size_t{1} << 24U;
   throw Error{ErrorCode::invalid_argument, why};
 }
 
-/// Looks at brackets and commas alone: whether a text is JSON is the parser's to say. Throws
-/// Error{invalid_argument} where limits are exceeded. @param text any.
+/// Throws Error{invalid_argument} if limits are exceeded. Looks at brackets and commas only; the
+/// parser checks the syntax.
 inline void check_json_limits(std::string_view text) {
   if (text.size() > kMostFileBytes)
     reject_json("it has more than " + std::to_string(kMostFileBytes >> 20U) +
@@ -53,9 +53,8 @@ inline void check_json_limits(std::string_view text) {
   }
 }
 
-/// Parses a text. Throws Error{invalid_argument} without a word of the parser's: "it is no JSON:
-/// line 2, column 13 is wrong". @tparam Json a type of nlohmann's. @param text any.
-/// @param has_comments whether comments are allowed. @return what it is.
+/// Parses a text. Throws Error{invalid_argument} without the parser's own text: "it is no JSON:
+/// line 2, column 13 is wrong". @tparam Json a type of nlohmann's.
 template <class Json>
 [[nodiscard]] Json parse_json(std::string_view text, bool has_comments = false) {
   check_json_limits(text);

@@ -113,7 +113,8 @@ class Matcher {
       for (; message != nullptr && seen < most; message = std::to_address(message->next)) {
         const std::uint64_t fingerprint = message->envelope().fingerprint;
         if (is_of_two(fingerprint)) continue;
-        if (is_unmatched(fingerprint, pending)) return unmatched_message(from, fingerprint, pending);
+        if (is_unmatched(fingerprint, pending))
+          return unmatched_message(from, fingerprint, pending);
         ++seen;
       }
     }

@@ -1,4 +1,4 @@
-// What a receiver says of a message that belongs to another call.
+// The errors of a receiver about a message that belongs to another call.
 #include <tutti/spi/call_status.hpp>
 #include <tutti/spi/fingerprint.hpp>
 #include <tutti/spi/transport.hpp>
@@ -47,7 +47,7 @@ Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
             "rank " + std::to_string(peer) + " sent " + elements_of_two(theirs) +
                 ", this rank receives " + elements_of_two(ours) + "; both must give the same type",
             peer};
-  // Tags are used again, so that one may be of a later call than the other.
+  // Tags are reused, so one of the two may belong to a later call.
   const std::uint64_t first = is_before(ours, call_of(theirs)) ? call_of(ours) : call_of(theirs);
   return Error{ErrorCode::mismatch,
                "rank " + std::to_string(peer) + " runs another call: its message has fingerprint " +

@@ -1,4 +1,4 @@
-// Names of the enumerations that have no other facts.
+// The names of enumerations without other facts.
 #include <array>
 #include <cstddef>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Headers throw and catch here, whatever the program that includes them is compiled with.
+// Headers throw and catch through these functions, with any compiler flags of the program.
 #include <tutti/raise.hpp>
 
 #include <exception>

@@ -23,10 +23,9 @@ namespace {
   reject_file(path, std::string{"it cannot be read: "} + std::strerror(error));
 }
 
-/// An open file, which is closed.
 class OpenFile {
  public:
-  // To open a named pipe without a writer would wait for ever.
+  // Opening a named pipe without O_NONBLOCK would wait for a writer.
   explicit OpenFile(const std::string& path)
       : descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)} {
     if (descriptor_ < 0) reject_error(path, errno);
@@ -35,7 +34,7 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
   ~OpenFile() { ::close(descriptor_); }
 
-  /// @return how many bytes were read, which is 0 at the end, or -1 and errno.
+  /// @return the number of bytes read, 0 at the end, or -1 with errno.
   [[nodiscard]] ssize_t read(char* data, std::size_t bytes) const {
     for (;;) {
       const ssize_t count = ::read(descriptor_, data, bytes);

@@ -1,5 +1,5 @@
 /// @file
-/// Files that a person names, read as a whole and within one limit.
+/// Files that a user names, read as a whole and within one limit.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,9 @@ namespace tutti::v0::detail {
 /// that.
 inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 28U;
 
-/// Reads a file. Devices and pipes are read up to their end; one that has none is refused when the
-/// limit is reached. Throws Error{invalid_argument} that begins with the path, for a person: "PATH:
-/// no such file", "PATH: it is a folder", "PATH: it has more than 256 MiB, the most that is read".
-/// @param path of the file. @return its bytes.
+/// Reads a file. Devices and pipes are read to their end, or rejected at the limit. Throws
+/// Error{invalid_argument} that starts with the path, for a person: "PATH: no such file", "PATH: it
+/// is a folder", "PATH: it has more than 256 MiB, the most that is read".
 [[nodiscard]] std::string read_text_file(const std::string& path);
 
 }  // namespace tutti::v0::detail

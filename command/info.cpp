@@ -202,9 +202,9 @@ std::string json_of(const Info& info) {
 /// What launchers left in the environment, and what tutti makes of it.
 int print_launch() {
   const runtime::Environment environment = runtime::process_environment();
-  const std::vector<runtime::Launch> accounts = runtime::launch_accounts(environment);
+  const std::vector<runtime::Launch> launches = runtime::detect_launches(environment);
   std::string text =
-      accounts.empty() ? "no launcher left any variable\n" : runtime::table_of(accounts);
+      launches.empty() ? "no variables of a launcher\n" : runtime::table_of(launches);
   ExitCode code = ExitCode::good;
   try {
     const runtime::Launch launch = runtime::detect_launch(environment);

@@ -123,7 +123,7 @@ Job local_job(const RunOptions& options, const Ranks& ranks) {
 }
 
 Job remote_job(const RunOptions& options) {
-  const std::string secret = draw_secret();
+  const std::string secret = generate_secret();
   const runtime::Environment environment = inherited();
   Job job{.ranks = options.ranks, .meeting_host = meeting_host(options.hosts.front())};
   for (std::size_t host = 0; host < options.hosts.size(); ++host) {
@@ -240,7 +240,7 @@ Ranks following(const RunOptions& options) {
 std::string secret_at(const std::string& url) {
   const bool has_one = runtime::process_environment().contains("TUTTI_SECRET_FILE");
   if (!url.starts_with("tcp://") || has_one || !runtime::has_cryptography()) return {};
-  return keep_secret(draw_secret());
+  return keep_secret(generate_secret());
 }
 
 int run_job(const RunOptions& options) {

@@ -101,7 +101,7 @@ std::vector<std::string> agent_words(const RunOptions& options, std::size_t host
   return words;
 }
 
-std::string draw_secret() {
+std::string generate_secret() {
   return runtime::random_name() + runtime::random_name();
 }
 

@@ -52,7 +52,7 @@ struct KeptPort {
 [[nodiscard]] KeptPort keep_port();
 
 /// @return a secret for a job: 64 hexadecimal digits by chance.
-[[nodiscard]] std::string draw_secret();
+[[nodiscard]] std::string generate_secret();
 /// Keeps the job's secret, in memory only. @param secret it.
 /// @return a path that this process's children can read it from. Throws Failure{environment}.
 [[nodiscard]] std::string keep_secret(const std::string& secret);

@@ -30,11 +30,11 @@ bool starts_with_one_of(std::string_view text, std::span<const std::string_view>
 // The launcher to believe. Whether several agree, and by what means their ranks would speak, is
 // judged where a world is joined.
 std::optional<runtime::Launch> launched() {
-  for (const runtime::Launch& account : runtime::launch_accounts(runtime::process_environment()))
-    if ((account.standing == runtime::Standing::usable ||
-         account.standing == runtime::Standing::fallback) &&
-        account.rank >= 0 && account.size > 0)
-      return account;
+  for (const runtime::Launch& launch : runtime::detect_launches(runtime::process_environment()))
+    if ((launch.status == runtime::LaunchStatus::usable ||
+         launch.status == runtime::LaunchStatus::fallback) &&
+        launch.rank >= 0 && launch.size > 0)
+      return launch;
   return {};
 }
 

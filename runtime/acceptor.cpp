@@ -16,12 +16,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Accepted between two rounds of listening to those already in, so that a flood cannot push out
-/// someone who has spoken before being heard.
+/// The number of connections accepted between two reads of the earlier ones, so that a flood cannot
+/// evict a peer before its first message is read.
 constexpr int kAcceptedAtOnce = 16;
-/// For how long nobody is accepted when the process can open nothing more.
+/// The pause in accepting when the process can open no more descriptors.
 constexpr std::chrono::milliseconds kShortagePause{20};
-/// After which the lack of room is an error.
+/// A shortage that lasts longer is an error.
 constexpr std::chrono::milliseconds kLongestShortage{500};
 
 Descriptor open_reserve() {
@@ -40,8 +40,9 @@ Acceptor::Acceptor(Identity self, std::vector<Listener> listeners, Admit admit,
 }
 
 Deadline Acceptor::next_deadline() const noexcept {
-  // Strangers have equal patience and stand in the order they came.
-  const Deadline first = strangers_.empty() ? Deadline::max() : strangers_.front().until;
+  // All peers have the same time limit, and the list is in order of arrival.
+  const Deadline first =
+      unauthenticated_.empty() ? Deadline::max() : unauthenticated_.front().until;
   return watching_ ? first : std::min(first, closed_until_);
 }
 
@@ -53,7 +54,7 @@ void Acceptor::watch(int descriptor, std::uint64_t id) {
     throw system_error("cannot watch a socket", errno);
 }
 
-void Acceptor::progress(std::vector<Accepted>& arrived) {
+void Acceptor::progress(std::vector<AcceptedConnection>& arrived) {
   const auto now = Clock::now();
   if (!watching_ && now >= closed_until_) {
     watching_ = true;
@@ -62,16 +63,16 @@ void Acceptor::progress(std::vector<Accepted>& arrived) {
   std::array<epoll_event, 128> events;
   const int ready = ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), 0);
   if (ready < 0 && errno != EINTR) throw system_error("cannot watch sockets", errno);
-  const auto heard = std::span{events}.first(static_cast<std::size_t>(std::max(ready, 0)));
-  for (const epoll_event& event : heard) {
+  const auto ready_events = std::span{events}.first(static_cast<std::size_t>(std::max(ready, 0)));
+  for (const epoll_event& event : ready_events) {
     const auto id = event.data.u64;
-    const auto found = std::ranges::find(strangers_, id, &UnauthenticatedPeer::id);
-    if (found != strangers_.end()) listen_to(found, arrived);
+    const auto found = std::ranges::find(unauthenticated_, id, &UnauthenticatedPeer::id);
+    if (found != unauthenticated_.end()) receive_from(found, arrived);
   }
-  for (const epoll_event& event : heard)
+  for (const epoll_event& event : ready_events)
     if (event.data.u64 < listeners_.size() && watching_) accept_some(listeners_[event.data.u64]);
-  while (!strangers_.empty() && strangers_.front().until <= now)
-    dismiss(strangers_.begin(), Reason::too_slow);
+  while (!unauthenticated_.empty() && unauthenticated_.front().until <= now)
+    drop(unauthenticated_.begin(), Reason::too_slow);
 }
 
 void Acceptor::accept_some(const Listener& listener) {
@@ -83,45 +84,45 @@ bool Acceptor::accept_one(const Listener& listener) {
       ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
   if (socket) {
     short_since_.reset();
-    welcome(std::move(socket), listener);
+    add_peer(std::move(socket), listener);
     return true;
   }
   switch (errno) {
     case EAGAIN: return false;
     case EMFILE:
-    case ENFILE: check_shortage(errno); [[fallthrough]];
+    case ENFILE: check_descriptor_shortage(errno); [[fallthrough]];
     case ENOBUFS:
-    case ENOMEM: survive_shortage(listener); return false;
+    case ENOMEM: pause_accepting(listener); return false;
     case EBADF:
     case EINVAL:
     case ENOTSOCK: throw system_error("cannot accept connections", errno);
-    default: return true;  // what befell one connection before it was accepted
+    default: return true;  // an error of one connection before it was accepted
   }
 }
 
-/// Where there has been no room for so long, and no stranger takes any up, waiting does not help.
-/// Whether there was any while nobody came is not known.
-void Acceptor::check_shortage(int error) {
+/// Waiting does not end a shortage that lasts this long while no unauthenticated peer holds a
+/// descriptor. A shortage is not seen while no connection arrives.
+void Acceptor::check_descriptor_shortage(int error) {
   const auto now = Clock::now();
   const bool is_new = !short_since_ || now - closed_until_ >= kLongestShortage;
-  if (is_new || !strangers_.empty()) short_since_ = now;
+  if (is_new || !unauthenticated_.empty()) short_since_ = now;
   if (now - *short_since_ >= kLongestShortage)
     throw_system_error("cannot accept connections", error);
 }
 
-/// Turns one caller away with the descriptor kept for that, so that it learns at once, and then
-/// leaves the others in the system's queue for a moment.
-void Acceptor::survive_shortage(const Listener& listener) {
+/// Closes one connection by means of the reserved descriptor, so that its peer learns of it at
+/// once, and leaves the others in the system's queue for a moment.
+void Acceptor::pause_accepting(const Listener& listener) {
   reserve_.reset();
-  const Descriptor unlucky{::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC)};
-  if (unlucky) ++refused_[static_cast<std::size_t>(Reason::no_descriptor)];
+  const Descriptor rejected{::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+  if (rejected) ++refused_[static_cast<std::size_t>(Reason::no_descriptor)];
   for (const Listener& each : listeners_)
     ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, each.socket.get(), nullptr);
   watching_ = false;
   closed_until_ = Clock::now() + kShortagePause;
 }
 
-void Acceptor::welcome(Descriptor socket, const Listener& listener) {
+void Acceptor::add_peer(Descriptor socket, const Listener& listener) {
   const bool local = listener.local;
   if (!reserve_) reserve_ = open_reserve();
   if (local && peer_user(socket.get()) != ::geteuid()) {
@@ -130,80 +131,82 @@ void Acceptor::welcome(Descriptor socket, const Listener& listener) {
   }
   const int one = 1;
   if (!local) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  make_room();
+  drop_if_full();
   watch(socket.get(), next_id_);
-  strangers_.push_back({.id = next_id_++,
-                        .socket = std::move(socket),
-                        .local = local,
-                        .until = Clock::now() + limits_.patience,
-                        .handshake = AcceptorHandshake{self_, admit_, listener.takes_ranks},
-                        .buffer = {},
-                        .filled = 0});
+  unauthenticated_.push_back({.id = next_id_++,
+                              .socket = std::move(socket),
+                              .local = local,
+                              .until = Clock::now() + limits_.time_limit,
+                              .handshake = AcceptorHandshake{self_, admit_, listener.accepts_ranks},
+                              .buffer = {},
+                              .filled = 0});
 }
 
-void Acceptor::make_room() {
-  if (strangers_.size() < limits_.strangers) return;
-  const auto silent = std::ranges::find_if(strangers_, [](const UnauthenticatedPeer& stranger) {
-    return !stranger.handshake.greeted();
+void Acceptor::drop_if_full() {
+  if (unauthenticated_.size() < limits_.most_peers) return;
+  const auto unnamed = std::ranges::find_if(unauthenticated_, [](const UnauthenticatedPeer& peer) {
+    return !peer.handshake.has_named_job();
   });
-  dismiss(silent == strangers_.end() ? strangers_.begin() : silent, Reason::crowded_out);
+  drop(unnamed == unauthenticated_.end() ? unauthenticated_.begin() : unnamed, Reason::crowded_out);
 }
 
-void Acceptor::listen_to(Strangers::iterator stranger, std::vector<Accepted>& arrived) {
-  AcceptorHandshake& handshake = stranger->handshake;
-  while (handshake.progress() == Progress::talking) {
-    const std::size_t wanted = handshake.wanted();
-    const auto room = std::span{stranger->buffer}.first(wanted).subspan(stranger->filled);
-    const ssize_t got = ::recv(stranger->socket.get(), room.data(), room.size(), 0);
+void Acceptor::receive_from(UnauthenticatedPeers::iterator peer,
+                            std::vector<AcceptedConnection>& arrived) {
+  AcceptorHandshake& handshake = peer->handshake;
+  while (handshake.state() == HandshakeState::active) {
+    const std::size_t expected = handshake.expected_bytes();
+    const auto room = std::span{peer->buffer}.first(expected).subspan(peer->filled);
+    const ssize_t got = ::recv(peer->socket.get(), room.data(), room.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) {
-      dismiss(stranger, Reason::closed);
+      drop(peer, Reason::closed);
       return;
     }
-    stranger->filled += static_cast<std::size_t>(got);
-    if (stranger->filled < wanted) continue;
-    stranger->filled = 0;
-    const auto message = handshake.feed(std::span{stranger->buffer}.first(wanted));
-    // An accepted peer stays one even if it left before its verdict: whoever admitted it will
-    // notice.
-    if (!reply(*stranger, message) && handshake.progress() != Progress::agreed) {
-      dismiss(stranger, Reason::closed);
+    peer->filled += static_cast<std::size_t>(got);
+    if (peer->filled < expected) continue;
+    peer->filled = 0;
+    const auto message = handshake.process(std::span{peer->buffer}.first(expected));
+    // An accepted peer stays accepted even if it closed before the last message arrived: its owner
+    // will notice.
+    if (!reply(*peer, message) && handshake.state() != HandshakeState::accepted) {
+      drop(peer, Reason::closed);
       return;
     }
   }
-  if (handshake.progress() == Progress::refused) {
-    if (report_) judge(*stranger);
-    dismiss(stranger, handshake.reason());
+  if (handshake.state() == HandshakeState::refused) {
+    if (report_) report_refused(*peer);
+    drop(peer, handshake.reason());
     return;
   }
-  ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, stranger->socket.get(), nullptr);
-  arrived.push_back({std::move(stranger->socket), handshake.request(), stranger->local});
-  strangers_.erase(stranger);
+  ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, peer->socket.get(), nullptr);
+  arrived.push_back({std::move(peer->socket), handshake.request(), peer->local});
+  unauthenticated_.erase(peer);
 }
 
-/// Who counts other ranks has proved to be a rank of the job. That it has another secret anybody
-/// may claim, so it counts only from processes of this user on this host, which could end this
-/// process anyway, and from everybody where this rank has no secret. A job without one believes
-/// everybody who says to be a rank of it on another host.
-void Acceptor::judge(const UnauthenticatedPeer& stranger) const {
-  const AcceptorHandshake& handshake = stranger.handshake;
+/// A peer with another world size has proved that it is a rank of the job. Any process can claim
+/// another secret, so that claim is reported only from processes of this user on this host, which
+/// could end this process anyway, and from all peers if this rank has no secret: a job without a
+/// secret accepts every claim from other hosts.
+void Acceptor::report_refused(const UnauthenticatedPeer& peer) const {
+  const AcceptorHandshake& handshake = peer.handshake;
   const bool counts = handshake.reason() == Reason::wrong_size ||
                       handshake.reason() == Reason::no_secret ||
-                      (handshake.admits_another_secret() &&
-                       (!self_.secret || stranger.local || is_of_this_user(stranger.socket.get())));
+                      (handshake.claims_other_secret() &&
+                       (!self_.secret || peer.local || is_of_this_user(peer.socket.get())));
   if (counts) report_({handshake.request(), handshake.peer_size(), handshake.reason()});
 }
 
-bool Acceptor::reply(UnauthenticatedPeer& stranger, std::span<const std::byte> message) {
-  // A fresh socket has room for a message; one that has not is not worth waiting for.
-  return message.empty() || ::send(stranger.socket.get(), message.data(), message.size(),
+bool Acceptor::reply(UnauthenticatedPeer& peer, std::span<const std::byte> message) {
+  // A fresh socket has room for a message; a socket without room is closed.
+  return message.empty() || ::send(peer.socket.get(), message.data(), message.size(),
                                    MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
 }
 
-Acceptor::Strangers::iterator Acceptor::dismiss(Strangers::iterator stranger, Reason reason) {
+Acceptor::UnauthenticatedPeers::iterator Acceptor::drop(UnauthenticatedPeers::iterator peer,
+                                                        Reason reason) {
   ++refused_[static_cast<std::size_t>(reason)];
-  return strangers_.erase(stranger);
+  return unauthenticated_.erase(peer);
 }
 
 std::string Acceptor::refusals_text() const {

@@ -27,8 +27,8 @@
 namespace tutti::runtime {
 namespace {
 
-/// A question to the resolver, owned by whoever asks and by the thread that finds out.
-struct Question {
+/// A look-up by the resolver, shared by the caller and the thread that waits for the result.
+struct LookUp {
   std::string host;
   std::mutex mutex{};
   std::condition_variable answered{};
@@ -44,7 +44,7 @@ Endpoint copy_of(const sockaddr* address) {
   return with_port(endpoint, 0);
 }
 
-/// Fills in what a host is called by the resolver. @return getaddrinfo's status.
+/// Appends the addresses of a host. @return getaddrinfo's status.
 int look_up(const std::string& host, int flags, std::vector<Endpoint>& found) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -59,20 +59,20 @@ int look_up(const std::string& host, int flags, std::vector<Endpoint>& found) {
   return found.empty() ? EAI_NONAME : 0;
 }
 
-/// Starts a thread that takes no signals and outlives, if it must, the one that asks.
-void ask(const std::shared_ptr<Question>& question) {
+/// Starts a thread that handles no signals and may outlive its caller.
+void start_look_up(const std::shared_ptr<LookUp>& shared) {
   const SignalsBlocked blocked;
-  const auto answer = [question] {
+  const auto run = [shared] {
     std::vector<Endpoint> found;
-    const int failure = look_up(question->host, 0, found);
-    const std::lock_guard lock{question->mutex};
-    question->failure = failure;
-    question->found = std::move(found);
-    question->done = true;
-    question->answered.notify_all();
+    const int failure = look_up(shared->host, 0, found);
+    const std::lock_guard lock{shared->mutex};
+    shared->failure = failure;
+    shared->found = std::move(found);
+    shared->done = true;
+    shared->answered.notify_all();
   };
   try {
-    std::thread{answer}.detach();
+    std::thread{run}.detach();
   } catch (const std::system_error& error) {
     throw Error{ErrorCode::transport, std::string{"cannot start a thread: "} + error.what()};
   }
@@ -86,7 +86,7 @@ Interfaces interfaces() {
   return {list, &::freeifaddrs};
 }
 
-/// The addresses of this host that accept() takes, IPv4 first.
+/// The first address of this host for which accept() is true, IPv4 before IPv6.
 template <class Accept>
 std::optional<Endpoint> first_interface(Accept accept) {
   const Interfaces list = interfaces();
@@ -101,7 +101,7 @@ bool same_host(const Endpoint& a, const Endpoint& b) {
   return text_of(with_port(a, 0)) == text_of(with_port(b, 0));
 }
 
-/// Whether a name may become known: what else fails does so for want of memory or descriptors.
+/// Whether a later look-up may succeed. Other failures are for lack of memory or descriptors.
 bool may_become_known(int failure) noexcept {
   return failure != EAI_MEMORY && failure != EAI_SYSTEM && failure != EAI_FAMILY;
 }
@@ -109,22 +109,22 @@ bool may_become_known(int failure) noexcept {
 /// Looks up a name once. @return getaddrinfo's status, or nothing at the deadline.
 std::optional<int> look_up_name(const std::string& host, std::vector<Endpoint>& found,
                                 Deadline deadline) {
-  auto question = std::make_shared<Question>();
-  question->host = host;
-  ask(question);
-  std::unique_lock lock{question->mutex};
-  if (!question->answered.wait_until(lock, deadline, [&] { return question->done; })) return {};
-  found = std::move(question->found);
-  return question->failure;
+  auto shared = std::make_shared<LookUp>();
+  shared->host = host;
+  start_look_up(shared);
+  std::unique_lock lock{shared->mutex};
+  if (!shared->answered.wait_until(lock, deadline, [&] { return shared->done; })) return {};
+  found = std::move(shared->found);
+  return shared->failure;
 }
 
-/// Looks up a name until it is known.
+/// Looks up a name again and again until the resolver knows it.
 std::vector<Endpoint> await_name(const std::string& host, Deadline deadline) {
   using std::chrono::milliseconds;
   constexpr milliseconds kShortestPause{50};
   constexpr milliseconds kLongestPause{1000};
   const auto start = std::chrono::steady_clock::now();
-  std::string why = "the resolver gives no answer";
+  std::string why = "the resolver does not answer";
   std::vector<Endpoint> found;
   for (milliseconds pause = kShortestPause;; pause = std::min(2 * pause, kLongestPause)) {
     const std::optional<int> failure = look_up_name(host, found, deadline);
@@ -161,10 +161,10 @@ HostAndPort parse_host_and_port(std::string_view text) {
   return parts;
 }
 
-std::string text_of(const HostAndPort& where) {
-  const bool bracketed = where.host.find(':') != std::string::npos;
-  return (bracketed ? "[" : "") + where.host + (bracketed ? "]:" : ":") +
-         std::to_string(where.port);
+std::string text_of(const HostAndPort& address) {
+  const bool bracketed = address.host.find(':') != std::string::npos;
+  return (bracketed ? "[" : "") + address.host + (bracketed ? "]:" : ":") +
+         std::to_string(address.port);
 }
 
 bool is_number(const std::string& host) {
@@ -194,7 +194,7 @@ bool is_loopback(const Endpoint& endpoint) noexcept {
 }
 
 std::uint16_t port_of(const Endpoint& endpoint) noexcept {
-  // The port stands at the same place in both families.
+  // Both families have the port at the same offset.
   static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
   sockaddr_in address{};
   std::memcpy(&address, &endpoint.storage, sizeof address);
@@ -213,17 +213,17 @@ Endpoint bound_endpoint(int descriptor) {
   endpoint.length = sizeof endpoint.storage;
   if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&endpoint.storage), &endpoint.length) !=
       0)
-    throw system_error("cannot ask where a socket is bound", errno);
+    throw system_error("cannot read the address of a socket", errno);
   return endpoint;
 }
 
-std::vector<Endpoint> resolve(const HostAndPort& where, Deadline deadline) {
+std::vector<Endpoint> resolve(const HostAndPort& address, Deadline deadline) {
   std::vector<Endpoint> found;
-  if (look_up(where.host, AI_NUMERICHOST, found) != 0) found = await_name(where.host, deadline);
+  if (look_up(address.host, AI_NUMERICHOST, found) != 0) found = await_name(address.host, deadline);
   std::vector<Endpoint> each;
   for (const Endpoint& endpoint : found)
     if (std::ranges::none_of(each, [&](const Endpoint& e) { return same_host(e, endpoint); }))
-      each.push_back(with_port(endpoint, where.port));
+      each.push_back(with_port(endpoint, address.port));
   return each;
 }
 
@@ -238,18 +238,18 @@ Endpoint source_towards(const Endpoint& target) {
   const Descriptor probe{::socket(target.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
   const Endpoint any_port = port_of(target) == 0 ? with_port(target, 9) : target;
   if (!probe || ::connect(probe.get(), any_port.get(), any_port.length) != 0)
-    throw_system_error("no way leads to " + text_of(target), errno);
+    throw_system_error("there is no route to " + text_of(target), errno);
   return with_port(bound_endpoint(probe.get()), 0);
 }
 
 Endpoint outward_address() {
-  // An address for documentation (RFC 5737): it stands for every host behind the default route.
+  // An address for documentation (RFC 5737), so that the default route is taken.
   sockaddr_in elsewhere{};
   elsewhere.sin_family = AF_INET;
   elsewhere.sin_addr.s_addr = htonl(0xC0000201);
   try {
     return source_towards(copy_of(reinterpret_cast<const sockaddr*>(&elsewhere)));
-  } catch (const Error&) {  // no default route; the interfaces are asked
+  } catch (const Error&) {  // there is no default route: list the interfaces
   }
   const auto found = first_interface([](const ifaddrs& entry) {
     return (entry.ifa_flags & IFF_UP) != 0 && (entry.ifa_flags & IFF_LOOPBACK) == 0;
@@ -259,17 +259,17 @@ Endpoint outward_address() {
   return *found;
 }
 
-Endpoint chosen_address(const std::string& wish) {
-  if (const auto found = first_interface([&](const ifaddrs& e) { return wish == e.ifa_name; }))
+Endpoint configured_address(const std::string& text) {
+  if (const auto found = first_interface([&](const ifaddrs& e) { return text == e.ifa_name; }))
     return *found;
   std::vector<Endpoint> numbers;
-  if (look_up(wish, AI_NUMERICHOST, numbers) == 0 &&
+  if (look_up(text, AI_NUMERICHOST, numbers) == 0 &&
       (is_loopback(numbers.front()) || first_interface([&](const ifaddrs& entry) {
          return same_host(copy_of(entry.ifa_addr), numbers.front());
        })))
     return numbers.front();
   throw Error{ErrorCode::invalid_argument,
-              "TUTTI_ADDRESS, or InitOptions::address, is '" + wish +
+              "TUTTI_ADDRESS, or InitOptions::address, is '" + text +
                   "', but must be an interface or an address of this host, which has " +
                   interfaces_text()};
 }

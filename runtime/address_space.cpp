@@ -5,7 +5,7 @@
 namespace tutti::runtime {
 namespace {
 
-// With less there would be little use in sharing memory.
+// Less shared memory would be of little use.
 constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
 
 bool has_room(std::size_t bytes) noexcept {

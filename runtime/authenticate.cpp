@@ -5,10 +5,11 @@
 namespace tutti::runtime {
 namespace {
 
-/// Starts every message. As a number: a host of the other byte order is not understood.
+/// The first bytes of every message. As a number, so that hosts of the other byte order are
+/// refused.
 constexpr std::uint64_t kMagic = 0x31'30'69'74'74'75'74'0A;  // "\ntutti01"
 
-// Magic and versions stand at the same place in every version of these messages.
+// Every version of these messages has the magic and the versions at the same offset.
 struct Hello {
   std::uint64_t magic;
   Versions versions;
@@ -45,12 +46,12 @@ struct Proof {
 };
 static_assert(sizeof(Proof) == 40);
 
-struct Verdict {
+struct Outcome {
   std::uint64_t magic;
   Reason reason;
   std::array<std::uint8_t, 7> unused;
 };
-static_assert(sizeof(Verdict) == 16);
+static_assert(sizeof(Outcome) == 16);
 static_assert(sizeof(Answer) <= kLongestMessage && sizeof(Hello) <= kLongestMessage);
 
 template <class Message, std::size_t n>
@@ -67,7 +68,7 @@ Message read(std::span<const std::byte> bytes) {
   return message;
 }
 
-/// The code of one side over all that was said. Zero where there is no secret.
+/// The code of one side over both messages. Zero without a secret.
 Digest code_of(const Identity& identity, std::string_view role, std::span<const std::byte> hello,
                const Answer& answer) {
   if (!identity.secret) return {};
@@ -91,12 +92,12 @@ std::string text_of(const Versions& versions) {
 }
 
 std::string disagreement(const Versions& own, const Versions& theirs, const std::string& peer) {
-  return "this program speaks " + text_of(own) + " of tutti's protocol, but " + peer + " speaks " +
+  return "this program uses " + text_of(own) + " of tutti's protocol, but " + peer + " uses " +
          text_of(theirs);
 }
 
-/// What is wrong with the facts of a Hello, before anything is proved.
-Reason objection(const Identity& self, const Hello& hello) noexcept {
+/// Checks a Hello, before the peer is authenticated.
+Reason check_hello(const Identity& self, const Hello& hello) noexcept {
   if (hello.magic != kMagic) return Reason::not_tutti;
   if (!overlap(self.versions, hello.versions)) return Reason::version_mismatch;
   if (hello.job != self.job) return Reason::wrong_job;
@@ -138,22 +139,22 @@ ConnectorHandshake::ConnectorHandshake(const Identity& self, Rank to, Purpose pu
   write(hello_, hello);
 }
 
-std::size_t ConnectorHandshake::wanted() const noexcept {
-  if (progress_ != Progress::talking) return 0;
-  return answered_ ? sizeof(Verdict) : sizeof(Answer);
+std::size_t ConnectorHandshake::expected_bytes() const noexcept {
+  if (state_ != HandshakeState::active) return 0;
+  return answered_ ? sizeof(Outcome) : sizeof(Answer);
 }
 
 void ConnectorHandshake::reject(Reason reason) noexcept {
   reason_ = reason;
-  progress_ = Progress::refused;
+  state_ = HandshakeState::refused;
 }
 
-std::span<const std::byte> ConnectorHandshake::feed(std::span<const std::byte> message) {
+std::span<const std::byte> ConnectorHandshake::process(std::span<const std::byte> message) {
   if (answered_) {
-    const auto verdict = read<Verdict>(message);
-    if (verdict.magic != kMagic) reject(Reason::not_tutti);
-    else if (verdict.reason != Reason::none) reject(verdict.reason);
-    else progress_ = Progress::agreed;
+    const auto outcome = read<Outcome>(message);
+    if (outcome.magic != kMagic) reject(Reason::not_tutti);
+    else if (outcome.reason != Reason::none) reject(outcome.reason);
+    else state_ = HandshakeState::accepted;
     return {};
   }
   const auto answer = read<Answer>(message);
@@ -164,13 +165,12 @@ std::span<const std::byte> ConnectorHandshake::feed(std::span<const std::byte> m
   else if (!overlap(self_.versions, answer.versions)) reject(Reason::version_mismatch);
   else if (answer.job != self_.job) reject(Reason::wrong_job);
   else if (answer.rank != hello.to) reject(Reason::wrong_rank);
-  if (progress_ == Progress::refused) return {};
+  if (state_ == HandshakeState::refused) return {};
   answered_ = true;
   Proof proof{};
   proof.magic = kMagic;
-  // A peer with another secret is told so, by a code that is wrong for any secret. A peer that
-  // counts other ranks gets the right code all the same, which proves that this one is a rank of
-  // the job.
+  // A peer with another secret gets a code that is wrong for any secret. A peer with another world
+  // size gets the right code, which proves that this process is a rank of the job.
   const bool is_proved = equal_codes(answer.code, code_of(self_, kAcceptor, hello_, answer));
   if (is_proved) proof.code = code_of(self_, kConnector, hello_, answer);
   if (!is_proved) reject(Reason::wrong_secret);
@@ -186,7 +186,7 @@ Error ConnectorHandshake::refusal(const std::string& peer) const {
   std::string text;
   switch (reason_) {
     case Reason::not_tutti:
-      text = "what answers as " + peer + " does not speak tutti's protocol";
+      text = "the program that answers as " + peer + " does not use tutti's protocol";
       break;
     case Reason::version_mismatch:
       text = disagreement(self_.versions, answer.versions, peer);
@@ -210,36 +210,36 @@ Error ConnectorHandshake::refusal(const std::string& peer) const {
       break;
     case Reason::no_secret: return no_secret(self_.rank, peer);
     case Reason::duplicate_rank:
-      text = peer + " refused " + self + ": duplicate rank, another process came as " + self;
+      text = peer + " refused " + self + ": duplicate rank, another process connected as " + self;
       break;
     default: text = peer + " refused " + self + ": " + std::string{name_of(reason_)};
   }
   return {ErrorCode::mismatch, text, hello.to};
 }
 
-std::size_t AcceptorHandshake::wanted() const noexcept {
-  if (progress_ != Progress::talking) return 0;
-  return greeted_ ? sizeof(Proof) : sizeof(Hello);
+std::size_t AcceptorHandshake::expected_bytes() const noexcept {
+  if (state_ != HandshakeState::active) return 0;
+  return has_named_job_ ? sizeof(Proof) : sizeof(Hello);
 }
 
-std::span<const std::byte> AcceptorHandshake::feed(std::span<const std::byte> message) {
-  expects(progress_ == Progress::talking, "a handshake goes on after its end");
-  if (greeted_) return take_proof(message);
+std::span<const std::byte> AcceptorHandshake::process(std::span<const std::byte> message) {
+  expects(state_ == HandshakeState::active, "a message after the end of a handshake");
+  if (has_named_job_) return process_proof(message);
   expects(message.size() == hello_.size(), "a handshake's message has the wrong length");
   std::memcpy(hello_.data(), message.data(), hello_.size());
-  return take_hello();
+  return process_hello();
 }
 
-std::span<const std::byte> AcceptorHandshake::take_hello() {
+std::span<const std::byte> AcceptorHandshake::process_hello() {
   const auto hello = read<Hello>(hello_);
-  reason_ = objection(*self_, hello);
-  if (reason_ == Reason::none && !takes_ranks_) {
+  reason_ = check_hello(*self_, hello);
+  if (reason_ == Reason::none && !accepts_ranks_) {
     reason_ = Reason::no_secret;
     request_ = {hello.from, hello.to, hello.purpose};
     peer_size_ = hello.size;
   }
-  if (reason_ != Reason::none) progress_ = Progress::refused;
-  if (reason_ == Reason::not_tutti) return {};  // it would not understand the answer
+  if (reason_ != Reason::none) state_ = HandshakeState::refused;
+  if (reason_ == Reason::not_tutti) return {};  // the peer would not understand the answer
   Answer answer{};
   answer.magic = kMagic;
   answer.versions = self_->versions;
@@ -253,13 +253,13 @@ std::span<const std::byte> AcceptorHandshake::take_hello() {
     answer.code = code_of(*self_, kAcceptor, hello_, answer);
     request_ = {hello.from, hello.to, hello.purpose};
     peer_size_ = hello.size;
-    greeted_ = true;
+    has_named_job_ = true;
   }
   write(answer_, answer);
   return answer_;
 }
 
-std::span<const std::byte> AcceptorHandshake::take_proof(std::span<const std::byte> message) {
+std::span<const std::byte> AcceptorHandshake::process_proof(std::span<const std::byte> message) {
   const auto proof = read<Proof>(message);
   const auto answer = read<Answer>(answer_);
   const bool has_secret = read<Hello>(hello_).has_secret != 0;
@@ -269,13 +269,13 @@ std::span<const std::byte> AcceptorHandshake::take_proof(std::span<const std::by
     reason_ = Reason::wrong_secret;
   else if (peer_size_ != self_->size) reason_ = Reason::wrong_size;
   else reason_ = (*admit_)(request_);
-  progress_ = reason_ == Reason::none ? Progress::agreed : Progress::refused;
-  admits_it_ = reason_ == Reason::wrong_secret && equal_codes(proof.code, {});
-  Verdict verdict{};
-  verdict.magic = kMagic;
-  verdict.reason = reason_;
-  write(verdict_, verdict);
-  return verdict_;
+  state_ = reason_ == Reason::none ? HandshakeState::accepted : HandshakeState::refused;
+  claims_other_secret_ = reason_ == Reason::wrong_secret && equal_codes(proof.code, {});
+  Outcome outcome{};
+  outcome.magic = kMagic;
+  outcome.reason = reason_;
+  write(outcome_, outcome);
+  return outcome_;
 }
 
 }  // namespace tutti::runtime

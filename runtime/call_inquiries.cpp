@@ -8,38 +8,38 @@ namespace {
 /// The number of latest calls that a process reports for each communicator when it leaves.
 constexpr std::uint64_t kLastCalls = 8;
 /// The number of ranks and communicators whose latest calls are kept.
-constexpr std::size_t kMostLeft = 4096;
+constexpr std::size_t kMostStored = 4096;
 
 }  // namespace
 
 CallInquiries::Inquiry CallInquiries::open(ControlPeer* peer, std::uint64_t communicator,
                                            std::uint64_t call) {
   Inquiry inquiry{.peer = peer, .communicator = communicator, .call = call};
-  if (peer == nullptr || !peer->is_here()) return inquiry;
-  inquiry.question = ++last_question_;
-  questions_[inquiry.question] = std::nullopt;
-  peer->say(encode({.kind = ControlMessage::Kind::question,
-                    .communicator = communicator,
-                    .number = inquiry.question,
-                    .call = call}));
+  if (peer == nullptr || !peer->is_connected()) return inquiry;
+  inquiry.number = ++last_inquiry_;
+  replies_[inquiry.number] = std::nullopt;
+  peer->send(encode({.kind = ControlMessage::Kind::inquiry,
+                     .communicator = communicator,
+                     .number = inquiry.number,
+                     .call = call}));
   return inquiry;
 }
 
 bool CallInquiries::is_complete(const Inquiry& inquiry) const {
-  return inquiry.question == 0 || questions_.at(inquiry.question) || !inquiry.peer->is_here();
+  return inquiry.number == 0 || replies_.at(inquiry.number) || !inquiry.peer->is_connected();
 }
 
 CallStatus CallInquiries::close(const Inquiry& inquiry) {
   using State = CallStatus::State;
   if (inquiry.peer == nullptr) return {};
-  const auto question = questions_.extract(inquiry.question);
-  if (!question.empty() && question.mapped()) {
-    const ControlMessage& answer = *question.mapped();
-    if (answer.number == kNoCommunicator) return {.state = State::absent};
-    return decode_call_report(answer.number, answer.text);
+  const auto reply = replies_.extract(inquiry.number);
+  if (!reply.empty() && reply.mapped()) {
+    const ControlMessage& message = *reply.mapped();
+    if (message.number == kNoCommunicator) return {.state = State::absent};
+    return decode_call_report(message.number, message.text);
   }
   if (inquiry.peer->is_dead()) return {.state = State::dead};
-  if (inquiry.peer->is_here()) return {.state = State::silent};
+  if (inquiry.peer->is_connected()) return {.state = State::silent};
   return last_call(inquiry);
 }
 
@@ -60,33 +60,33 @@ CallStatus CallInquiries::last_call(const Inquiry& inquiry) const {
   return left;
 }
 
-void CallInquiries::keep_answer(const ControlMessage& answer) {
-  const auto found = questions_.find(answer.communicator);
-  if (found == questions_.end()) return;
-  if (answer.number !=
-      kNoCommunicator)  // a malformed answer must throw here, as its sender's fault
-    static_cast<void>(decode_call_report(answer.number, answer.text));
-  found->second = answer;
+void CallInquiries::store_reply(const ControlMessage& reply) {
+  const auto found = replies_.find(reply.communicator);
+  if (found == replies_.end()) return;
+  // A malformed reply must throw here, where its sender is known.
+  if (reply.number != kNoCommunicator)
+    static_cast<void>(decode_call_report(reply.number, reply.text));
+  found->second = reply;
 }
 
-void CallInquiries::keep_last_call(const ControlPeer& peer, const ControlMessage& message) {
+void CallInquiries::store_last_call(const ControlPeer& peer, const ControlMessage& message) {
   const std::pair key{peer.rank(), message.communicator};
-  if (!last_calls_.contains(key) && last_calls_.size() >= kMostLeft) return;
+  if (!last_calls_.contains(key) && last_calls_.size() >= kMostStored) return;
   std::map<std::uint64_t, CallStatus>& calls = last_calls_[key];
   calls[message.call] = decode_call_report(message.number, message.text);
   if (calls.size() > kLastCalls) calls.erase(calls.begin());
 }
 
-ControlMessage answer_to(const ControlMessage& question, const CallCounter* calls, bool is_ended) {
-  ControlMessage answer{.kind = ControlMessage::Kind::answer,
-                        .communicator = question.number,
-                        .number = kNoCommunicator};
-  if (calls == nullptr) return answer;
-  CallStatus status = calls->status_of(question.call);
+ControlMessage reply_to(const ControlMessage& inquiry, const CallCounter* calls, bool is_ended) {
+  ControlMessage reply{.kind = ControlMessage::Kind::reply,
+                       .communicator = inquiry.number,
+                       .number = kNoCommunicator};
+  if (calls == nullptr) return reply;
+  CallStatus status = calls->status_of(inquiry.call);
   if (is_ended) status.state = CallStatus::State::ended;
-  answer.text = encode_call_report(status);
-  answer.number = status.begun;
-  return answer;
+  reply.text = encode_call_report(status);
+  reply.number = status.begun;
+  return reply;
 }
 
 std::vector<ControlMessage> last_calls(std::uint64_t communicator, const CallCounter& calls) {

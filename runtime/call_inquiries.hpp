@@ -1,6 +1,6 @@
 /// @file
-/// CallInquiries: what this process asks others about their calls, and what those that have left
-/// reported last.
+/// CallInquiries: inquiries to other processes about their calls, and the last calls of processes
+/// that have left.
 #pragma once
 
 #include <cstdint>
@@ -16,45 +16,45 @@
 
 namespace tutti::runtime {
 
-/// Questions to other processes, until they are answered. One thread at a time.
+/// Inquiries until they are answered. Not safe to use from several threads.
 class CallInquiries {
  public:
-  /// A question to one process.
+  /// An inquiry to one process.
   struct Inquiry {
-    ControlPeer* peer = nullptr;     ///< Null: nobody watches it here.
-    std::uint64_t communicator = 0;  ///< Its id.
-    std::uint64_t call = 0;          ///< As CallCounter::tell.
-    std::uint64_t question = 0;      ///< Its number, or 0 where the process cannot be asked.
+    ControlPeer* peer = nullptr;  ///< Null: this process does not watch it.
+    std::uint64_t communicator = 0;
+    std::uint64_t call = 0;    ///< As CallCounter::tell.
+    std::uint64_t number = 0;  ///< Its number, or 0 if the process cannot be asked.
   };
-  /// Sends a question. @param peer or null. @param communicator its id. @param call as
-  /// CallCounter::tell. @return the question; it lasts until `close`.
+  /// Sends an inquiry. @param peer or null. @param call as CallCounter::tell. @return the inquiry;
+  /// it lasts until `close`.
   [[nodiscard]] Inquiry open(ControlPeer* peer, std::uint64_t communicator, std::uint64_t call);
-  /// @return whether no answer will come any more, or one has come.
+  /// @return whether a reply has arrived, or none will.
   [[nodiscard]] bool is_complete(const Inquiry& inquiry) const;
-  /// @return what is known of the process's calls.
+  /// @return the status of the process's call.
   [[nodiscard]] CallStatus close(const Inquiry& inquiry);
 
-  /// @param answer to a question of this process; ignored where nobody waits for it any more.
-  /// Throws Error{transport} where it is malformed.
-  void keep_answer(const ControlMessage& answer);
-  /// @param peer that is about to leave. @param message one of its last calls. Throws likewise.
-  void keep_last_call(const ControlPeer& peer, const ControlMessage& message);
+  /// @param reply ignored if no inquiry waits for it. Throws Error{transport} if it is malformed.
+  void store_reply(const ControlMessage& reply);
+  /// @param peer that leaves. @param message one of its last calls. Throws Error{transport} if it
+  /// is malformed.
+  void store_last_call(const ControlPeer& peer, const ControlMessage& message);
 
  private:
   [[nodiscard]] CallStatus last_call(const Inquiry& inquiry) const;
 
-  std::map<std::uint64_t, std::optional<ControlMessage>> questions_{};  // and their answers
-  std::uint64_t last_question_ = 0;
+  std::map<std::uint64_t, std::optional<ControlMessage>> replies_{};  // by number of the inquiry
+  std::uint64_t last_inquiry_ = 0;
   // The latest calls of ranks that have left: by rank and communicator, then by number.
   std::map<std::pair<Rank, std::uint64_t>, std::map<std::uint64_t, CallStatus>> last_calls_{};
 };
 
-/// @param question of another process. @param calls of its communicator, or null where this process
-/// has none. @param is_ended whether the communicator has ended here. @return the answer.
-[[nodiscard]] ControlMessage answer_to(const ControlMessage& question, const CallCounter* calls,
-                                       bool is_ended);
-/// @param communicator its id. @param calls of it. @return reports of the latest calls, so that
-/// processes that wait for this one find out whose call differs, after it has left.
+/// @param calls of the inquiry's communicator, or null if this process has none. @param is_ended
+/// whether the communicator has ended here.
+[[nodiscard]] ControlMessage reply_to(const ControlMessage& inquiry, const CallCounter* calls,
+                                      bool is_ended);
+/// @return reports of the latest calls. They let processes that wait for this one find the call
+/// that differs after this one has left.
 [[nodiscard]] std::vector<ControlMessage> last_calls(std::uint64_t communicator,
                                                      const CallCounter& calls);
 

@@ -1,6 +1,5 @@
 /// @file
-/// A call_report: what a rank says of its calls when another one asks (CallStatus), as bytes in
-/// the text of a control message.
+/// A call report: a CallStatus as bytes in the text of a control message.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +10,10 @@
 
 namespace tutti::runtime {
 
-/// @param told what a rank says. @return all of it but CallStatus::begun, no longer than
-/// kMostControlText; words that are too long are cut.
-[[nodiscard]] std::string encode_call_report(const CallStatus& told);
-/// @param begun calls. @param bytes of encode_call_report. @return what was told. Throws
-/// Error{transport} if the bytes are none of ours.
+/// @return all of the status except CallStatus::begun, at most kMostControlText bytes; longer words
+/// are cut.
+[[nodiscard]] std::string encode_call_report(const CallStatus& status);
+/// @param bytes of encode_call_report. Throws Error{transport} if they are malformed.
 [[nodiscard]] CallStatus decode_call_report(std::uint64_t begun, std::string_view bytes);
 
 }  // namespace tutti::runtime

@@ -9,8 +9,8 @@
 
 namespace tutti::runtime {
 
-/// @param size number of ranks, at least 1. @return the channels of all ranks, in their order. Each
-/// may be used by another thread. One that is destroyed fails the exchanges that still need it.
+/// @param size at least 1. @return the channels of all ranks, in their order. Each may be used by
+/// another thread. Destroying one fails the exchanges that still need it.
 [[nodiscard]] std::vector<std::unique_ptr<Channel>> local_channels(int size);
 
 }  // namespace tutti::runtime

@@ -24,7 +24,7 @@ void check_text(std::string_view own) {
                                                  std::to_string(kLongest)};
 }
 
-void check_place(Rank rank, int size) {
+void check_rank(Rank rank, int size) {
   expects(size >= 1 && rank >= 0 && rank < size, "a channel for a rank that is not in its world");
 }
 

@@ -36,8 +36,7 @@ Number number_of_text(std::string_view name, std::string_view text, Number least
   const std::optional<Number> number = parse<Number>(text);
   if (!number || *number < least || *number > most)
     reject(name, text,
-           "a whole number is wanted, " + std::to_string(least) + " or more, at most " +
-               std::to_string(most));
+           "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return *number;
 }
 
@@ -49,7 +48,7 @@ std::optional<Number> number_between(const Environment& environment, std::string
   return number_of_text(name, *text, least, most);
 }
 
-// A misspelt variable would change nothing, and nobody would know why.
+// A misspelt variable would change nothing, without any sign of it.
 void check_names(const Environment& environment) {
   for (auto entry = environment.lower_bound(kPrefix);
        entry != environment.end() && entry->first.starts_with(kPrefix); ++entry) {
@@ -61,7 +60,7 @@ void check_names(const Environment& environment) {
   }
 }
 
-// The kinds of values, each with where it goes.
+// The kinds of values, each with the member that stores it.
 
 template <std::optional<int> Config::*member, int least, int most>
 void read_number(std::string_view name, std::string_view value, Config& into) {
@@ -78,7 +77,7 @@ void read_timeout(std::string_view name, std::string_view value, Config& into) {
   const std::optional<double> seconds = parse<double>(value);
   if (!seconds || !std::isfinite(*seconds) || *seconds <= 0 || *seconds > kLongestSeconds)
     reject(name, value,
-           "a time in seconds is wanted, such as 30 or 0.5, more than 0 and at most 1000000000");
+           "must be a time in seconds, such as 30 or 0.5, more than 0 and at most 1000000000");
   into.timeout =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>{*seconds});
 }
@@ -112,7 +111,7 @@ const std::array<Variable, 11> kVariables{
     Variable{"TUTTI_ADDRESS",
              "interface or address of this host at which other hosts reach this rank",
              read_text<&Config::address>},
-    Variable{"TUTTI_TIMEOUT", "seconds until a world must stand", read_timeout},
+    Variable{"TUTTI_TIMEOUT", "seconds until all ranks must be connected", read_timeout},
     Variable{"TUTTI_TUNING",
              "tuning file of rank 0; or none, which also times no calls at the first start",
              read_text<&Config::tuning>},

@@ -1,6 +1,6 @@
 /// @file
-/// Configuration: the one place where the environment of the process is read, and what our own
-/// variables in it say.
+/// Configuration: the one place that reads the environment of the process, and the values of
+/// tutti's own variables.
 #pragma once
 
 #include <array>
@@ -18,14 +18,13 @@
 
 namespace tutti::runtime {
 
-/// The variables of a process, by name. A value: tests make their own.
+/// The environment variables of a process, by name. A value, so that tests make their own.
 using Environment = std::map<std::string, std::string, std::less<>>;
 
-/// @return the variables of this process, as they stand now. The only function of the project that
-/// looks at them.
+/// @return the current variables of this process. No other function of the project reads them.
 [[nodiscard]] Environment process_environment();
 
-/// The values of our own variables, all of which are optional: see kVariables.
+/// The values of tutti's variables, all of them optional: see kVariables.
 struct Config {
   std::optional<Rank> rank{};
   std::optional<int> size{};
@@ -40,7 +39,7 @@ struct Config {
   std::string topology{};
 };
 
-/// One of our own variables.
+/// One of tutti's variables.
 struct Variable {
   std::string_view name;
   std::string_view help;  ///< Its meaning, for tables.
@@ -48,30 +47,27 @@ struct Variable {
   void (*read)(std::string_view name, std::string_view value, Config& into);
 };
 
-/// All of them: nothing else of ours is read from the environment.
+/// All of tutti's variables.
 extern const std::array<Variable, 11> kVariables;
 
-/// Ranks of a world at the most; what is above it is a mistake.
+/// The most ranks of a world; a larger number is a mistake.
 inline constexpr int kLargestWorld = 1 << 20;
 
-/// @param environment any. @return what our variables say. Throws Error{invalid_argument} that
-/// names the variable, its value and what would be right; also for a TUTTI_ variable that does not
-/// exist.
+/// Throws Error{invalid_argument} that contains the variable, its value and the right values, also
+/// for a TUTTI_ variable that does not exist.
 [[nodiscard]] Config read_config(const Environment& environment);
 
-/// @param environment any. @param name of a variable. @return its value, or nothing where it is
-/// not set or empty: launchers clear variables by emptying them.
+/// @return the value of a variable; nothing if it is not set or empty, since launchers clear
+/// variables by emptying them.
 [[nodiscard]] std::optional<std::string_view> value_of(const Environment& environment,
                                                        std::string_view name);
 
-/// @param environment any. @param name of a variable. @param least what it may be at least.
-/// @param most what it may be at most. @return its value, or nothing where it is not set. Throws
-/// Error{invalid_argument} that names the variable, its value and what would be right.
+/// @return the value of a variable, or nothing if it is not set. Throws Error{invalid_argument}
+/// that contains the variable, its value and the right values.
 [[nodiscard]] std::optional<int> number_of(const Environment& environment, std::string_view name,
                                            int least, int most = std::numeric_limits<int>::max());
 
-/// @param environment any. @param name of a variable. @return its value, or nothing where it is not
-/// set. Throws Error{invalid_argument} as number_of.
+/// As number_of, for a number of 32 bits.
 [[nodiscard]] std::optional<std::uint32_t> number_of_32_bits(const Environment& environment,
                                                              std::string_view name);
 

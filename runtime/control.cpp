@@ -8,16 +8,16 @@
 namespace tutti::runtime {
 namespace {
 
-constexpr std::chrono::milliseconds kGoodbye{500};
+constexpr std::chrono::milliseconds kLeaveTime{500};
 
 }  // namespace
 
-HeartbeatSettings heartbeat_of(std::chrono::nanoseconds lost) {
-  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(lost);
-  return {.heartbeat = whole / 20, .lost = whole};
+HeartbeatSettings heartbeat_settings(std::chrono::nanoseconds timeout) {
+  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
+  return {.interval = whole / 20, .timeout = whole};
 }
 
-Control::Control(Rank self, std::vector<Watched> peers, const HeartbeatSettings& heartbeat)
+Control::Control(Rank self, std::vector<WatchedProcess> peers, const HeartbeatSettings& heartbeat)
     : guard_{std::make_shared<ForkGuard>()}, state_{std::make_shared<ControlState>(
                                                  self, std::move(peers), heartbeat, guard_)} {
   const SignalsBlocked blocked;  // the thread inherits it
@@ -29,11 +29,11 @@ Control::Control(Rank self, std::vector<Watched> peers, const HeartbeatSettings&
 }
 
 Control::~Control() {
-  if (guard_->is_forked()) {  // the parent has the thread, and the last word
+  if (guard_->is_forked()) {  // the parent owns the thread and the sockets
     static_cast<void>(thread_.release());
     return;
   }
-  state_->close(std::chrono::steady_clock::now() + kGoodbye);
+  state_->close(std::chrono::steady_clock::now() + kLeaveTime);
   thread_->join();
 }
 
@@ -43,7 +43,7 @@ std::shared_ptr<FailureSignal> Control::watch(std::uint64_t communicator, std::v
   return state_->watch(communicator, std::move(members), std::move(calls), std::move(world));
 }
 
-void Control::add(std::vector<Watched> peers) {
+void Control::add(std::vector<WatchedProcess> peers) {
   state_->add(std::move(peers));
 }
 

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x74746c31;
 
-// In the order and size in which it travels; both ends are of one build of one machine type, which
-// the handshake has made sure of.
-struct Front {
+// The layout of a message; the handshake has ensured that both ends have the same build and type of
+// machine.
+struct Header {
   std::uint32_t magic;
   std::uint32_t kind;
   std::uint64_t communicator;
@@ -21,7 +21,7 @@ struct Front {
   std::uint64_t number;
   std::uint64_t call;
 };
-static_assert(sizeof(Front) == 48);
+static_assert(sizeof(Header) == 48);
 
 }  // namespace
 
@@ -40,40 +40,40 @@ Error error_of(const ControlMessage& failure) {
 
 std::string encode(const ControlMessage& message) {
   const std::string_view text = std::string_view{message.text}.substr(0, kMostControlText);
-  const Front front{kMagic,
-                    static_cast<std::uint32_t>(message.kind),
-                    message.communicator,
-                    static_cast<std::uint32_t>(message.code),
-                    message.culprit,
-                    static_cast<std::uint32_t>(text.size()),
-                    message.origin,
-                    message.number,
-                    message.call};
-  std::string bytes(sizeof front, '\0');
-  std::memcpy(bytes.data(), &front, sizeof front);
+  const Header header{kMagic,
+                      static_cast<std::uint32_t>(message.kind),
+                      message.communicator,
+                      static_cast<std::uint32_t>(message.code),
+                      message.culprit,
+                      static_cast<std::uint32_t>(text.size()),
+                      message.origin,
+                      message.number,
+                      message.call};
+  std::string bytes(sizeof header, '\0');
+  std::memcpy(bytes.data(), &header, sizeof header);
   return bytes.append(text);
 }
 
 std::optional<ControlMessage> decode(std::string& bytes) {
-  Front front;
-  if (bytes.size() < sizeof front) return std::nullopt;
-  std::memcpy(&front, bytes.data(), sizeof front);
+  Header header;
+  if (bytes.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
   using Kind = ControlMessage::Kind;
-  if (front.magic != kMagic || front.kind < static_cast<std::uint32_t>(Kind::heartbeat) ||
-      front.kind > static_cast<std::uint32_t>(Kind::last_call) ||
-      front.code > static_cast<std::uint32_t>(ErrorCode::bug) ||
-      front.text_bytes > kMostControlText)
-    throw Error{ErrorCode::transport, "a control socket carried something that is no message"};
-  if (bytes.size() - sizeof front < front.text_bytes) return std::nullopt;
-  ControlMessage message{.kind = static_cast<Kind>(front.kind),
-                         .communicator = front.communicator,
-                         .code = static_cast<ErrorCode>(front.code),
-                         .culprit = front.culprit,
-                         .origin = front.origin,
-                         .text = bytes.substr(sizeof front, front.text_bytes),
-                         .number = front.number,
-                         .call = front.call};
-  bytes.erase(0, sizeof front + front.text_bytes);
+  if (header.magic != kMagic || header.kind < static_cast<std::uint32_t>(Kind::heartbeat) ||
+      header.kind > static_cast<std::uint32_t>(Kind::last_call) ||
+      header.code > static_cast<std::uint32_t>(ErrorCode::bug) ||
+      header.text_bytes > kMostControlText)
+    throw Error{ErrorCode::transport, "a control socket received a malformed message"};
+  if (bytes.size() - sizeof header < header.text_bytes) return std::nullopt;
+  ControlMessage message{.kind = static_cast<Kind>(header.kind),
+                         .communicator = header.communicator,
+                         .code = static_cast<ErrorCode>(header.code),
+                         .culprit = header.culprit,
+                         .origin = header.origin,
+                         .text = bytes.substr(sizeof header, header.text_bytes),
+                         .number = header.number,
+                         .call = header.call};
+  bytes.erase(0, sizeof header + header.text_bytes);
   return message;
 }
 

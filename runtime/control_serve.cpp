@@ -1,4 +1,4 @@
-// What the control thread does: it sleeps, listens, and speaks.
+// The loop of the control thread.
 #include <algorithm>
 
 #include <sys/socket.h>
@@ -9,14 +9,14 @@
 namespace tutti::runtime {
 namespace {
 
-// Nothing tells when the other end has acknowledged what it was told.
-constexpr std::chrono::milliseconds kGlance{1};
+// The interval at which a closing thread checks for acknowledgements, which poll does not report.
+constexpr std::chrono::milliseconds kAcknowledgementCheck{1};
 
 }  // namespace
 
 void ControlState::wake() noexcept {
   const std::uint64_t one = 1;
-  static_cast<void>(::write(bell_.get(), &one, sizeof one));
+  static_cast<void>(::write(wake_event_.get(), &one, sizeof one));
 }
 
 void ControlState::close(Clock::time_point until) {
@@ -26,9 +26,9 @@ void ControlState::close(Clock::time_point until) {
   for (const auto& [id, communicator] : communicators_)
     if (communicator.calls != nullptr)
       for (const ControlMessage& report : last_calls(id, *communicator.calls))
-        say(communicator, report);
-  const std::string goodbye = encode({.kind = ControlMessage::Kind::goodbye});
-  for (ControlPeer& peer : peers_) peer.say_at_last(goodbye);
+        send_to_members(communicator, report);
+  const std::string message = encode({.kind = ControlMessage::Kind::leave});
+  for (ControlPeer& peer : peers_) peer.send_last(message);
   for (auto& [id, communicator] : communicators_)
     if (const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock())
       failure_signal->set_cause(
@@ -38,110 +38,116 @@ void ControlState::close(Clock::time_point until) {
 
 void ControlState::serve() noexcept {
   try {
-    while (turn()) wait();
+    while (advance()) wait();
   } catch (const std::exception& error) {
-    give_up(error.what());
+    fail_all(error.what());
   }
 }
 
-bool ControlState::turn() {
+bool ControlState::advance() {
   const std::lock_guard lock{mutex_};
   for (ControlPeer& peer : peers_) {
     peer.flush();
-    if (peer.is_here() && peer.is_deaf()) lose(peer, "does not take what it is told");
+    if (peer.is_connected() && peer.has_overflowed())
+      mark_dead(peer, "does not read its control socket");
   }
   const Clock::time_point now = Clock::now();
   decide_cause(now);
-  beat(now);
-  const bool is_done = is_closing_ && std::ranges::all_of(peers_, &ControlPeer::has_been_told);
+  send_heartbeats(now);
+  const bool is_done = is_closing_ && std::ranges::all_of(peers_, &ControlPeer::is_drained);
   return !is_done && now < end_;
 }
 
 void ControlState::wait() {
-  descriptors_.assign(1, {bell_.get(), POLLIN, 0});
-  awaited_.assign(1, nullptr);
+  descriptors_.assign(1, {wake_event_.get(), POLLIN, 0});
+  polled_peers_.assign(1, nullptr);
   Clock::time_point until;
-  bool must_hear = false;
+  bool has_input = false;
   {
     const std::lock_guard lock{mutex_};
     for (ControlPeer& peer : peers_) {
-      if (!peer.is_here()) continue;
+      if (!peer.is_connected()) continue;
       const short events = peer.must_flush() ? POLLIN | POLLOUT : POLLIN;
       descriptors_.push_back({peer.socket(), events, 0});
-      awaited_.push_back(&peer);
-      must_hear = must_hear || peer.holds();
+      polled_peers_.push_back(&peer);
+      has_input = has_input || peer.has_unread();
       if (peer.process() < 0) continue;
       descriptors_.push_back({peer.process(), POLLIN, 0});
-      awaited_.push_back(&peer);
+      polled_peers_.push_back(&peer);
     }
     until = next_event();
   }
   const int timeout = until == Clock::time_point::max() ? -1 : milliseconds_until(until);
-  const int ready = poll(descriptors_.data(), descriptors_.size(), must_hear ? 0 : timeout);
-  if (ready <= 0 && !must_hear) return;
-  std::uint64_t rings = 0;
-  static_cast<void>(::read(bell_.get(), &rings, sizeof rings));
+  const int ready = poll(descriptors_.data(), descriptors_.size(), has_input ? 0 : timeout);
+  if (ready <= 0 && !has_input) return;
+  std::uint64_t count = 0;
+  static_cast<void>(::read(wake_event_.get(), &count, sizeof count));
   const std::lock_guard lock{mutex_};
   for (std::size_t i = 1; i < descriptors_.size(); ++i)
-    if (descriptors_[i].revents != 0 || awaited_[i]->holds())
-      hear(*awaited_[i], descriptors_[i].fd == awaited_[i]->process());
+    if (descriptors_[i].revents != 0 || polled_peers_[i]->has_unread())
+      receive_from(*polled_peers_[i], descriptors_[i].fd == polled_peers_[i]->process());
 }
 
 ControlState::Clock::time_point ControlState::next_event() const noexcept {
-  const Clock::time_point next = std::min({next_beat_, next_verdict_, end_});
+  const Clock::time_point next = std::min({next_heartbeat_, next_decision_, end_});
   for (const ControlPeer& peer : peers_) {
-    if (!peer.is_here()) continue;
-    if (peer.is_deaf()) return Clock::now();
-    if (is_closing_ && !peer.is_local()) return std::min(next, Clock::now() + kGlance);
+    if (!peer.is_connected()) continue;
+    if (peer.has_overflowed()) return Clock::now();
+    if (is_closing_ && !peer.is_local())
+      return std::min(next, Clock::now() + kAcknowledgementCheck);
   }
   return next;
 }
 
-// One read at a time, so that nobody who talks without end keeps others from being heard.
-void ControlState::hear(ControlPeer& peer, bool has_ended) {
-  for (bool goes_on = true; goes_on && peer.is_here();) {
-    const ControlPeer::Found found = peer.read();
-    goes_on = has_ended && found == ControlPeer::Found::bytes;
+// One read per peer, so that a peer that sends without end does not delay others.
+void ControlState::receive_from(ControlPeer& peer, bool has_ended) {
+  for (bool continues = true; continues && peer.is_connected();) {
+    const ControlPeer::ReadResult result = peer.read();
+    continues = has_ended && result == ControlPeer::ReadResult::bytes;
     try {
-      while (peer.is_here()) {
-        const std::optional<ControlMessage> message = peer.next();
+      while (peer.is_connected()) {
+        const std::optional<ControlMessage> message = peer.next_message();
         if (!message) break;
-        take(peer, *message);
+        handle(peer, *message);
       }
     } catch (const Error& error) {
-      return lose(peer, std::string{"broke the rules: "} + error.what());
+      return mark_dead(peer, std::string{"violated the control protocol: "} + error.what());
     }
-    if (peer.is_here() && found == ControlPeer::Found::end) lose(peer, peer.cause());
+    if (peer.is_connected() && result == ControlPeer::ReadResult::end)
+      mark_dead(peer, peer.cause());
   }
-  if (peer.is_here() && has_ended) lose(peer, "has ended");
+  if (peer.is_connected() && has_ended) mark_dead(peer, "has ended");
 }
 
-void ControlState::beat(Clock::time_point now) {
-  if (now < next_beat_) return;
-  const Clock::duration late = now - next_beat_;
-  next_beat_ = now + heartbeat_.heartbeat;
+void ControlState::send_heartbeats(Clock::time_point now) {
+  if (now < next_heartbeat_) return;
+  const Clock::duration late = now - next_heartbeat_;
+  next_heartbeat_ = now + heartbeat_.interval;
   const std::string message = encode({.kind = ControlMessage::Kind::heartbeat});
   for (ControlPeer& peer : peers_) {
-    if (peer.is_local() || !peer.is_here()) continue;
-    // Where this thread got no processor, the others were not silent, we were deaf.
-    if (late > heartbeat_.heartbeat) peer.excuse(late, now);
-    if (peer.silence(now) > heartbeat_.lost)
-      lose(peer, "has not been heard of for " + std::to_string(heartbeat_.lost.count()) + " ms");
-    else peer.say(message);
+    if (peer.is_local() || !peer.is_connected()) continue;
+    // If this thread got no processor, it was late, and the peer was not.
+    if (late > heartbeat_.interval) peer.skip_time(late, now);
+    if (peer.idle_time(now) > heartbeat_.timeout)
+      mark_dead(peer,
+                "has sent no message for " + std::to_string(heartbeat_.timeout.count()) + " ms");
+    else peer.send(message);
   }
 }
 
-// Out of memory: nobody watches here any more, so nobody may go on.
-void ControlState::give_up(const char* why) noexcept {
+// Without this thread (it is out of memory) failures are not detected any more, so every
+// communicator fails.
+void ControlState::fail_all(const char* why) noexcept {
   const std::lock_guard lock{mutex_};
   for (const ControlPeer& peer : peers_) shutdown(peer.socket(), SHUT_RDWR);
   for (auto& [id, communicator] : communicators_) {
     const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock();
     try {
       if (failure_signal)
-        failure_signal->set_cause({ErrorCode::transport, std::string{"control ended: "} + why});
+        failure_signal->set_cause(
+            {ErrorCode::transport, std::string{"the control thread ended: "} + why});
     } catch (const std::exception&) {
-      // Its users meet the ends of the links, or their deadlines.
+      // Its users get an error from the closed connections or at their deadlines.
     }
   }
 }

@@ -1,5 +1,5 @@
-// Without OpenSSL nobody is authenticated: no secret is drawn or accepted, and secret.cpp keeps
-// every listener on the loopback.
+// Without OpenSSL no peer is authenticated: no secret is generated or accepted, and secret.cpp
+// keeps every listener on the loopback.
 #include <sys/random.h>
 
 #include <tutti/error.hpp>
@@ -22,13 +22,13 @@ bool equal_codes(const Digest& a, const Digest& b) noexcept {
 
 Digest random_digest() {
   Digest digest;
-  // The system gives up to 256 bytes whole.
+  // The system returns up to 256 bytes at once.
   if (::getrandom(digest.data(), digest.size(), 0) != static_cast<ssize_t>(digest.size()))
     throw Error{ErrorCode::transport, "the system has no random bytes"};
   return digest;
 }
 
-void forget(Digest& secret) noexcept {
+void wipe(Digest& secret) noexcept {
   secret.fill(std::byte{0});
 }
 

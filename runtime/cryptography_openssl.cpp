@@ -58,11 +58,11 @@ Digest random_digest() {
   Digest digest;
   require(RAND_bytes(reinterpret_cast<unsigned char*>(digest.data()),
                      static_cast<int>(digest.size())) == 1,
-          "draw random bytes");
+          "generate random bytes");
   return digest;
 }
 
-void forget(Digest& secret) noexcept {
+void wipe(Digest& secret) noexcept {
   OPENSSL_cleanse(secret.data(), secret.size());
 }
 

@@ -12,27 +12,27 @@
 namespace tutti::runtime {
 namespace {
 
-/// What a link to another rank has at the least: two sockets, or one and its memory.
+/// The fewest descriptors of a connection to another rank: two sockets, or one and its memory.
 constexpr rlim_t kLeastPerLink = 2;
-/// While a world starts: also its way to the store, and what tells that its process ends.
+/// While a world starts: the connection to the store and the descriptor of its process too.
 constexpr rlim_t kPerLink = 4;
-/// Listeners, what watches them, and the like.
-constexpr rlim_t kBeside = 8;
-/// Connections that have not proved who they are; see AcceptorLimits.
-constexpr rlim_t kStrangers = 64;
+/// Listeners, epoll and event descriptors, and the like.
+constexpr rlim_t kOtherDescriptors = 8;
+/// Connections that are not authenticated; see AcceptorLimits.
+constexpr rlim_t kUnauthenticated = 64;
 
-/// The limit is the process's, so that two worlds that start at once must not lower it again.
-std::mutex raising;
+/// The limit belongs to the process: two worlds that start at once must not lower it again.
+std::mutex limit_mutex;
 
 rlimit limit() {
   rlimit found{};
   if (::getrlimit(RLIMIT_NOFILE, &found) != 0)
-    throw Error{ErrorCode::transport, "cannot ask for the limit of file descriptors"};
+    throw Error{ErrorCode::transport, "cannot read the limit of file descriptors"};
   return found;
 }
 
-/// How many are open. To count them takes one more.
-rlim_t open_now(rlim_t most) {
+/// The number of open descriptors. Counting takes one more.
+rlim_t count_open(rlim_t most) {
   std::error_code error;
   std::filesystem::directory_iterator entry{"/proc/self/fd", error};
   rlim_t count = 0;
@@ -47,38 +47,39 @@ rlim_t links_of(int ranks) {
 
 }  // namespace
 
-Error Shortage::of(Rank rank, const std::string& host) const {
+Error DescriptorShortage::with_rank(Rank rank, const std::string& host) const {
   const std::string where = host.empty() ? "" : " (host " + host + ")";
   return {code(), "rank " + std::to_string(rank) + where + " " + what_, rank};
 }
 
 void throw_system_error(const std::string& what, int error) {
   if (error == ENFILE)
-    throw Shortage{"has no file descriptors left, as all of its host: raise fs.file-max there"};
+    throw DescriptorShortage{
+        "has no file descriptors left, as all of its host: raise fs.file-max there"};
   if (error == EMFILE)
-    throw Shortage{"has no file descriptors left: raise `ulimit -n`, which is " +
-                   std::to_string(limit().rlim_cur)};
+    throw DescriptorShortage{"has no file descriptors left: raise `ulimit -n`, which is " +
+                             std::to_string(limit().rlim_cur)};
   throw system_error(what, error);
 }
 
-void make_room_for(int ranks) {
-  const std::lock_guard lock{raising};
+void raise_descriptor_limit(int ranks) {
+  const std::lock_guard lock{limit_mutex};
   rlimit allowed = limit();
-  const rlim_t wanted =
-      open_now(allowed.rlim_cur) + kPerLink * links_of(ranks) + kBeside + kStrangers;
+  const rlim_t wanted = count_open(allowed.rlim_cur) + kPerLink * links_of(ranks) +
+                        kOtherDescriptors + kUnauthenticated;
   if (wanted <= allowed.rlim_cur || allowed.rlim_cur == allowed.rlim_max) return;
   allowed.rlim_cur = std::min(wanted, allowed.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &allowed);  // where it may not, require_room_for says so
+  ::setrlimit(RLIMIT_NOFILE, &allowed);  // if this fails, require_descriptors reports it
 }
 
-void require_room_for(int ranks) {
+void require_descriptors(int ranks) {
   const rlim_t allowed = limit().rlim_cur;
-  const rlim_t needed = open_now(allowed) + kLeastPerLink * links_of(ranks) + kBeside;
+  const rlim_t needed = count_open(allowed) + kLeastPerLink * links_of(ranks) + kOtherDescriptors;
   if (needed > allowed)
-    throw Shortage{"has too few file descriptors for a world of " + std::to_string(ranks) +
-                   " ranks: " + std::to_string(needed) +
-                   " are needed with those that are open, and `ulimit -n` allows " +
-                   std::to_string(allowed) + "; raise it"};
+    throw DescriptorShortage{"has too few file descriptors for a world of " +
+                             std::to_string(ranks) + " ranks: " + std::to_string(needed) +
+                             " are needed with those that are open, and `ulimit -n` allows " +
+                             std::to_string(allowed) + "; raise it"};
 }
 
 }  // namespace tutti::runtime

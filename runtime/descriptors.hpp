@@ -1,5 +1,5 @@
 /// @file
-/// Descriptors of files and sockets: how many a world needs, and what is said when they run out.
+/// Descriptors of files and sockets: the number that a world needs, and the error without enough.
 #pragma once
 
 #include <string>
@@ -8,30 +8,28 @@
 
 namespace tutti::runtime {
 
-/// No descriptor is left, of this process or of its host.
-class Shortage final : public Error {
+/// The process or its host has no descriptor left.
+class DescriptorShortage final : public Error {
  public:
-  /// @param what follows the name of the rank in a message, such as "has no file descriptors left".
-  explicit Shortage(const std::string& what)
+  /// @param what follows the rank in the message, such as "has no file descriptors left".
+  explicit DescriptorShortage(const std::string& what)
       : Error{ErrorCode::transport, "this process " + what}, what_{what} {}
-  /// @param rank the own one. @param host its host's name; empty: not said. @return the error that
-  /// names it, and blames it.
-  [[nodiscard]] Error of(Rank rank, const std::string& host) const;
+  /// @param host of the rank; may be empty. @return the same error with rank and host, and with the
+  /// rank as its culprit.
+  [[nodiscard]] Error with_rank(Rank rank, const std::string& host) const;
 
  private:
   std::string what_;
 };
 
-/// Throws Error{transport}, a Shortage where the system tells of one.
-/// @param what could not be done. @param error of the system.
+/// Throws Error{transport}, a DescriptorShortage if the system reports one. @param what failed.
+/// @param error of errno.
 [[noreturn]] void throw_system_error(const std::string& what, int error);
 
-/// Raises the soft limit of this process towards the hard one, where a world needs more than it
-/// allows. The limit stays, and is passed on to processes that are started.
-/// @param ranks of the world.
-void make_room_for(int ranks);
-/// Throws Shortage where the limit allows no world of so many ranks, also if it can be raised by
-/// root only. @param ranks of the world.
-void require_room_for(int ranks);
+/// Raises the soft limit of this process towards the hard one if a world needs more descriptors.
+/// The limit stays, and child processes inherit it.
+void raise_descriptor_limit(int ranks);
+/// Throws DescriptorShortage if the limit is too low for a world of this size.
+void require_descriptors(int ranks);
 
 }  // namespace tutti::runtime

@@ -16,47 +16,48 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-/// How long a listener may take to say its first word before it is asked again.
-constexpr milliseconds kFirstWord{5000};
-/// How long a listener that refuses may take to hang up.
-constexpr milliseconds kLastWord{1000};
-/// Between two attempts, doubled each time.
+/// The time in which a listener must send its first message; then it is tried again.
+constexpr milliseconds kFirstReply{5000};
+/// The time in which a listener that refuses must close the connection.
+constexpr milliseconds kCloseTime{1000};
+/// The pauses between two attempts, doubled each time.
 constexpr milliseconds kShortestPause{5};
 constexpr milliseconds kLongestPause{250};
 
-/// Waits until the peer has hung up, which has nothing new to say.
+/// Waits until the peer has closed the connection.
 void await_end(int socket, Deadline deadline) {
   std::array<std::byte, kLongestMessage> ignored;
-  const Deadline end = std::min(deadline, Clock::now() + kLastWord);
+  const Deadline end = std::min(deadline, Clock::now() + kCloseTime);
   while (wait_for(socket, POLLIN, end) && ::recv(socket, ignored.data(), ignored.size(), 0) > 0) {
   }
 }
 
-/// Talks until both sides agree. A peer that has not said a word by `patience` is given up; one
-/// that has is heard to the end, since it may count on this connection from its verdict on.
-void shake_hands(int socket, ConnectorHandshake& handshake, Deadline patience, Deadline deadline) {
+/// Runs the handshake. A peer that has sent nothing by `patience` is given up. One that has
+/// answered gets the whole time, since it may use this connection as soon as it accepts it.
+void run_handshake(int socket, ConnectorHandshake& handshake, Deadline patience,
+                   Deadline deadline) {
   send_all(socket, handshake.hello(), patience);
   std::array<std::byte, kLongestMessage> buffer;
-  while (handshake.progress() == Progress::talking) {
-    const auto message = std::span{buffer}.first(handshake.wanted());
+  while (handshake.state() == HandshakeState::active) {
+    const auto message = std::span{buffer}.first(handshake.expected_bytes());
     receive_all(socket, message, handshake.answered() ? deadline : patience);
-    const auto reply = handshake.feed(message);
+    const auto reply = handshake.process(message);
     if (!reply.empty()) send_all(socket, reply, deadline);
-    // The peer looks up whose user's this connection is, which works only while it stands.
-    if (!reply.empty() && handshake.progress() == Progress::refused) await_end(socket, patience);
+    // The peer looks up the user of this connection, which must be open for that.
+    if (!reply.empty() && handshake.state() == HandshakeState::refused) await_end(socket, patience);
   }
 }
 
-/// How long one of several addresses may take at most before the next one is tried: longer each
-/// time, since a host may be slow, but short at first, since a network may swallow everything.
+/// The longest attempt at one of several addresses before the next one is tried: it is doubled each
+/// round, since a host may be slow, and short at first, since a network may drop all packets.
 milliseconds patience_of(std::size_t round, std::size_t addresses) {
   constexpr milliseconds kShortest{250};
-  if (addresses < 2) return kFirstWord;
+  if (addresses < 2) return kFirstReply;
   const std::size_t turn = std::min<std::size_t>(round / addresses, 8);
-  return std::min(kFirstWord, kShortest * (1 << turn));
+  return std::min(kFirstReply, kShortest * (1 << turn));
 }
 
-/// One attempt. @return the connection, or nothing where no Unix socket listens.
+/// Makes one attempt. @return the connection, or nothing if no Unix socket listens.
 Descriptor attempt(const Identity& self, const Target& target, std::size_t round,
                    Deadline deadline) {
   const std::size_t addresses = target.addresses.size();
@@ -69,31 +70,31 @@ Descriptor attempt(const Identity& self, const Target& target, std::size_t round
     throw Error{ErrorCode::mismatch, "what listens as " + target.peer + " belongs to another user",
                 target.to};
   ConnectorHandshake handshake{self, target.to, target.purpose};
-  shake_hands(connection.get(), handshake, patience, deadline);
-  if (handshake.progress() == Progress::refused) throw handshake.refusal(target.peer);
+  run_handshake(connection.get(), handshake, patience, deadline);
+  if (handshake.state() == HandshakeState::refused) throw handshake.refusal(target.peer);
   return connection;
 }
 
-bool is_worth_another_try(const Error& error) {
+bool is_retryable(const Error& error) {
   return error.code() == ErrorCode::transport || error.code() == ErrorCode::timeout ||
          error.code() == ErrorCode::peer_dead;
 }
 
-/// The addresses of a name may change while a host starts.
+/// Looks up the name again: its addresses may change while a host starts.
 void look_up_again(Target& target, Deadline deadline) {
   constexpr std::chrono::seconds kLongestLookUp{1};
   try {
     target.addresses = resolve({target.host, port_of(target.addresses.front())},
                                std::min(deadline, Clock::now() + kLongestLookUp));
-  } catch (const Error&) {  // those that were known may still be right
+  } catch (const Error&) {  // the known addresses may still be right
     return;
   }
 }
 
 /// The last error at each of several addresses.
-class Attempts {
+class AttemptErrors {
  public:
-  void note(std::size_t address, const Error& error) {
+  void add(std::size_t address, const Error& error) {
     errors_.resize(std::max(errors_.size(), address + 1));
     errors_[address] = error.what();
   }
@@ -118,28 +119,28 @@ Descriptor dial(const Identity& self, const Target& given, Deadline deadline) {
       !target.addresses.empty() && !target.host.empty() && !is_number(target.host);
   auto look_up_at = has_name ? start + kBetweenLookUps : Deadline::max();
   milliseconds pause = kShortestPause;
-  Attempts attempts;
+  AttemptErrors errors;
   for (std::size_t round = 0;; ++round) {
     const std::size_t addresses = std::max<std::size_t>(target.addresses.size(), 1);
     try {
       return attempt(self, target, round, deadline);
-    } catch (const Shortage&) {
+    } catch (const DescriptorShortage&) {
       throw;
     } catch (const Error& error) {
       // Another program may listen at one of several addresses.
-      if (!is_worth_another_try(error) && round + 1 >= addresses) throw;
-      // One that listened before and does so no more will not come back; one to which no way leads
-      // may well be alive.
+      if (!is_retryable(error) && round + 1 >= addresses) throw;
+      // A peer that has stopped listening will not start again. A peer to which there is no route
+      // may be alive.
       const bool is_alive = dynamic_cast<const Unreachable*>(&error) != nullptr;
       if (target.listening && error.code() == ErrorCode::transport)
         throw Error{is_alive ? ErrorCode::transport : ErrorCode::peer_dead,
                     target.peer + " cannot be reached: " + error.what(), target.to};
-      attempts.note(round % addresses, error);
+      errors.add(round % addresses, error);
       if (Clock::now() >= deadline)
         throw Error{ErrorCode::timeout,
                     "rank " + std::to_string(self.rank) + " waited " +
                         seconds_text(Clock::now() - start) + " for " + target.peer +
-                        "; the last attempt: " + attempts.text(),
+                        "; the last attempt: " + errors.text(),
                     target.to};
     }
     if ((round + 1) % addresses != 0) continue;  // no pause between the addresses of a name

@@ -11,22 +11,22 @@
 
 namespace tutti::runtime {
 
-/// Keeps the first cause of each such communicator; the oldest are dropped where there are many.
+/// Stores the first cause of each such communicator, of the latest 256.
 class EarlyFailures {
  public:
-  /// A failure that others reported.
-  struct Early {
-    std::uint64_t communicator = 0;  ///< Its id.
-    ControlMessage cause{};          ///< A verdict, or the first cause by `precedes`.
-    std::vector<Rank> reporters{};   ///< Ranks in the world that reported it.
+  /// A failure that other ranks reported.
+  struct EarlyFailure {
+    std::uint64_t communicator = 0;
+    ControlMessage cause{};         ///< A decision, or the first cause by `precedes`.
+    std::vector<Rank> reporters{};  ///< By their ranks in the world.
   };
-  /// @param reporter rank in the world. @param message a failure or a verdict.
-  void keep(Rank reporter, const ControlMessage& message);
-  /// @param communicator that this process makes now. @return its failure, which is kept no longer.
-  [[nodiscard]] std::optional<Early> extract(std::uint64_t communicator);
+  /// @param reporter rank in the world. @param message a failure or a decision.
+  void store(Rank reporter, const ControlMessage& message);
+  /// Removes the failure of a communicator that this process makes now. @return it.
+  [[nodiscard]] std::optional<EarlyFailure> extract(std::uint64_t communicator);
 
  private:
-  std::deque<Early> kept_{};
+  std::deque<EarlyFailure> failures_{};
 };
 
 }  // namespace tutti::runtime

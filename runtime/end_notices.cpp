@@ -16,22 +16,21 @@
 namespace tutti::runtime {
 namespace {
 
-/// Between two attempts to tell, doubled each time.
+/// The pauses between two attempts to notify, doubled each time.
 constexpr std::chrono::milliseconds kFirstAttempt{250};
 constexpr std::chrono::milliseconds kLastAttempt{1000};
-/// How long an attempt may take.
+/// The longest attempt.
 constexpr std::chrono::milliseconds kAttempt{200};
-/// How long a rank that was answered may take to hang up.
-constexpr std::chrono::milliseconds kHangUp{1000};
+/// The time in which a notified rank must close its connection.
+constexpr std::chrono::milliseconds kPeerCloseTime{1000};
 
-/// @return the host of a rank, or nothing.
 std::string host_of(const Launch& launch, Rank rank) {
   const auto index = static_cast<std::size_t>(rank);
   return index < launch.hosts.size() ? launch.hosts[index] : std::string{};
 }
 
-/// @return whether a peer that has been told has hung up.
-bool has_hung_up(const Descriptor& socket) {
+/// @return whether a notified peer has closed its connection.
+bool has_closed(const Descriptor& socket) {
   std::array<std::byte, 4096> ignored;
   ssize_t got = 0;
   do got = ::recv(socket.get(), ignored.data(), ignored.size(), MSG_DONTWAIT);
@@ -43,8 +42,8 @@ bool has_hung_up(const Descriptor& socket) {
 
 class EndResponder {
  public:
-  /// @param options of rank 0. @param deadline for looking up its host. @param error for all who
-  /// come. Throws Error where it cannot listen there.
+  /// @param options of rank 0. @param deadline of looking up its host. @param error to send. Throws
+  /// Error if it cannot listen there.
   EndResponder(StoreOptions options, Deadline deadline, const Error& error)
       : failure_{frame::make_failure(0, error)}, acceptor_{identity_of(options),
                                                            listen_for_ranks(options, deadline),
@@ -57,36 +56,37 @@ class EndResponder {
     if (!options.folder.empty()) note_ = std::make_unique<FolderNote>(options, deadline);
   }
 
-  /// Tells those who have come. Closing a connection on which they still talk could destroy the
-  /// answer before they read it, so they hang up first.
+  /// Notifies the ranks that have connected. The peer must close the connection first, since
+  /// closing one with unread input could destroy the answer on its way.
   void progress() {
-    std::vector<Accepted> arrived;
+    std::vector<AcceptedConnection> arrived;
     acceptor_.progress(arrived);
     const Deadline now = std::chrono::steady_clock::now();
-    for (Accepted& accepted : arrived) {
-      // A fresh socket has room for it.
+    for (AcceptedConnection& accepted : arrived) {
+      // A fresh socket has room for a message.
       static_cast<void>(
           ::send(accepted.socket.get(), failure_.data(), failure_.size(), MSG_NOSIGNAL));
-      told_.push_back({std::move(accepted.socket), now + kHangUp});
+      notified_.push_back({std::move(accepted.socket), now + kPeerCloseTime});
     }
-    std::erase_if(
-        told_, [now](const Told& told) { return has_hung_up(told.socket) || now >= told.until; });
+    std::erase_if(notified_, [now](const NotifiedPeer& peer) {
+      return has_closed(peer.socket) || now >= peer.until;
+    });
   }
   [[nodiscard]] int descriptor() const noexcept { return acceptor_.descriptor(); }
   [[nodiscard]] Deadline next_deadline() const noexcept {
     const Deadline next = acceptor_.next_deadline();
-    return told_.empty() ? next : std::min(next, told_.front().until);
+    return notified_.empty() ? next : std::min(next, notified_.front().until);
   }
 
  private:
-  struct Told {
+  struct NotifiedPeer {
     Descriptor socket;
     Deadline until;
   };
   const std::string failure_;
   Acceptor acceptor_;
   std::unique_ptr<FolderNote> note_;
-  std::vector<Told> told_{};
+  std::vector<NotifiedPeer> notified_{};
 };
 
 EndNotices::EndNotices(Launch launch, Protection protection)
@@ -95,7 +95,7 @@ EndNotices::EndNotices(Launch launch, Protection protection)
 EndNotices::~EndNotices() = default;
 
 void EndNotices::add(Rank rank, const std::string& how) {
-  if (!first_) first_ = Ended{rank, how};
+  if (!first_) first_ = EndedRank{rank, how};
   has_rank_0_ended_ = has_rank_0_ended_ || rank == 0;
   pause_ = kFirstAttempt;
   next_ = std::chrono::steady_clock::now();
@@ -108,7 +108,7 @@ void EndNotices::progress() noexcept try {
   next_ = now + pause_;
   pause_ = std::min(2 * pause_, kLastAttempt);
   attempt();
-} catch (const std::exception&) {  // such as rank 0's name, which a process it left still holds
+} catch (const std::exception&) {  // such as: a child of rank 0 still listens at its name
   return;
 }
 
@@ -118,7 +118,7 @@ void EndNotices::attempt() {
   StoreOptions options = store_options(launch_, protection_);
   options.rank = has_rank_0_ended_ ? 0 : first_->rank;
   if (!options.folder.empty()) meet_in_folder(options, Deadline::min());  // looks once
-  if (!has_rank_0_ended_) return tell_end(options, first_->how, deadline);
+  if (!has_rank_0_ended_) return send_end_notice(options, first_->how, deadline);
   responder_ = std::make_unique<EndResponder>(std::move(options), deadline, error);
   next_ = Deadline::max();
 }

@@ -1,6 +1,5 @@
 /// @file
-/// Numbers and texts in a row of bytes: what peer info and frames are made of. Taking checks every
-/// length before it is used.
+/// Numbers and texts as bytes, in peer info and frames. Reading checks every length first.
 #pragma once
 
 #include <cstdint>
@@ -13,37 +12,37 @@
 
 namespace tutti::runtime {
 
-/// Appends a plain value. @param bytes to append to. @param plain a number or a struct of numbers.
-template <class Plain>
-void put(std::string& bytes, const Plain& plain) {
-  static_assert(std::is_trivially_copyable_v<Plain>);
+/// Appends a number or a struct of numbers.
+template <class Value>
+void write_field(std::string& bytes, const Value& value) {
+  static_assert(std::is_trivially_copyable_v<Value>);
   const std::size_t size = bytes.size();
-  bytes.resize(size + sizeof plain);
-  std::memcpy(bytes.data() + size, &plain, sizeof plain);
+  bytes.resize(size + sizeof value);
+  std::memcpy(bytes.data() + size, &value, sizeof value);
 }
-/// Appends a text with its length in front. @param bytes to append to. @param text any bytes.
-inline void put_text(std::string& bytes, std::string_view text) {
-  put(bytes, static_cast<std::uint32_t>(text.size()));
+/// Appends a text after its length.
+inline void write_text(std::string& bytes, std::string_view text) {
+  write_field(bytes, static_cast<std::uint32_t>(text.size()));
   bytes.append(text);
 }
 
-/// Takes a plain value off the front, any that these bytes can be. @param bytes what is left.
-/// @return it. Throws Error{transport} if too few bytes are left.
-template <class Plain>
-[[nodiscard]] Plain take(std::string_view& bytes) {
-  static_assert(std::is_trivially_copyable_v<Plain>);
-  static_assert(!std::is_same_v<Plain, bool> && !std::is_enum_v<Plain>, "not all bytes are one");
-  if (bytes.size() < sizeof(Plain))
+/// Reads a value, for which all bytes must be valid, and removes it from the front. Throws
+/// Error{transport} if there are too few bytes.
+template <class Value>
+[[nodiscard]] Value read_field(std::string_view& bytes) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  static_assert(!std::is_same_v<Value, bool> && !std::is_enum_v<Value>, "not all bytes are one");
+  if (bytes.size() < sizeof(Value))
     throw Error{ErrorCode::transport, "a rank sent a message that is too short"};
-  Plain plain;
-  std::memcpy(&plain, bytes.data(), sizeof plain);
-  bytes.remove_prefix(sizeof plain);
-  return plain;
+  Value value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  bytes.remove_prefix(sizeof value);
+  return value;
 }
-/// Takes a text off the front. @param bytes what is left. @return it, as a part of bytes. Throws
-/// Error{transport} if too few bytes are left.
-[[nodiscard]] inline std::string_view take_text(std::string_view& bytes) {
-  const auto length = take<std::uint32_t>(bytes);
+/// Reads a text and removes it from the front. @return it, as a part of bytes. Throws
+/// Error{transport} if there are too few bytes.
+[[nodiscard]] inline std::string_view read_text(std::string_view& bytes) {
+  const auto length = read_field<std::uint32_t>(bytes);
   if (length > bytes.size())
     throw Error{ErrorCode::transport, "a rank sent a message that is too short"};
   const std::string_view text = bytes.substr(0, length);
@@ -51,19 +50,19 @@ template <class Plain>
   return text;
 }
 
-/// Appends an error, its message cut to a length. @param bytes to append to. @param error to tell.
-inline void put_error(std::string& bytes, const Error& error) {
+/// Appends an error. A long message is cut.
+inline void write_error(std::string& bytes, const Error& error) {
   constexpr std::size_t kLongest = 4096;
-  put(bytes, static_cast<std::uint8_t>(error.code()));
-  put(bytes, static_cast<std::int32_t>(error.culprit()));
-  put_text(bytes, std::string_view{error.what()}.substr(0, kLongest));
+  write_field(bytes, static_cast<std::uint8_t>(error.code()));
+  write_field(bytes, static_cast<std::int32_t>(error.culprit()));
+  write_text(bytes, std::string_view{error.what()}.substr(0, kLongest));
 }
-/// Takes an error off the front. @param bytes what is left. @return it. Throws Error{transport} if
-/// too few bytes are left.
-[[nodiscard]] inline Error take_error(std::string_view& bytes) {
-  const auto code = take<std::uint8_t>(bytes);
-  const auto culprit = take<std::int32_t>(bytes);
-  const std::string message{take_text(bytes)};
+/// Reads an error and removes it from the front. Throws Error{transport} if there are too few
+/// bytes.
+[[nodiscard]] inline Error read_error(std::string_view& bytes) {
+  const auto code = read_field<std::uint8_t>(bytes);
+  const auto culprit = read_field<std::int32_t>(bytes);
+  const std::string message{read_text(bytes)};
   constexpr auto kLast = static_cast<std::uint8_t>(ErrorCode::bug);
   return {code > kLast ? ErrorCode::transport : static_cast<ErrorCode>(code), message, culprit};
 }

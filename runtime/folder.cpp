@@ -31,8 +31,8 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-// Makes the directory if it is not there, and opens it. Whoever leaves an earlier world may remove
-// it in between; then it is made again.
+// Creates the directory if it does not exist, and opens it. A process that leaves an earlier world
+// may remove it in between; then it is created again.
 int open_directory(const std::string& path) {
   for (;;) {
     if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
@@ -64,7 +64,7 @@ bool Folder::is_gone() const noexcept {
   return fstat(directory_, &facts) != 0 || facts.st_nlink == 0;
 }
 
-// A note under a name that nobody reads; without a file if the directory is gone.
+// Writes a note under a temporary name; without a file if the directory is removed.
 Folder::Draft Folder::draft(const std::string& name, std::string_view text) {
   Draft draft{name + "." + random_name() + ".draft", {}};
   draft.file.reset(openat(directory_, draft.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
@@ -79,19 +79,19 @@ void Folder::reject_draft(const Draft& draft, int error) {
   throw_system_error("cannot write in the folder '" + path_ + "'", error);
 }
 
-Descriptor Folder::claim(const std::string& name, std::string_view text) {
+Descriptor Folder::create_locked(const std::string& name, std::string_view text) {
   Draft note = draft(name, text);
   if (!note.file) return {};
-  // Where there are no locks nobody can be told from what he left, as is_held says.
+  // Without locks in the file system, is_locked is always false.
   static_cast<void>(flock(note.file.get(), LOCK_EX | LOCK_NB));
   const bool is_new = linkat(directory_, note.name.c_str(), directory_, name.c_str(), 0) == 0;
-  // Another rank 0 may have taken the draft for remains.
+  // Another rank 0 may have removed the draft.
   if (!is_new && errno != EEXIST && errno != ENOENT) reject_draft(note, errno);
   remove(note.name);
   return is_new ? std::move(note.file) : Descriptor{};
 }
 
-bool Folder::is_held(const std::string& name) const noexcept {
+bool Folder::is_locked(const std::string& name) const noexcept {
   const Descriptor file{openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
   return file && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
@@ -119,19 +119,19 @@ std::optional<std::string> Folder::read(const std::string& name) const {
 }
 
 bool Folder::has_locks() const noexcept {
-  const bool is_locked = flock(directory_, LOCK_SH | LOCK_NB) == 0;
-  const bool is_known = is_locked || errno == EWOULDBLOCK;
-  if (is_locked) flock(directory_, LOCK_UN);
+  const bool has_lock = flock(directory_, LOCK_SH | LOCK_NB) == 0;
+  const bool is_known = has_lock || errno == EWOULDBLOCK;
+  if (has_lock) flock(directory_, LOCK_UN);
   return is_known;
 }
 
 void Folder::remove_drafts() noexcept {
-  // A description of its own: readdir moves the offset of the one it is given.
+  // A description of its own, since readdir moves the offset.
   const int copy = openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream{fdopendir(copy), closedir};
   while (const dirent* const entry = stream == nullptr ? nullptr : readdir(stream.get()))
-    if (const std::string name{entry->d_name}; name.ends_with(".draft") && !is_held(name))
+    if (const std::string name{entry->d_name}; name.ends_with(".draft") && !is_locked(name))
       remove(name);
 }
 
@@ -140,7 +140,7 @@ bool Folder::remove(const std::string& name) noexcept {
 }
 
 void Folder::remove_if_empty() noexcept {
-  // Another world may have made a folder of the same path since; if it is empty it makes it again.
+  // Another world may have created a folder of the same path; it creates an empty one again.
   rmdir(path_.c_str());
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Folder: a directory that belongs to this user alone, in which ranks leave each other notes.
+/// Folder: a directory that belongs to this user alone, for notes between ranks.
 #pragma once
 
 #include <optional>
@@ -10,38 +10,32 @@
 
 namespace tutti::runtime {
 
-/// Notes appear as a whole. All operations stay inside the directory that was
-/// opened, whatever happens to its path.
+/// Notes appear as a whole. All operations use the opened directory, even if its path changes.
 class Folder {
  public:
-  /// Opens the directory, and makes it if it is not there. Throws Error{transport} where that
-  /// cannot be, and where anybody else could read or write in it.
-  /// @param path absolute.
+  /// Opens the directory, or creates it. Throws Error{transport} if that fails, or if another user
+  /// could read or write in it. @param path absolute.
   explicit Folder(const std::string& path);
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   ~Folder();
 
-  /// @return whether the directory has been removed since.
+  /// @return whether the directory has been removed.
   [[nodiscard]] bool is_gone() const noexcept;
-  /// @param name of a note. @return what it says, or nothing if it is not there. Throws
-  /// Error{transport}.
+  /// @return the text of a note, or nothing if it does not exist. Throws Error{transport}.
   [[nodiscard]] std::optional<std::string> read(const std::string& name) const;
-  /// Writes a note of a name that nobody has, and holds it: while the descriptor is open, which
-  /// ends with the process, is_held tells that its writer lives.
-  /// @param name of the note. @param text what it says. @return nothing if there is such a note, or
-  /// the directory is gone. Throws Error{transport}.
-  [[nodiscard]] Descriptor claim(const std::string& name, std::string_view text);
-  /// @param name of a note. @return whether somebody holds it; false where file systems know no
-  /// locks.
-  [[nodiscard]] bool is_held(const std::string& name) const noexcept;
-  /// @return whether the file system knows locks.
+  /// Creates a note with a new name, and locks it. The lock shows that its writer is alive: it
+  /// lasts as long as the descriptor, which the end of the process closes. @return nothing if the
+  /// note exists, or the directory is removed. Throws Error{transport}.
+  [[nodiscard]] Descriptor create_locked(const std::string& name, std::string_view text);
+  /// @return whether a process has locked a note; false if the file system has no locks.
+  [[nodiscard]] bool is_locked(const std::string& name) const noexcept;
+  /// @return whether the file system has locks.
   [[nodiscard]] bool has_locks() const noexcept;
-  /// Removes what killed writers have left of notes.
+  /// Removes unfinished notes of killed writers.
   void remove_drafts() noexcept;
-  /// Removes a note. @param name of the note. @return whether it was there.
+  /// @return whether the note existed.
   bool remove(const std::string& name) noexcept;
-  /// Removes the directory if nothing is in it.
   void remove_if_empty() noexcept;
 
  private:
@@ -56,7 +50,7 @@ class Folder {
   int directory_ = -1;
 };
 
-/// @return 32 hexadecimal digits that nobody can guess. Throws Error{transport}.
+/// @return 32 unpredictable hexadecimal digits. Throws Error{transport}.
 [[nodiscard]] std::string random_name();
 
 }  // namespace tutti::runtime

@@ -19,11 +19,11 @@ constexpr const char* kNote = "rank0";
 constexpr std::string_view kFormat = "tutti-file-3";
 constexpr std::string_view kNone = "-";
 
-/// How long a rank 0 waits for an earlier one, which may be telling its ranks why it failed.
+/// The time in which a rank 0 waits for an earlier one, which may be reporting its failure.
 constexpr std::chrono::milliseconds kHandOver{2000};
 
-/// Between two looks into the folder, longer and longer. File systems of several hosts tell nobody
-/// when a file appears.
+/// Pauses between two reads of the folder, each longer than the last. File systems of several hosts
+/// send no event when a file appears.
 class Pauses {
  public:
   void wait(Deadline deadline) {
@@ -36,13 +36,13 @@ class Pauses {
   std::chrono::microseconds next_{200};
 };
 
-/// What a note says.
-struct Words {
+/// The fields of a note.
+struct NoteFields {
   std::string format;
   Host host{};
   std::string local_name;
-  std::string address;  // of a network; none if rank 0 is on none
-  std::string secret;   // if it drew one
+  std::string address;  // for other hosts, or "-"
+  std::string secret;   // if rank 0 generated one, or "-"
 };
 
 std::string text_of(const StoreOptions& options) {
@@ -52,65 +52,64 @@ std::string text_of(const StoreOptions& options) {
        << host.boot << ' ' << host.network << ' ' << options.host << '\n'
        << options.local_name << '\n'
        << (options.address.host.empty() ? std::string{kNone} : text_of(options.address)) << '\n'
-       << (options.is_secret_drawn ? digits_of(*options.secret) : std::string{kNone}) << '\n';
+       << (options.is_secret_generated ? digits_of(*options.secret) : std::string{kNone}) << '\n';
   return text.str();
 }
 
-Words words_of(const std::string& text) {
-  Words words;
-  std::istringstream{text} >> words.format >> words.host.boot >> words.host.network >>
-      words.host.name >> words.local_name >> words.address >> words.secret;
-  return words;
+NoteFields parse_note(const std::string& text) {
+  NoteFields note;
+  std::istringstream{text} >> note.format >> note.host.boot >> note.host.network >>
+      note.host.name >> note.local_name >> note.address >> note.secret;
+  return note;
 }
 
-/// @return the note of a rank 0 that lives, if there is one.
-std::optional<Words> note_in(const std::string& path) {
-  if (::access(path.c_str(), F_OK) != 0) return {};  // Folder would make it
+/// @return the note of a live rank 0, if there is one.
+std::optional<NoteFields> read_live_note(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0) return {};  // Folder would create it
   const Folder folder{path};
   const auto text = folder.read(kNote);
-  if (!text || (!folder.is_held(kNote) && folder.has_locks())) return {};
-  return words_of(*text);
+  if (!text || (!folder.is_locked(kNote) && folder.has_locks())) return {};
+  return parse_note(*text);
 }
 
 std::string rank_0_of(const StoreOptions& options) {
   return "rank 0 of " + std::to_string(options.size) + " over " + url_of(options);
 }
 
-void adopt(const Words& words, StoreOptions& options) {
-  if (words.format != kFormat)
+void apply_note(const NoteFields& note, StoreOptions& options) {
+  if (note.format != kFormat)
     throw Error{ErrorCode::mismatch,
-                "the note in the folder of " + url_of(options) + " is of " + words.format +
+                "the note in the folder of " + url_of(options) + " is of " + note.format +
                     ", and rank " + std::to_string(options.rank) + " reads " + std::string{kFormat},
                 0};
-  if (words.secret != kNone) options.secret = secret_of_digits(words.secret);
-  if (share_loopback(words.host, this_host())) {
-    options.local_name = words.local_name;
+  if (note.secret != kNone) options.secret = secret_of_digits(note.secret);
+  if (share_loopback(note.host, this_host())) {
+    options.local_name = note.local_name;
     return;
   }
-  if (words.address == kNone)
+  if (note.address == kNone)
     throw Error{ErrorCode::transport,
                 "rank " + std::to_string(options.rank) + " is on another host than " +
-                    rank_0_of(options) + " (host " + words.host.name +
-                    "), which listens at no network",
+                    rank_0_of(options) + " (host " + note.host.name +
+                    "), which has no network address",
                 0};
-  options.address = parse_host_and_port(words.address);
+  options.address = parse_host_and_port(note.address);
 }
 
-/// At a name of the own host, and, where peers there can be authenticated, at an address of a
-/// network.
-void choose_where_to_listen(StoreOptions& options) {
+/// Chooses a name on this host, and, if peers can be authenticated, an address for other hosts.
+void choose_addresses(StoreOptions& options) {
   options.local_name = "tutti-" + random_name();
   if (!options.secret) {
-    options.secret = draw_secret();
-    options.is_secret_drawn = options.secret.has_value();
+    options.secret = generate_secret();
+    options.is_secret_generated = options.secret.has_value();
   }
   if (!options.secret) return;
   try {
     const Endpoint own =
-        options.interface.empty() ? outward_address() : chosen_address(options.interface);
+        options.interface.empty() ? outward_address() : configured_address(options.interface);
     options.address = parse_host_and_port(runtime::text_of(own));
     options.interface.clear();
-  } catch (const Error& error) {  // no other host can come
+  } catch (const Error& error) {  // no other host can connect
     if (error.code() == ErrorCode::invalid_argument) throw;
   }
 }
@@ -126,10 +125,10 @@ std::string path_of_url(const std::string& url) {
 }
 
 void meet_in_folder(StoreOptions& options, Deadline deadline) {
-  if (options.rank == 0) return choose_where_to_listen(options);
+  if (options.rank == 0) return choose_addresses(options);
   const auto start = Clock::now();
   for (Pauses pauses;;) {
-    if (const auto words = note_in(options.folder)) return adopt(*words, options);
+    if (const auto note = read_live_note(options.folder)) return apply_note(*note, options);
     if (Clock::now() >= deadline)
       throw Error{ErrorCode::timeout,
                   "rank " + std::to_string(options.rank) + " waited " +
@@ -143,19 +142,19 @@ FolderNote::FolderNote(const StoreOptions& options, Deadline deadline)
     : folder_{std::in_place, options.folder} {
   const Deadline end = std::min(deadline, Clock::now() + kHandOver);
   folder_->remove_drafts();
-  for (Pauses pauses; !(held_ = folder_->claim(kNote, text_of(options)));) {
+  for (Pauses pauses; !(lock_ = folder_->create_locked(kNote, text_of(options)));) {
     if (folder_->is_gone()) {  // an earlier world of this path removed it
       folder_.emplace(options.folder);
       continue;
     }
-    if (!folder_->is_held(kNote)) {  // its writer was killed
+    if (!folder_->is_locked(kNote)) {  // its writer was killed
       folder_->remove(kNote);
       continue;
     }
     if (Clock::now() >= end) {
-      const Words other = words_of(folder_->read(kNote).value_or(""));
+      const NoteFields other = parse_note(folder_->read(kNote).value_or(""));
       throw Error{ErrorCode::mismatch,
-                  "two processes came as rank 0 of the world at " + url_of(options) +
+                  "two processes started as rank 0 of the world at " + url_of(options) +
                       ", this one on host " + options.host + " and another one on host " +
                       other.host.name + ": duplicate rank; start each rank once",
                   0};
@@ -165,10 +164,10 @@ FolderNote::FolderNote(const StoreOptions& options, Deadline deadline)
 }
 
 void FolderNote::remove() noexcept {
-  if (!held_) return;
+  if (!lock_) return;
   folder_->remove(kNote);
   folder_->remove_if_empty();
-  held_.reset();
+  lock_.reset();
 }
 
 }  // namespace tutti::runtime

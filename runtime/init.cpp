@@ -13,17 +13,17 @@
 namespace tutti::v0 {
 namespace {
 
-// In less, a thread that waits for a processor is taken for a host that is gone.
+// With a shorter one, a thread that waits for a processor is mistaken for a lost host.
 constexpr std::chrono::milliseconds kShortestHeartbeatTimeout{100};
 
-/// A network of one's own and TCP, whichever is the faster one for a call.
+/// The transport name for a network of the user's and TCP, of which each call takes the faster one.
 constexpr std::string_view kFastest = "fastest";
 
 std::string text_of(bool value) {
   return value ? "on" : "off";
 }
 
-/// Options of which ranks that differ would find each other silent, dead or corrupt.
+/// Options that must be equal: otherwise ranks take each other for silent, dead or corrupt.
 runtime::Agreed agreed(const InitOptions& options, const Network* network) {
   const auto heartbeat = std::chrono::floor<std::chrono::milliseconds>(options.heartbeat_timeout);
   return {{"transport", options.transport},
@@ -34,7 +34,7 @@ runtime::Agreed agreed(const InitOptions& options, const Network* network) {
           {"network_megabits", std::to_string(options.network_megabits)}};
 }
 
-/// What options say, and variables where options are silent.
+/// The values of options, or else of environment variables.
 struct Settings {
   runtime::Protection protection{};
   Deadline deadline{};
@@ -86,7 +86,7 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.links.payload_checksum = options.payload_checksum;
   world.network_megabits = options.network_megabits;
   world.shared_config = shared_config_files(options);
-  world.links.heartbeat = runtime::heartbeat_of(options.heartbeat_timeout);
+  world.links.heartbeat = runtime::heartbeat_settings(options.heartbeat_timeout);
   return make_communicator(
       runtime::World::connect(channel, world, settings.deadline)->communicator_parts(),
       make_host_memory(), options.communicator);
@@ -122,7 +122,7 @@ Communicator init(Channel& channel, const InitOptions& options, std::shared_ptr<
 CommunicatorParts watch_ranks(Channel& channel, const InitOptions& options) {
   runtime::WorldOptions world;
   world.transports = runtime::TransportSet::none;
-  world.links.heartbeat = runtime::heartbeat_of(options.heartbeat_timeout);
+  world.links.heartbeat = runtime::heartbeat_settings(options.heartbeat_timeout);
   world.mesh.agreed = agreed(options, nullptr);
   world.shared_config = shared_config_files(options);
   return runtime::World::connect(channel, world, resolve_settings(options, {}).deadline)

@@ -18,48 +18,48 @@ bool disagree(const Launch& one, const Launch& other) {
   return one.rank != other.rank || (one.size >= 0 && other.size >= 0 && one.size != other.size);
 }
 
-// The account to go by. Throws where accounts are wrong or disagree.
-const Launch* choose(std::vector<Launch>& accounts) {
+// The launch that is used. Throws if launches are invalid or disagree.
+const Launch* choose(std::vector<Launch>& launches) {
   Launch* chosen = nullptr;
-  for (Launch& account : accounts) {
-    if (account.standing == Standing::wrong) reject(account.remark);
-    if (account.standing != Standing::usable) continue;
-    if (chosen == nullptr) chosen = &account;
-    if (disagree(*chosen, account))
+  for (Launch& launch : launches) {
+    if (launch.status == LaunchStatus::invalid) reject(launch.remark);
+    if (launch.status != LaunchStatus::usable) continue;
+    if (chosen == nullptr) chosen = &launch;
+    if (disagree(*chosen, launch))
       reject(
           "the launchers disagree; unset the variables of those that did not start this "
           "process:\n" +
-          table_of(accounts));
-    if (chosen->size < 0) chosen->size = account.size;
+          table_of(launches));
+    if (chosen->size < 0) chosen->size = launch.size;
   }
   if (chosen != nullptr) return chosen;
-  for (const Launch& account : accounts)
-    if (account.standing == Standing::incomplete)
-      reject("the variables of " + account.source + " are incomplete: " + account.remark);
-  const auto fallback = std::find_if(accounts.begin(), accounts.end(), [](const Launch& account) {
-    return account.standing == Standing::fallback;
+  for (const Launch& launch : launches)
+    if (launch.status == LaunchStatus::incomplete)
+      reject("the variables of " + launch.source + " are incomplete: " + launch.remark);
+  const auto fallback = std::find_if(launches.begin(), launches.end(), [](const Launch& launch) {
+    return launch.status == LaunchStatus::fallback;
   });
-  return fallback == accounts.end() ? nullptr : &*fallback;
+  return fallback == launches.end() ? nullptr : &*fallback;
 }
 
-// A launcher may start several processes and not tell each its rank and their number. A process
-// that started a world of its own then would go on alone, with results of one rank.
-void check_told(const Launch& launch) {
-  if (launch.standing != Standing::fallback || (launch.rank >= 0 && launch.size >= 0)) return;
-  const std::string unknown = launch.rank >= 0   ? "how many ranks there are"
-                              : launch.size >= 0 ? "which rank it is"
-                                                 : "its rank and how many there are";
+// A launcher may start several processes without passing them rank and size. Such a process must
+// not start a world of its own, whose results would be those of one rank.
+void check_is_complete(const Launch& launch) {
+  if (launch.status != LaunchStatus::fallback || (launch.rank >= 0 && launch.size >= 0)) return;
+  const std::string unknown = launch.rank >= 0   ? "the number of ranks"
+                              : launch.size >= 0 ? "its rank"
+                                                 : "its rank and the number of ranks";
   const std::string by_mpi =
       launch.exchange == Exchange::mpi ? "call tutti::mpi::init after MPI_Init, or set " : "set ";
-  reject(launch.source + " started this process (" + launch.remark + "), and does not tell it " +
+  reject(launch.source + " started this process (" + launch.remark + ") without setting " +
          unknown + ": " + by_mpi +
-         "TUTTI_RANK, TUTTI_SIZE and TUTTI_URL; a process that is alone needs TUTTI_RANK=0 and "
+         "TUTTI_RANK, TUTTI_SIZE and TUTTI_URL; a single process needs TUTTI_RANK=0 and "
          "TUTTI_SIZE=1 only");
 }
 
 Launch from_arguments(const LaunchArguments& arguments) {
   if (!arguments.rank || !arguments.size)
-    reject("rank and size belong together: give both, or neither to be told by a launcher");
+    reject("rank and size belong together: give both, or neither if a launcher sets them");
   if (*arguments.size < 1)
     reject("size is " + std::to_string(*arguments.size) + ", but a world has at least one rank");
   if (*arguments.size > kLargestWorld)
@@ -80,25 +80,25 @@ Launch from_arguments(const LaunchArguments& arguments) {
 void set_url(const std::string& url, Launch& launch) {
   if (!url.empty()) {
     if (!is_meeting_place(url))
-      reject("'" + url + "' is no place to meet: write " + std::string{kMeetingPlaces});
+      reject("'" + url + "' is not a meeting place: write " + std::string{kMeetingPlaces});
     launch.exchange = Exchange::url;
     launch.url = url;
   }
   if (launch.size == 1) launch.exchange = Exchange::none;
   if (launch.exchange == Exchange::url && launch.url.empty())
-    reject((launch.standing == Standing::fallback
+    reject((launch.status == LaunchStatus::fallback
                 ? launch.source + " started this process as rank " + std::to_string(launch.rank) +
                       ", and "
                 : std::string{}) +
-           "nothing says where the " + std::to_string(launch.size) +
-           " ranks meet: set TUTTI_URL to " + std::string{kMeetingPlaces});
+           "the " + std::to_string(launch.size) +
+           " ranks have no meeting place: set TUTTI_URL to " + std::string{kMeetingPlaces});
 }
 
-// What TUTTI_HOSTS says stands above the launcher's own account.
+// TUTTI_HOSTS overrides the launcher's own list.
 void set_hosts(const std::vector<std::string>& hosts, Launch& launch) {
   if (hosts.empty()) return;
   if (launch.size >= 0 && hosts.size() != static_cast<std::size_t>(launch.size))
-    reject("TUTTI_HOSTS tells the hosts of " + std::to_string(hosts.size()) +
+    reject("TUTTI_HOSTS lists the hosts of " + std::to_string(hosts.size()) +
            " ranks, but the world has " + std::to_string(launch.size));
   launch.hosts = hosts;
 }
@@ -131,36 +131,36 @@ Launch detect_launch(const Environment& environment, const LaunchArguments& argu
   if (arguments.rank || arguments.size) {
     launch = from_arguments(arguments);
   } else {
-    Environment told = environment;
-    if (!url.empty()) told["TUTTI_URL"] = url;
-    std::vector<Launch> accounts = launch_accounts(told);
-    const Launch* chosen = choose(accounts);
-    if (chosen != nullptr) check_told(*chosen);
+    Environment with_url = environment;
+    if (!url.empty()) with_url["TUTTI_URL"] = url;
+    std::vector<Launch> launches = detect_launches(with_url);
+    const Launch* chosen = choose(launches);
+    if (chosen != nullptr) check_is_complete(*chosen);
     if (chosen == nullptr && !url.empty())
       reject("'" + url +
-             "' says where to meet, but nothing says who: set TUTTI_RANK and TUTTI_SIZE");
+             "' is a meeting place, but this process has no rank: set TUTTI_RANK and TUTTI_SIZE");
     launch = chosen != nullptr ? *chosen
                                : Launch{.source = "alone",
                                         .rank = 0,
                                         .size = 1,
                                         .local_rank = 0,
                                         .local_size = 1,
-                                        .remark = "no launcher left any variable"};
+                                        .remark = "no variables of a launcher"};
     set_hosts(config.hosts, launch);
   }
   set_url(url, launch);
   return launch;
 }
 
-std::string table_of(const std::vector<Launch>& accounts) {
+std::string table_of(const std::vector<Launch>& launches) {
   std::vector<std::array<std::string, 7>> rows{
       {"source", "rank", "size", "local rank", "local size", "exchange", "remark"}};
   const auto number = [](int value) { return value < 0 ? "-" : std::to_string(value); };
-  for (const Launch& account : accounts)
-    rows.push_back({account.source, number(account.rank), number(account.size),
-                    number(account.local_rank), number(account.local_size),
-                    account.url.empty() ? std::string{name_of(account.exchange)} : account.url,
-                    account.remark});
+  for (const Launch& launch : launches)
+    rows.push_back({launch.source, number(launch.rank), number(launch.size),
+                    number(launch.local_rank), number(launch.local_size),
+                    launch.url.empty() ? std::string{name_of(launch.exchange)} : launch.url,
+                    launch.remark});
   std::string table;
   for (const auto& row : rows) {
     std::string line;

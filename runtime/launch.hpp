@@ -1,6 +1,6 @@
 /// @file
-/// Launch: who started this process, which rank it is, and by what means the ranks can first speak.
-/// Pure functions of an environment, so that every launcher can be tested without being there.
+/// Launch: the launcher of this process, its rank, and the first means of exchange between ranks.
+/// Pure functions of an environment, so that tests need no launcher.
 #pragma once
 
 #include <cstdint>
@@ -15,74 +15,73 @@
 
 namespace tutti::runtime {
 
-/// By what means the ranks of a launch exchange their first words.
+/// The means by which ranks exchange data before they are connected.
 enum class Exchange : std::uint8_t {
-  none,  ///< There is one rank: nothing to exchange.
-  url,   ///< Launch::url: a TCP port, a Unix socket or a folder; empty where none is told.
+  none,  ///< There is one rank.
+  url,   ///< Launch::url: a TCP port, a Unix socket or a folder; empty: unknown.
   pmi,   ///< PMI-1 on the descriptor of Hydra.
-  pmix,  ///< PMIx, by its library.
-  mpi,   ///< Only the launcher's MPI can.
+  pmix,  ///< PMIx, through its library.
+  mpi,   ///< Only the launcher's MPI.
 };
 
-/// @param exchange any. @return what it is, for a person.
 [[nodiscard]] std::string_view name_of(Exchange exchange) noexcept;
 
-/// How the places where ranks can meet are written.
+/// The forms of URLs at which ranks can meet.
 inline constexpr std::string_view kMeetingPlaces = "tcp://host:port, unix://name or file:///path";
-/// @param url any. @return whether it is such a place.
+/// @return whether a URL has one of these forms.
 [[nodiscard]] bool is_meeting_place(std::string_view url) noexcept;
 
-/// What an account of a launch is worth.
-enum class Standing : std::uint8_t {
-  usable,    ///< Complete and sound.
-  fallback,  ///< Of a launcher that tutti knows by its variables only: counts where no other does.
-  around,    ///< A launcher around this one, or a script's own variables: not counted.
-  incomplete,  ///< Variables are missing: an error where no other account is usable.
-  wrong,       ///< Values that cannot be: always an error.
+/// Whether the variables of a launcher can be used.
+enum class LaunchStatus : std::uint8_t {
+  usable,      ///< Complete and valid.
+  fallback,    ///< Of a launcher that tutti knows by its variables only: used if there is no other
+               ///< one.
+  outer,       ///< Of an outer launcher, or variables of a script: not used.
+  incomplete,  ///< Variables are missing: an error if no other launch is usable.
+  invalid,     ///< Impossible values: always an error.
 };
 
-/// One account of how this process was launched. Numbers are -1 where it does not tell.
+/// A launch of this process, as one launcher's variables describe it. A number of -1 is unknown.
 struct Launch {
-  std::string source{};                  ///< Whose account: "torchrun", "Open MPI", "Slurm", ...
-  Rank rank = -1;                        ///< The own rank.
-  int size = -1;                         ///< The number of ranks; PMIx tells it later.
-  int local_rank = -1;                   ///< The own rank among those of this host.
-  int local_size = -1;                   ///< The number of ranks on this host.
-  Exchange exchange = Exchange::none;    ///< How the ranks can first speak.
-  std::string url{};                     ///< Where they meet, for Exchange::url.
-  int descriptor = -1;                   ///< The socket to the launcher, for Exchange::pmi.
-  std::string job{};                     ///< The launcher's name of the job, or empty.
-  Standing standing = Standing::usable;  ///< What this account is worth.
-  std::string remark{};                  ///< Why it is not usable, or what is worth knowing.
-  /// The host of each rank as the launcher calls it; empty where it does not tell.
+  std::string source{};  ///< The launcher: "torchrun", "Open MPI", "Slurm", ...
+  Rank rank = -1;
+  int size = -1;                       ///< The number of ranks; PMIx has it later.
+  int local_rank = -1;                 ///< The rank among those of this host.
+  int local_size = -1;                 ///< The number of ranks on this host.
+  Exchange exchange = Exchange::none;  ///< The first means of exchange.
+  std::string url{};                   ///< The meeting place, for Exchange::url.
+  int descriptor = -1;                 ///< The socket to the launcher, for Exchange::pmi.
+  std::string job{};                   ///< The launcher's name of the job, or empty.
+  LaunchStatus status = LaunchStatus::usable;
+  std::string remark{};  ///< Why it is not usable, or other information.
+  /// The host of each rank, by the launcher's names; empty: unknown.
   std::vector<std::string> hosts{};
 };
 
-/// What the caller says, which stands above all that launchers say.
+/// The caller's values, which override those of launchers.
 struct LaunchArguments {
-  std::string url{};           ///< Where the ranks meet; empty: as launched.
-  std::optional<Rank> rank{};  ///< The own rank; with size.
-  std::optional<int> size{};   ///< The number of ranks; with rank.
+  std::string url{};           ///< The meeting place; empty: the launcher's.
+  std::optional<Rank> rank{};  ///< Set together with size.
+  std::optional<int> size{};   ///< Set together with rank.
 };
 
-/// @param environment any. @return an account per launcher that left variables, the most trusted
-/// first. Never throws for what stands in the variables.
-[[nodiscard]] std::vector<Launch> launch_accounts(const Environment& environment);
+/// @return a launch for each launcher whose variables are set, in order of precedence. Invalid
+/// values do not throw: see LaunchStatus.
+[[nodiscard]] std::vector<Launch> detect_launches(const Environment& environment);
 
-/// Decides how this process was launched: the arguments; TUTTI_RANK; torchrun; Open MPI; PMIx;
-/// Hydra; MVAPICH; Slurm inside a step; a launcher that tutti knows by its variables only; alone.
-/// @param environment any. @param arguments the caller's. @return the launch; its exchange serves.
-/// Throws Error{invalid_argument} that names the variable and what would be right, or prints a
-/// table of all accounts where they disagree; also where a launcher left variables that do not tell
-/// both the rank and the number of ranks, since such a process may not be alone.
+/// Decides which launch is used. Order of precedence: the arguments; TUTTI_RANK; torchrun; Open
+/// MPI; PMIx; Hydra; MVAPICH; Slurm inside a step; a launcher that tutti knows by its variables
+/// only; alone. Throws Error{invalid_argument} that contains the variable and the right values, or
+/// a table of all launches if they disagree; also if a launcher's variables lack the rank or the
+/// number of ranks, since such a process may not be alone.
 [[nodiscard]] Launch detect_launch(const Environment& environment,
                                    const LaunchArguments& arguments = {});
 
-/// @param accounts any. @return a table of them, a line each, under a line of headings.
-[[nodiscard]] std::string table_of(const std::vector<Launch>& accounts);
+/// @return a table of launches, one line each, below a line of headings.
+[[nodiscard]] std::string table_of(const std::vector<Launch>& launches);
 
-/// @param name of a variable. @return whether a launcher tells its processes their place by it. A
-/// launcher inside another one takes these away from its own processes.
+/// @return whether a launcher uses a variable to pass a process its rank or the number of ranks. A
+/// launcher inside another one removes these variables from the environment of its processes.
 [[nodiscard]] bool is_launch_variable(std::string_view name) noexcept;
 
 }  // namespace tutti::runtime

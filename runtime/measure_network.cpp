@@ -12,22 +12,22 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::array<std::size_t, 3> kProbeBytes{1, kShortProbeBytes, kLongProbeBytes};
 constexpr int kMostProbes = 5;
-// A network on which the bytes take so long is measured well enough by them.
+// A network on which the bytes take this long is measured well by the first probe.
 constexpr std::chrono::milliseconds kLongProbe{60};
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kCallTimeout{1};
 
 }  // namespace
 
-// What disturbs a probe makes it longer, so the shortest counts.
-Probes measure_network(Communicator& pair, std::string_view transport) {
+// Disturbances make a probe longer, so the shortest counts.
+ProbeTimes measure_network(Communicator& pair, std::string_view transport) {
   std::vector<std::uint8_t> probe(kProbeBytes.back());
   std::uint8_t answer = 0;
-  const Options whole{.algorithm = "binomial", .transport = transport, .timeout = kPatience};
+  const Options whole{.algorithm = "binomial", .transport = transport, .timeout = kCallTimeout};
   std::array<Duration, kProbeBytes.size()> shortest{};
   shortest.fill(Duration::max());
   bool is_slow = false;
   for (int probes = 1; probe.front() == 0; ++probes) {
-    if (pair.rank() == 0)  // the first byte says whether there is another one
+    if (pair.rank() == 0)  // the first byte announces the last probe
       probe.front() = probes == kMostProbes || is_slow ? 1 : 0;
     for (std::size_t i = 0; i < kProbeBytes.size(); ++i) {
       const auto begin = Clock::now();

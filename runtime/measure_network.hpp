@@ -10,16 +10,16 @@
 
 namespace tutti::runtime {
 
-/// The shortest times until something was there and answered.
-struct Probes {
+/// The shortest times from sending to the receipt of the answer.
+struct ProbeTimes {
   Duration message{};  ///< Of a byte; zero: unknown.
   Duration shorter{};  ///< Of kShortProbeBytes.
   Duration longer{};   ///< Of kLongProbeBytes.
 };
 
-/// Collective: rank 0 sends to rank 1, some MiB at the most.
-/// @param pair two ranks on different hosts. @param transport as Options::transport. @return what
-/// rank 0 measured, and rank 1 has seen. Throws what its collectives throw.
-[[nodiscard]] Probes measure_network(Communicator& pair, std::string_view transport = {});
+/// Collective: rank 0 sends some MiB to rank 1. @param pair two ranks on different hosts. @param
+/// transport as Options::transport. @return the times of rank 0; on rank 1 those that it measured.
+/// Throws errors of its collectives.
+[[nodiscard]] ProbeTimes measure_network(Communicator& pair, std::string_view transport = {});
 
 }  // namespace tutti::runtime

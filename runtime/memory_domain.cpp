@@ -16,19 +16,19 @@ MemoryDomain memory_domain_of(const std::vector<Rank>& ranks) {
   return own;
 }
 
-MemoryDomain memory_domain_of(Rank self, const std::vector<Link>& links) {
+MemoryDomain memory_domain_of(Rank self, const std::vector<MeshLink>& links) {
   std::vector<Rank> ranks{self};
-  for (const Link& link : links)
+  for (const MeshLink& link : links)
     if (link.local) ranks.push_back(link.peer);
   std::ranges::sort(ranks);
   return memory_domain_of(ranks);
 }
 
-// As many as a domain has say the same of it, each of which is in its own: so all of them do.
-std::vector<Rank> memory_domains_of(const std::vector<MemoryDomain>& said) {
+// If as many ranks as a domain has report the same domain, each of them is in it, so these are all.
+std::vector<Rank> memory_domains_of(const std::vector<MemoryDomain>& domains) {
   std::vector<Rank> memory_domains;
-  for (const MemoryDomain& own : said) {
-    const auto agree = std::ranges::count(said, own);
+  for (const MemoryDomain& own : domains) {
+    const auto agree = std::ranges::count(domains, own);
     const auto rank = static_cast<Rank>(memory_domains.size());
     memory_domains.push_back(agree == own.count ? own.lowest : rank);
   }

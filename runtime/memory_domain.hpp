@@ -1,5 +1,5 @@
 /// @file
-/// Which ranks share memory, told so that all ranks come to the same answer.
+/// Which ranks share memory, computed so that all ranks have the same result.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,24 @@
 
 namespace tutti::runtime {
 
-/// What a rank says of the ranks it shares memory with, itself among them.
+/// A group of ranks that share memory, as one of them sees it.
 struct MemoryDomain {
-  Rank lowest = 0;          ///< The lowest of them.
-  Rank count = 0;           ///< How many they are.
-  std::uint64_t names = 0;  ///< A hash of who they are.
+  Rank lowest = 0;          ///< The lowest member.
+  Rank count = 0;           ///< The number of members.
+  std::uint64_t names = 0;  ///< A hash of the members.
 
-  /// @param rank one more of them, in ascending order.
+  /// Adds a member. @param rank above all earlier ones.
   void add(Rank rank) noexcept;
   /// Equality of all members.
   friend bool operator==(const MemoryDomain&, const MemoryDomain&) = default;
 };
 
-/// @param ranks that share memory with this one, itself among them, in ascending order. @return
-/// what it says.
+/// @param ranks that share memory with this one, including itself, ascending.
 [[nodiscard]] MemoryDomain memory_domain_of(const std::vector<Rank>& ranks);
-/// @param self own rank. @param links what it has to the others. @return what it says.
-[[nodiscard]] MemoryDomain memory_domain_of(Rank self, const std::vector<Link>& links);
-/// @param said by every rank, in the order of ranks. @return see Mesh::memory_domains. Where a rank
-/// shares memory with some of a domain only, each of them counts as alone.
-[[nodiscard]] std::vector<Rank> memory_domains_of(const std::vector<MemoryDomain>& said);
+/// @param links of the rank to all others.
+[[nodiscard]] MemoryDomain memory_domain_of(Rank self, const std::vector<MeshLink>& links);
+/// @param domains of all ranks, in their order. @return see Mesh::memory_domains. If a rank shares
+/// memory with a part of a domain only, each of its ranks is a domain of its own.
+[[nodiscard]] std::vector<Rank> memory_domains_of(const std::vector<MemoryDomain>& domains);
 
 }  // namespace tutti::runtime

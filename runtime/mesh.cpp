@@ -19,29 +19,29 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What is kept of the time for telling everyone how it went.
+/// The part of the time that is reserved for reporting the result to all ranks.
 constexpr std::chrono::milliseconds kLongestReport{1000};
 
-/// The own addresses by which packets would leave to where ranks met.
+/// The local addresses from which packets to the meeting place would leave.
 std::vector<Endpoint> sources_towards(const HostAndPort& master, Deadline deadline) {
   constexpr std::chrono::seconds kLookUp{5};
   std::vector<Endpoint> sources;
   for (const Endpoint& address : resolve(master, std::min(deadline, Clock::now() + kLookUp))) try {
       sources.push_back(source_towards(address));
-    } catch (const Error&) {  // no way leads there; to another address of the name one may
+    } catch (const Error&) {  // no route; there may be one to another address of the name
     }
   return sources;
 }
 
-/// The network address by which other hosts may know rank 0, or nothing.
+/// The address at which other hosts may reach rank 0, or nothing.
 std::string address_of_rank_0(const MeshOptions& options, Deadline deadline) {
-  if (!options.interface.empty()) return text_of(chosen_address(options.interface));
+  if (!options.interface.empty()) return text_of(configured_address(options.interface));
   try {
     if (options.master)
       for (const Endpoint& source : sources_towards(*options.master, deadline))
         if (!is_loopback(source)) return text_of(source);
     return text_of(outward_address());
-  } catch (const Error&) {  // no matter if all ranks share a host; else listening says so
+  } catch (const Error&) {  // harmless on one host; otherwise listening reports it
     return {};
   }
 }
@@ -54,15 +54,15 @@ PeerInfo own_info(const Channel& channel, const MeshOptions& options, Deadline d
                 .cores = options.cores.value_or(usable_cores()),
                 .locality = options.locality,
                 .agreed = options.agreed,
-                .secret_mark = options.secret ? mark_of(*options.secret) : std::string{}};
+                .secret_digest = options.secret ? secret_digest(*options.secret) : std::string{}};
   if (channel.rank() != 0) return info;
-  Digest drawn = random_digest();
-  std::memcpy(&info.world, drawn.data(), sizeof info.world);
+  Digest bytes = random_digest();
+  std::memcpy(&info.world, bytes.data(), sizeof info.world);
   info.address = address_of_rank_0(options, deadline);
   if (options.secret || !channel.is_private() || !has_cryptography()) return info;
-  drawn = random_digest();
-  info.secret.assign(reinterpret_cast<const char*>(drawn.data()), drawn.size());
-  forget(drawn);
+  bytes = random_digest();
+  info.secret.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  wipe(bytes);
   return info;
 }
 
@@ -75,7 +75,7 @@ std::optional<Secret> shared_secret(const MeshOptions& options, const PeerInfo& 
   return Secret{bytes};
 }
 
-/// All ranks come to the same verdict, since all ranks have the peer info of all.
+/// All ranks get the same result, since they have the same infos.
 void check_tls(const std::vector<PeerInfo>& infos, const std::optional<Secret>& secret) {
   const bool wanted = infos.front().wants_tls;
   for (std::size_t rank = 0; rank < infos.size(); ++rank)
@@ -93,10 +93,10 @@ void check_tls(const std::vector<PeerInfo>& infos, const std::optional<Secret>& 
     throw Error{ErrorCode::invalid_argument, "TLS needs the job's secret, and there is none"};
 }
 
-/// Encrypts all links that are no memory.
-void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline deadline) {
+/// Encrypts all links over TCP.
+void encrypt_links(const MeshPlan& plan, std::vector<MeshLink>& links, Deadline deadline) {
   std::vector<TlsEnd> ends;
-  const auto add = [&](const Link& link, const Descriptor& socket, const char* purpose) {
+  const auto add = [&](const MeshLink& link, const Descriptor& socket, const char* purpose) {
     if (!socket) return;
     const Rank low = std::min(plan.self.rank, link.peer);
     const Rank high = std::max(plan.self.rank, link.peer);
@@ -109,7 +109,7 @@ void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline dead
          .peer = link.peer,
          .name = "rank " + std::to_string(link.peer) + " (host " + info.host.name + ")"});
   };
-  for (const Link& link : links) {
+  for (const MeshLink& link : links) {
     if (link.local) continue;
     add(link, link.control, "control");
     add(link, link.data, "data");
@@ -117,18 +117,18 @@ void encrypt_links(const MeshPlan& plan, std::vector<Link>& links, Deadline dead
   if (ends.empty()) return;
   auto ciphers = encrypt(ends, *plan.self.secret, deadline);
   auto next = ciphers.begin();
-  for (Link& link : links) {
+  for (MeshLink& link : links) {
     if (link.local) continue;
     link.control_cipher = *next++;
     if (link.data) link.data_cipher = *next++;
   }
 }
 
-/// The one address this rank listens on.
+/// The address on which this rank listens.
 Endpoint listening_address(const MeshOptions& options, const std::vector<PeerInfo>& infos,
                            Deadline deadline) {
   if (options.only_local) return loopback();
-  if (!options.interface.empty()) return chosen_address(options.interface);
+  if (!options.interface.empty()) return configured_address(options.interface);
   const bool one_host = std::ranges::all_of(
       infos, [&](const PeerInfo& info) { return share_loopback(info.host, infos.front().host); });
   if (one_host) return loopback();
@@ -141,7 +141,7 @@ Endpoint listening_address(const MeshOptions& options, const std::vector<PeerInf
   try {
     return source_towards(resolve(parse_host_and_port(hub), deadline).front());
   } catch (const Error& error) {
-    throw Error{error.code(), error.what() + std::string{"; "} + std::string{kHowToBeReached}};
+    throw Error{error.code(), error.what() + std::string{"; "} + std::string{kReachabilityHint}};
   }
 }
 
@@ -158,8 +158,8 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
                 .carries_data = options.carries_data,
                 .only_local = options.only_local};
   const auto infos = all_or_none(channel, options.host, deadline, [&] {
-    make_room_for(channel.size());
-    require_room_for(channel.size());
+    raise_descriptor_limit(channel.size());
+    require_descriptors(channel.size());
     return pack(own_info(channel, options, deadline));
   });
   std::vector<Listener> listeners;
@@ -178,42 +178,42 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     listeners.push_back({listen_on(address), false});
     listeners.push_back({listen_locally(name), true});
     std::string place;
-    put_text(place, text_of(bound_endpoint(listeners.front().socket.get())));
-    put_text(place, name);
+    write_text(place, text_of(bound_endpoint(listeners.front().socket.get())));
+    write_text(place, name);
     return place;
   });
-  std::optional<Connecting> connecting;
+  std::optional<MeshConnector> connector;
   const auto reserve = std::min<Clock::duration>(kLongestReport, (deadline - start) / 4);
-  std::vector<Link> links;
+  std::vector<MeshLink> links;
   const auto reports = all_or_none(channel, options.host, deadline, [&] {
     for (std::string_view place : places) {
-      const std::string address{take_text(place)};
+      const std::string address{read_text(place)};
       plan.addresses.push_back(resolve(parse_host_and_port(address), deadline).front());
-      plan.names.emplace_back(take_text(place));
+      plan.names.emplace_back(read_text(place));
     }
-    connecting.emplace(plan, std::move(listeners), deadline - reserve);
+    connector.emplace(plan, std::move(listeners), deadline - reserve);
     try {
-      connecting->run();
+      connector->run();
     } catch (...) {
-      connecting->leave();
+      connector->abort();
       throw;
     }
-    links = connecting->take();
+    links = connector->take_links();
     std::string report;
-    put(report, memory_domain_of(plan.self.rank, links));
+    write_field(report, memory_domain_of(plan.self.rank, links));
     return report;
   });
-  if (options.tls)  // when everyone is connected: before, whoever speaks is taken for gone
+  if (options.tls)  // when all are connected: earlier input would be mistaken for a lost rank
     all_or_none(channel, options.host, deadline, [&] {
       encrypt_links(plan, links, deadline - reserve);
       return std::string{};
     });
-  std::vector<MemoryDomain> said;
-  for (std::string_view report : reports) said.push_back(take<MemoryDomain>(report));
+  std::vector<MemoryDomain> domains;
+  for (std::string_view report : reports) domains.push_back(read_field<MemoryDomain>(report));
   return {.world = plan.self.job,
           .infos = std::move(plan.infos),
           .links = std::move(links),
-          .memory_domains = memory_domains_of(said)};
+          .memory_domains = memory_domains_of(domains)};
 }
 
 }  // namespace tutti::runtime

@@ -15,56 +15,56 @@
 
 namespace tutti::runtime {
 
-/// How a rank connects.
+/// The options of a rank's connections.
 struct MeshOptions {
-  bool carries_data = true;  ///< Whether TCP links carry data; on all ranks or none.
-  bool only_local = false;   ///< Whether only ranks of one host connect, for control alone, so that
-                             ///< no network is needed; on all ranks or none.
+  bool carries_data = true;  ///< Whether TCP links carry data; equal on all ranks.
+  /// Whether only ranks of one host connect, with control connections alone, which need no network;
+  /// equal on all ranks.
+  bool only_local = false;
   std::string interface {};  ///< Interface or address to listen on; empty: tutti chooses.
-  std::optional<HostAndPort> master{};  ///< Where ranks met, if anywhere: says which network.
-  std::optional<Secret> secret{};       ///< What all ranks know; not needed on a private channel.
-  bool insecure = false;                ///< Whether a network without a secret is allowed.
-  bool tls = false;                     ///< Whether TCP links are encrypted; on all ranks or none.
-  int memory = -1;                      ///< Own shared memory to offer; -1: links are all TCP.
-  Agreed agreed{};                      ///< Options that must be equal on all ranks.
-  Host host = this_host();              ///< Where this rank runs; tests pretend.
-  std::optional<Cores> cores{};         ///< What it may use there; empty: what it may use now.
-  Locality locality{};                  ///< Where that is.
-  Versions versions{};                  ///< What this program speaks; tests change it.
+  std::optional<HostAndPort>
+      master{};                    ///< The meeting place, if there is one: selects the network.
+  std::optional<Secret> secret{};  ///< The job's secret; not needed on a private channel.
+  bool insecure = false;           ///< Whether a network without a secret is allowed.
+  bool tls = false;                ///< Whether TCP links are encrypted; equal on all ranks.
+  int memory = -1;                 ///< Descriptor of the own shared memory; -1: all links are TCP.
+  Agreed agreed{};                 ///< Options that must be equal on all ranks.
+  Host host = this_host();         ///< The host of this rank; tests change it.
+  std::optional<Cores> cores{};    ///< The cores of this rank; empty: looked up.
+  Locality locality{};             ///< The locality of the cores.
+  Versions versions{};             ///< Tests change it.
 };
 
-/// The connection of two ranks: authenticated, non-blocking sockets, from which nothing is left to
-/// be read.
-struct Link {
-  Rank peer = 0;         ///< Who is at the other end.
-  bool local = false;    ///< Whether memory is shared, or could be; the same at both ends.
-  Descriptor control{};  ///< The lifeline of a local link, of Unix; or TCP.
-  Descriptor data{};     ///< TCP; none if local, or where TCP carries no data.
-  Descriptor memory{};   ///< The peer's shared memory if local.
+/// The connection of two ranks: authenticated, non-blocking sockets without unread input.
+struct MeshLink {
+  Rank peer = 0;         ///< The rank at the other end.
+  bool local = false;    ///< Whether both ranks run on one host; equal at both ends.
+  Descriptor control{};  ///< A Unix socket for a local link, or else TCP.
+  Descriptor data{};     ///< TCP; none for a local link, or where TCP carries no data.
+  Descriptor memory{};   ///< The peer's shared memory, for a local link.
   std::shared_ptr<tcp::Cipher> control_cipher{};  ///< Of control; null if not encrypted.
   std::shared_ptr<tcp::Cipher> data_cipher{};     ///< Of data; null if not encrypted.
 };
 
 /// A connected world.
 struct Mesh {
-  std::uint64_t world = 0;        ///< A number that no other world has, the same on all ranks.
-  std::vector<PeerInfo> infos{};  ///< What each rank says of itself.
-  std::vector<Link> links{};      ///< One per other rank that was to be reached, in the order of
-                                  ///< ranks.
-  std::vector<Rank> memory_domains{};  ///< Per rank: the lowest of those that all share memory with
-                                       ///< it and with each other. The same on all ranks.
+  std::uint64_t world = 0;        ///< The id of the world, equal on all ranks.
+  std::vector<PeerInfo> infos{};  ///< By rank.
+  std::vector<MeshLink> links{};  ///< One for each connected rank, in their order.
+  /// By rank: the lowest of the ranks that all share memory with it and with each other. Equal on
+  /// all ranks.
+  std::vector<Rank> memory_domains{};
 };
 
-/// Collective: connects every rank with every other. Ranks tell each other where they are, each
-/// listens on one address (the loopback if that reaches everyone; else the one from which rank 0's
-/// is reached) and on a Unix socket, and the higher rank of a pair connects to the lower: over Unix
-/// if both run on one kernel, as one user, in one network namespace and have memory to offer, or
-/// else over TCP. When all have come, or one has failed, everyone is told, and the listeners are
-/// closed.
-/// @param channel of all ranks. @param options how. @param deadline after which missing ranks are
-/// reported. @return the links. Throws, on every rank that the channel still reaches, the same
-/// error: Error{timeout} that names ranks and hosts, Error{peer_dead,
-/// mismatch, transport, invalid_argument}.
+/// Collective: connects every two ranks. Each rank listens on one address (the loopback if all
+/// ranks can reach it, or else the one from which packets to rank 0 leave) and on a Unix socket;
+/// the ranks exchange these, and the higher rank of a pair connects to the lower: over Unix if both
+/// run on one kernel, as one user, in one network namespace and with memory to share, or else over
+/// TCP. When all ranks are connected, or one has failed, all ranks exchange the result and close
+/// their listeners.
+/// @param deadline after which missing ranks are reported. Throws the same error on every rank that
+/// the channel still reaches: Error{timeout} with ranks and hosts, Error{peer_dead, mismatch,
+/// transport, invalid_argument}.
 [[nodiscard]] Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadline);
 
 }  // namespace tutti::runtime

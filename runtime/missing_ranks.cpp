@@ -6,10 +6,10 @@
 namespace tutti::runtime {
 namespace {
 
-/// Longer lists end with how many more there are.
+/// Longer lists end with the number of the others.
 constexpr std::size_t kMostNamed = 16;
 
-/// The first texts, with a word before the last, and how many more there are.
+/// Joins texts with commas, and with another separator before the last; long lists are cut.
 std::string enumerate(const std::vector<std::string>& texts, std::string_view before_last) {
   const std::size_t named = std::min(texts.size(), kMostNamed);
   std::string text;
@@ -21,7 +21,7 @@ std::string enumerate(const std::vector<std::string>& texts, std::string_view be
   return text;
 }
 
-std::string plural(std::size_t count) {
+std::string rank_word(std::size_t count) {
   return count == 1 ? "rank " : "ranks ";
 }
 
@@ -37,7 +37,7 @@ std::string seconds_text(std::chrono::steady_clock::duration time) {
 std::string ranks_text(const std::vector<Rank>& ranks) {
   std::vector<std::string> texts;
   for (const Rank rank : ranks) texts.push_back(std::to_string(rank));
-  return plural(texts.size()) + enumerate(texts, " and ");
+  return rank_word(texts.size()) + enumerate(texts, " and ");
 }
 
 Error wrong_size(const WrongSize& wrong) {
@@ -46,7 +46,7 @@ Error wrong_size(const WrongSize& wrong) {
   return {ErrorCode::mismatch,
           ranks_text(ranks) + (ranks.size() == 1 ? " counts " : " count ") + wrong.theirs +
               " ranks, but " + wrong.rank_0 + " counts " + wrong.own + ": wrong world size",
-          ranks.size() > wrong.fitting ? 0 : ranks.front()};
+          ranks.size() > wrong.agreeing ? 0 : ranks.front()};
 }
 
 Error missing_ranks(const MissingRanks& known) {
@@ -59,14 +59,14 @@ Error missing_ranks(const MissingRanks& known) {
     (absent ? missing : present)
         .push_back(std::to_string(rank) + (host.empty() ? "" : " (host " + host + ")"));
   }
-  const bool is_told = !missing.empty();
+  const bool is_known = !missing.empty();
   return {ErrorCode::timeout,
           "rank " + std::to_string(known.self) + " waited " + seconds_text(known.waited) + " for " +
-              (is_told ? plural(missing.size()) + enumerate(missing, " and ") : "other ranks") +
+              (is_known ? rank_word(missing.size()) + enumerate(missing, " and ") : "other ranks") +
               " of " + std::to_string(known.hosts.size()) +
               (known.where.empty() ? "" : " over " + known.where) +
-              (is_told ? "; present: " + enumerate(present, ", ") : ""),
-          is_told ? known.missing.front() : -1};
+              (is_known ? "; present: " + enumerate(present, ", ") : ""),
+          is_known ? known.missing.front() : -1};
 }
 
 Error ended_rank(Rank rank, const std::string& host, const std::string& how) {

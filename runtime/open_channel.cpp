@@ -52,7 +52,7 @@ std::optional<HostAndPort> meeting_address(const Launch& launch) {
 
 std::unique_ptr<Channel> open_channel(const Launch& launch, Protection& protection,
                                       Deadline deadline) try {
-  make_room_for(launch.size);
+  raise_descriptor_limit(launch.size);
   switch (launch.exchange) {
     case Exchange::none: return std::move(local_channels(1).front());
     case Exchange::url: return open_url(launch, protection, deadline);
@@ -62,10 +62,10 @@ std::unique_ptr<Channel> open_channel(const Launch& launch, Protection& protecti
   }
   throw Error{ErrorCode::invalid_argument,
               launch.source +
-                  " started this process, and only its MPI can tell the ranks of each "
-                  "other: call tutti::mpi::init after MPI_Init, or set TUTTI_URL"};
-} catch (const Shortage& shortage) {
-  throw shortage.of(launch.rank, {});
+                  " started this process, and only its MPI can connect the ranks: "
+                  "call tutti::mpi::init after MPI_Init, or set TUTTI_URL"};
+} catch (const DescriptorShortage& shortage) {
+  throw shortage.with_rank(launch.rank, {});
 }
 
 }  // namespace tutti::runtime

@@ -17,27 +17,28 @@
 namespace tutti::runtime {
 namespace {
 
-/// Starts every info, of every version; the two versions follow.
+/// The first bytes of every info, in every version; the two versions follow.
 constexpr std::uint64_t kMagic = 0x64'72'61'63'74'75'74'0A;
 
-/// A rank whose value is not that of most, and one that has what most have.
+/// A rank whose value differs from that of most ranks, and a rank that has the usual value.
 struct Outlier {
   std::size_t rank;
   std::size_t usual;
 };
 
-/// @param value_of a rank. Among equally many the value counts that the lower ranks have.
+/// @param value_of a rank. Among values that are equally frequent, that of the lowest ranks is
+/// usual.
 template <class ValueOf>
-std::optional<Outlier> odd_one(std::size_t ranks, const ValueOf& value_of) {
+std::optional<Outlier> find_outlier(std::size_t ranks, const ValueOf& value_of) {
   std::map<std::string, std::size_t> times;
   for (std::size_t rank = 0; rank < ranks; ++rank) ++times[value_of(rank)];
   if (times.size() < 2) return {};
   std::size_t usual = 0;
   for (std::size_t rank = 1; rank < ranks; ++rank)
     if (times[value_of(rank)] > times[value_of(usual)]) usual = rank;
-  std::size_t odd = 0;
-  while (value_of(odd) == value_of(usual)) ++odd;
-  return Outlier{odd, usual};
+  std::size_t outlier = 0;
+  while (value_of(outlier) == value_of(usual)) ++outlier;
+  return Outlier{outlier, usual};
 }
 
 std::string name_of(const std::vector<PeerInfo>& infos, std::size_t rank) {
@@ -47,8 +48,8 @@ std::string name_of(const std::vector<PeerInfo>& infos, std::size_t rank) {
 }  // namespace
 
 Host this_host() {
-  // What stays the same while this process lives, and takes system calls to ask for. A program that
-  // goes to another network namespace does so before its first world.
+  // Facts that do not change while this process lives, and take system calls. A program that
+  // changes its network namespace does so before its first world.
   static const Host kept = [] {
     Host host;
     std::array<char, 256> name{};
@@ -56,7 +57,7 @@ Host this_host() {
     std::ifstream{"/proc/sys/kernel/random/boot_id"} >> host.boot;
     struct stat status {};
     if (::stat("/proc/self/ns/net", &status) != 0 || host.boot.empty())
-      throw_system_error("cannot tell this host from others: /proc is not readable", errno);
+      throw_system_error("cannot identify this host: /proc is not readable", errno);
     host.network = std::to_string(status.st_ino);
     return host;
   }();
@@ -81,27 +82,28 @@ void check_agreed(const std::vector<PeerInfo>& infos) {
       const auto& [name, value] = infos[rank].agreed[option];
       return name + " " + value;
     };
-    const auto odd = odd_one(infos.size(), value_of);
-    if (!odd) continue;
+    const auto outlier = find_outlier(infos.size(), value_of);
+    if (!outlier) continue;
     throw Error{ErrorCode::mismatch,
-                "rank " + std::to_string(odd->rank) + " was started with " + value_of(odd->rank) +
-                    ", rank " + std::to_string(odd->usual) + " with " + value_of(odd->usual) +
-                    "; all ranks must give equal options",
-                static_cast<Rank>(odd->rank)};
+                "rank " + std::to_string(outlier->rank) + " was started with " +
+                    value_of(outlier->rank) + ", rank " + std::to_string(outlier->usual) +
+                    " with " + value_of(outlier->usual) + "; all ranks must give equal options",
+                static_cast<Rank>(outlier->rank)};
   }
 }
 
 void check_secrets(const std::vector<PeerInfo>& infos) {
   if (!infos.front().secret.empty()) return;  // rank 0's own, for all
-  const auto odd = odd_one(infos.size(), [&](std::size_t rank) { return infos[rank].secret_mark; });
-  if (!odd) return;
+  const auto outlier =
+      find_outlier(infos.size(), [&](std::size_t rank) { return infos[rank].secret_digest; });
+  if (!outlier) return;
   throw Error{ErrorCode::mismatch,
-              name_of(infos, odd->rank) + " and " + name_of(infos, odd->usual) +
+              name_of(infos, outlier->rank) + " and " + name_of(infos, outlier->usual) +
                   " do not share a secret: wrong secret",
-              static_cast<Rank>(odd->rank)};
+              static_cast<Rank>(outlier->rank)};
 }
 
-std::string mark_of(const Secret& secret) {
+std::string secret_digest(const Secret& secret) {
   constexpr std::string_view kPurpose = "tutti card";
   const Digest code = message_code(secret.bytes(), {std::as_bytes(std::span{kPurpose})});
   return {reinterpret_cast<const char*>(code.data()), code.size()};
@@ -126,61 +128,61 @@ int fewest_shared_cores(const std::vector<PeerInfo>& infos) {
   return fewest;
 }
 
-Rank first_far_from_rank_0(const std::vector<PeerInfo>& infos) {
-  const auto far = std::ranges::find_if(
+Rank first_remote_rank(const std::vector<PeerInfo>& infos) {
+  const auto remote = std::ranges::find_if(
       infos, [&](const PeerInfo& info) { return !share_loopback(info.host, infos.front().host); });
-  return far == infos.end() ? -1 : static_cast<Rank>(far - infos.begin());
+  return remote == infos.end() ? -1 : static_cast<Rank>(remote - infos.begin());
 }
 
 std::string pack(const PeerInfo& info) {
   std::string bytes;
-  put(bytes, kMagic);
-  put(bytes, info.versions);
-  put_text(bytes, info.host.name);
-  put_text(bytes, info.host.boot);
-  put_text(bytes, info.host.network);
-  put(bytes, info.host.user);
-  put(bytes, info.has_memory);
-  put(bytes, info.wants_tls);
-  put(bytes, info.cores);
-  put(bytes, info.locality.package);
-  put(bytes, info.locality.cache);
-  put(bytes, static_cast<std::uint32_t>(info.agreed.size()));
+  write_field(bytes, kMagic);
+  write_field(bytes, info.versions);
+  write_text(bytes, info.host.name);
+  write_text(bytes, info.host.boot);
+  write_text(bytes, info.host.network);
+  write_field(bytes, info.host.user);
+  write_field(bytes, info.has_memory);
+  write_field(bytes, info.wants_tls);
+  write_field(bytes, info.cores);
+  write_field(bytes, info.locality.package);
+  write_field(bytes, info.locality.cache);
+  write_field(bytes, static_cast<std::uint32_t>(info.agreed.size()));
   for (const auto& [name, value] : info.agreed) {
-    put_text(bytes, name);
-    put_text(bytes, value);
+    write_text(bytes, name);
+    write_text(bytes, value);
   }
-  put(bytes, info.world);
-  put_text(bytes, info.secret);
-  put_text(bytes, info.address);
-  put_text(bytes, info.secret_mark);
+  write_field(bytes, info.world);
+  write_text(bytes, info.secret);
+  write_text(bytes, info.address);
+  write_text(bytes, info.secret_digest);
   return bytes;
 }
 
 PeerInfo unpack(std::string_view bytes, Rank rank, const Versions& own) {
-  if (take<std::uint64_t>(bytes) != kMagic)
+  if (read_field<std::uint64_t>(bytes) != kMagic)
     throw Error{ErrorCode::mismatch,
-                "rank " + std::to_string(rank) + " does not speak tutti's protocol", rank};
+                "rank " + std::to_string(rank) + " does not use tutti's protocol", rank};
   PeerInfo info;
-  info.versions = take<Versions>(bytes);
+  info.versions = read_field<Versions>(bytes);
   check_versions(own, info.versions, "rank " + std::to_string(rank), rank);
-  info.host.name = take_text(bytes);
-  info.host.boot = take_text(bytes);
-  info.host.network = take_text(bytes);
-  info.host.user = take<std::uint32_t>(bytes);
-  info.has_memory = take<std::uint8_t>(bytes) != 0;
-  info.wants_tls = take<std::uint8_t>(bytes) != 0;
-  info.cores = take<Cores>(bytes);
-  info.locality.package = take<std::int32_t>(bytes);
-  info.locality.cache = take<std::int32_t>(bytes);
-  for (auto left = take<std::uint32_t>(bytes); left > 0; --left) {
-    const std::string_view name = take_text(bytes);
-    info.agreed.emplace_back(name, take_text(bytes));
+  info.host.name = read_text(bytes);
+  info.host.boot = read_text(bytes);
+  info.host.network = read_text(bytes);
+  info.host.user = read_field<std::uint32_t>(bytes);
+  info.has_memory = read_field<std::uint8_t>(bytes) != 0;
+  info.wants_tls = read_field<std::uint8_t>(bytes) != 0;
+  info.cores = read_field<Cores>(bytes);
+  info.locality.package = read_field<std::int32_t>(bytes);
+  info.locality.cache = read_field<std::int32_t>(bytes);
+  for (auto left = read_field<std::uint32_t>(bytes); left > 0; --left) {
+    const std::string_view name = read_text(bytes);
+    info.agreed.emplace_back(name, read_text(bytes));
   }
-  info.world = take<std::uint64_t>(bytes);
-  info.secret = take_text(bytes);
-  info.address = take_text(bytes);
-  info.secret_mark = take_text(bytes);
+  info.world = read_field<std::uint64_t>(bytes);
+  info.secret = read_text(bytes);
+  info.address = read_text(bytes);
+  info.secret_digest = read_text(bytes);
   return info;
 }
 

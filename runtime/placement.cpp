@@ -13,10 +13,10 @@ namespace {
 
 [[noreturn]] void reject_hosts(std::string_view text, const char* right) {
   throw Error{ErrorCode::invalid_argument,
-              "'" + std::string{text} + "' is no list of hosts such as " + right};
+              "'" + std::string{text} + "' is not a list of hosts such as " + right};
 }
 
-/// A whole number without a sign, and nothing beside it.
+/// Parses a whole number without a sign.
 std::optional<std::size_t> digits_of(std::string_view text) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -24,18 +24,19 @@ std::optional<std::size_t> digits_of(std::string_view text) {
   return number;
 }
 
-/// Takes what stands before the next comma off the front, and the comma.
-std::string_view take_item(std::string_view& list) {
+/// Removes the first item of a list, and the comma after it. @return the item.
+std::string_view next_item(std::string_view& list) {
   const std::string_view item = list.substr(0, list.find(','));
   list.remove_prefix(std::min(list.size(), item.size() + 1));
   return item;
 }
 
-/// The numbers of "1-3,007-009", leading zeros and all: the first ones. None where one is wrong.
+/// Expands "1-3,007-009" into at most `most` numbers with their leading zeros. Empty if one is
+/// malformed.
 std::vector<std::string> numbers_of(std::string_view ranges, std::size_t most) {
   std::vector<std::string> numbers;
   while (!ranges.empty()) {
-    const std::string_view range = take_item(ranges);
+    const std::string_view range = next_item(ranges);
     const std::size_t dash = range.find('-');
     const std::string_view begin = range.substr(0, dash);
     const auto first = digits_of(begin);
@@ -50,7 +51,7 @@ std::vector<std::string> numbers_of(std::string_view ranges, std::size_t most) {
   return numbers;
 }
 
-/// Every name with every number behind it: the first ones.
+/// Appends every number to every name; at most `most` results.
 std::vector<std::string> extended(const std::vector<std::string>& names,
                                   const std::vector<std::string>& numbers, std::size_t most) {
   std::vector<std::string> longer;
@@ -60,11 +61,11 @@ std::vector<std::string> extended(const std::vector<std::string>& names,
   return longer;
 }
 
-/// The counts of "2(x3),1": 2, 2, 2, 1. None where one is wrong.
+/// Expands the counts "2(x3),1" into 2, 2, 2, 1. Empty if one is malformed.
 std::vector<std::size_t> counts_of(std::string_view text, std::size_t most) {
   std::vector<std::size_t> counts;
   while (!text.empty()) {
-    std::string_view item = take_item(text);
+    std::string_view item = next_item(text);
     std::optional<std::size_t> times{1};
     if (const std::size_t open = item.find("(x");
         open != std::string_view::npos && item.ends_with(')')) {
@@ -94,7 +95,7 @@ std::string text_of_placement(const std::vector<std::string>& hosts) {
 std::vector<std::string> placement_of_text(std::string_view text) {
   std::vector<std::string> hosts;
   for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view item = take_item(rest);
+    const std::string_view item = next_item(rest);
     const std::string_view host = item.substr(0, item.find('*'));
     const auto times =
         host.size() == item.size() ? 1 : digits_of(item.substr(host.size() + 1)).value_or(0);

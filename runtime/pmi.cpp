@@ -27,7 +27,7 @@ constexpr std::string_view kName = "PMI of Hydra";
   throw Error{ErrorCode::transport, std::string{kName} + ": " + what};
 }
 
-// PMI's values are words of a line, so bytes travel as pairs of letters.
+// PMI's values are words of a line, so each byte is written as two letters.
 std::string letters_of(std::string_view bytes) {
   std::string letters;
   letters.reserve(2 * bytes.size());
@@ -42,7 +42,7 @@ std::string letters_of(std::string_view bytes) {
 std::string bytes_of(std::string_view letters) {
   const auto is_letter = [](char letter) { return letter >= 'a' && letter <= 'p'; };
   if (letters.size() % 2 != 0 || !std::all_of(letters.begin(), letters.end(), is_letter))
-    reject("a rank said something that is not tutti's: do all ranks run the same program?");
+    reject("a rank stored a value that is not tutti's: do all ranks run the same program?");
   std::string bytes;
   for (std::size_t at = 0; at < letters.size(); at += 2)
     bytes += static_cast<char>(((letters[at] - 'a') << 4) | (letters[at + 1] - 'a'));
@@ -61,25 +61,23 @@ std::optional<std::string> field_of(const std::string& line, const std::string& 
   return {};
 }
 
-// Says farewell when the process exits: the launcher kills all other ranks if one that has spoken
-// is gone without. If MPI_Finalize did so before, the launcher has closed the socket, and nothing
-// is lost. The argument holds the process, since a forked child has nothing to say, and the socket.
-void say_farewell(int, void* argument) {
+// Notifies the launcher when the process exits; without that notice the launcher kills all other
+// ranks. If MPI_Finalize sent it before, the launcher has closed the socket, and nothing is lost.
+// The argument contains the process, since a forked child must not notify, and the socket.
+void send_finalize(int, void* argument) {
   constexpr int kMilliseconds = 1000;
-  constexpr std::string_view kFarewell = "cmd=finalize\n";
+  constexpr std::string_view kFinalize = "cmd=finalize\n";
   const auto packed = reinterpret_cast<std::uintptr_t>(argument);
   const int descriptor = static_cast<int>(packed & 0xffffffffU);
   if (packed >> 32U != static_cast<std::uintptr_t>(getpid())) return;
-  if (send(descriptor, kFarewell.data(), kFarewell.size(), MSG_NOSIGNAL) < 0) return;
+  if (send(descriptor, kFinalize.data(), kFinalize.size(), MSG_NOSIGNAL) < 0) return;
   pollfd readable{.fd = descriptor, .events = POLLIN, .revents = 0};
-  poll(&readable, 1, kMilliseconds);  // for the acknowledgement, which changes nothing
+  poll(&readable, 1, kMilliseconds);  // wait for the acknowledgement; without it nothing changes
 }
 
 class PmiChannel final : public Channel {
  public:
-  explicit PmiChannel(const PmiPlace& place) : place_{place} {
-    check_place(place.rank, place.size);
-  }
+  explicit PmiChannel(const PmiPlace& place) : place_{place} { check_rank(place.rank, place.size); }
 
   Rank rank() const noexcept override { return place_.rank; }
   int size() const noexcept override { return place_.size; }
@@ -89,9 +87,9 @@ class PmiChannel final : public Channel {
 
  private:
   void open(Deadline deadline);
-  void promise_farewell() const;
+  void register_finalize() const;
   void send(const std::string& line);
-  std::string receive(const std::string& wanted, Deadline deadline);
+  std::string receive(const std::string& expected, Deadline deadline);
   std::optional<std::string> get(const std::string& key, Deadline deadline);
   void put(const std::string& key, const std::string& value, Deadline deadline);
   std::string read_text(Rank rank, Deadline deadline);
@@ -102,10 +100,10 @@ class PmiChannel final : public Channel {
   }
 
   PmiPlace place_;
-  std::string space_{};      // the name of the job's key-value space
-  std::size_t longest_ = 0;  // of a value
+  std::string space_{};      // the job's key-value space
+  std::size_t longest_ = 0;  // the longest value
   bool is_broken_ = false;
-  std::uint64_t round_ = 0;  // counts exchanges of this process over all its channels
+  std::uint64_t round_ = 0;  // the number of exchanges of this process over all its channels
 };
 
 void PmiChannel::send(const std::string& text) {
@@ -114,13 +112,14 @@ void PmiChannel::send(const std::string& text) {
     const ssize_t length =
         ::send(place_.descriptor, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (length < 0 && errno != EINTR)
-      reject(std::string{"the launcher does not listen: "} + std::strerror(errno));
+      reject(std::string{"cannot send to the launcher: "} + std::strerror(errno));
     if (length > 0) sent += static_cast<std::size_t>(length);
   }
 }
 
-// One line of the launcher. It says nothing unasked, so all that can be read is that line.
-std::string PmiChannel::receive(const std::string& wanted, Deadline deadline) {
+// Receives one line. The launcher only sends answers, so all input is the answer to the last
+// command.
+std::string PmiChannel::receive(const std::string& expected, Deadline deadline) {
   std::string line;
   while (!line.ends_with('\n')) {
     const auto left =
@@ -130,7 +129,7 @@ std::string PmiChannel::receive(const std::string& wanted, Deadline deadline) {
     const int ready = poll(
         &readable, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongestWait)));
     if (ready == 0 && left.count() <= 0)
-      throw Error{ErrorCode::timeout, std::string{kName} + ": no " + wanted + " by the deadline"};
+      throw Error{ErrorCode::timeout, std::string{kName} + ": no " + expected + " by the deadline"};
     if (ready <= 0) continue;
     std::array<char, 4096> part{};
     const ssize_t length = recv(place_.descriptor, part.data(), part.size(), MSG_DONTWAIT);
@@ -142,7 +141,7 @@ std::string PmiChannel::receive(const std::string& wanted, Deadline deadline) {
     if (length > 0) line.append(part.data(), static_cast<std::size_t>(length));
   }
   line.pop_back();
-  if (field_of(line, "cmd") != wanted) reject("'" + line + "' is no " + wanted);
+  if (field_of(line, "cmd") != expected) reject("'" + line + "' is not " + expected);
   return line;
 }
 
@@ -156,11 +155,11 @@ std::optional<std::string> PmiChannel::get(const std::string& key, Deadline dead
 void PmiChannel::put(const std::string& key, const std::string& value, Deadline deadline) {
   send("cmd=put kvsname=" + space_ + " key=" + key + " value=" + value);
   const std::string line = receive("put_result", deadline);
-  if (field_of(line, "rc") != "0") reject("it does not take a value: " + line);
+  if (field_of(line, "rc") != "0") reject("the launcher rejects a value: " + line);
 }
 
-// Learns the limits, and which exchange is the first that no earlier channel of this process used.
-// Since an exchange is collective, all ranks count alike, without any memory of their own.
+// Reads the limits, and finds the first exchange that no earlier channel of this process used. An
+// exchange is collective, so all ranks find the same number without any state of their own.
 void PmiChannel::open(Deadline deadline) {
   send("cmd=get_my_kvsname");
   space_ = field_of(receive("my_kvsname", deadline), "kvsname").value_or("");
@@ -169,7 +168,7 @@ void PmiChannel::open(Deadline deadline) {
   const std::string longest = field_of(limits, "vallen_max").value_or("");
   std::from_chars(longest.data(), longest.data() + longest.size(), longest_);
   constexpr std::size_t kRoom = 8;  // some launchers count a final zero, some cut at the limit
-  if (longest_ < 64) reject("'" + limits + "' tells no sensible limit of values");
+  if (longest_ < 64) reject("'" + limits + "' has no usable limit of values");
   longest_ = (longest_ - kRoom) / 2 * 2;
   const auto is_used = [&](std::uint64_t round) {
     round_ = round;
@@ -185,35 +184,35 @@ void PmiChannel::open(Deadline deadline) {
     else last = middle;
   }
   round_ = first;
-  if (round_ == 0) promise_farewell();
+  if (round_ == 0) register_finalize();
 }
 
-// MPI closes the socket's number in MPI_Finalize, after which it may be some other file's: hence a
-// number of our own.
-void PmiChannel::promise_farewell() const {
+// MPI_Finalize closes the socket, and its number may then belong to another file: hence a
+// duplicate.
+void PmiChannel::register_finalize() const {
   static_assert(sizeof(void*) == 8);
   const int own = fcntl(place_.descriptor, F_DUPFD_CLOEXEC, 3);
   if (own < 0) reject(std::strerror(errno));
   const auto process = static_cast<std::uintptr_t>(getpid());
   const std::uintptr_t packed = process << 32U | static_cast<std::uintptr_t>(own);
-  if (on_exit(say_farewell, reinterpret_cast<void*>(packed)) != 0)
-    reject("no function can be called at the exit of the process");
+  if (on_exit(send_finalize, reinterpret_cast<void*>(packed)) != 0)
+    reject("cannot register a function for the exit of the process");
 }
 
-// A text is in as many values as it needs. The first begins with how many there are.
+// A text takes as many values as it needs. The first one starts with their number.
 std::string PmiChannel::read_text(Rank rank, Deadline deadline) {
   std::string letters;
   std::size_t parts = 1;
   for (std::size_t part = 0; part < parts; ++part) {
     const auto value = get(key(rank, part), deadline);
-    if (!value) reject("rank " + std::to_string(rank) + " said nothing");
+    if (!value) reject("rank " + std::to_string(rank) + " stored no value");
     std::string_view text{*value};
     if (part == 0) {
       const std::size_t end = text.find('_');
       std::from_chars(text.data(), text.data() + std::min(end, text.size()), parts);
       constexpr std::size_t kMostParts = 1U << 16U;
       if (end == std::string_view::npos || parts < 1 || parts > kMostParts)
-        reject("rank " + std::to_string(rank) + " said something that is not tutti's");
+        reject("rank " + std::to_string(rank) + " stored a value that is not tutti's");
       text.remove_prefix(end + 1);
     }
     letters += text;
@@ -223,13 +222,14 @@ std::string PmiChannel::read_text(Rank rank, Deadline deadline) {
 
 std::vector<std::string> PmiChannel::all_gather(std::string_view own, Deadline deadline) {
   check_text(own);
-  // An exchange that failed half way leaves answers in the socket that belong to no question.
+  // A failed exchange may leave an answer in the socket that belongs to no later command.
   if (is_broken_) reject("an earlier exchange failed");
   is_broken_ = true;
   const auto start = std::chrono::steady_clock::now();
   if (space_.empty()) open(deadline);
   const std::string letters = letters_of(own);
-  constexpr std::size_t kHead = 8;  // of the first value: the number of values, and a line
+  constexpr std::size_t kHead =
+      8;  // room in the first value for the number of values and a separator
   const std::size_t size = longest_ - kHead;
   const std::size_t parts = std::max<std::size_t>(1, (letters.size() + size - 1) / size);
   for (std::size_t part = 0; part < parts; ++part)
@@ -242,14 +242,14 @@ std::vector<std::string> PmiChannel::all_gather(std::string_view own, Deadline d
   } catch (const Error& error) {
     if (error.code() != ErrorCode::timeout) throw;
     throw Error{error.code(), absence(*this, start, {}).what() +
-                                  std::string{"; who is missing it does not tell, for it passes "
-                                              "on nothing before all have come"}};
+                                  std::string{"; the missing ranks are unknown, since PMI "
+                                              "reveals nothing before all have entered"}};
   }
-  std::vector<std::string> heard;
-  for (Rank rank = 0; rank < place_.size; ++rank) heard.push_back(read_text(rank, deadline));
+  std::vector<std::string> values;
+  for (Rank rank = 0; rank < place_.size; ++rank) values.push_back(read_text(rank, deadline));
   ++round_;
   is_broken_ = false;
-  return heard;
+  return values;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 /// @file
-/// A Channel over PMI-1, the lines of text that Hydra and its likes speak on an inherited socket.
+/// A Channel over PMI-1, the line protocol of Hydra and similar launchers on an inherited socket.
 #pragma once
 
 #include <memory>
@@ -9,19 +9,19 @@
 
 namespace tutti::runtime {
 
-/// What Hydra told by PMI_FD, PMI_RANK and PMI_SIZE.
+/// The values of PMI_FD, PMI_RANK and PMI_SIZE.
 struct PmiPlace {
-  int descriptor = -1;  ///< The inherited socket. It stays open, and stays the launcher's.
-  Rank rank = 0;        ///< The own rank.
-  int size = 1;         ///< The number of ranks.
+  int descriptor = -1;  ///< The inherited socket, which is not closed.
+  Rank rank = 0;
+  int size = 1;
 };
 
-/// A world under Hydra, for programs that may or may not use its MPI as well. The MPI speaks on the
-/// same socket, in turns: it greets the launcher in MPI_Init, which may be done once, and after
-/// MPI_Finalize nobody can speak any more. This channel therefore does not greet, and says farewell
-/// when the process exits, where MPI has not done so. It may be made many times, before, between or
-/// beside calls of MPI, but not during one nor after MPI_Finalize.
-/// @param place as told. @return the channel. Throws Error{transport} where nobody answers.
+/// A world under Hydra, for programs that may use its MPI as well. The MPI shares the socket:
+/// MPI_Init sends a command that may be sent once, and after MPI_Finalize no command is allowed. So
+/// this channel does not send the first command, and when the process exits it sends the last one
+/// unless MPI did. It may be made many times, before, between or after other calls of MPI, but not
+/// during one nor after MPI_Finalize.
+/// @return the channel. Throws Error{transport} if the launcher does not answer.
 [[nodiscard]] std::unique_ptr<Channel> pmi_channel(const PmiPlace& place);
 
 }  // namespace tutti::runtime

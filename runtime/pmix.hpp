@@ -1,6 +1,6 @@
 /// @file
-/// A Channel over PMIx, as Open MPI's launcher, PRRTE and srun --mpi=pmix offer it. Its library is
-/// loaded when it is needed.
+/// A Channel over PMIx, for Open MPI's launcher, PRRTE and srun --mpi=pmix. Its library is loaded
+/// on demand.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,14 @@
 
 namespace tutti::runtime {
 
-/// A world under a launcher that speaks PMIx, for programs that may or may not use MPI as well. May
-/// be made many times. The first one begins a session that lasts until the process exits; Open MPI
-/// shares it, so MPI_Init may come before or after. A process that has begun it must not end by
-/// _exit: the launcher would take that for a crash.
-/// @return the channel, which knows rank and size. Throws
-/// Error{transport} where there is no library, or no launcher that answers.
+/// A world under a launcher with PMIx, for programs that may use MPI as well. May be made many
+/// times. The first one starts a session that lasts until the process exits; Open MPI shares it, so
+/// MPI_Init may come before or after. A process with a session must not end by _exit, which the
+/// launcher would take for a crash. @return the channel. Throws Error{transport} if there is no
+/// library, or no launcher that answers.
 [[nodiscard]] std::unique_ptr<Channel> pmix_channel();
 
-/// @return whether this build can speak PMIx, given the library.
+/// @return whether this build supports PMIx, given the library.
 [[nodiscard]] bool has_pmix() noexcept;
 
 }  // namespace tutti::runtime

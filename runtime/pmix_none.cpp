@@ -1,4 +1,4 @@
-// Stands for pmix.cpp where there is no <pmix.h> to build it with.
+// Replaces pmix.cpp in a build without <pmix.h>.
 #include "runtime/pmix.hpp"
 
 namespace tutti::runtime {
@@ -9,7 +9,7 @@ bool has_pmix() noexcept {
 
 std::unique_ptr<Channel> pmix_channel() {
   throw Error{ErrorCode::transport,
-              "this build cannot speak PMIx, which the launcher offers: install libpmix-dev and "
+              "this build does not support PMIx, which the launcher uses: install libpmix-dev and "
               "build again, or set TUTTI_URL to where the ranks meet"};
 }
 

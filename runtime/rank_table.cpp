@@ -10,7 +10,6 @@
 namespace tutti::runtime {
 namespace {
 
-/// @param entry of a member. @return the entries of all members.
 template <class Entry>
 auto list_of(std::span<const Rank> members, const Entry& entry) {
   std::vector<std::decay_t<decltype(entry(Rank{}))>> list;
@@ -21,7 +20,7 @@ auto list_of(std::span<const Rank> members, const Entry& entry) {
 
 }  // namespace
 
-RankTable::RankTable(std::shared_ptr<const Links> links, std::vector<Rank> numbers,
+RankTable::RankTable(std::shared_ptr<const ProcessLinks> links, std::vector<Rank> numbers,
                      std::vector<Rank> memory_domains)
     : links_{std::move(links)}, numbers_{std::move(numbers)}, memory_domains_{std::move(
                                                                   memory_domains)},
@@ -29,12 +28,12 @@ RankTable::RankTable(std::shared_ptr<const Links> links, std::vector<Rank> numbe
   if (links_->segment() != nullptr) return;
   // No rank shares memory, so equal names mean one host.
   std::map<std::string, int> hosts;
-  for (const Rank rank : everyone())
+  for (const Rank rank : all_ranks())
     hosts_[static_cast<std::size_t>(rank)] =
         hosts.emplace(peer(rank).info.host.name, rank).first->second;
 }
 
-std::vector<Rank> RankTable::everyone() const {
+std::vector<Rank> RankTable::all_ranks() const {
   std::vector<Rank> ranks(size());
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;

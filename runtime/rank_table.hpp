@@ -1,28 +1,27 @@
-/// @file
-/// RankTable: the processes behind the ranks of a world, and where they run.
+/// RankTable: the processes of a world's ranks, and where they run.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "links.hpp"
+#include "process_links.hpp"
 
 namespace tutti::runtime {
 
-/// The ranks of a world, in its links. Does not change after it is made.
+/// The ranks of a world and their links. Immutable.
 class RankTable {
  public:
   RankTable() = default;
-  /// @param links to the processes of the ranks; not null. @param numbers of their processes in the
-  /// links, by rank. @param memory_domains as Mesh::memory_domains.
-  RankTable(std::shared_ptr<const Links> links, std::vector<Rank> numbers,
+  /// @param links not null. @param numbers of the ranks' processes in the links, by rank. @param
+  /// memory_domains as Mesh::memory_domains.
+  RankTable(std::shared_ptr<const ProcessLinks> links, std::vector<Rank> numbers,
             std::vector<Rank> memory_domains);
 
   [[nodiscard]] std::size_t size() const noexcept { return numbers_.size(); }
   /// @return all ranks, ascending.
-  [[nodiscard]] std::vector<Rank> everyone() const;
-  [[nodiscard]] const Links::Peer& peer(Rank rank) const {
+  [[nodiscard]] std::vector<Rank> all_ranks() const;
+  [[nodiscard]] const ProcessLinks::LinkedPeer& peer(Rank rank) const {
     return links_->peer(numbers_[static_cast<std::size_t>(rank)]);
   }
   /// @return the lowest rank that `rank` shares memory with, which may be itself.
@@ -44,7 +43,7 @@ class RankTable {
   [[nodiscard]] int count_hosts(std::span<const Rank> members) const;
 
  private:
-  std::shared_ptr<const Links> links_{};
+  std::shared_ptr<const ProcessLinks> links_{};
   std::vector<Rank> numbers_{};
   std::vector<Rank> memory_domains_{};
   std::vector<int> hosts_{};

@@ -18,7 +18,7 @@ namespace {
   throw Error{ErrorCode::invalid_argument, "the secret file " + path + " " + why};
 }
 
-/// Why a file cannot hold a secret, or nothing.
+/// @return why a file cannot hold a secret, or an empty text.
 std::string objection(const struct stat& status) {
   if (!S_ISREG(status.st_mode)) return "is not a regular file";
   if (status.st_uid != ::geteuid()) return "belongs to another user";
@@ -42,7 +42,7 @@ std::optional<Digest> parse_digits(std::string_view text) {
 
 }  // namespace
 
-std::optional<Secret> draw_secret() {
+std::optional<Secret> generate_secret() {
   if (!has_cryptography()) return {};
   return Secret{random_digest()};
 }
@@ -50,13 +50,13 @@ std::optional<Secret> draw_secret() {
 Secret read_secret(const std::string& path) {
   if (!has_cryptography())
     reject(path, "is of no use: this tutti was built without OpenSSL and cannot authenticate");
-  // Opening a pipe would wait for its writer.
+  // Opening a pipe without O_NONBLOCK would wait for its writer.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (!file) reject(path, "cannot be opened: " + std::string{std::strerror(errno)});
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) reject(path, "cannot be examined");
   if (const std::string why = objection(status); !why.empty()) reject(path, why);
-  std::array<char, 2 * kDigestBytes + 2> text;  // one more than any good content has
+  std::array<char, 2 * kDigestBytes + 2> text;  // one more than the longest valid content
   const ssize_t got = ::read(file.get(), text.data(), text.size());
   if (got < 0) reject(path, "cannot be read: " + std::string{std::strerror(errno)});
   const std::string_view content{text.data(), static_cast<std::size_t>(got)};
@@ -89,13 +89,11 @@ bool is_protected(const Endpoint& address, const std::optional<Secret>& secret,
 }
 
 Error no_secret(Rank rank, const std::string& peer) {
-  return {
-      ErrorCode::invalid_argument,
-      "rank " + std::to_string(rank) + " comes to " + peer +
-          " over a network, but the job has no secret by which its ranks prove that they belong "
-          "to it: " +
-          std::string{kHowToGiveASecret},
-      rank};
+  return {ErrorCode::invalid_argument,
+          "rank " + std::to_string(rank) + " connects to " + peer +
+              " over a network, but the job has no secret that authenticates its ranks: " +
+              std::string{kSecretHint},
+          rank};
 }
 
 void require_protection(const Endpoint& address, const std::optional<Secret>& secret,
@@ -108,8 +106,7 @@ void require_protection(const Endpoint& address, const std::optional<Secret>& se
                     ": it was built without OpenSSL, cannot authenticate its peers, and "
                     "therefore uses the loopback only"};
   throw Error{ErrorCode::invalid_argument,
-              where +
-                  " without a secret to authenticate its peers: " + std::string{kHowToGiveASecret} +
+              where + " without a secret to authenticate its peers: " + std::string{kSecretHint} +
                   "; or let InitOptions::insecure allow a network without one"};
 }
 

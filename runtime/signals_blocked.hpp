@@ -1,13 +1,13 @@
 /// @file
-/// SignalsBlocked: threads of tutti's own handle no signals.
+/// SignalsBlocked: threads of tutti handle no signals.
 #pragma once
 
 #include <csignal>
 
 namespace tutti::runtime {
 
-/// Blocks all signals as long as it lives. Signals are the program's: a thread that is started
-/// meanwhile inherits that, and none is ever handled on it.
+/// Blocks all signals while it lives. Signals belong to the program: a thread started meanwhile
+/// inherits the mask, so it never handles one.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {

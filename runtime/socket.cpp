@@ -31,15 +31,15 @@ void switch_on(int descriptor, int level, int option) {
     throw system_error("cannot set a socket's option", errno);
 }
 
-/// Throws the error of an attempt to connect.
+/// Throws the error of a failed connection.
 [[noreturn]] void fail_to_connect(const std::string& what, int error) {
   if (error != ENETUNREACH && error != EHOSTUNREACH && error != ETIMEDOUT)
     throw system_error(what, error);
   throw Unreachable{ErrorCode::transport, what + ": " + std::system_category().message(error) +
-                                              "; " + std::string{kHowToBeReached}};
+                                              "; " + std::string{kReachabilityHint}};
 }
 
-/// The address of an abstract Unix socket starts with a zero byte.
+/// The name of an abstract Unix socket starts with a zero byte.
 Endpoint local_endpoint(std::string_view name) {
   sockaddr_un address{};
   expects(name.size() + 1 <= sizeof address.sun_path, "the name of a Unix socket is too long");
@@ -51,14 +51,14 @@ Endpoint local_endpoint(std::string_view name) {
   return endpoint;
 }
 
-/// What went wrong with a stream: the peer is gone, or the system has trouble.
+/// The error of a stream: the peer has closed it, or the system failed.
 Error stream_error(const char* what, int error) {
   if (error == EPIPE || error == ECONNRESET)
     return {ErrorCode::peer_dead, "the peer closed the connection"};
   return system_error(what, error);
 }
 
-/// Waits for a stream, or throws.
+/// Waits for a stream; throws at the deadline.
 void await_stream(int descriptor, short events, Deadline deadline) {
   if (!wait_for(descriptor, events, deadline))
     throw Error{ErrorCode::timeout, "the peer did not answer in time"};
@@ -68,29 +68,31 @@ bool must_wait(int error) noexcept {
   return error == EAGAIN || error == EWOULDBLOCK;
 }
 
-/// A listener's port taken for the connection's own makes a socket connect to itself.
+/// A connection to a free port of this host can connect to itself, if the system assigns it that
+/// port.
 bool connected_to_itself(int descriptor) {
-  const std::optional<Ends> ends = ends_of(descriptor);
-  return ends && ends->here.length == ends->there.length &&
-         std::memcmp(&ends->here.storage, &ends->there.storage, ends->here.length) == 0;
+  const std::optional<ConnectionAddresses> addresses = addresses_of(descriptor);
+  return addresses && addresses->local.length == addresses->remote.length &&
+         std::memcmp(&addresses->local.storage, &addresses->remote.storage,
+                     addresses->local.length) == 0;
 }
 
-/// Room for the one descriptor that an FdMessage may carry.
+/// Room for the descriptor of an FdMessage.
 struct alignas(cmsghdr) Control {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };
 
-/// Throws Shortage where that is why a descriptor was dropped that somebody sent.
-void require_one_more(int socket) {
+/// Throws DescriptorShortage if a received descriptor was dropped for that reason.
+void check_spare_descriptor(int socket) {
   const Descriptor another{::fcntl(socket, F_DUPFD_CLOEXEC, 0)};
-  if (!another) throw_system_error("cannot take a descriptor", errno);
+  if (!another) throw_system_error("cannot receive a descriptor", errno);
 }
 
 ucred credentials_of(int socket) {
   ucred credentials{};
   socklen_t length = sizeof credentials;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0)
-    throw system_error("cannot ask who is at the other end of a Unix socket", errno);
+    throw system_error("cannot read the credentials of a Unix socket's peer", errno);
   return credentials;
 }
 
@@ -159,7 +161,7 @@ Descriptor connect_to(const Endpoint& address, Deadline deadline) {
   if (::connect(connection.get(), address.get(), address.length) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) fail_to_connect(what, errno);
     if (!wait_for(connection.get(), POLLOUT, deadline))
-      throw Error{ErrorCode::timeout, what + ": no answer; " + std::string{kHowToBeReached}};
+      throw Error{ErrorCode::timeout, what + ": no answer; " + std::string{kReachabilityHint}};
     int error = 0;
     socklen_t length = sizeof error;
     if (::getsockopt(connection.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
@@ -176,9 +178,9 @@ Descriptor connect_locally(std::string_view name, Deadline deadline) {
     if (errno == ECONNREFUSED) return {};
     if (!must_wait(errno) && errno != EINTR)
       throw system_error("cannot connect to a Unix socket", errno);
-    // The listener's queue is full, and nothing tells when there is room again.
+    // The listener's queue is full; no event reports that there is room again.
     if (std::chrono::steady_clock::now() >= deadline)
-      throw Error{ErrorCode::timeout, "a Unix socket's listener accepts nobody"};
+      throw Error{ErrorCode::timeout, "a Unix socket's listener accepts no connections"};
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }
   return connection;
@@ -220,7 +222,7 @@ void send_descriptor(int socket, std::byte note, int descriptor, Deadline deadli
   }
   while (::sendmsg(socket, &message, MSG_NOSIGNAL) < 0) {
     if (must_wait(errno)) await_stream(socket, POLLOUT, deadline);
-    else if (errno != EINTR) throw stream_error("cannot pass a descriptor", errno);
+    else if (errno != EINTR) throw stream_error("cannot send a descriptor", errno);
   }
 }
 
@@ -237,9 +239,9 @@ FdMessage receive_descriptor(int socket, Deadline deadline) {
     const ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     if (got == 0) throw stream_error("", ECONNRESET);
     if (got < 0 && must_wait(errno)) await_stream(socket, POLLIN, deadline);
-    else if (got < 0 && errno != EINTR) throw stream_error("cannot take a descriptor", errno);
+    else if (got < 0 && errno != EINTR) throw stream_error("cannot receive a descriptor", errno);
     if (got < 0) continue;
-    if ((message.msg_flags & MSG_CTRUNC) != 0) require_one_more(socket);
+    if ((message.msg_flags & MSG_CTRUNC) != 0) check_spare_descriptor(socket);
     const cmsghdr* const header = CMSG_FIRSTHDR(&message);
     if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
         header->cmsg_len == CMSG_LEN(sizeof(int))) {

@@ -1,6 +1,6 @@
 /// @file
-/// Sockets with deadlines: a descriptor that closes itself, and the few calls the runtime makes on
-/// it. Every socket made here is non-blocking and closed on exec; every wait ends at its deadline.
+/// Sockets with deadlines: a descriptor that closes itself, and the calls that the runtime needs.
+/// Every socket made here is non-blocking and closed on exec; every wait ends at its deadline.
 #pragma once
 
 #include <sys/socket.h>
@@ -20,11 +20,11 @@
 
 namespace tutti::runtime {
 
-/// Owns an open file descriptor, or nothing.
+/// Owns an open file descriptor, or none.
 class Descriptor {
  public:
   Descriptor() = default;
-  /// @param descriptor open, owned from now on; or -1.
+  /// @param descriptor open, and owned from now on; or -1.
   explicit Descriptor(int descriptor) noexcept : descriptor_{descriptor} {}
   Descriptor(Descriptor&& other) noexcept : descriptor_{other.release()} {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -35,89 +35,79 @@ class Descriptor {
 
   /// @return the descriptor, or -1.
   [[nodiscard]] int get() const noexcept { return descriptor_; }
-  /// @return whether there is one.
   [[nodiscard]] explicit operator bool() const noexcept { return descriptor_ >= 0; }
-  /// Gives the descriptor away. @return it, or -1.
+  /// Gives up ownership. @return the descriptor, or -1.
   [[nodiscard]] int release() noexcept { return std::exchange(descriptor_, -1); }
-  /// Closes what there is. @param descriptor takes its place.
+  /// Closes the descriptor. @param descriptor replaces it.
   void reset(int descriptor = -1) noexcept;
 
  private:
   int descriptor_ = -1;
 };
 
-/// @param what was tried. @param error of errno. @return Error{transport} that says both.
+/// @param what failed. @param error of errno. @return Error{transport} that contains both.
 [[nodiscard]] Error system_error(const std::string& what, int error);
 
-/// @return the timeout for poll until a deadline, rounded up; 0 if it has passed.
+/// @return the argument of poll for a deadline, rounded up; 0 if it has passed.
 [[nodiscard]] int milliseconds_until(Deadline deadline) noexcept;
 
-/// Waits until a descriptor is ready, interrupted by no signal.
-/// @param descriptor to wait for. @param events of poll. @param deadline at which to give up.
-/// @return whether it is ready, which an error or the end of the stream is too.
+/// Waits until a descriptor is ready; signals do not interrupt it. @param events of poll. @return
+/// whether it is ready before the deadline; an error or the end of the stream counts as ready.
 [[nodiscard]] bool wait_for(int descriptor, short events, Deadline deadline);
 
-/// Listens on one address. @param address with port, 0 for any free one.
-/// @return the listener. Throws Error{transport} that names the address.
+/// Listens on one address; port 0 is any free port. Throws Error{transport} that contains the
+/// address.
 [[nodiscard]] Descriptor listen_on(const Endpoint& address);
-/// As listen_on. @param address with port. @return the listener, or nothing if this host does not
-/// have that address. Throws Error{transport} that names the address.
+/// As listen_on. @return nothing if this host does not have the address.
 [[nodiscard]] Descriptor try_listen_on(const Endpoint& address);
-/// Listens on an abstract Unix socket, which leaves no file behind.
-/// @param name at most 100 bytes. @return the listener. Throws Error{transport}.
+/// Listens on an abstract Unix socket, which leaves no file. @param name at most 100 bytes. Throws
+/// Error{transport}.
 [[nodiscard]] Descriptor listen_locally(std::string_view name);
 
-/// No packet comes through to an address.
+/// There is no route to an address, or nothing answers there.
 struct Unreachable : Error {
   using Error::Error;
 };
 
-/// One attempt to connect, without Nagle's delay.
-/// @param address of the listener. @param deadline at which to give up.
-/// @return the connection. Throws Error{transport, timeout} that names the address, an Unreachable
-/// where the system tells that no way leads there.
+/// Makes one attempt to connect, without Nagle's delay. Throws Error{transport, timeout} that
+/// contains the address, an Unreachable if the system reports that there is no route.
 [[nodiscard]] Descriptor connect_to(const Endpoint& address, Deadline deadline);
-/// One attempt to connect to an abstract Unix socket of the same network namespace.
-/// @param name of the listener. @param deadline at which to give up.
-/// @return the connection, or nothing if nobody listens there. Throws Error{transport, timeout}.
+/// Makes one attempt to connect to an abstract Unix socket of this network namespace. @return the
+/// connection, or nothing if no process listens. Throws Error{transport, timeout}.
 [[nodiscard]] Descriptor connect_locally(std::string_view name, Deadline deadline);
 
-/// Sends all bytes. @param descriptor of a stream. @param bytes to send. @param deadline at which
-/// to give up. Throws Error{timeout, peer_dead, transport}.
+/// Sends all bytes. Throws Error{timeout, peer_dead, transport}.
 void send_all(int descriptor, std::span<const std::byte> bytes, Deadline deadline);
-/// Receives as many bytes as there is room for. @param descriptor of a stream. @param bytes to
-/// fill.
-/// @param deadline at which to give up. Throws Error{timeout, peer_dead, transport}.
+/// Fills `bytes`. Throws Error{timeout, peer_dead, transport}.
 void receive_all(int descriptor, std::span<std::byte> bytes, Deadline deadline);
 
-/// A byte that came over a Unix socket, with or without a descriptor.
+/// A byte over a Unix socket, with or without a descriptor.
 struct FdMessage {
-  std::byte note{};         ///< What the sender said.
-  Descriptor descriptor{};  ///< What it sent along, or nothing.
+  std::byte note{};
+  Descriptor descriptor{};
 };
-/// Sends a byte and a descriptor. @param socket of Unix. @param note the byte. @param descriptor to
-/// send, or -1. @param deadline at which to give up. Throws Error{timeout, peer_dead, transport}.
+/// Sends a byte and a descriptor. @param descriptor not owned; or -1. Throws Error{timeout,
+/// peer_dead, transport}.
 void send_descriptor(int socket, std::byte note, int descriptor, Deadline deadline);
-/// Receives what send_descriptor sent. @param socket of Unix. @param deadline at which to give up.
-/// @return it; without the descriptor if the system does not let it through. Throws as
-/// send_descriptor, and Shortage.
+/// Receives them. @return no descriptor if the system does not pass it. Throws as send_descriptor,
+/// and DescriptorShortage.
 [[nodiscard]] FdMessage receive_descriptor(int socket, Deadline deadline);
 
-/// @param socket of Unix. @return the user that the process at the other end had when it connected
-/// or listened. Throws Error{transport}.
+/// @param socket of Unix. @return the user of the process at the other end, at the time it
+/// connected or listened. Throws Error{transport}.
 [[nodiscard]] uid_t peer_user(int socket);
-/// Both ends of a connection.
-struct Ends {
-  Endpoint here{};   ///< The own address.
-  Endpoint there{};  ///< The peer's.
+/// The addresses of a connection's ends.
+struct ConnectionAddresses {
+  Endpoint local{};
+  Endpoint remote{};
 };
-/// @param socket any. @return its ends; nothing if it is not connected.
-[[nodiscard]] std::optional<Ends> ends_of(int socket) noexcept;
-/// @param socket of TCP. @return whether the other end belongs to a process of this host and of
-/// this process's user, as far as the system tells; not where that has closed it.
+/// @return the addresses of a socket; nothing if it is not connected.
+[[nodiscard]] std::optional<ConnectionAddresses> addresses_of(int socket) noexcept;
+/// @param socket of TCP. @return whether the other end is a process of this user on this host, as
+/// far as the system shows; false if the peer has closed it.
 [[nodiscard]] bool is_of_this_user(int socket);
-/// @param socket of Unix. @return the process at the other end, as peer_user; nothing where it is
-/// in another process namespace.
+/// @param socket of Unix. @return the process at the other end, as peer_user; nothing if it is in
+/// another process namespace.
 [[nodiscard]] std::optional<pid_t> peer_process(int socket);
 
 }  // namespace tutti::runtime

@@ -42,23 +42,24 @@ std::string row_text(const sockaddr_storage& address) {
 
 }  // namespace
 
-std::optional<Ends> ends_of(int socket) noexcept {
-  Ends ends;
-  ends.here.length = ends.there.length = sizeof(sockaddr_storage);
-  auto* const here = reinterpret_cast<sockaddr*>(&ends.here.storage);
-  auto* const there = reinterpret_cast<sockaddr*>(&ends.there.storage);
-  if (::getsockname(socket, here, &ends.here.length) != 0 ||
-      ::getpeername(socket, there, &ends.there.length) != 0)
+std::optional<ConnectionAddresses> addresses_of(int socket) noexcept {
+  ConnectionAddresses addresses;
+  addresses.local.length = addresses.remote.length = sizeof(sockaddr_storage);
+  auto* const here = reinterpret_cast<sockaddr*>(&addresses.local.storage);
+  auto* const there = reinterpret_cast<sockaddr*>(&addresses.remote.storage);
+  if (::getsockname(socket, here, &addresses.local.length) != 0 ||
+      ::getpeername(socket, there, &addresses.remote.length) != 0)
     return {};
-  return ends;
+  return addresses;
 }
 
 bool is_of_this_user(int socket) {
-  const std::optional<Ends> ends = ends_of(socket);
-  if (!ends) return false;
+  const std::optional<ConnectionAddresses> addresses = addresses_of(socket);
+  if (!addresses) return false;
   const std::string wanted =
-      row_text(ends->there.storage) + " " + row_text(ends->here.storage) + " ";
-  std::ifstream table{ends->here.storage.ss_family == AF_INET ? "/proc/net/tcp" : "/proc/net/tcp6"};
+      row_text(addresses->remote.storage) + " " + row_text(addresses->local.storage) + " ";
+  std::ifstream table{addresses->local.storage.ss_family == AF_INET ? "/proc/net/tcp"
+                                                                    : "/proc/net/tcp6"};
   for (std::string line; std::getline(table, line);) {
     const std::size_t at = line.find(wanted);
     if (at == std::string::npos) continue;

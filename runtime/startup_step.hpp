@@ -12,15 +12,15 @@
 
 namespace tutti::runtime {
 
-/// Collective: detail::all_or_none, in which a Shortage names the rank and its host.
+/// Collective: detail::all_or_none, in which a DescriptorShortage names the rank and its host.
 /// @param host where this rank runs. @param deadline of the exchange.
 template <class Part>
 auto all_or_none(Channel& channel, const Host& host, Deadline deadline, Part part) {
   const auto with_host = [&](auto step) {
     try {
       return step();
-    } catch (const Shortage& shortage) {
-      throw shortage.of(channel.rank(), host.name);
+    } catch (const DescriptorShortage& shortage) {
+      throw shortage.with_rank(channel.rank(), host.name);
     }
   };
   return detail::all_or_none(

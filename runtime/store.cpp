@@ -18,16 +18,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long after its deadline a rank still waits for rank 0, which knows who is missing.
+/// The time after its deadline in which a rank still waits for rank 0, which knows the missing
+/// ranks.
 constexpr std::chrono::milliseconds kGrace{1000};
 
-/// How long a rank that may not come to rank 0 tries to tell it so.
-constexpr std::chrono::milliseconds kUnprotected{500};
+/// The time in which a rank without a secret tries to notify rank 0.
+constexpr std::chrono::milliseconds kNoticeTime{500};
 
-/// Between two looks whether rank 0 listens at its Unix socket.
+/// The interval at which a rank checks whether rank 0 listens at its Unix socket.
 constexpr std::chrono::milliseconds kPause{1};
 
-/// Any rank but 0.
+/// The channel of all ranks but 0.
 class StoreClient final : public Channel {
  public:
   StoreClient(StoreOptions options, std::vector<Endpoint> addresses)
@@ -44,10 +45,10 @@ class StoreClient final : public Channel {
  private:
   void join(Deadline deadline);
   void join_without_secret(Deadline deadline);
-  void say(std::string_view own, Deadline deadline);
-  [[nodiscard]] std::vector<std::string> hear(Deadline deadline);
+  void send_value(std::string_view own, Deadline deadline);
+  [[nodiscard]] std::vector<std::string> receive_values(Deadline deadline);
   [[nodiscard]] std::string receive(std::size_t bytes, Deadline deadline);
-  [[nodiscard]] Error no_word() const;
+  [[nodiscard]] Error timeout_error() const;
   [[nodiscard]] std::string rank_0() const { return "rank 0 at " + describe(); }
 
   StoreOptions options_;  // of which a folder may give others
@@ -62,12 +63,12 @@ class StoreClient final : public Channel {
 std::vector<std::string> StoreClient::all_gather(std::string_view own, Deadline deadline) {
   if (failed_) throw Error{*failed_};
   if (own.size() > frame::kLongestValue)
-    throw Error{ErrorCode::invalid_argument, "a rank may say at most 64 KiB at once"};
+    throw Error{ErrorCode::invalid_argument, "a rank may send at most 64 KiB at once"};
   start_ = Clock::now();
   try {
     if (!socket_) join(deadline);
-    say(own, deadline);
-    auto values = hear(deadline);
+    send_value(own, deadline);
+    auto values = receive_values(deadline);
     ++round_;
     return values;
   } catch (const Error& error) {
@@ -77,12 +78,12 @@ std::vector<std::string> StoreClient::all_gather(std::string_view own, Deadline 
   }
 }
 
-/// Where the job has no secret, and rank 0 is at a network's address, there can be no world. Rank 0
-/// is told, since it may listen for ranks of its own host.
+/// Without a secret, no world can connect over a network. Rank 0 is notified, since it may listen
+/// for ranks of its own host.
 void StoreClient::join_without_secret(Deadline deadline) {
-  const Deadline end = std::min(deadline, Clock::now() + kUnprotected);
+  const Deadline end = std::min(deadline, Clock::now() + kNoticeTime);
   try {
-    // A rank 0 that was allowed to do without takes it.
+    // A rank 0 with InitOptions::insecure accepts it.
     socket_ = dial(self_, {.addresses = addresses_, .peer = rank_0()}, end);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::timeout) throw;
@@ -101,7 +102,7 @@ void StoreClient::join(Deadline deadline) {
                 .local_name = options_.local_name,
                 .peer = rank_0()};
   while (!socket_ && !(socket_ = dial(self_, target, deadline))) {
-    if (Clock::now() >= deadline) throw no_word();
+    if (Clock::now() >= deadline) throw timeout_error();
     std::this_thread::sleep_for(kPause);
     if (options_.folder.empty()) continue;
     meet_in_folder(options_, deadline);  // that rank 0 has ended, and another one may have come
@@ -113,16 +114,17 @@ void StoreClient::join(Deadline deadline) {
            deadline);
 }
 
-void StoreClient::say(std::string_view own, Deadline deadline) {
+void StoreClient::send_value(std::string_view own, Deadline deadline) {
   using std::chrono::milliseconds;
   const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
   const auto most = milliseconds::rep{std::numeric_limits<std::uint32_t>::max()};
-  const auto told = static_cast<std::uint32_t>(std::clamp<milliseconds::rep>(left, 0, most));
-  const std::string value = frame::make({frame::Kind::value, 0, round_, told}, own);
+  const auto milliseconds_left =
+      static_cast<std::uint32_t>(std::clamp<milliseconds::rep>(left, 0, most));
+  const std::string value = frame::make({frame::Kind::value, 0, round_, milliseconds_left}, own);
   try {
     send_all(socket_.get(), frame::bytes_of(value), deadline);
   } catch (const Error& error) {
-    // A rank 0 that failed has closed the connection, but may have said why before.
+    // A rank 0 that failed has closed the connection, but may have sent the reason before.
     if (error.code() != ErrorCode::peer_dead) throw;
   }
 }
@@ -133,23 +135,23 @@ std::string StoreClient::receive(std::size_t bytes, Deadline deadline) {
     const Deadline end = deadline < Deadline::max() - kGrace ? deadline + kGrace : deadline;
     receive_all(socket_.get(), std::as_writable_bytes(std::span{content}), end);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::timeout) throw no_word();
-    throw Error{ErrorCode::peer_dead, rank_0() + " went away while the world started", 0};
+    if (error.code() == ErrorCode::timeout) throw timeout_error();
+    throw Error{ErrorCode::peer_dead, rank_0() + " disconnected while the world started", 0};
   }
   return content;
 }
 
-Error StoreClient::no_word() const {
+Error StoreClient::timeout_error() const {
   return {ErrorCode::timeout,
           "rank " + std::to_string(rank()) + " waited " + seconds_text(Clock::now() - start_) +
               " for " + rank_0(),
           0};
 }
 
-std::vector<std::string> StoreClient::hear(Deadline deadline) {
+std::vector<std::string> StoreClient::receive_values(Deadline deadline) {
   const std::string head = receive(sizeof(frame::Header), deadline);
   std::string_view rest = head;
-  const auto header = take<frame::Header>(rest);
+  const auto header = read_field<frame::Header>(rest);
   const bool failure = header.kind == frame::Kind::failure;
   const std::size_t limit = failure ? frame::kLongestFailure : frame::kLongestTotal;
   if ((!failure && (header.kind != frame::Kind::gathered || header.round != round_)) ||
@@ -157,13 +159,13 @@ std::vector<std::string> StoreClient::hear(Deadline deadline) {
     throw Error{ErrorCode::transport, rank_0() + " sent a frame that is not allowed", 0};
   const std::string content = receive(header.length, deadline);
   rest = content;
-  if (failure) throw take_error(rest);
+  if (failure) throw read_error(rest);
   std::vector<std::string> values;
-  for (int i = 0; i < size(); ++i) values.emplace_back(take_text(rest));
+  for (int i = 0; i < size(); ++i) values.emplace_back(read_text(rest));
   return values;
 }
 
-/// Listens at a name of this host, of which there can be one listener only.
+/// Listens at a name of this host, which can have one listener only.
 Descriptor listen_at_name(const StoreOptions& options) {
   try {
     return listen_locally(options.local_name);
@@ -181,8 +183,8 @@ Descriptor listen_at_name(const StoreOptions& options) {
   }
 }
 
-/// Whether this host is looked up by its own name, which systems such as Debian let it find at a
-/// loopback, where other hosts do not find it.
+/// Whether this host is looked up by its own name. Systems such as Debian map that to a loopback
+/// address, which other hosts cannot reach.
 bool is_own_name(const StoreOptions& options, const Endpoint& found) {
   const std::string& name = options.address.host;
   if (!is_loopback(found) || is_number(name) || name.starts_with("localhost")) return false;
@@ -190,7 +192,7 @@ bool is_own_name(const StoreOptions& options, const Endpoint& found) {
          name.starts_with(options.host + ".") || options.host.starts_with(name + ".");
 }
 
-/// Where rank 0 listens: wherever ranks of this host and of others look for it.
+/// The addresses at which ranks of this host and of others look for rank 0.
 std::vector<Endpoint> listening_addresses(const StoreOptions& options, Deadline deadline) {
   constexpr std::chrono::seconds kLookUp{1};
   std::vector<Endpoint> addresses;
@@ -199,12 +201,12 @@ std::vector<Endpoint> listening_addresses(const StoreOptions& options, Deadline 
     const auto own = [&](const Endpoint& found) { return is_own_name(options, found); };
     if (std::ranges::any_of(addresses, own)) try {
         addresses.push_back(with_port(outward_address(), options.address.port));
-      } catch (const Error&) {  // no other host can come
+      } catch (const Error&) {  // no other host can connect
       }
     return addresses;
   }
-  addresses.push_back(with_port(chosen_address(options.interface), options.address.port));
-  try {  // ranks of this host may find the name at a loopback
+  addresses.push_back(with_port(configured_address(options.interface), options.address.port));
+  try {  // ranks of this host may look up the name as a loopback address
     for (const Endpoint& found :
          resolve(options.address, std::min(deadline, Clock::now() + kLookUp)))
       if (is_loopback(found) && text_of(found) != text_of(addresses.front()))
@@ -214,20 +216,20 @@ std::vector<Endpoint> listening_addresses(const StoreOptions& options, Deadline 
   return addresses;
 }
 
-/// Listens at all of these addresses that this host has, at one port.
+/// Listens at those of the addresses that this host has, at one port.
 std::vector<Listener> listen_at(StoreOptions& options, const std::vector<Endpoint>& addresses) {
   const bool has_loopback = std::ranges::any_of(addresses, is_loopback);
   std::vector<Listener> listeners;
   for (const Endpoint& address : addresses) {
-    const bool takes_ranks = is_protected(address, options.secret, options.insecure);
+    const bool accepts_ranks = is_protected(address, options.secret, options.insecure);
     if (!has_loopback) require_protection(address, options.secret, options.insecure);
     Descriptor socket = try_listen_on(with_port(address, options.address.port));
     if (!socket) continue;
     options.address.port = port_of(bound_endpoint(socket.get()));
-    listeners.push_back({std::move(socket), false, takes_ranks});
+    listeners.push_back({std::move(socket), false, accepts_ranks});
   }
-  const auto takes_ranks = [](const Listener& listener) { return listener.takes_ranks; };
-  if (!listeners.empty() && std::ranges::none_of(listeners, takes_ranks))
+  const auto accepts_ranks = [](const Listener& listener) { return listener.accepts_ranks; };
+  if (!listeners.empty() && std::ranges::none_of(listeners, accepts_ranks))
     require_protection(bound_endpoint(listeners.front().socket.get()), options.secret,
                        options.insecure);
   if (listeners.empty())
@@ -240,8 +242,8 @@ std::vector<Listener> listen_at(StoreOptions& options, const std::vector<Endpoin
   return listeners;
 }
 
-/// Takes the system's name of this host where it has none yet.
-void name_host(StoreOptions& options) {
+/// Sets the host's name if it is empty.
+void set_host_name(StoreOptions& options) {
   std::array<char, 256> name{};
   if (options.host.empty() && ::gethostname(name.data(), name.size() - 1) == 0)
     options.host = name.data();
@@ -264,7 +266,7 @@ Identity identity_of(const StoreOptions& options) {
 }
 
 std::vector<Listener> listen_for_ranks(StoreOptions& options, Deadline deadline) {
-  name_host(options);
+  set_host_name(options);
   std::vector<Listener> listeners;
   if (options.local_name.empty() || !options.address.host.empty())
     listeners = listen_at(options, listening_addresses(options, deadline));
@@ -272,7 +274,7 @@ std::vector<Listener> listen_for_ranks(StoreOptions& options, Deadline deadline)
   return listeners;
 }
 
-void tell_end(const StoreOptions& options, std::string_view how, Deadline deadline) {
+void send_end_notice(const StoreOptions& options, std::string_view how, Deadline deadline) {
   const Identity self = identity_of(options);
   Target target{.local_name = options.local_name,
                 .peer = "rank 0 at " + url_of(options),
@@ -293,7 +295,7 @@ void tell_end(const StoreOptions& options, std::string_view how, Deadline deadli
       if (!socket) continue;
       send_all(socket.get(), frame::bytes_of(end), deadline);
       return;
-    } catch (const Error&) {  // rank 0 does not wait there
+    } catch (const Error&) {  // rank 0 does not listen there
       continue;
     }
 }
@@ -303,7 +305,7 @@ std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
     throw Error{ErrorCode::invalid_argument, "rank " + std::to_string(options.rank) +
                                                  " does not exist among " +
                                                  std::to_string(options.size)};
-  name_host(options);
+  set_host_name(options);
   if (!options.local_name.empty()) {
     if (options.folder.empty())
       options.hosts.assign(static_cast<std::size_t>(options.size), options.host);

@@ -12,26 +12,26 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long rank 0 stays to tell the others why it failed.
-constexpr std::chrono::milliseconds kFarewell{1000};
+/// The time in which rank 0 reports its failure to the others.
+constexpr std::chrono::milliseconds kReportTime{1000};
 
-/// How long the right rank may still come after one that does not fit, which may be a stray
+/// The time in which the right rank may still connect after a refused one, which may be a stray
 /// process.
-constexpr std::chrono::milliseconds kDoubt{500};
+constexpr std::chrono::milliseconds kReplacementTime{500};
 
 }  // namespace
 
 StoreServer::StoreServer(StoreOptions options, std::vector<Listener> listeners)
     : options_{std::move(options)}, peers_(static_cast<std::size_t>(options_.size)) {
   needs_secret_ = std::ranges::any_of(
-      listeners, [](const Listener& listener) { return !listener.takes_ranks; });
+      listeners, [](const Listener& listener) { return !listener.accepts_ranks; });
   acceptor_.emplace(
       identity_of(options_), std::move(listeners),
       [this](const ConnectionRequest& request) { return admit(request); }, AcceptorLimits{},
-      [this](const RefusedPeer& refused) { note(refused); });
+      [this](const RefusedPeer& refused) { record(refused); });
   for (std::size_t rank = 0; rank < options_.hosts.size(); ++rank)
     peers_.at(rank).host = options_.hosts[rank];
-  peers_[0].came = true;
+  peers_[0].has_joined = true;
   peers_[0].host = options_.host;
   if (options_.listening) options_.listening(options_.address.port);
 }
@@ -39,89 +39,90 @@ StoreServer::StoreServer(StoreOptions options, std::vector<Listener> listeners)
 Reason StoreServer::admit(const ConnectionRequest& request) {
   if (request.purpose != Purpose::store && request.purpose != Purpose::end)
     return Reason::unexpected;
-  Peer& peer = peers_[static_cast<std::size_t>(request.from)];
-  if (peer.came) return Reason::duplicate_rank;
-  peer.came = true;
+  StorePeer& peer = peers_[static_cast<std::size_t>(request.from)];
+  if (peer.has_joined) return Reason::duplicate_rank;
+  peer.has_joined = true;
   return Reason::none;
 }
 
-void StoreServer::note(const RefusedPeer& refused) {
+void StoreServer::record(const RefusedPeer& refused) {
   const Rank rank = refused.request.from;
   if (refused.request.purpose != Purpose::store || refused_peers_.size() >= peers_.size()) return;
-  if (refused_peers_.empty()) refused_until_ = Clock::now() + kDoubt;
+  if (refused_peers_.empty()) refused_until_ = Clock::now() + kReplacementTime;
   refused_peers_.emplace(rank, refused);
 }
 
-/// Nobody need wait for a rank in whose place one came that does not fit.
-void StoreServer::give_up_on_refused() {
+/// Throws if a missing rank was refused, since waiting for it is of no use.
+void StoreServer::fail_if_refused() {
   refused_until_ = Deadline::max();
-  const bool all_came = std::ranges::all_of(peers_, &Peer::came);
+  const bool all_joined = std::ranges::all_of(peers_, &StorePeer::has_joined);
   std::erase_if(refused_peers_, [&](const auto& entry) {
     const auto rank = static_cast<std::size_t>(entry.first);
-    return all_came || (rank < peers_.size() && peers_[rank].came);
+    return all_joined || (rank < peers_.size() && peers_[rank].has_joined);
   });
   if (refused_peers_.empty()) return;
   const RefusedPeer& first = refused_peers_.begin()->second;
-  std::vector<Rank> alike;
+  std::vector<Rank> same_cause;
   for (const auto& [rank, refused] : refused_peers_)
-    if (refused.reason == first.reason && refused.size == first.size) alike.push_back(rank);
-  const auto fitting = static_cast<std::size_t>(std::ranges::count_if(peers_, &Peer::came));
+    if (refused.reason == first.reason && refused.size == first.size) same_cause.push_back(rank);
+  const auto agreeing =
+      static_cast<std::size_t>(std::ranges::count_if(peers_, &StorePeer::has_joined));
   const std::string self = "rank 0 (host " + options_.host + ")";
   if (first.reason == Reason::no_secret)
-    throw no_secret(alike.front(), "rank 0 at " + url_of(options_));
+    throw no_secret(same_cause.front(), "rank 0 at " + url_of(options_));
   const Error error =
       first.reason == Reason::wrong_size
-          ? wrong_size({.ranks = alike,
+          ? wrong_size({.ranks = same_cause,
                         .theirs = std::to_string(first.size),
                         .rank_0 = self,
                         .own = std::to_string(options_.size),
-                        .fitting = fitting})
+                        .agreeing = agreeing})
           : Error{ErrorCode::mismatch,
-                  ranks_text(alike) + " and " + self + " do not share a secret: wrong secret",
-                  alike.size() > fitting ? 0 : alike.front()};
+                  ranks_text(same_cause) + " and " + self + " do not share a secret: wrong secret",
+                  same_cause.size() > agreeing ? 0 : same_cause.front()};
   throw Error{error.code(), error.what() + acceptor_->refusals_text(), error.culprit()};
 }
 
 std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline deadline) {
   if (failed_) throw Error{*failed_};
   if (own.size() > frame::kLongestValue)
-    throw Error{ErrorCode::invalid_argument, "a rank may say at most 64 KiB at once"};
+    throw Error{ErrorCode::invalid_argument, "a rank may send at most 64 KiB at once"};
   start_ = Clock::now();
   deadline_ = deadline;
   peers_[0].value = std::string{own};
   try {
     collect();
     if (options_.note) options_.note->remove();
-    tell_all(frame::make({frame::Kind::gathered, 0, round_, 0}, gathered()), deadline_);
+    send_to_all(frame::make({frame::Kind::gathered, 0, round_, 0}, gathered()), deadline_);
   } catch (const Error& error) {
     failed_ = error;
     acceptor_.reset();
-    const Deadline end = Clock::now() + kFarewell;
-    tell_all(frame::make_failure(round_, error), end);
-    part(end);
+    const Deadline end = Clock::now() + kReportTime;
+    send_to_all(frame::make_failure(round_, error), end);
+    await_close(end);
     throw;
   }
   acceptor_.reset();
   ++round_;
   std::vector<std::string> values;
-  for (Peer& peer : peers_) values.push_back(*std::exchange(peer.value, std::nullopt));
+  for (StorePeer& peer : peers_) values.push_back(*std::exchange(peer.value, std::nullopt));
   return values;
 }
 
-/// More entries than a process may have descriptors are an invalid argument of poll.
-void StoreServer::reject_to_wait(int error) const {
+/// poll fails with EINVAL for more entries than the process may have descriptors.
+void StoreServer::throw_poll_error(int error) const {
   try {
-    if (error == EINVAL) require_room_for(options_.size);
-  } catch (const Shortage& shortage) {
-    throw shortage.of(0, options_.host);
+    if (error == EINVAL) require_descriptors(options_.size);
+  } catch (const DescriptorShortage& shortage) {
+    throw shortage.with_rank(0, options_.host);
   }
   throw system_error("the store cannot wait", error);
 }
 
-/// Until every rank has said something.
+/// Waits for the values of all ranks.
 void StoreServer::collect() {
-  const auto silent = [](const Peer& peer) { return !peer.value; };
-  while (std::ranges::any_of(peers_, silent)) {
+  const auto has_no_value = [](const StorePeer& peer) { return !peer.value; };
+  while (std::ranges::any_of(peers_, has_no_value)) {
     polled_.clear();
     Deadline next = deadline_;
     if (acceptor_) {
@@ -129,37 +130,38 @@ void StoreServer::collect() {
       next = std::min({next, acceptor_->next_deadline(), refused_until_});
     }
     const std::size_t first = polled_.size();
-    for (const Peer& peer : peers_)  // a negative descriptor is passed over
+    for (const StorePeer& peer : peers_)  // poll ignores a negative descriptor
       polled_.push_back({.fd = peer.socket.get(), .events = POLLIN, .revents = 0});
     if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0 && errno != EINTR)
-      reject_to_wait(errno);
+      throw_poll_error(errno);
     for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
-      if (polled_[first + rank].revents != 0) hear(static_cast<Rank>(rank));
-      else if (peers_[rank].came && !peers_[rank].socket) throw departure(static_cast<Rank>(rank));
+      if (polled_[first + rank].revents != 0) receive_from(static_cast<Rank>(rank));
+      else if (peers_[rank].has_joined && !peers_[rank].socket)
+        throw lost_rank_error(static_cast<Rank>(rank));
     }
-    if (acceptor_) let_in();
-    if (Clock::now() >= refused_until_) give_up_on_refused();
-    if (Clock::now() >= deadline_ && std::ranges::any_of(peers_, silent))
+    if (acceptor_) accept_ranks();
+    if (Clock::now() >= refused_until_) fail_if_refused();
+    if (Clock::now() >= deadline_ && std::ranges::any_of(peers_, has_no_value))
       throw missing_ranks_error();
   }
 }
 
-void StoreServer::let_in() {
-  std::vector<Accepted> arrived;
+void StoreServer::accept_ranks() {
+  std::vector<AcceptedConnection> arrived;
   acceptor_->progress(arrived);
-  for (Accepted& accepted : arrived)
+  for (AcceptedConnection& accepted : arrived)
     peers_[static_cast<std::size_t>(accepted.request.from)].socket = std::move(accepted.socket);
 }
 
-/// Reads what a rank has sent, up to its value of this round.
-void StoreServer::hear(Rank rank) {
-  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+/// Reads a rank's input, up to its value of this round.
+void StoreServer::receive_from(Rank rank) {
+  StorePeer& peer = peers_[static_cast<std::size_t>(rank)];
   for (;;) {
-    if (peer.value) {  // it has nothing more to say, so that only its end makes it readable
+    if (peer.value) {  // no input is expected any more, so its end made it readable
       std::array<std::byte, 1> more;
       std::size_t none = 0;
       if (fill(rank, more, none))
-        throw Error{ErrorCode::bug, "tutti has a bug: a rank spoke twice in a round", rank};
+        throw Error{ErrorCode::bug, "tutti has a bug: a rank sent two values in one round", rank};
       return;
     }
     if (peer.header_bytes < sizeof peer.header) {
@@ -172,7 +174,7 @@ void StoreServer::hear(Rank rank) {
   }
 }
 
-/// @return whether the room is full. Throws if the rank is gone.
+/// Reads into the rest of `room`. @return whether it is full. Throws if the rank has disconnected.
 bool StoreServer::fill(Rank rank, std::span<std::byte> room, std::size_t& filled) {
   const int socket = peers_[static_cast<std::size_t>(rank)].socket.get();
   while (filled < room.size()) {
@@ -180,13 +182,13 @@ bool StoreServer::fill(Rank rank, std::span<std::byte> room, std::size_t& filled
     if (got > 0) filled += static_cast<std::size_t>(got);
     else if (got < 0 && errno == EINTR) continue;
     else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
-    else throw departure(rank);
+    else throw lost_rank_error(rank);
   }
   return true;
 }
 
 void StoreServer::begin_content(Rank rank) {
-  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  StorePeer& peer = peers_[static_cast<std::size_t>(rank)];
   const bool is_host = peer.header.kind == frame::Kind::host;
   const bool is_end = peer.header.kind == frame::Kind::ended;
   const std::size_t limit = is_host  ? frame::kLongestHost
@@ -203,7 +205,7 @@ void StoreServer::begin_content(Rank rank) {
 }
 
 void StoreServer::end_content(Rank rank) {
-  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  StorePeer& peer = peers_[static_cast<std::size_t>(rank)];
   peer.header_bytes = 0;
   if (peer.header.kind == frame::Kind::ended) throw ended_rank(rank, peer.host, peer.content);
   if (peer.header.kind == frame::Kind::host) {
@@ -215,13 +217,14 @@ void StoreServer::end_content(Rank rank) {
   deadline_ = std::min(deadline_, Clock::now() + left);
 }
 
-/// Sends everyone the same. Who cannot be reached is marked as gone, and missed in the next round.
-void StoreServer::tell_all(const std::string& message, Deadline deadline) {
-  for (Peer& peer : peers_) peer.sent = 0;
+/// Sends a message to all ranks. A rank that cannot be reached is disconnected; the next round
+/// fails.
+void StoreServer::send_to_all(const std::string& message, Deadline deadline) {
+  for (StorePeer& peer : peers_) peer.sent = 0;
   for (;;) {
     polled_.clear();
-    for (Peer& peer : peers_)
-      if (peer.socket && !tell(peer, message))
+    for (StorePeer& peer : peers_)
+      if (peer.socket && !send_rest(peer, message))
         polled_.push_back({.fd = peer.socket.get(), .events = POLLOUT, .revents = 0});
     if (polled_.empty() || Clock::now() >= deadline) return;
     if (::poll(polled_.data(), polled_.size(), milliseconds_until(deadline)) < 0 && errno != EINTR)
@@ -229,8 +232,8 @@ void StoreServer::tell_all(const std::string& message, Deadline deadline) {
   }
 }
 
-/// @return whether nothing is left to send to it.
-bool StoreServer::tell(Peer& peer, const std::string& message) noexcept {
+/// Sends the rest of a message. @return whether nothing is left.
+bool StoreServer::send_rest(StorePeer& peer, const std::string& message) noexcept {
   while (peer.sent < message.size()) {
     const ssize_t sent = ::send(peer.socket.get(), message.data() + peer.sent,
                                 message.size() - peer.sent, MSG_NOSIGNAL);
@@ -244,13 +247,13 @@ bool StoreServer::tell(Peer& peer, const std::string& message) noexcept {
   return true;
 }
 
-/// Waits until the others have hung up. Closing a connection on which they still talk could destroy
-/// what they were told before they read it.
-void StoreServer::part(Deadline deadline) noexcept {
-  for (Peer& peer : peers_)
+/// Waits until the others have closed their connections. Closing one with unread input could
+/// destroy the failure on its way.
+void StoreServer::await_close(Deadline deadline) noexcept {
+  for (StorePeer& peer : peers_)
     if (peer.socket) ::shutdown(peer.socket.get(), SHUT_WR);
   std::array<std::byte, 4096> ignored;
-  for (Peer& peer : peers_) {
+  for (StorePeer& peer : peers_) {
     while (peer.socket) {
       pollfd entry{.fd = peer.socket.get(), .events = POLLIN, .revents = 0};
       if (::poll(&entry, 1, milliseconds_until(deadline)) <= 0 && Clock::now() >= deadline) return;
@@ -262,12 +265,12 @@ void StoreServer::part(Deadline deadline) noexcept {
 
 std::string StoreServer::gathered() const {
   std::size_t total = 0;
-  for (const Peer& peer : peers_) total += sizeof(std::uint32_t) + peer.value->size();
+  for (const StorePeer& peer : peers_) total += sizeof(std::uint32_t) + peer.value->size();
   if (total > frame::kLongestTotal)
-    throw Error{ErrorCode::invalid_argument, "the ranks said more than 64 MiB at once"};
+    throw Error{ErrorCode::invalid_argument, "the ranks sent more than 64 MiB at once"};
   std::string content;
   content.reserve(total);
-  for (const Peer& peer : peers_) put_text(content, *peer.value);
+  for (const StorePeer& peer : peers_) write_text(content, *peer.value);
   return content;
 }
 
@@ -283,16 +286,15 @@ Error StoreServer::missing_ranks_error() const {
   }
   const Error error = missing_ranks(known);
   std::string text = error.what() + (acceptor_ ? acceptor_->refusals_text() : "");
-  if (needs_secret_)
-    text += "; ranks on other hosts need a secret: " + std::string{kHowToGiveASecret};
+  if (needs_secret_) text += "; ranks on other hosts need a secret: " + std::string{kSecretHint};
   return {error.code(), text, error.culprit()};
 }
 
-Error StoreServer::departure(Rank rank) const {
+Error StoreServer::lost_rank_error(Rank rank) const {
   const std::string& host = peers_[static_cast<std::size_t>(rank)].host;
   return {ErrorCode::peer_dead,
           "rank " + std::to_string(rank) + (host.empty() ? "" : " (host " + host + ")") +
-              " went away while the world started",
+              " disconnected while the world started",
           rank};
 }
 

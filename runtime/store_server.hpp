@@ -12,15 +12,14 @@
 
 namespace tutti::runtime {
 
-/// @param options of rank 0, whose port is set where it is any. @param deadline for looking up the
-/// host. @return where rank 0 listens. Throws Error as open_store.
+/// @param options of rank 0; a port of 0 is replaced by the chosen one. @param deadline of looking
+/// up the host. Throws Error as open_store.
 [[nodiscard]] std::vector<Listener> listen_for_ranks(StoreOptions& options, Deadline deadline);
 
-/// Listens, hears every rank, and tells everyone what was said, or why it failed.
+/// Rank 0's channel: collects the values of all ranks, and sends them, or an error, to all.
 class StoreServer final : public Channel {
  public:
-  /// @param options as of open_store. @param listeners at least one, bound. Throws
-  /// Error{transport}.
+  /// @param listeners at least one, bound. Throws Error{transport}.
   StoreServer(StoreOptions options, std::vector<Listener> listeners);
 
   [[nodiscard]] Rank rank() const noexcept override { return 0; }
@@ -31,10 +30,10 @@ class StoreServer final : public Channel {
                                                     Deadline deadline) override;
 
  private:
-  /// Another rank. It is away until it was accepted.
-  struct Peer {
+  /// Another rank, connected or not.
+  struct StorePeer {
     Descriptor socket{};
-    bool came = false;
+    bool has_joined = false;
     std::string host{};
     frame::Header header{};
     std::size_t header_bytes = 0;
@@ -45,30 +44,30 @@ class StoreServer final : public Channel {
   };
 
   [[nodiscard]] Reason admit(const ConnectionRequest& request);
-  void note(const RefusedPeer& refused);
+  void record(const RefusedPeer& refused);
   void collect();
-  [[noreturn]] void reject_to_wait(int error) const;
-  void give_up_on_refused();
-  void let_in();
-  void hear(Rank rank);
+  [[noreturn]] void throw_poll_error(int error) const;
+  void fail_if_refused();
+  void accept_ranks();
+  void receive_from(Rank rank);
   bool fill(Rank rank, std::span<std::byte> room, std::size_t& filled);
   void begin_content(Rank rank);
   void end_content(Rank rank);
-  void tell_all(const std::string& message, Deadline deadline);
-  void part(Deadline deadline) noexcept;
-  bool tell(Peer& peer, const std::string& message) noexcept;
+  void send_to_all(const std::string& message, Deadline deadline);
+  void await_close(Deadline deadline) noexcept;
+  bool send_rest(StorePeer& peer, const std::string& message) noexcept;
   [[nodiscard]] std::string gathered() const;
   [[nodiscard]] Error missing_ranks_error() const;
-  [[nodiscard]] Error departure(Rank rank) const;
+  [[nodiscard]] Error lost_rank_error(Rank rank) const;
 
   const StoreOptions options_;
   bool needs_secret_ = false;  // for ranks of other hosts
   std::optional<Acceptor> acceptor_;
-  std::vector<Peer> peers_;  // index 0 is this rank, which says its value like the others
+  std::vector<StorePeer> peers_;  // index 0 is this rank
   std::vector<pollfd> polled_;
   std::uint32_t round_ = 0;
-  std::map<Rank, RefusedPeer> refused_peers_{};  // by whom they say they are
-  Deadline refused_until_ = Deadline::max();  // when they end the job, if still somebody is missing
+  std::map<Rank, RefusedPeer> refused_peers_{};  // by the ranks that they claim
+  Deadline refused_until_ = Deadline::max();     // then they fail the job if a rank is missing
   Deadline start_{};
   Deadline deadline_{};
   std::optional<Error> failed_;

@@ -18,23 +18,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The rounds of each collective at a size.
+/// A size, and the rounds of each collective at it.
 struct Step {
   std::size_t bytes;  // of the whole vector
-  int rounds;         // of which the median counts
-  int calls;          // in a row, so that the clock takes no part
+  int rounds;         // the median of these counts
+  int calls;          // in a row, so that reading the clock takes a small part
 };
-/// A size of which so many calls touch all that messages pass through, which is new at a start.
+/// Enough calls of this size touch all memory that messages pass through, which is new at the
+/// start.
 constexpr Step kWarmUp{16 << 10, 1, 64};
-/// Beyond the last one bytes take as long as there, in memory no less than in caches of that size.
+/// Beyond the last size, a byte takes as long as there, in memory and in caches of that size.
 constexpr std::array kSteps{Step{8, 5, 128},      Step{512, 5, 96},      Step{8 << 10, 5, 32},
                             Step{64 << 10, 5, 8}, Step{512 << 10, 5, 2}, Step{4 << 20, 3, 1}};
-/// Times of fewer steps say nothing.
+/// Times of fewer steps are not used.
 constexpr std::size_t kFewestSteps = 4;
-/// Longer vectors stay as they are between rounds: to write them anew would take as long as a call.
+/// Longer vectors are not rewritten between rounds, which would take as long as a call.
 constexpr std::size_t kMostRewritten = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds kBudget{40};
-/// A short call takes less between two cores, unless one of the ranks has to wait for its core.
+/// A short call between two cores takes less, unless a rank waits for its core.
 constexpr double kLongestShortCallUs = 30;
 constexpr std::size_t kShortBytes = 1024;
 constexpr const char* kTooBusy = "calls were not timed, since the machine was too busy";
@@ -43,7 +44,7 @@ double microseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-/// The arrays of one rank, as a program allocates them.
+/// The arrays of one rank, allocated as in a program.
 class Arrays {
  public:
   Arrays(std::size_t bytes, int ranks)
@@ -67,7 +68,7 @@ class Arrays {
   }
 
  private:
-  /// Elements of a vector that has a block for each rank.
+  /// The number of elements, rounded to a multiple of the ranks.
   [[nodiscard]] std::size_t rounded(std::size_t bytes) const {
     return std::max<std::size_t>(bytes / sizeof(float) / ranks_, 1) * ranks_;
   }
@@ -77,7 +78,7 @@ class Arrays {
   std::vector<float> out_;
 };
 
-/// Runs the steps, and keeps the times of the own rank.
+/// Runs the steps, and records the times of this rank.
 class Timing {
  public:
   explicit Timing(Communicator& group) : group_{group} {
@@ -92,7 +93,7 @@ class Timing {
       Arrays arrays{step.bytes, group_.size()};
       const std::size_t before = done_;
       for (const Collective collective : detail::kTimedCollectives) {
-        if (!goes_on()) {
+        if (!continues()) {
           done_ = before;
           return;
         }
@@ -102,10 +103,10 @@ class Timing {
     }
   }
 
-  /// @return what rank 0 makes of it.
+  /// @return rank 0's result.
   [[nodiscard]] TimedCalls finish() {
-    group_.all_reduce(std::span{times_}.first(done_),
-                      max);  // a call takes as long as its last rank
+    // A call takes as long as its last rank.
+    group_.all_reduce(std::span{times_}.first(done_), max);
     if (group_.rank() != 0) return {};
     if (steps_ < kFewestSteps) return {.refusal = kTooBusy};
     TimedCalls timed;
@@ -131,8 +132,8 @@ class Timing {
   }
 
  private:
-  /// Rank 0 decides, since all ranks have to do the same.
-  [[nodiscard]] bool goes_on() {
+  /// Rank 0 decides for all ranks.
+  [[nodiscard]] bool continues() {
     const bool is_over = Clock::now() - begin_ > kBudget || is_busy_;
     std::uint8_t stop = group_.rank() == 0 && is_over ? 1 : 0;
     group_.broadcast(std::span{&stop, 1}, 0);
@@ -142,7 +143,7 @@ class Timing {
   void warm_up() {
     Arrays arrays{kWarmUp.bytes, group_.size()};
     for (const Collective collective : detail::kTimedCollectives)
-      for (int i = 0; i < kWarmUp.calls && goes_on(); ++i)
+      for (int i = 0; i < kWarmUp.calls && continues(); ++i)
         group_.run(arrays.call(collective, kWarmUp.bytes));
   }
 
@@ -172,9 +173,9 @@ class Timing {
   Clock::time_point begin_ = Clock::now();
   std::vector<double> times_{};             // by step, collective and round
   std::vector<detail::TunedCell> cells_{};  // by step and collective: what ran, on rank 0
-  std::size_t done_ = 0;                    // of these
+  std::size_t done_ = 0;                    // that are filled
   std::size_t steps_ = 0;
-  bool is_busy_ = false;  // as the own rank sees it
+  bool is_busy_ = false;  // of this rank
 };
 
 }  // namespace

@@ -22,7 +22,7 @@
 namespace tutti::runtime {
 namespace {
 
-/// The machine's kind in digits, for a file's name.
+/// Digits for a file's name that identify the kind of machine.
 std::string machine_digits(const detail::TunedMachine& machine) {
   const std::uint64_t hash = detail::combine(detail::combine(0, machine.processor),
                                              static_cast<std::uint64_t>(machine.cores));
@@ -31,7 +31,7 @@ std::string machine_digits(const detail::TunedMachine& machine) {
   return {digits.data(), end};
 }
 
-/// The file, if it is of this machine and version.
+/// Reads the file if this machine and version wrote it.
 std::optional<detail::Tuning> read_timed_calls(const std::string& path) try {
   std::error_code ignored;
   if (path.empty() || !std::filesystem::is_regular_file(path, ignored)) return {};
@@ -70,8 +70,8 @@ std::string usable_timed_calls(const std::string& path) {
   return timed ? detail::text_of(*timed) : std::string{};
 }
 
-std::string why_not_kept(const std::string& path) {
-  if (path.empty()) return "neither XDG_CONFIG_HOME nor HOME says where to keep them";
+std::string write_problem(const std::string& path) {
+  if (path.empty()) return "neither XDG_CONFIG_HOME nor HOME is set";
   const std::filesystem::path folder = std::filesystem::path{path}.parent_path();
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -80,8 +80,8 @@ std::string why_not_kept(const std::string& path) {
   return folder.string() + " cannot be written: " + std::strerror(errno);
 }
 
-std::string keep_timed_calls(const std::string& path, std::vector<detail::TunedTable> tables) {
-  // Read again: another job may have kept its own meanwhile.
+std::string store_timed_calls(const std::string& path, std::vector<detail::TunedTable> tables) {
+  // The file is read again, since another job may have changed it.
   detail::Tuning timed = read_timed_calls(path).value_or(
       detail::Tuning{.version = std::string{version()}, .machine = this_machine()});
   for (detail::TunedTable& table : tables) {

@@ -20,7 +20,7 @@ namespace {
 using tcp::Moved;
 using Clock = std::chrono::steady_clock;
 
-/// The most that one record of TLS carries, and as much as is read at once.
+/// The longest content of a TLS record, and the most that is read at once.
 constexpr std::size_t kRecordBytes = 16384;
 /// AES-GCM must not encrypt more than 2^24.5 records with one key (RFC 8446, section 5.5).
 constexpr std::uint64_t kRecordsPerKey = std::uint64_t{1} << 23;
@@ -38,36 +38,36 @@ void require(bool good, const char* what) {
   if (!good) throw Error{ErrorCode::transport, std::string{"OpenSSL failed to "} + what};
 }
 
-/// What both ends know. TLS gets a key of its own, so that nothing it does touches the secret.
-struct Shared {
-  explicit Shared(const Secret& secret)
-      : key{message_code(secret.bytes(), {std::as_bytes(std::span{"tutti, TLS 1.3, PSK"})})} {}
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
-  ~Shared() { forget(key); }
+/// The key that both ends derive from the secret, so that TLS does not use the secret itself.
+struct PreSharedKey {
+  explicit PreSharedKey(const Secret& secret)
+      : bytes{message_code(secret.bytes(), {std::as_bytes(std::span{"tutti, TLS 1.3, PSK"})})} {}
+  PreSharedKey(const PreSharedKey&) = delete;
+  PreSharedKey& operator=(const PreSharedKey&) = delete;
+  ~PreSharedKey() { wipe(bytes); }
 
-  /// @return what TLS calls an external PSK.
+  /// @return the key as an external PSK.
   [[nodiscard]] Session session(SSL* connection) const {
     Session made{SSL_SESSION_new()};
     const SSL_CIPHER* const cipher = SSL_CIPHER_find(connection, kAes128GcmSha256.data());
     const bool good =
         made && cipher != nullptr &&
-        SSL_SESSION_set1_master_key(made.get(), reinterpret_cast<const unsigned char*>(key.data()),
-                                    key.size()) == 1 &&
+        SSL_SESSION_set1_master_key(
+            made.get(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()) == 1 &&
         SSL_SESSION_set_cipher(made.get(), cipher) == 1 &&
         SSL_SESSION_set_protocol_version(made.get(), TLS1_3_VERSION) == 1;
     return good ? std::move(made) : nullptr;
   }
 
-  Digest key;
+  Digest bytes;
 };
 
-/// TLS between two buffers: what moves bytes between these and the socket never blocks, and raises
-/// no SIGPIPE.
+/// TLS over two buffers. Moving bytes between these and the socket never blocks, and raises no
+/// SIGPIPE.
 class TlsCipher final : public tcp::Cipher {
  public:
-  TlsCipher(SSL_CTX* context, const TlsEnd& end, const Shared& shared)
-      : end_{end}, shared_{&shared}, ssl_{SSL_new(context)}, encrypted_(2 * kRecordBytes) {
+  TlsCipher(SSL_CTX* context, const TlsEnd& end, const PreSharedKey& key)
+      : end_{end}, key_{&key}, ssl_{SSL_new(context)}, encrypted_(2 * kRecordBytes) {
     require(ssl_ != nullptr, "make a connection");
     incoming_ = BIO_new(BIO_s_mem());
     outgoing_ = BIO_new(BIO_s_mem());
@@ -76,56 +76,56 @@ class TlsCipher final : public tcp::Cipher {
     SSL_set_app_data(ssl_.get(), this);
     if (end.connected) {
       SSL_set_connect_state(ssl_.get());
-      SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);  // no certificate is good enough
+      SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);  // no certificate is accepted
     } else {
       SSL_set_accept_state(ssl_.get());
     }
   }
 
   [[nodiscard]] const TlsEnd& end() const noexcept { return end_; }
-  [[nodiscard]] const Shared* shared() const noexcept { return shared_; }
-  /// The PSK has no owner that is sure to live on.
-  void forget_secret() noexcept { shared_ = nullptr; }
+  [[nodiscard]] const PreSharedKey* key() const noexcept { return key_; }
+  /// The key does not outlive encrypt().
+  void drop_key() noexcept { key_ = nullptr; }
 
-  /// Goes on with the handshake. @return whether it is over. Throws Error.
-  [[nodiscard]] bool shake_hands() {
+  /// Continues the handshake. @return whether it is complete. Throws Error.
+  [[nodiscard]] bool continue_handshake() {
     for (;;) {
       ERR_clear_error();
       const int result = SSL_do_handshake(ssl_.get());
       const int reason = SSL_get_error(ssl_.get(), result);
-      const Moved sent = send_owed();  // an alert, too
+      const Moved sent = send_owed();  // an alert as well
       if (result == 1 && SSL_session_reused(ssl_.get()) == 1) return !has_unsent();
       if (result == 1 || reason != SSL_ERROR_WANT_READ)
         throw Error{ErrorCode::mismatch,
-                    end_.name + " was refused by TLS: wrong secret, or no TLS of tutti's",
+                    end_.name + " failed the TLS handshake: wrong secret, or not tutti's TLS",
                     end_.peer};
       const Moved got = receive();
       if (got.closed || got.error != 0 || sent.error != 0)
-        throw Error{ErrorCode::peer_dead, end_.name + " went away during its TLS handshake",
+        throw Error{ErrorCode::peer_dead, end_.name + " disconnected during its TLS handshake",
                     end_.peer};
       if (got.bytes == 0) return false;
     }
   }
 
   [[nodiscard]] Moved write(std::span<const iovec> from) noexcept override {
-    Moved taken;
-    taken.error = send_owed().error;
-    for (Gather gather{from}; taken.error == 0 && !has_unsent();) {
+    Moved moved;
+    moved.error = send_owed().error;
+    for (Gather gather{from}; moved.error == 0 && !has_unsent();) {
       const std::span<const std::byte> record = gather.next(plain_);
       if (record.empty()) break;
       ERR_clear_error();
       if (SSL_write(ssl_.get(), record.data(), static_cast<int>(record.size())) <= 0) {
-        taken.error = EPROTO;
+        moved.error = EPROTO;
         break;
       }
-      taken.bytes += record.size();
+      moved.bytes += record.size();
       if (++records_ % kRecordsPerKey == 0 &&
           SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
-        taken.error = EPROTO;
-      if (taken.error != 0) break;
-      taken.error = send_owed().error;
+        moved.error = EPROTO;
+      if (moved.error != 0) break;
+      moved.error = send_owed().error;
     }
-    return taken;
+    return moved;
   }
 
   [[nodiscard]] Moved read(std::span<const iovec> into) noexcept override {
@@ -139,18 +139,20 @@ class TlsCipher final : public tcp::Cipher {
         filled += part.bytes;
         if (part.bytes > 0) continue;
         if (got.bytes == 0) return part;
-        return got;  // an end or an error is met again
+        return got;  // the next call returns the end or the error
       }
     }
     holds_ = true;
     return got;
   }
 
-  [[nodiscard]] bool has_unsent() const noexcept override { return BIO_ctrl_pending(outgoing_) > 0; }
+  [[nodiscard]] bool has_unsent() const noexcept override {
+    return BIO_ctrl_pending(outgoing_) > 0;
+  }
   [[nodiscard]] bool has_unread() const noexcept override { return holds_; }
 
  private:
-  /// Makes records of runs of bytes; short ones share one.
+  /// Gathers bytes into records; short pieces share one.
   class Gather {
    public:
     explicit Gather(std::span<const iovec> from) noexcept : from_{from} {}
@@ -186,7 +188,7 @@ class TlsCipher final : public tcp::Cipher {
     }
   }
 
-  /// From the socket into the buffer of what is to be decrypted.
+  /// Reads from the socket into the buffer to be decrypted.
   [[nodiscard]] Moved receive() noexcept {
     for (;;) {
       const ssize_t got = ::recv(end_.socket, encrypted_.data(), encrypted_.size(), MSG_DONTWAIT);
@@ -200,7 +202,7 @@ class TlsCipher final : public tcp::Cipher {
     }
   }
 
-  /// To the socket, as far as it has room. @return the error, if there was one.
+  /// Writes to the socket while it has room.
   [[nodiscard]] Moved send_owed() noexcept {
     while (has_unsent()) {
       char* data = nullptr;
@@ -221,13 +223,13 @@ class TlsCipher final : public tcp::Cipher {
   }
 
   TlsEnd end_;
-  const Shared* shared_;
+  const PreSharedKey* key_;
   Connection ssl_;
   BIO* incoming_ = nullptr;  // of ssl_, as is the next
   BIO* outgoing_ = nullptr;
   std::vector<std::byte> encrypted_;             // scratch of receive
   std::array<std::byte, kRecordBytes> plain_{};  // scratch of write
-  bool holds_ = true;                            // what came with the end of the handshake
+  bool holds_ = true;                            // the handshake may have left input
   std::uint64_t records_ = 0;
 };
 
@@ -240,7 +242,7 @@ int offer_session(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::
   const TlsCipher& cipher = cipher_of(ssl);
   *identity = reinterpret_cast<const unsigned char*>(cipher.end().identity.data());
   *length = cipher.end().identity.size();
-  *session = cipher.shared()->session(ssl).release();
+  *session = cipher.key()->session(ssl).release();
   return *session != nullptr ? 1 : 0;
 }
 
@@ -248,7 +250,7 @@ int find_session(SSL* ssl, const unsigned char* identity, std::size_t length,
                  SSL_SESSION** session) {
   const TlsCipher& cipher = cipher_of(ssl);
   const std::string_view named{reinterpret_cast<const char*>(identity), length};
-  *session = named == cipher.end().identity ? cipher.shared()->session(ssl).release() : nullptr;
+  *session = named == cipher.end().identity ? cipher.key()->session(ssl).release() : nullptr;
   return 1;
 }
 
@@ -257,7 +259,7 @@ Context make_context() {
   require(context && SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) == 1 &&
               SSL_CTX_set_ciphersuites(context.get(), "TLS_AES_128_GCM_SHA256") == 1,
           "start TLS 1.3");
-  SSL_CTX_set_num_tickets(context.get(), 0);  // no session comes again
+  SSL_CTX_set_num_tickets(context.get(), 0);  // sessions are not resumed
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_psk_use_session_callback(context.get(), offer_session);
   SSL_CTX_set_psk_find_session_callback(context.get(), find_session);
@@ -273,27 +275,28 @@ bool has_tls() noexcept {
 std::vector<std::shared_ptr<tcp::Cipher>> encrypt(const std::vector<TlsEnd>& ends,
                                                   const Secret& secret, Deadline deadline) {
   const Context context = make_context();
-  const Shared shared{secret};
+  const PreSharedKey key{secret};
   std::vector<std::shared_ptr<TlsCipher>> all;
   for (const TlsEnd& end : ends)
-    all.push_back(std::make_shared<TlsCipher>(context.get(), end, shared));
-  auto talking = all;
+    all.push_back(std::make_shared<TlsCipher>(context.get(), end, key));
+  auto unfinished = all;
   for (;;) {
-    std::erase_if(talking, [](const auto& cipher) { return cipher->shake_hands(); });
-    if (talking.empty()) break;
+    std::erase_if(unfinished, [](const auto& cipher) { return cipher->continue_handshake(); });
+    if (unfinished.empty()) break;
     if (Clock::now() >= deadline)
       throw Error{ErrorCode::timeout,
-                  talking.front()->end().name + " did not finish its TLS handshake in time",
-                  talking.front()->end().peer};
+                  unfinished.front()->end().name + " did not finish its TLS handshake in time",
+                  unfinished.front()->end().peer};
     std::vector<pollfd> awaited;
-    for (const auto& cipher : talking)
-      awaited.push_back({.fd = cipher->end().socket,
-                         .events = static_cast<short>(cipher->has_unsent() ? POLLIN | POLLOUT : POLLIN),
-                         .revents = 0});
+    for (const auto& cipher : unfinished)
+      awaited.push_back(
+          {.fd = cipher->end().socket,
+           .events = static_cast<short>(cipher->has_unsent() ? POLLIN | POLLOUT : POLLIN),
+           .revents = 0});
     if (::poll(awaited.data(), awaited.size(), milliseconds_until(deadline)) < 0 && errno != EINTR)
       throw system_error("cannot wait for TLS handshakes", errno);
   }
-  for (const auto& cipher : all) cipher->forget_secret();
+  for (const auto& cipher : all) cipher->drop_key();
   return {all.begin(), all.end()};
 }
 

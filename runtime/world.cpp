@@ -16,7 +16,7 @@ namespace {
 
 using detail::combine;
 
-/// Ranks of a world, and how often each subgroup of them was made.
+/// The ranks of a communicator, and the number of times that each subgroup of them was made.
 class WorldGroup final : public Group {
  public:
   WorldGroup(std::shared_ptr<World> world, std::uint64_t id, std::vector<Rank> members)
@@ -24,13 +24,13 @@ class WorldGroup final : public Group {
 
   [[nodiscard]] CommunicatorParts subgroup(std::span<const Rank> members,
                                            std::uint64_t key) override {
-    const std::vector<Rank> ranks = in_world(members);
+    const std::vector<Rank> ranks = to_world_ranks(members);
     const std::lock_guard lock{mutex_};
     std::uint64_t& made = made_[{ranks, key}];
     try {
       CommunicatorParts communicator_parts =
           world_->make_parts(World::id_of(id_, ranks, made + 1, key), ranks);
-      ++made;  // only now, so that this rank counts like the others when it tries again
+      ++made;  // counted only on success, so that all ranks count alike when this one tries again
       return communicator_parts;
     } catch (const std::bad_alloc&) {
       throw Error{ErrorCode::transport, "there is no memory for another communicator"};
@@ -38,7 +38,7 @@ class WorldGroup final : public Group {
   }
   [[nodiscard]] std::vector<CallStatus> inquire(std::span<const Rank> peers, std::uint64_t call,
                                                 Duration patience) override {
-    return world_->inquire(id_, in_world(peers), call, patience);
+    return world_->inquire(id_, to_world_ranks(peers), call, patience);
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
     return world_->visible_memory();
@@ -46,7 +46,7 @@ class WorldGroup final : public Group {
   [[nodiscard]] std::string describe() const override { return world_->describe(members_); }
 
  private:
-  [[nodiscard]] std::vector<Rank> in_world(std::span<const Rank> ranks) const {
+  [[nodiscard]] std::vector<Rank> to_world_ranks(std::span<const Rank> ranks) const {
     std::vector<Rank> found;
     for (const Rank rank : ranks) found.push_back(members_.at(static_cast<std::size_t>(rank)));
     return found;
@@ -54,9 +54,10 @@ class WorldGroup final : public Group {
 
   const std::shared_ptr<World> world_;
   const std::uint64_t id_;
-  const std::vector<Rank> members_;  // in the world
+  const std::vector<Rank> members_;  // by their ranks in the world
   std::mutex mutex_{};
-  std::map<std::pair<std::vector<Rank>, std::uint64_t>, std::uint64_t> made_{};  // by key, too
+  std::map<std::pair<std::vector<Rank>, std::uint64_t>, std::uint64_t>
+      made_{};  // by members and key
 };
 
 }  // namespace
@@ -71,7 +72,7 @@ std::uint64_t World::id_of(std::uint64_t parent, std::span<const Rank> members, 
 World::World(Connections connections, std::shared_ptr<const detail::SharedConfig> shared_config)
     : connections_{std::move(connections)},
       remote_costs_(transports_between_hosts()), shared_config_{std::move(shared_config)} {
-  const std::vector<PeerInfo> infos = ranks().infos_of(ranks().everyone());
+  const std::vector<PeerInfo> infos = ranks().infos_of(ranks().all_ranks());
   shared_cores_ = shared_cores(infos, rank());
   fewest_cores_ = fewest_shared_cores(infos);
 }
@@ -83,7 +84,7 @@ Communicator World::start_communicator(const std::vector<Rank>& members, StartSt
 }
 
 CommunicatorParts World::communicator_parts() {
-  const std::vector<Rank> members = ranks().everyone();
+  const std::vector<Rank> members = ranks().all_ranks();
   return make_parts(id_of(connections_.id, members, 0), members);
 }
 
@@ -98,7 +99,7 @@ std::vector<CallStatus> World::inquire(std::uint64_t communicator,
 CommunicatorParts World::make_parts(std::uint64_t communicator, const std::vector<Rank>& members) {
   auto calls = std::make_shared<CallCounter>();
   Control* const control = links()->control();
-  // A single rank watches nobody, but its forked child must not send messages to it.
+  // A single rank watches no process, but its forked child must not send messages to it.
   const std::shared_ptr<FailureSignal> failure_signal =
       control != nullptr ? control->watch(communicator, ranks().numbers_of(members), calls, members)
                          : std::make_shared<FailureSignal>(FailureSignal::Tell{}, links()->guard());
@@ -150,7 +151,7 @@ std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
                                  .failure_signal = failure_signal});
 }
 
-/// One for each transport between hosts.
+/// Makes one for each transport between hosts.
 std::vector<std::unique_ptr<Transport>> World::connect_remotely(
     std::uint64_t communicator, const std::vector<Rank>& members,
     const std::shared_ptr<FailureSignal>& failure_signal) {
@@ -162,21 +163,21 @@ std::vector<std::unique_ptr<Transport>> World::connect_remotely(
   return transports;
 }
 
-std::string World::transports_in_words() const {
+std::string World::transports_text() const {
   const bool shares_memory = links()->segment() != nullptr;
   bool uses_tcp = !shares_memory;
   bool is_encrypted = false;
-  for (const Rank rank : ranks().everyone()) {
-    const Links::Peer& peer = ranks().peer(rank);
+  for (const Rank rank : ranks().all_ranks()) {
+    const ProcessLinks::LinkedPeer& peer = ranks().peer(rank);
     uses_tcp = uses_tcp || (!peer.is_local && (!network() || connections_.has_tcp_too));
     is_encrypted = is_encrypted || peer.is_encrypted;
   }
-  std::string words = shares_memory ? "shared memory" : "TCP";
-  if (shares_memory && uses_tcp) words += " and TCP";
-  if (uses_tcp && links()->options().payload_checksum) words += " with payload checksums";
-  if (network()) words += " and " + network()->name();
-  if (uses_tcp && is_encrypted) words += " with TLS";
-  return words;
+  std::string text = shares_memory ? "shared memory" : "TCP";
+  if (shares_memory && uses_tcp) text += " and TCP";
+  if (uses_tcp && links()->options().payload_checksum) text += " with payload checksums";
+  if (network()) text += " and " + network()->name();
+  if (uses_tcp && is_encrypted) text += " with TLS";
+  return text;
 }
 
 std::string World::describe(const std::vector<Rank>& members) const {
@@ -186,7 +187,7 @@ std::string World::describe(const std::vector<Rank>& members) const {
   if (ranks().size() == 1) return "1 rank, alone";
   return count(members.size(), "rank") + " on " +
          count(static_cast<std::size_t>(ranks().count_hosts(members)), "host") + " by " +
-         connections_.origin + ", over " + transports_in_words();
+         connections_.origin + ", over " + transports_text();
 }
 
 }  // namespace tutti::runtime

@@ -33,7 +33,7 @@ LinkSettings settings_of(const WorldOptions& options) {
   return settings;
 }
 
-/// What must be equal on all ranks, as a number.
+/// A hash of the options that must be equal on all ranks.
 std::uint64_t summary_of(const WorldOptions& options) {
   std::uint64_t summary = combine(0, static_cast<std::uint64_t>(options.transports));
   summary = combine(summary, options.links.tls ? 1 : 0);
@@ -43,30 +43,30 @@ std::uint64_t summary_of(const WorldOptions& options) {
 }
 
 NetworkSpeed speed_in(std::string_view& report) {
-  const auto number = take<std::uint8_t>(report);
+  const auto number = read_field<std::uint8_t>(report);
   constexpr auto kLast = static_cast<std::uint8_t>(NetworkSpeed::gigabits_10);
   return number > kLast ? NetworkSpeed::unknown : static_cast<NetworkSpeed>(number);
 }
 
-/// The start of a world, until its ranks are connected.
+/// Connects the ranks of a world.
 class WorldConnector {
  public:
   WorldConnector(Channel& channel, const WorldOptions& options, Deadline deadline)
       : channel_{channel}, options_{options}, deadline_{deadline}, settings_{settings_of(options)} {
   }
 
-  /// Collective. @return the connections. Throws as connect_mesh.
+  /// Collective. Throws as connect_mesh.
   [[nodiscard]] World::Connections connect();
-  /// @return what rank 0 has read, on all ranks. Throws Error{invalid_argument}, on all ranks.
+  /// @return rank 0's configuration. Throws Error{invalid_argument} on all ranks.
   [[nodiscard]] ReceivedConfig received_config(const RankTable& ranks) const;
-  /// @return what rank 0 knows of the network between hosts.
+  /// @return rank 0's knowledge of the network between hosts.
   [[nodiscard]] KnownNetwork known_network() const {
     return {.megabits = options_.network_megabits, .speed = known_speed_};
   }
 
  private:
-  /// What each rank sends to all others before they know each other's links.
-  struct Hello {
+  /// The facts that ranks exchange before they know each other's links.
+  struct ProcessInfo {
     std::uint64_t process = 0;
     std::uint64_t next_world = 0;
     std::uint64_t summary = 0;
@@ -74,8 +74,8 @@ class WorldConnector {
   [[nodiscard]] std::vector<std::string> on_all(const std::function<std::string()>& part) {
     return all_or_none(channel_, options_.mesh.host, deadline_, part);
   }
-  [[nodiscard]] std::string own_hello();
-  [[nodiscard]] bool exchange_hellos();
+  [[nodiscard]] std::string own_process_info();
+  [[nodiscard]] bool exchange_process_infos();
   [[nodiscard]] bool find_links();
   void connect_anew();
   [[nodiscard]] MemoryDomain memory_domain(const std::vector<Rank>& numbers) const;
@@ -86,17 +86,17 @@ class WorldConnector {
   const WorldOptions& options_;
   const Deadline deadline_;
   const LinkSettings settings_;
-  std::shared_ptr<Links> links_{};
-  std::vector<std::uint64_t> processes_{};  // by rank, as Links::process; empty: ranks are threads
+  std::shared_ptr<ProcessLinks> links_{};
+  std::vector<std::uint64_t> processes_{};  // ids by rank; empty: ranks are threads
   std::uint64_t id_ = 0;
-  std::vector<Rank> numbers_{};         // by rank, of the processes in the links
+  std::vector<Rank> numbers_{};         // of the processes in the links, by rank
   std::vector<Rank> memory_domains_{};  // as Mesh::memory_domains
   std::string shared_config_{};         // of rank 0, packed
   NetworkSpeed known_speed_ = NetworkSpeed::unknown;
 };
 
 World::Connections WorldConnector::connect() {
-  const bool have_equal_settings = exchange_hellos();
+  const bool have_equal_settings = exchange_process_infos();
   if (!find_links() || !have_equal_settings) connect_anew();
   World::Connections connections{.rank = channel_.rank(),
                                  .id = id_,
@@ -114,33 +114,33 @@ World::Connections WorldConnector::connect() {
   return connections;
 }
 
-std::string WorldConnector::own_hello() {
-  links_ = Links::of_process(settings_, channel_.size());
-  std::string hello;
-  put(hello, Hello{links_->process(), links_->next_world(), summary_of(options_)});
+std::string WorldConnector::own_process_info() {
+  links_ = ProcessLinks::shared(settings_, channel_.size());
+  std::string info;
+  write_field(info, ProcessInfo{links_->process(), links_->next_world(), summary_of(options_)});
   if (channel_.rank() == 0) {
     SharedConfigFiles files = options_.shared_config;
     files.timed.is_wanted = files.timed.is_wanted && channel_.size() > 1;
-    hello += pack_shared_config(files);
+    info += pack_shared_config(files);
   }
-  return hello;
+  return info;
 }
 
-/// Collective. Rank 0 numbers the world and sends what it has read. @return whether the settings of
-/// all ranks are equal.
-bool WorldConnector::exchange_hellos() {
-  const std::vector<std::string> hellos = on_all([this] { return own_hello(); });
+/// Collective. Rank 0 sends the id of the world and its configuration. @return whether the settings
+/// of all ranks are equal.
+bool WorldConnector::exchange_process_infos() {
+  const std::vector<std::string> infos = on_all([this] { return own_process_info(); });
   bool are_equal = true;
   std::uint64_t summary = 0;
-  for (std::string_view bytes : hellos) {
-    const auto hello = take<Hello>(bytes);
-    processes_.push_back(hello.process);
+  for (std::string_view bytes : infos) {
+    const auto info = read_field<ProcessInfo>(bytes);
+    processes_.push_back(info.process);
     if (processes_.size() == 1) {
-      id_ = hello.next_world;
-      summary = hello.summary;
+      id_ = info.next_world;
+      summary = info.summary;
       shared_config_ = bytes;
     }
-    are_equal = are_equal && hello.summary == summary;
+    are_equal = are_equal && info.summary == summary;
   }
   // Threads of one process cannot share links.
   if (std::set<std::uint64_t>(processes_.begin(), processes_.end()).size() < processes_.size())
@@ -148,27 +148,26 @@ bool WorldConnector::exchange_hellos() {
   return are_equal;
 }
 
-/// Collective. @return whether the ranks' processes are connected already, all of them by links
-/// that both ends know.
+/// Collective. @return whether all processes are connected by links that both ends have.
 bool WorldConnector::find_links() {
   const std::vector<std::string> reports = on_all([this] {
-    Links::Known known;
+    ProcessLinks::WorldLinks known;
     if (!processes_.empty()) known = links_->find(processes_, channel_.rank());
     numbers_ = known.numbers;
     std::string report;
-    put(report, static_cast<std::uint8_t>(numbers_.empty() ? 0 : 1));
-    put(report, known.balance);
-    put(report, memory_domain(numbers_));
-    put(report, own_known_speed(numbers_));
+    write_field(report, static_cast<std::uint8_t>(numbers_.empty() ? 0 : 1));
+    write_field(report, known.balance);
+    write_field(report, memory_domain(numbers_));
+    write_field(report, own_known_speed(numbers_));
     return report;
   });
   bool are_linked = true;
   std::uint64_t balance = 0;
   std::vector<MemoryDomain> memory_domains;
   for (std::string_view report : reports) {
-    are_linked = take<std::uint8_t>(report) != 0 && are_linked;
-    balance += take<std::uint64_t>(report);
-    memory_domains.push_back(take<MemoryDomain>(report));
+    are_linked = read_field<std::uint8_t>(report) != 0 && are_linked;
+    balance += read_field<std::uint64_t>(report);
+    memory_domains.push_back(read_field<MemoryDomain>(report));
     if (memory_domains.size() == 1) known_speed_ = speed_in(report);
   }
   if (!are_linked || balance != 0) return false;
@@ -176,11 +175,11 @@ bool WorldConnector::find_links() {
   return true;
 }
 
-/// Collective. Connects every two ranks, also those whose processes have a link already.
+/// Collective. Connects every two ranks, even if their processes have a link.
 void WorldConnector::connect_anew() {
   if (processes_.empty()) {
     static_cast<void>(on_all([this] {
-      links_ = std::make_shared<Links>(settings_, channel_.size());
+      links_ = std::make_shared<ProcessLinks>(settings_, channel_.size());
       return std::string{};
     }));
     for (Rank rank = 0; rank < channel_.size(); ++rank)
@@ -218,9 +217,9 @@ NetworkSpeed WorldConnector::own_known_speed(const std::vector<Rank>& numbers) c
 }
 
 void WorldConnector::require_memory(const RankTable& ranks) const {
-  const Links::Peer& own = ranks.peer(channel_.rank());
-  for (const Rank rank : ranks.everyone())
-    if (const Links::Peer& peer = ranks.peer(rank); !peer.is_local)
+  const ProcessLinks::LinkedPeer& own = ranks.peer(channel_.rank());
+  for (const Rank rank : ranks.all_ranks())
+    if (const ProcessLinks::LinkedPeer& peer = ranks.peer(rank); !peer.is_local)
       throw Error{ErrorCode::invalid_argument,
                   name_of(rank, peer.info.host.name) + " shares no memory with " +
                       name_of(channel_.rank(), own.info.host.name) +
@@ -229,7 +228,7 @@ void WorldConnector::require_memory(const RankTable& ranks) const {
 }
 
 ReceivedConfig WorldConnector::received_config(const RankTable& ranks) const {
-  const std::vector<Rank> everyone = ranks.everyone();
+  const std::vector<Rank> everyone = ranks.all_ranks();
   const std::vector<int> numbers = ranks.hosts_of(everyone);
   std::vector<std::pair<int, std::string>> hosts;
   for (const Rank rank : everyone)

@@ -11,7 +11,7 @@
 
 #include <tutti/spi/graph.hpp>
 
-#include "refuse.hpp"
+#include "reject_network.hpp"
 
 namespace tutti::v0 {
 namespace {
@@ -22,20 +22,20 @@ void check(const char* family, const char* number, int value, int least, int mos
                    ", expected " + std::to_string(least) + " .. " + std::to_string(most));
 }
 
-std::string joined(std::span<const int> numbers) {
+std::string join_numbers(std::span<const int> numbers) {
   std::string text;
   for (const int number : numbers) text += (text.empty() ? "" : "x") + std::to_string(number);
   return text;
 }
 
-/// @return the product, or more than any network has.
+/// @return the product, capped at a number above that of any network.
 std::int64_t product(std::span<const int> numbers) {
   std::int64_t product = 1;
   for (const int number : numbers) product = std::min<std::int64_t>(product * number, 1 << 22);
   return product;
 }
 
-/// Routers with hosts, or that are hosts: the links between routers are given by their numbers.
+/// Routers with hosts, or routers that are hosts. Links between routers are given by their numbers.
 class Routers {
  public:
   Routers(std::string name, std::int64_t routers, int hosts, const LinkSpeed& speed)
@@ -52,7 +52,7 @@ class Routers {
       links_.push_back({host, hosts_ + host / hosts, speed_});
   }
   void link(int a, int b) { links_.push_back({hosts_ + a, hosts_ + b, speed_}); }
-  /// @param sides of the grid that the routers are, if they are one. @param joined see Grid.
+  /// @param sides of the routers' grid, if they are one. @param joined as Grid::joined.
   [[nodiscard]] Topology build(std::optional<std::vector<int>> sides = {}, bool joined = false) {
     TopologyFacts facts;
     if (sides) facts.grid = Grid{std::move(*sides), joined, hosts_};
@@ -64,7 +64,7 @@ class Routers {
   std::string name_;
   LinkSpeed speed_;
   bool is_direct_ = false;
-  int hosts_ = 0;  // beside the routers
+  int hosts_ = 0;  // apart from the routers
   int routers_ = 0;
   std::vector<Topology::Link> links_{};
 };
@@ -81,11 +81,11 @@ Topology single_switch(int hosts, const LinkSpeed& speed) {
   return Routers{"switch:" + std::to_string(hosts), 1, hosts, speed}.build();
 }
 
-/// A vertex of level i is told by its digits: those above the level say in which subtree it is, the
-/// others which of the equal ones there. It is linked to those of the next level that differ in one
+/// The digits of a vertex of level i identify it: those above the level its subtree, the others one
+/// of the equal vertices there. It is linked to the vertices of the next level that differ in one
 /// digit only.
 Topology fat_tree(std::span<const int> down, std::span<const int> up, const LinkSpeed& speed) {
-  const std::string name = "fat_tree:" + joined(down) + ":up=" + joined(up);
+  const std::string name = "fat_tree:" + join_numbers(down) + ":up=" + join_numbers(up);
   if (down.empty() || down.size() != up.size())
     reject_network("network " + name +
                    ": a fat tree has as many numbers of parents as of children");
@@ -113,8 +113,7 @@ Topology fat_tree(std::span<const int> down, std::span<const int> up, const Link
   return {name, first[1], first.back() - first[1], std::move(links)};
 }
 
-/// Link l of a group leads to the group l % (groups - 1) behind it, and comes from a router that
-/// has a link to give.
+/// Link l of a group leads to the group l % (groups - 1) after it, from a router with a free port.
 Topology dragonfly(int hosts, int routers, int global, int groups, const LinkSpeed& speed) {
   check("dragonfly", "hosts of a router", hosts, 1);
   check("dragonfly", "routers of a group", routers, 1);
@@ -123,12 +122,13 @@ Topology dragonfly(int hosts, int routers, int global, int groups, const LinkSpe
   check("dragonfly", "groups", groups, 1,
         static_cast<int>(std::min<std::int64_t>(ports + 1, Topology::kMost)));
   const int sizes[]{hosts, routers, global};
-  Routers network{"dragonfly:" + joined(sizes) + ":groups=" + std::to_string(groups),
+  Routers network{"dragonfly:" + join_numbers(sizes) + ":groups=" + std::to_string(groups),
                   std::int64_t{groups} * routers, hosts, speed};
   for (int group = 0; group < groups; ++group)
     for (int a = 0; a < routers; ++a)
       for (int b = a + 1; b < routers; ++b) network.link(group * routers + a, group * routers + b);
-  const int each = groups == 1 ? 0 : static_cast<int>(ports / (groups - 1));  // of two groups
+  const int each =
+      groups == 1 ? 0 : static_cast<int>(ports / (groups - 1));  // links between two groups
   std::vector<int> used(static_cast<std::size_t>(groups), 0);
   const auto port = [&](int group) {
     return group * routers + used[static_cast<std::size_t>(group)]++ / std::max(global, 1);
@@ -145,8 +145,8 @@ Topology dragonfly(int hosts, int routers, int global, int groups, const LinkSpe
 Topology torus(std::span<const int> sides, Ends ends, int hosts, const LinkSpeed& speed) {
   const char* const family = ends == Ends::joined ? "torus" : "mesh";
   for (const int side : sides) check(family, "a side", side, 1);
-  Routers network{std::string{family} + ":" + joined(sides) + suffix(hosts), product(sides), hosts,
-                  speed};
+  Routers network{std::string{family} + ":" + join_numbers(sides) + suffix(hosts), product(sides),
+                  hosts, speed};
   const auto routers = static_cast<int>(product(sides));
   int step = routers;
   for (const int side : sides) {
@@ -182,7 +182,7 @@ Topology rails(int islands, int devices, const LinkSpeed& speed, const LinkSpeed
   check("rails", "devices of an island", devices, 1);
   const std::int64_t hosts = std::int64_t{islands} * devices;
   const int sizes[]{islands, devices};
-  const std::string name = "rails:" + joined(sizes);
+  const std::string name = "rails:" + join_numbers(sizes);
   if (hosts > Topology::kMost / 2) reject_network("network " + name + ": it is too large");
   const auto count = static_cast<int>(hosts);
   std::vector<Topology::Link> links;
@@ -198,7 +198,7 @@ Topology gpu_hosts(int gpus, int hosts, int islands, const LinkSpeed& rail) {
   check("gpus", "hosts", hosts, 1);
   check("gpus", "islands of a host", islands, 1, gpus);
   const int sizes[]{gpus, hosts};
-  std::string name = "gpus:" + joined(sizes);
+  std::string name = "gpus:" + join_numbers(sizes);
   if (islands > 1) name += ":islands=" + std::to_string(islands);
   if (gpus % islands != 0)
     reject_network("network " + name + ": " + std::to_string(gpus) + " GPUs do not make " +

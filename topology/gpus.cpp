@@ -8,20 +8,21 @@
 
 #include <tutti/error.hpp>
 
-#include "refuse.hpp"
+#include "reject_network.hpp"
 
 namespace tutti::v0 {
 namespace {
 
-/// Of a rail to what joins rails.
+/// The latency from a rail to the spine, which joins rails.
 constexpr Femtoseconds kSpineLatency = 1'000'000'000;
 
-/// Half of what a message costs beside its sender, for each of the two links on its way.
+/// Half of the time that a message takes apart from its sender, for each of the two links on its
+/// path.
 Femtoseconds latency_of(const LinkCosts& costs, Femtoseconds message) {
   return std::max<Femtoseconds>(costs.alpha - message, 0) / 2;
 }
 
-/// Makes the vertices and links behind GPUs.
+/// Builds the vertices and links between GPUs.
 class GpuLinks {
  public:
   GpuLinks(std::span<const int> host_of, std::span<const Locality> localities,
@@ -47,7 +48,7 @@ class GpuLinks {
   }
 
  private:
-  using Island = std::pair<int, int>;  // the host, and the island there
+  using Island = std::pair<int, int>;  // the host, and the island in it
 
   [[nodiscard]] Island island_of(int gpu) const {
     const auto at = static_cast<std::size_t>(gpu);
@@ -106,8 +107,8 @@ class GpuLinks {
   const GpuSpeeds& speeds_;
   int gpus_;
   int vertices_ = gpus_;
-  std::map<Island, int> sizes_{};    // how many GPUs each island has
-  std::map<int, int> islands_in_{};  // how many islands each host has
+  std::map<Island, int> sizes_{};    // the number of GPUs of each island
+  std::map<int, int> islands_in_{};  // the number of islands of each host
   std::map<Island, int> islands_{};  // vertices
   std::map<int, int> hosts_{};       // vertices
   std::vector<Topology::Link> links_{};

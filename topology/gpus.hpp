@@ -1,5 +1,5 @@
 /// @file
-/// Networks of GPUs: islands that NVLink joins, hosts, and a rail for each GPU of a host.
+/// Networks of GPUs: islands joined by NVLink, hosts, and a rail for each GPU of a host.
 #pragma once
 
 #include <span>
@@ -12,37 +12,35 @@
 
 namespace tutti::v0 {
 
-/// What links of GPUs take, and GPUs themselves.
+/// The speeds of links between GPUs, and the costs of a GPU.
 struct GpuSpeeds {
-  LinkSpeed nvlink{};  ///< Of a GPU to the others of its island.
-  LinkSpeed pcie{};    ///< Of a GPU to its host, which joins it to other islands.
-  LinkSpeed island{};  ///< Of an island to its host: one such link for each of its GPUs.
-  LinkSpeed rail{};    ///< Of a GPU to its rail.
-  LinkSpeed spine{};   ///< Of a rail to what joins rails: one such link for each of its GPUs.
-  EndpointCosts endpoints{};  ///< What a GPU takes.
+  LinkSpeed nvlink{};         ///< From a GPU to the others of its island.
+  LinkSpeed pcie{};           ///< From a GPU to its host, which joins it to other islands.
+  LinkSpeed island{};         ///< From an island to its host: one link for each of its GPUs.
+  LinkSpeed rail{};           ///< From a GPU to its rail.
+  LinkSpeed spine{};          ///< From a rail to the spine: one link for each of its GPUs.
+  EndpointCosts endpoints{};  ///< Of a GPU.
   std::string assumed{};      ///< As TopologyFacts::assumed.
 };
 
-/// Divides what a message costs between its sender, which half of the cheapest one occupies, and
-/// the links on its way. @param nvlink what is charged within an island. @param pcie between
-/// islands of a host. @param rail between hosts. @return links that charge as much.
+/// Divides the costs of a message between its sender, which it occupies for half of the cheapest
+/// one, and the links on its path. @param nvlink costs inside an island. @param pcie costs between
+/// islands of a host. @param rail costs between hosts.
 [[nodiscard]] GpuSpeeds gpu_speeds(const LinkCosts& nvlink = kNvlinkCosts,
                                    const LinkCosts& pcie = kPcieCosts,
                                    const LinkCosts& rail = kRailCosts);
 
-/// @param localities of ranks. @return whether there are some, and each one's GPU is known to be on
-/// a rail.
+/// @return whether there are ranks, and the rail of each one's GPU is known.
 [[nodiscard]] bool are_on_rails(std::span<const Locality> localities) noexcept;
 
-/// Joins GPUs. Those of one island reach each other by NVLink; islands of one host, and GPUs that
-/// are alone in theirs, by PCIe; those of different hosts, if there are several, by the rail of
-/// both, and where their rails differ by another GPU of one of their hosts or from rail to rail.
-/// GPUs of one host whose islands are not known are taken for one island. Its levels are islands,
-/// where some host has several, and hosts, where there are several.
-/// @param name of the network. @param host_of the host of each GPU. @param localities its island
-/// and rail; as many. @param speeds of links. @return the network: GPU r is its host r. Throws
-/// Error{invalid_argument} where a rail is less than zero or there are too many GPUs. Complexity:
-/// linear, but for a logarithm.
+/// Joins GPUs. Those of one island are joined by NVLink; islands of one host, and GPUs that are
+/// alone in theirs, by PCIe; those of different hosts by the rail of both, and if their rails
+/// differ, through another GPU of one of their hosts or through the spine. GPUs of one host with
+/// unknown islands form one island. The levels of the network are islands, if a host has several,
+/// and hosts, if there are several.
+/// @param host_of the host of each GPU. @param localities the island and rail of each GPU. @return
+/// GPU r is host r of the network. Throws Error{invalid_argument} if a rail is below zero or there
+/// are too many GPUs. Complexity: linear, apart from a logarithm.
 [[nodiscard]] Topology gpu_network(std::string name, std::span<const int> host_of,
                                    std::span<const Locality> localities, const GpuSpeeds& speeds);
 

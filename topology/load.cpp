@@ -9,14 +9,14 @@
 #include "base/text_file.hpp"
 #include "families.hpp"
 #include "machine.hpp"
-#include "refuse.hpp"
+#include "reject_network.hpp"
 
 namespace tutti::v0 {
 namespace {
 
-constexpr const char* kMachine = "machine";  // the own host, in place of a family
+constexpr const char* kMachine = "machine";  // this host, instead of a family
 
-/// Hosts and switches of families have numbers.
+/// Names hosts and switches of a family by numbers.
 NamedTopology named(Topology topology) {
   std::vector<std::string> names;
   for (int host = 0; host < topology.hosts(); ++host) names.push_back("h" + std::to_string(host));
@@ -24,7 +24,7 @@ NamedTopology named(Topology topology) {
   return {std::move(topology), std::move(names)};
 }
 
-/// A topology.conf has this word, in small or in large letters.
+/// Whether a text contains SwitchName, in any case, as a topology.conf does.
 bool has_switch_name(std::string_view text) {
   constexpr std::string_view kWord = "switchname";
   const auto is_letter = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };

@@ -1,5 +1,5 @@
 /// @file
-/// Networks as people name them: by a family, or by a file.
+/// Networks by the names that users give: a family, or a file.
 #pragma once
 
 #include <string>
@@ -9,26 +9,23 @@
 
 namespace tutti::v0 {
 
-/// A network in words, which is read where it is needed: rank 0 finds the file, and all read its
-/// text.
+/// A network as text, which each rank parses: rank 0 finds the file, and all ranks read its text.
 struct NetworkText {
-  std::string origin{};   ///< What somebody said: a family such as "torus:8x8", or a path.
-  std::string content{};  ///< Of a file.
-  bool is_file = false;   ///< Whether hosts have names that count.
+  std::string origin{};  ///< The user's word: a family such as "torus:8x8", or a path.
+  std::string content{};
+  bool is_file = false;  ///< Whether names of hosts matter.
 };
 
-/// @param network a family with its numbers, or the path of a file, which has a slash in it or is
-/// there. @return it, with the file's content. Throws Error{invalid_argument} that begins with the
-/// path where that cannot be read.
+/// @param network a family with its parameters, or the path of a file, which contains a slash or
+/// exists. @return it, with the file's content. Throws Error{invalid_argument} that starts with the
+/// path if that cannot be read.
 [[nodiscard]] NetworkText find_network(const std::string& network);
 
-/// @param text as find_network gives it. @return the networks in it: one, except for a
-/// topology.conf of several trees. Throws Error{invalid_argument} that begins with the path of a
-/// file, and says what is wrong.
+/// @return the networks in a text: one, unless it is a topology.conf with several trees. Throws
+/// Error{invalid_argument} that starts with the path of a file.
 [[nodiscard]] std::vector<NamedTopology> read_networks(const NetworkText& text);
 
-/// @param text as find_network gives it. @return the network. Throws like read_networks, and where
-/// there are several networks, with a host of each of two.
+/// @return the only network in a text. Throws as read_networks, and if there are several.
 [[nodiscard]] NamedTopology read_network(const NetworkText& text);
 
 }  // namespace tutti::v0

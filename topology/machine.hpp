@@ -1,5 +1,5 @@
 /// @file
-/// What the processors of the own host share: last-level caches and packages.
+/// The caches and packages that the processors of this host share.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace tutti::v0 {
 
-/// @return whether this build can tell: it was made with hwloc.
-[[nodiscard]] bool knows_machines() noexcept;
+/// @return whether this build has hwloc, which the next two functions use.
+[[nodiscard]] bool has_hwloc() noexcept;
 
-/// @param usable a bit for each processor that a process may run on. @return where these are. Both
-/// are -1 where hwloc is not built in, or knows nothing. Complexity: what hwloc takes to look
-/// around, some milliseconds.
+/// @param usable a bit for each processor that a process may run on. @return their package and
+/// last-level cache; -1 without hwloc, if they are unknown, or if there are several. Complexity:
+/// some milliseconds in hwloc.
 [[nodiscard]] Locality locality_of(std::span<const std::uint64_t> usable);
 
-/// The own host as a network: its cores are the hosts, each behind its last-level cache, caches
-/// behind their packages, packages behind the machine; levels of which there is only one part are
-/// left out. Speeds of the levels are assumed. Throws Error{invalid_argument} where hwloc is not
-/// built in or finds nothing. @return it, with names such as "core 3".
+/// This host as a network: its cores are the hosts, linked to their last-level cache, caches to
+/// their package, packages to the machine; levels with a single part are left out. The speeds are
+/// assumed. Throws Error{invalid_argument} without hwloc, or if it finds nothing. @return the
+/// network, with names such as "core 3".
 [[nodiscard]] NamedTopology machine_topology();
 
-/// @param level 0: between a core and its last-level cache, 1: up to its package, 2: up to what
-/// joins packages. @return what that is assumed to take.
+/// @param level 0: from a core to its last-level cache, 1: to its package, 2: to the machine.
+/// @return its assumed speed.
 [[nodiscard]] LinkSpeed speed_of_level(int level) noexcept;
 
 }  // namespace tutti::v0

@@ -1,4 +1,4 @@
-// The own host, as hwloc sees it.
+// This host, as described by hwloc.
 #include <hwloc.h>
 
 #include <array>
@@ -18,17 +18,17 @@ namespace {
 struct Destroy {
   void operator()(hwloc_topology* topology) const noexcept { hwloc_topology_destroy(topology); }
 };
-using Loaded = std::unique_ptr<hwloc_topology, Destroy>;
+using HwlocTopology = std::unique_ptr<hwloc_topology, Destroy>;
 
-/// Null where nothing can be found out.
-Loaded load() {
+/// Loads the topology of this host. @return null if hwloc fails.
+HwlocTopology load() {
   hwloc_topology* made = nullptr;
   if (hwloc_topology_init(&made) != 0) return nullptr;
-  Loaded topology{made};
+  HwlocTopology topology{made};
   return hwloc_topology_load(made) == 0 ? std::move(topology) : nullptr;
 }
 
-/// The depth of the last-level cache; -1 without any, or where its copies differ in kind.
+/// The depth of the last-level cache; -1 without one, or if there are several kinds.
 int last_cache_depth(hwloc_topology* topology) {
   for (const auto kind :
        {HWLOC_OBJ_L5CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
@@ -38,7 +38,7 @@ int last_cache_depth(hwloc_topology* topology) {
   return -1;
 }
 
-/// The one part of a level that has all processors of a set; -1 if there is none.
+/// The part of a level that contains all processors of a set; -1 if there is none.
 int part_with(hwloc_topology* topology, int depth, hwloc_const_cpuset_t set) {
   if (depth < 0) return -1;
   const unsigned parts = hwloc_get_nbobjs_by_depth(topology, depth);
@@ -48,10 +48,10 @@ int part_with(hwloc_topology* topology, int depth, hwloc_const_cpuset_t set) {
   return -1;
 }
 
-/// Cores and the levels above them become vertices, from the cores up.
-class Drawing {
+/// Builds a network whose vertices are the cores and the levels above them.
+class NetworkBuilder {
  public:
-  explicit Drawing(hwloc_topology* topology) : topology_{topology} {
+  explicit NetworkBuilder(hwloc_topology* topology) : topology_{topology} {
     add_level(hwloc_get_type_or_below_depth(topology, HWLOC_OBJ_CORE), "core", -1);
     add_level(last_cache_depth(topology), "cache", 0);
     add_level(hwloc_get_type_depth(topology, HWLOC_OBJ_PACKAGE), "package", 1);
@@ -64,12 +64,12 @@ class Drawing {
   }
 
  private:
-  /// Every part becomes a vertex, linked to those below that have none above them so far; a level
-  /// with a single part that joins nothing new is left out.
+  /// Each part becomes a vertex, linked to the lower vertices without a link upwards. A level with
+  /// one part that joins no new vertices is left out.
   void add_level(int depth, const std::string& name, int level) {
     if (depth < 0) return;
     const unsigned parts = hwloc_get_nbobjs_by_depth(topology_, depth);
-    if (level >= 0 && open_.size() < 2) return;
+    if (level >= 0 && unlinked_.size() < 2) return;
     std::vector<Vertex> now;
     for (unsigned part = 0; part < parts; ++part) {
       const hwloc_obj_t object = hwloc_get_obj_by_depth(topology_, depth, part);
@@ -80,13 +80,13 @@ class Drawing {
         ++cores_;
         continue;
       }
-      std::erase_if(open_, [&](const Vertex& below) {
+      std::erase_if(unlinked_, [&](const Vertex& below) {
         if (hwloc_bitmap_isincluded(below.processors, object->cpuset) == 0) return false;
         links_.push_back({below.number, self, speed_of_level(level)});
         return true;
       });
     }
-    open_.insert(open_.end(), now.begin(), now.end());
+    unlinked_.insert(unlinked_.end(), now.begin(), now.end());
   }
 
   struct Vertex {
@@ -96,18 +96,18 @@ class Drawing {
   hwloc_topology* topology_;
   std::vector<std::string> names_{};
   std::vector<Topology::Link> links_{};
-  std::vector<Vertex> open_{};  // that nothing above is linked to yet
+  std::vector<Vertex> unlinked_{};  // without a link upwards so far
   int cores_ = 0;
 };
 
 }  // namespace
 
-bool knows_machines() noexcept {
+bool has_hwloc() noexcept {
   return true;
 }
 
 Locality locality_of(std::span<const std::uint64_t> usable) {
-  const Loaded topology = load();
+  const HwlocTopology topology = load();
   if (topology == nullptr) return {};
   const std::unique_ptr<hwloc_bitmap_s, void (*)(hwloc_bitmap_t)> set{hwloc_bitmap_alloc(),
                                                                       hwloc_bitmap_free};
@@ -122,10 +122,10 @@ Locality locality_of(std::span<const std::uint64_t> usable) {
 }
 
 NamedTopology machine_topology() {
-  const Loaded topology = load();
+  const HwlocTopology topology = load();
   if (topology == nullptr)
     throw Error{ErrorCode::invalid_argument, "hwloc finds out nothing about this machine"};
-  return Drawing{topology.get()}.finish();
+  return NetworkBuilder{topology.get()}.finish();
 }
 
 }  // namespace tutti::v0

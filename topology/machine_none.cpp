@@ -1,11 +1,11 @@
-// Without hwloc nothing is known of the own host.
+// Without hwloc this host is unknown.
 #include <tutti/error.hpp>
 
 #include "machine.hpp"
 
 namespace tutti::v0 {
 
-bool knows_machines() noexcept {
+bool has_hwloc() noexcept {
   return false;
 }
 

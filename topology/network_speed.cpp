@@ -15,8 +15,8 @@ NetworkSpeed speed_of(std::size_t bytes, Duration time) noexcept {
 }
 
 // A long probe takes longer than a short one for its bytes alone, since both wait for the network's
-// latency alike. Where that is most of what they take, or cores are busy, a small difference is
-// lost in it: then nothing says that the network is as fast as it looks.
+// latency alike. If the latency is most of the time, or cores are busy, a small difference is not
+// significant, and does not show that the network is fast.
 NetworkSpeed speed_between(Duration short_probe, Duration long_probe) noexcept {
   const Duration difference = long_probe - short_probe;
   const NetworkSpeed seen = speed_of(kLongProbeBytes - kShortProbeBytes, difference);

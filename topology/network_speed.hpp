@@ -1,5 +1,5 @@
 /// @file
-/// How fast the network between hosts is, in classes that every start of a job finds alike.
+/// The speed of the network between hosts, in classes that are equal at every start of a job.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace tutti::v0 {
 
-/// Decades, so wide that what disturbs a measurement does not move it to another class: else the
-/// same job would choose other algorithms the next time, and round differently. More than 10 Gbit/s
-/// is not told apart, because one TCP connection is then bound by processors.
+/// Powers of ten, so wide that disturbances of a measurement do not change the class: otherwise the
+/// same job could choose other algorithms at its next start, and round differently. Speeds above 10
+/// Gbit/s are one class, because a TCP connection is then limited by processors.
 enum class NetworkSpeed : std::uint8_t {
   unknown,       ///< It could not be measured.
   megabits_100,  ///< 100 Mbit/s: less than 316 Mbit/s.
@@ -19,17 +19,15 @@ enum class NetworkSpeed : std::uint8_t {
   gigabits_10    ///< 10 Gbit/s, or more.
 };
 
-/// The sizes of the two probes that speed_between compares, in bytes: what shapers and switches let
-/// pass as a burst must not count for much.
+/// The sizes of the two probes of speed_between, in bytes: large enough that a burst that shapers
+/// and switches let pass does not matter.
 inline constexpr std::size_t kShortProbeBytes = std::size_t{256} << 10;
-/// The longer one.
 inline constexpr std::size_t kLongProbeBytes = std::size_t{1280} << 10;
 
-/// @param bytes that a connection carried. @param time that it took, beside what a message takes
-/// that has none. @return the class.
+/// @param bytes that a connection carried. @param time that they took, without the latency.
 [[nodiscard]] NetworkSpeed speed_of(std::size_t bytes, Duration time) noexcept;
-/// @param short_probe time until kShortProbeBytes were there and answered. @param long_probe of
-/// kLongProbeBytes. @return the class.
+/// @param short_probe time from sending kShortProbeBytes to the receipt of the answer. @param
+/// long_probe the same for kLongProbeBytes.
 [[nodiscard]] NetworkSpeed speed_between(Duration short_probe, Duration long_probe) noexcept;
 
 }  // namespace tutti::v0

@@ -1,4 +1,4 @@
-// Networks read from one line of text.
+// Parses networks from one line of text.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "families.hpp"
-#include "refuse.hpp"
+#include "reject_network.hpp"
 
 namespace tutti::v0 {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 9> kFamilies{"switch:64",
                                                     "rails:4x8",
                                                     "gpus:8x4"};
 
-/// That the routers are hosts themselves.
+/// The option of families whose routers are the hosts.
 constexpr std::string_view kDirectWord = "direct";
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -37,7 +37,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-/// What stands behind a number, and how often that is what the number counts.
+/// A suffix of a number, and its factor.
 struct Unit {
   std::string_view name;
   double size;
@@ -45,19 +45,19 @@ struct Unit {
 constexpr Unit kTimes[]{{"ns", 1e6}, {"us", 1e9}, {"ms", 1e12}};
 constexpr Unit kRates[]{{"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
 
-/// One line, taken apart.
-class Line {
+/// A parsed line.
+class NetworkLine {
  public:
-  explicit Line(std::string_view text) : text_{text} {
+  explicit NetworkLine(std::string_view text) : text_{text} {
     std::vector<std::string_view> words = split(text, ':');
     family_ = words.front();
-    if (words.size() < 2) complain("says no numbers");
+    if (words.size() < 2) reject("says no numbers");
     numbers_ = numbers(words[1]);
     for (std::size_t i = 2; i < words.size(); ++i) {
       const std::size_t equals = std::min(words[i].find('='), words[i].size());
       const bool is_word = words[i] == kDirectWord;
       if (equals == words[i].size() && !is_word)
-        complain("has '" + std::string{words[i]} + "' where name=value should be");
+        reject("has '" + std::string{words[i]} + "' where name=value should be");
       options_.emplace_back(words[i].substr(0, equals),
                             words[i].substr(std::min(equals + 1, words[i].size())));
     }
@@ -68,13 +68,13 @@ class Line {
     const LinkSpeed speed{time("latency", usual.latency), rate(usual.per_byte)};
     Topology made = make(speed);
     if (!options_.empty())
-      complain("has an option '" + std::string{options_.front().first} + "' that " +
-               std::string{family_} + " does not take, or that stands there twice");
+      reject("has an option '" + std::string{options_.front().first} + "' that " +
+             std::string{family_} + " does not take, or that stands there twice");
     return made;
   }
 
  private:
-  [[noreturn]] void complain(const std::string& what) const {
+  [[noreturn]] void reject(const std::string& what) const {
     reject_network("network '" + std::string{text_} + "' " + what + ": write such as " +
                    family_names());
   }
@@ -82,7 +82,7 @@ class Line {
     int value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc{} || end != word.data() + word.size() || value < 0)
-      complain("has '" + std::string{word} + "' where a number should be");
+      reject("has '" + std::string{word} + "' where a number should be");
     return value;
   }
   [[nodiscard]] std::vector<int> numbers(std::string_view words) const {
@@ -90,28 +90,27 @@ class Line {
     for (const std::string_view word : split(words, 'x')) numbers.push_back(number(word));
     return numbers;
   }
-  /// @return the value of an option, which is not looked at again, or nothing.
-  std::optional<std::string_view> take(std::string_view name) {
+  /// Removes an option. @return its value, or nothing.
+  std::optional<std::string_view> extract(std::string_view name) {
     const auto found = std::ranges::find(options_, name, &Option::first);
     if (found == options_.end()) return std::nullopt;
     const std::string_view value = found->second;
     options_.erase(found);
     return value;
   }
-  [[nodiscard]] int take(std::string_view name, int otherwise) {
-    const auto value = take(name);
+  [[nodiscard]] int extract(std::string_view name, int otherwise) {
+    const auto value = extract(name);
     return value ? number(*value) : otherwise;
   }
-  /// @return hosts of each router.
-  [[nodiscard]] int take_hosts() {
+  /// @return the number of hosts of each router.
+  [[nodiscard]] int extract_hosts() {
     if (std::ranges::find(options_, Option{kDirectWord, {}}) == options_.end()) {
-      const int hosts = take("hosts", 1);
-      if (hosts == kDirect)
-        complain("has routers of 0 hosts, where 1 or more should be, or direct");
+      const int hosts = extract("hosts", 1);
+      if (hosts == kDirect) reject("has routers of 0 hosts, where 1 or more should be, or direct");
       return hosts;
     }
-    (void)take(kDirectWord);
-    if (take("hosts")) complain("has hosts of routers that are the hosts themselves");
+    (void)extract(kDirectWord);
+    if (extract("hosts")) reject("has hosts of routers that are the hosts themselves");
     return kDirect;
   }
   template <std::size_t N>
@@ -126,25 +125,25 @@ class Line {
           number * unit.size < 1e18)
         return number * unit.size;
     }
-    complain("has '" + std::string{value} + "' where a number and its unit should be, such as " +
-             "500ns or 100G");
+    reject("has '" + std::string{value} + "' where a number and its unit should be, such as " +
+           "500ns or 100G");
   }
   Femtoseconds time(std::string_view name, Femtoseconds otherwise) {
-    const auto value = take(name);
+    const auto value = extract(name);
     return value ? std::llround(measure(*value, kTimes)) : otherwise;
   }
   Femtoseconds rate(Femtoseconds otherwise) {
-    const auto value = take("bandwidth");
+    const auto value = extract("bandwidth");
     if (!value) return otherwise;
     const double bits = measure(*value, kRates);
-    if (bits == 0) complain("has no bandwidth");
+    if (bits == 0) reject("has no bandwidth");
     return std::llround(8e15 / bits);
   }
-  /// Throws where there are not so many numbers. @param meaning of them.
+  /// Throws unless there are `count` numbers. @param meaning of the numbers.
   void expect(std::size_t count, const char* meaning) const {
     if (numbers_.size() != count)
-      complain("has " + std::to_string(numbers_.size()) + " numbers, where " +
-               std::string{family_} + " has " + meaning);
+      reject("has " + std::to_string(numbers_.size()) + " numbers, where " + std::string{family_} +
+             " has " + meaning);
   }
 
   Topology make(const LinkSpeed& speed) {
@@ -157,29 +156,29 @@ class Line {
       expect(3, "those of hosts of a router, routers of a group and links of a router to others");
       const std::int64_t most = std::int64_t{numbers_[1]} * numbers_[2] + 1;
       const int groups = static_cast<int>(std::min<std::int64_t>(most, Topology::kMost));
-      return dragonfly(numbers_[0], numbers_[1], numbers_[2], take("groups", groups), speed);
+      return dragonfly(numbers_[0], numbers_[1], numbers_[2], extract("groups", groups), speed);
     }
-    if (family_ == "torus") return torus(numbers_, Ends::joined, take_hosts(), speed);
-    if (family_ == "mesh") return torus(numbers_, Ends::open, take_hosts(), speed);
+    if (family_ == "torus") return torus(numbers_, Ends::joined, extract_hosts(), speed);
+    if (family_ == "mesh") return torus(numbers_, Ends::open, extract_hosts(), speed);
     if (family_ == "hypercube") {
       expect(1, "one, the dimension");
-      return hypercube(numbers_[0], take_hosts(), speed);
+      return hypercube(numbers_[0], extract_hosts(), speed);
     }
     if (family_ == "slim_fly") {
       expect(1, "one, its q");
-      return slim_fly(numbers_[0], take_hosts(), speed);
+      return slim_fly(numbers_[0], extract_hosts(), speed);
     }
     if (family_ == "gpus") {
       expect(2, "those of GPUs of a host and of hosts");
-      return gpu_hosts(numbers_[0], numbers_[1], take("islands", 1), speed);
+      return gpu_hosts(numbers_[0], numbers_[1], extract("islands", 1), speed);
     }
-    if (family_ != "rails") complain("is of no known family");
+    if (family_ != "rails") reject("is of no known family");
     expect(2, "those of islands and of devices of an island");
     return rails(numbers_[0], numbers_[1], speed);
   }
   Topology make_fat_tree(const LinkSpeed& speed) {
     std::vector<int> up{1};
-    if (const auto value = take("up")) up = numbers(*value);
+    if (const auto value = extract("up")) up = numbers(*value);
     else up.insert(up.end(), numbers_.begin(), numbers_.end() - 1);
     return fat_tree(numbers_, up, speed);
   }
@@ -211,7 +210,7 @@ std::string family_names() {
 }
 
 Topology parse_topology(std::string_view text) {
-  return Line{text}.make();
+  return NetworkLine{text}.make();
 }
 
 }  // namespace tutti::v0

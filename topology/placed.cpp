@@ -23,7 +23,7 @@ void require_host(const Topology& network, std::size_t rank, int host) {
                                                std::to_string(network.hosts()) + " hosts"};
 }
 
-/// What is known of hosts that ranks are on becomes known of these.
+/// The facts about a network, with the ranks in place of the hosts that they run on.
 TopologyFacts facts_at(const Topology& network, std::span<const int> host_of) {
   TopologyFacts facts = network.facts();
   facts.grid.reset();
@@ -36,22 +36,22 @@ TopologyFacts facts_at(const Topology& network, std::span<const int> host_of) {
   return facts;
 }
 
-/// A part of a host: the host and, of what is known, the package and the cache.
-using Part = std::array<int, 3>;
+/// A part of a host: the host, and the package and cache if known.
+using HostPart = std::array<int, 3>;
 
-/// The parts of hosts that have several, which become vertices.
-class Parts {
+/// The parts of hosts that become vertices: those of hosts with several.
+class HostParts {
  public:
-  Parts(std::span<const int> host_of, std::span<const Locality> localities) {
+  HostParts(std::span<const int> host_of, std::span<const Locality> localities) {
     for (std::size_t rank = 0; rank < localities.size(); ++rank) {
       const Locality& at = localities[rank];
       if (at.package >= 0) packages_[host_of[rank]].insert(at.package);
       if (at.cache >= 0) caches_[{host_of[rank], at.package}].insert(at.cache);
     }
   }
-  /// The parts that a rank is in, from the inmost, and the level of each one's own link.
-  [[nodiscard]] std::vector<std::pair<Part, int>> around(int host, const Locality& at) const {
-    std::vector<std::pair<Part, int>> parts;
+  /// The parts that contain a rank, from the inmost, with the level of each one's own link.
+  [[nodiscard]] std::vector<std::pair<HostPart, int>> around(int host, const Locality& at) const {
+    std::vector<std::pair<HostPart, int>> parts;
     if (at.cache >= 0 && caches_.at({host, at.package}).size() > 1)
       parts.push_back({{host, at.package, at.cache}, 1});
     if (at.package >= 0 && packages_.at(host).size() > 1)
@@ -69,9 +69,9 @@ class Parts {
 Topology place_ranks(const Topology& network, std::span<const int> host_of, const LinkSpeed& inside,
                      std::span<const Locality> localities) {
   const int ranks = static_cast<int>(host_of.size());
-  const Parts parts{host_of, localities};
+  const HostParts parts{host_of, localities};
   int vertices = ranks + network.vertices();
-  std::map<Part, int> vertex_of;
+  std::map<HostPart, int> vertex_of;
   std::vector<Topology::Link> links;
   for (std::size_t rank = 0; rank < host_of.size(); ++rank) {
     const int host = host_of[rank];
@@ -84,7 +84,7 @@ Topology place_ranks(const Topology& network, std::span<const int> host_of, cons
       const auto [found, is_new] = vertex_of.try_emplace(part, vertices);
       if (is_new) ++vertices;
       links.push_back({below, found->second, speed});
-      is_linked = !is_new;  // what is around it is linked already
+      is_linked = !is_new;  // its outer parts are linked already
       if (is_linked) break;
       below = found->second;
       speed = speed_of_level(level);
@@ -93,7 +93,7 @@ Topology place_ranks(const Topology& network, std::span<const int> host_of, cons
   }
   for (const Topology::Link& link : network.links())
     links.push_back({ranks + link.a, ranks + link.b, link.speed});
-  // What is on a host that is beside the grid has two ways to go before it is there.
+  // A message to a host that is not a vertex of the grid has two hops after the grid.
   TopologyFacts facts = facts_at(network, host_of);
   facts.grid = network.switches() == 0 ? network.grid() : std::nullopt;
   if (facts.grid) facts.grid->first += ranks;

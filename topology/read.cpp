@@ -9,16 +9,16 @@
 #include <tutti/error.hpp>
 
 #include "base/json_text.hpp"
-#include "refuse.hpp"
-#include "trees.hpp"
+#include "components.hpp"
+#include "reject_network.hpp"
 
 namespace tutti::v0 {
 namespace {
 
 using Json = nlohmann::json;
 
-/// Vertices by name.
-class Names {
+/// The vertices of a network by name.
+class VertexNames {
  public:
   void add(const Json& json, const char* field) {
     if (!json.contains(field)) return;
@@ -51,7 +51,7 @@ class Names {
     return names_[static_cast<std::size_t>(number)];
   }
   [[nodiscard]] std::size_t size() const noexcept { return names_.size(); }
-  [[nodiscard]] std::vector<std::string> take() { return std::move(names_); }
+  [[nodiscard]] std::vector<std::string> release() { return std::move(names_); }
 
  private:
   std::vector<std::string> names_{};
@@ -77,7 +77,7 @@ LinkSpeed speed_of(const Json& json, LinkSpeed speed, const std::string& where) 
   return speed;
 }
 
-Level level_of(const Json& json, const Names& names, std::size_t hosts) {
+Level level_of(const Json& json, const VertexNames& names, std::size_t hosts) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string())
     reject_network("\"levels\" has something without a \"name\"");
   Level level{.name = json["name"].get<std::string>(), .part_of = std::vector<int>(hosts, -1)};
@@ -103,7 +103,7 @@ Level level_of(const Json& json, const Names& names, std::size_t hosts) {
   return level;
 }
 
-TopologyFacts facts_of(const Json& json, const Names& names, std::size_t hosts) {
+TopologyFacts facts_of(const Json& json, const VertexNames& names, std::size_t hosts) {
   TopologyFacts facts;
   if (json.contains("message_ns"))
     facts.endpoints.message = std::llround(number(json, "message_ns", "") * 1e6);
@@ -128,7 +128,7 @@ NamedTopology read_json_topology(std::string_view text) {
   const Json json = detail::parse_json<Json>(text);
   if (!json.is_object() || !(json.contains("hosts") || json.contains("links")))
     reject_network("it is not a network: expected an object with \"hosts\" and \"links\"");
-  Names names;
+  VertexNames names;
   names.add(json, "hosts");
   const std::size_t hosts = names.size();
   names.add(json, "switches");
@@ -147,7 +147,7 @@ NamedTopology read_json_topology(std::string_view text) {
                  {from, to, speed_of(listed[i], speed, where)});
     if (links.size() > Topology::kMost) reject_network("there are too many links");
   }
-  const std::vector<int> trees = trees_of(names.size(), links);
+  const std::vector<int> trees = components_of(names.size(), links);
   for (std::size_t i = 1; i < trees.size(); ++i)
     if (trees[i] != trees[0])
       reject_network("no link joins '" + names.of(0) + "' and '" +
@@ -161,7 +161,7 @@ NamedTopology read_json_topology(std::string_view text) {
   TopologyFacts facts = facts_of(json, names, hosts);
   return {Topology{std::move(name), static_cast<int>(hosts), switches, std::move(links),
                    std::move(facts)},
-          names.take()};
+          names.release()};
 }
 
 }  // namespace tutti::v0

@@ -1,5 +1,5 @@
 /// @file
-/// Networks that are written down in files.
+/// Networks in files.
 #pragma once
 
 #include <string>
@@ -10,31 +10,30 @@
 
 namespace tutti::v0 {
 
-/// A network whose vertices have names.
+/// A network with names of its vertices.
 struct NamedTopology {
   Topology topology;
   std::vector<std::string> names{};  ///< Of hosts, then of switches.
 };
 
-/// Reads a network as JSON: `hosts` and `switches`, arrays of names, and `links`, an array of
-/// objects with `from` and `to`, two of those names, and perhaps `count`, how many of them there
-/// are, `latency_ns`, `per_message_ns` and `gbit_per_s`; the latter three may stand beside `hosts`
-/// for all links, and `name`. What is near each other, such as GPUs of one host, is told by
-/// `levels`, from the inmost: objects with `name` and `parts`, an array of arrays of names of
-/// hosts, in which each host is once; what hosts take by `message_ns`, to hand one over, and
-/// `reduce_gb_per_s`; and what of all that is assumed by `assumed`, a text. Throws
-/// Error{invalid_argument} that names what is wrong. @param text of the file.
-/// @return the network.
+/// Reads a network from JSON: arrays of names `hosts` and `switches`, and `links`, an array of
+/// objects with the names `from` and `to`, and optionally `count` (the number of parallel links),
+/// `latency_ns`, `per_message_ns` and `gbit_per_s`; the last three may also be given beside `hosts`
+/// for all links, as may `name`. `levels` describes which hosts are near each other, such as GPUs
+/// of one host, from the inmost level: objects with `name` and `parts`, an array of arrays of names
+/// of hosts, in which each host occurs once. `message_ns` is the time in which a host sends a
+/// message, `reduce_gb_per_s` the speed of its reductions, and `assumed` a text that lists assumed
+/// values. Throws Error{invalid_argument} that contains what is wrong.
 [[nodiscard]] NamedTopology read_json_topology(std::string_view text);
 
-/// Reads networks as SLURM's topology.conf has them, by the rules of Slurm's own parser: a line per
-/// switch with SwitchName, and Nodes or Switches, lists such as `node[01-16,20],login`; blanks may
-/// stand around `=`, quotes around a value, and blanks or commas between names of a list. The text
-/// behind a # is a comment, a \ before a character makes it an ordinary one, and a \ at the end of
-/// a line continues it in the next. Such a file has no speeds, and may have several trees that no
-/// link joins. Throws Error{invalid_argument} that names the line and what is wrong there. @param
-/// text of the file. @param speed of all links. @return a network for each tree that has hosts, in
-/// the order of their first hosts.
+/// Reads networks from SLURM's topology.conf, by the rules of Slurm's own parser: a line per switch
+/// with SwitchName, and Nodes or Switches, lists such as `node[01-16,20],login`; blanks may
+/// surround `=`, quotes a value, and blanks or commas separate names of a list. The text after a #
+/// is a comment, a \ before a character makes it an ordinary one, and a \ at the end of a line
+/// continues it in the next. Such a file has no speeds, and may have several trees without a link
+/// between them. Throws Error{invalid_argument} that contains the line and what is wrong there.
+/// @param speed of all links. @return a network for each tree with hosts, in the order of their
+/// first hosts.
 [[nodiscard]] std::vector<NamedTopology> read_slurm_topology(std::string_view text,
                                                              const LinkSpeed& speed = {});
 

@@ -1,4 +1,4 @@
-// Networks as SLURM's topology.conf has them.
+// Reads networks from SLURM's topology.conf.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -9,25 +9,26 @@
 
 #include <tutti/error.hpp>
 
+#include "components.hpp"
 #include "read.hpp"
-#include "trees.hpp"
 
 namespace tutti::v0 {
 namespace {
 
-/// Names in one list at most.
+/// The most names in one list.
 constexpr std::size_t kMostNames = 1 << 16;
 
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
 constexpr std::string_view kSeparators = ", \t\r\n";
-constexpr std::string_view kOperators = "-*+/";  // of `+=` and the like, which mean `=` here
+constexpr std::string_view kOperators =
+    "-*+/";  // of `+=` and similar operators, which mean `=` here
 
 bool is_equal(std::string_view a, std::string_view b) {
   return std::ranges::equal(
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-/// A line that says something, with its number.
+/// A line that is not empty, with its number.
 struct ConfLine {
   std::size_t number = 0;
   std::string text{};
@@ -37,7 +38,7 @@ struct ConfLine {
   }
 };
 
-/// @return whether the character at a place has an odd number of backslashes before it.
+/// @return whether an odd number of backslashes precedes the character at `at`.
 bool is_escaped(std::string_view line, std::size_t at) {
   std::size_t slashes = 0;
   while (slashes < at && line[at - slashes - 1] == '\\') ++slashes;
@@ -50,7 +51,7 @@ std::string_view without_comment(std::string_view line) {
   return line;
 }
 
-/// Each backslash makes the character behind it an ordinary one.
+/// Each backslash makes the next character an ordinary one.
 std::string without_escapes(std::string_view line) {
   std::string text;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -79,14 +80,13 @@ std::vector<ConfLine> lines_of(std::string_view text) {
   return lines;
 }
 
-/// A key and its value.
 struct ConfField {
   std::string_view key{};
   std::string_view value{};
 };
 
-/// Splits a line into its fields: blanks may stand around the equals sign, and quotes around a
-/// value, which may then have blanks in it.
+/// Splits a line into its fields. Blanks may surround the equals sign; a value in quotes may
+/// contain blanks.
 class ConfFields {
  public:
   explicit ConfFields(const ConfLine& line) : line_{line}, rest_{line.text} {}
@@ -142,8 +142,8 @@ class ConfFields {
   std::string_view rest_;
 };
 
-/// Splits a list such as `a[1-3,7]b,c` into names. Commas and blanks separate names; several of
-/// them in a row count as one.
+/// Splits a list such as `a[1-3,7]b,c` into names. Commas and blanks separate names; several
+/// separators count as one.
 class HostList {
  public:
   HostList(std::string_view text, const ConfLine& line) : line_{line} {
@@ -161,7 +161,7 @@ class HostList {
       if (depth < 0 || depth > 1) line.reject("brackets of '" + std::string{text} + "' do not fit");
     }
   }
-  [[nodiscard]] std::vector<std::string> take() { return std::move(names_); }
+  [[nodiscard]] std::vector<std::string> release() { return std::move(names_); }
 
  private:
   void expand(const std::string& before, std::string_view rest) {
@@ -181,7 +181,7 @@ class HostList {
       ranges.remove_prefix(comma + 1);
     }
   }
-  /// Numbers keep the zeros that the first one begins with.
+  /// Numbers keep the leading zeros of the first one.
   void expand_range(const std::string& head, std::string_view range, std::string_view tail) {
     const std::size_t dash = range.find('-');
     const std::string_view first = range.substr(0, dash);
@@ -208,7 +208,7 @@ class HostList {
   std::vector<std::string> names_{};
 };
 
-/// One switch.
+/// A switch of the file.
 struct Switch {
   ConfLine line{};
   std::string name{};
@@ -222,8 +222,8 @@ Switch switch_of(const ConfLine& line) {
   while (const auto field = fields.next()) {
     const auto& [key, value] = *field;
     if (is_equal(key, "SwitchName")) found.name = value;
-    else if (is_equal(key, "Nodes")) found.nodes = HostList{value, line}.take();
-    else if (is_equal(key, "Switches")) found.switches = HostList{value, line}.take();
+    else if (is_equal(key, "Nodes")) found.nodes = HostList{value, line}.release();
+    else if (is_equal(key, "Switches")) found.switches = HostList{value, line}.release();
     else if (!is_equal(key, "LinkSpeed"))
       line.reject("unknown key '" + std::string{key} +
                   "': expected SwitchName, Nodes, Switches or LinkSpeed");
@@ -246,7 +246,7 @@ std::vector<Switch> switches_of(std::string_view text) {
   return switches;
 }
 
-/// Hosts and switches by number, hosts first.
+/// The numbers of hosts and switches, hosts first.
 struct Vertices {
   std::vector<std::string> names{};
   std::map<std::string, int> hosts{};
@@ -305,15 +305,15 @@ std::vector<NamedTopology> read_slurm_topology(std::string_view text, const Link
   const std::vector<Switch> switches = switches_of(text);
   const Vertices vertices = vertices_of(switches);
   std::vector<Topology::Link> links = links_of(switches, vertices, speed);
-  const std::vector<int> tree_of = trees_of(vertices.names.size(), links);
-  std::map<int, std::size_t> order;  // of trees that have hosts, by the first of these
+  const std::vector<int> tree_of = components_of(vertices.names.size(), links);
+  std::map<int, std::size_t> order;  // of trees with hosts, by their first hosts
   std::vector<Tree> trees;
   std::vector<int> number(vertices.names.size());
   for (std::size_t i = 0; i < number.size(); ++i) {
     const bool is_host = i < vertices.hosts.size();
     if (is_host && order.emplace(tree_of[i], trees.size()).second) trees.emplace_back();
     const auto found = order.find(tree_of[i]);
-    if (found == order.end()) continue;  // a switch that no host reaches
+    if (found == order.end()) continue;  // a switch without hosts
     Tree& tree = trees[found->second];
     number[i] = static_cast<int>(tree.names.size());
     tree.names.push_back(vertices.names[i]);
@@ -326,7 +326,7 @@ std::vector<NamedTopology> read_slurm_topology(std::string_view text, const Link
     link.b = number[static_cast<std::size_t>(link.b)];
     trees[found->second].links.push_back(link);
   }
-  if (trees.empty()) trees.emplace_back();  // which has no hosts, and is refused
+  if (trees.empty()) trees.emplace_back();  // it has no hosts, so Topology rejects it
   std::vector<NamedTopology> made;
   for (Tree& tree : trees) {
     const int others = static_cast<int>(tree.names.size()) - tree.hosts;

@@ -5,10 +5,10 @@
 namespace tutti::v0 {
 namespace {
 
-/// Of all goals together: half a gibibyte.
-constexpr std::size_t kMostWays = std::size_t{1} << 26;
+/// The most entries of all tables: half a gibibyte.
+constexpr std::size_t kMostTableEntries = std::size_t{1} << 26;
 
-/// Spreads numbers that follow each other (the finalizer of MurmurHash3, by Appleby).
+/// Hashes consecutive numbers (the finalizer of MurmurHash3, by Appleby).
 std::uint64_t spread(std::uint64_t key) noexcept {
   key = (key ^ key >> 33U) * 0xff51afd7ed558ccdU;
   key = (key ^ key >> 33U) * 0xc4ceb9fe1a85ec53U;
@@ -37,28 +37,28 @@ Routes::Routes(const Topology& topology, Routing routing) : topology_{topology},
 void Routes::find(int from, int to, std::vector<int>& path) {
   path.clear();
   if (from == to) return;
-  // All that is behind one link is as far away as where that link leads.
+  // The vertices behind one link are as far away as the vertex to which that link leads.
   const auto last = topology_.hops(to);
   const int goal = last.size() == 1 ? last.front().to : to;
   int at = from;
-  if (at != goal && is_leaf(at)) go(at, topology_.hops(at).front(), path);
-  auto digits = static_cast<std::uint64_t>(to);  // that have not chosen yet
+  if (at != goal && is_leaf(at)) append_hop(at, topology_.hops(at).front(), path);
+  auto digits = static_cast<std::uint64_t>(to);  // not yet used by a choice
   if (topology_.grid())
-    while (at != goal) go(at, next_in_grid(at, from, to, goal, digits), path);
+    while (at != goal) append_hop(at, next_in_grid(at, from, to, goal, digits), path);
   else if (at != goal) {
     const NextHopTable& table = table_to(goal);
-    while (at != goal) go(at, next(table, at, from, to, digits), path);
+    while (at != goal) append_hop(at, next(table, at, from, to, digits), path);
   }
-  if (goal != to) go(at, {to, last.front().link}, path);
+  if (goal != to) append_hop(at, {to, last.front().link}, path);
 }
 
-void Routes::go(int& at, const Topology::Hop& hop, std::vector<int>& path) const {
+void Routes::append_hop(int& at, const Topology::Hop& hop, std::vector<int>& path) const {
   const Topology::Link& link = topology_.links()[static_cast<std::size_t>(hop.link)];
   path.push_back(2 * hop.link + (link.b == at ? 1 : 0));
   at = hop.to;
 }
 
-/// @return which of so many ways is taken.
+/// @return the index of the chosen one of `count` hops.
 std::uint64_t Routes::choose(std::uint64_t& digits, int from, int to, int distance,
                              std::uint64_t count) const noexcept {
   if (routing_ == Routing::balanced)
@@ -70,7 +70,7 @@ std::uint64_t Routes::choose(std::uint64_t& digits, int from, int to, int distan
 }
 
 /// @return the distance of two cells.
-int Routes::in_grid(int vertex, int goal) const noexcept {
+int Routes::grid_distance(int vertex, int goal) const noexcept {
   const auto& [sides, joined, first] = *topology_.grid();
   const std::uint16_t* const a = &places_[static_cast<std::size_t>(vertex - first) * sides.size()];
   const std::uint16_t* const b = &places_[static_cast<std::size_t>(goal - first) * sides.size()];
@@ -84,13 +84,13 @@ int Routes::in_grid(int vertex, int goal) const noexcept {
 
 Topology::Hop Routes::next_in_grid(int at, int from, int to, int goal,
                                    std::uint64_t& digits) const {
-  const int distance = in_grid(at, goal);
+  const int distance = grid_distance(at, goal);
   const int first = topology_.grid()->first;
   const auto hops = topology_.hops(at);
   const auto leads_nearer = [&](const Topology::Hop& hop) {
-    return hop.to >= first && in_grid(hop.to, goal) < distance;
+    return hop.to >= first && grid_distance(hop.to, goal) < distance;
   };
-  std::uint64_t nearer = 0;  // as a set, of the first of its hops
+  std::uint64_t nearer = 0;  // a bit for each of the first 64 hops
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < hops.size(); ++i) {
     if (!leads_nearer(hops[i])) continue;
@@ -107,13 +107,14 @@ Topology::Hop Routes::next_in_grid(int at, int from, int to, int goal,
 
 Topology::Hop Routes::next(const NextHopTable& table, int at, int from, int to,
                            std::uint64_t& digits) const {
-  const NextHops& way = table[static_cast<std::size_t>(inner_[static_cast<std::size_t>(at)])];
+  const NextHops& next_hops = table[static_cast<std::size_t>(inner_[static_cast<std::size_t>(at)])];
   const auto hops = topology_.hops(at);
-  std::uint64_t left = choose(digits, from, to, way.distance, way.count);
-  if ((way.first & kScattered) == 0) return hops[way.first + left];
-  for (std::size_t i = way.first & ~kScattered;; ++i) {
+  std::uint64_t left = choose(digits, from, to, next_hops.distance, next_hops.count);
+  if ((next_hops.first & kScattered) == 0) return hops[next_hops.first + left];
+  for (std::size_t i = next_hops.first & ~kScattered;; ++i) {
     const int inner = inner_[static_cast<std::size_t>(hops[i].to)];
-    if (inner < 0 || table[static_cast<std::size_t>(inner)].distance >= way.distance) continue;
+    if (inner < 0 || table[static_cast<std::size_t>(inner)].distance >= next_hops.distance)
+      continue;
     if (left-- == 0) return hops[i];
   }
 }
@@ -121,7 +122,7 @@ Topology::Hop Routes::next(const NextHopTable& table, int at, int from, int to,
 const Routes::NextHopTable& Routes::table_to(int goal) {
   NextHopTable& table = tables_[static_cast<std::size_t>(inner_[static_cast<std::size_t>(goal)])];
   if (!table.empty()) return table;
-  if (++searched_ * inners_ > kMostWays) {
+  if (++searched_ * inners_ > kMostTableEntries) {
     for (NextHopTable& earlier : tables_) earlier = {};
     searched_ = 1;
   }
@@ -131,35 +132,37 @@ const Routes::NextHopTable& Routes::table_to(int goal) {
 
 Routes::NextHopTable Routes::search(int goal) const {
   NextHopTable table(inners_);
-  const auto way_of = [&](int vertex) -> NextHops& {
+  const auto next_hops_of = [&](int vertex) -> NextHops& {
     return table[static_cast<std::size_t>(inner_[static_cast<std::size_t>(vertex)])];
   };
   std::vector<int> order{goal};
-  way_of(goal).distance = 0;
+  next_hops_of(goal).distance = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto farther = static_cast<std::uint16_t>(way_of(order[i]).distance + 1);
+    const auto farther = static_cast<std::uint16_t>(next_hops_of(order[i]).distance + 1);
     for (const Topology::Hop& hop : topology_.hops(order[i])) {
-      if (is_leaf(hop.to) || way_of(hop.to).distance != kFar) continue;
-      way_of(hop.to).distance = farther;
+      if (is_leaf(hop.to) || next_hops_of(hop.to).distance != kFar) continue;
+      next_hops_of(hop.to).distance = farther;
       order.push_back(hop.to);
     }
   }
-  for (const int vertex : order) point(vertex, table);
+  for (const int vertex : order) find_next_hops(vertex, table);
   return table;
 }
 
-/// Notes which hops of a vertex lead nearer.
-void Routes::point(int vertex, NextHopTable& table) const {
-  NextHops& way = table[static_cast<std::size_t>(inner_[static_cast<std::size_t>(vertex)])];
+/// Stores which hops of a vertex lead nearer.
+void Routes::find_next_hops(int vertex, NextHopTable& table) const {
+  NextHops& next_hops = table[static_cast<std::size_t>(inner_[static_cast<std::size_t>(vertex)])];
   const auto hops = topology_.hops(vertex);
   std::size_t last = 0;
-  for (std::size_t i = 0; i < hops.size() && way.count < kFar; ++i) {
+  for (std::size_t i = 0; i < hops.size() && next_hops.count < kFar; ++i) {
     const int inner = inner_[static_cast<std::size_t>(hops[i].to)];
-    if (inner < 0 || table[static_cast<std::size_t>(inner)].distance >= way.distance) continue;
-    if (way.count++ == 0) way.first = static_cast<std::uint32_t>(i);
+    if (inner < 0 || table[static_cast<std::size_t>(inner)].distance >= next_hops.distance)
+      continue;
+    if (next_hops.count++ == 0) next_hops.first = static_cast<std::uint32_t>(i);
     last = i;
   }
-  if (way.count > 0 && last - way.first + 1 > way.count) way.first |= kScattered;
+  if (next_hops.count > 0 && last - next_hops.first + 1 > next_hops.count)
+    next_hops.first |= kScattered;
 }
 
 }  // namespace tutti::v0

@@ -102,7 +102,7 @@ class HybridLinks final : public Links {
                                                       tcp::Options{});
   }
   void connect_control() {
-    std::vector<std::vector<runtime::Watched>> watched(processes_.size());
+    std::vector<std::vector<runtime::WatchedProcess>> watched(processes_.size());
     for (Rank low = 0; low < size(); ++low)
       for (Rank high = low + 1; high < size(); ++high) {
         std::array<int, 2> ends{};

@@ -18,10 +18,10 @@ inline void promise(bool kept) {
 /// Feeds a state machine with messages until it wants no more or there is no more.
 template <class Handshake>
 void feed(Handshake& handshake, std::span<const std::uint8_t> bytes) {
-  for (std::size_t wanted = handshake.wanted(); wanted > 0 && wanted <= bytes.size();
-       wanted = handshake.wanted()) {
+  for (std::size_t wanted = handshake.expected_bytes(); wanted > 0 && wanted <= bytes.size();
+       wanted = handshake.expected_bytes()) {
     promise(wanted <= runtime::kLongestMessage);
-    const auto reply = handshake.feed(std::as_bytes(bytes.first(wanted)));
+    const auto reply = handshake.process(std::as_bytes(bytes.first(wanted)));
     promise(reply.size() <= runtime::kLongestMessage);
     bytes = bytes.subspan(wanted);
   }
@@ -38,8 +38,8 @@ inline void run_handshake(std::span<const std::uint8_t> bytes) {
   if ((mode & 2) != 0) {
     runtime::ConnectorHandshake handshake{self, 1, runtime::Purpose::control};
     feed(handshake, bytes);
-    promise(handshake.progress() != runtime::Progress::agreed || !self.secret);
-    if (handshake.progress() == runtime::Progress::refused)
+    promise(handshake.state() != runtime::HandshakeState::accepted || !self.secret);
+    if (handshake.state() == runtime::HandshakeState::refused)
       promise(!std::string_view{handshake.refusal("peer").what()}.empty());
     return;
   }
@@ -49,8 +49,8 @@ inline void run_handshake(std::span<const std::uint8_t> bytes) {
   };
   runtime::AcceptorHandshake handshake{self, admit};
   feed(handshake, bytes);
-  promise(handshake.progress() != runtime::Progress::agreed || !self.secret);
-  promise((handshake.progress() == runtime::Progress::refused) ==
+  promise(handshake.state() != runtime::HandshakeState::accepted || !self.secret);
+  promise((handshake.state() == runtime::HandshakeState::refused) ==
           (handshake.reason() != runtime::Reason::none));
 }
 

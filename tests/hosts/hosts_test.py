@@ -246,7 +246,7 @@ class Failures(Hosts):
             self.assertEqual(cause, "peer_dead", text)
             if rank < 4:
                 self.assertEqual(culprit, 4, text)
-                self.assertIn("(host h3) has not been heard of for 1000 ms", text)
+                self.assertIn("(host h3) has sent no message for 1000 ms", text)
             else:
                 self.assertNotEqual(culprit, 4, text)
 
@@ -297,7 +297,7 @@ class Campaigns(Hosts):
                     self.assertEqual(len({report[1:] for report in side}), 1, side)
                     self.assertEqual(side[0][1], "peer_dead", side)
                     self.assertIn(side[0][2], others, side)
-                    self.assertIn(f"(host {host}) has not been heard of for 1000 ms", side[0][3])
+                    self.assertIn(f"(host {host}) has sent no message for 1000 ms", side[0][3])
                     delays += [report[0] * 1e3 for report in side]
             members.judge(self, f"link {name}:", delays, 1500)
 

@@ -165,7 +165,7 @@ class Names(Hosts):
     def test_a_rank_0_that_comes_late_to_several_hosts_without_a_secret(self):
         world = self.as_debian(self.world(["h0", "h1"], TUTTI_SECRET_FILE="", TUTTI_TIMEOUT="2"))
         world.processes.append(world.start(1).processes.pop())
-        self.refused(world, "^invalid_argument: rank 1 comes to rank 0 at .* over a network")
+        self.refused(world, "^invalid_argument: rank 1 connects to rank 0 at .* over a network")
         world.processes = []
         self.refused(world.start(0), "^timeout: .* for rank 1 of 2; .* on other hosts need a secret: "
                      ".*TUTTI_SECRET_FILE")

@@ -70,7 +70,7 @@ class DoorTest : public ::testing::Test {
   }
 
   std::optional<Acceptor> acceptor_;
-  std::vector<Accepted> accepted_;
+  std::vector<AcceptedConnection> accepted_;
   std::uint16_t port_ = 0;
   Reason verdict_ = Reason::none;
   const std::string name_ = "tutti-acceptor-test-" + std::to_string(::getpid());
@@ -108,7 +108,7 @@ TEST_F(DoorTest, LetsInOverUnix) {
 }
 
 TEST_F(DoorTest, DismissesTheSilentAndTheSlow) {
-  open({.patience = 100ms});
+  open({.time_limit = 100ms});
   const Descriptor silent = call(port_);
   const Descriptor slow = call(port_);
   const std::byte one{};
@@ -151,7 +151,7 @@ TEST_F(DoorTest, CountsWhatItRefuses) {
 }
 
 TEST_F(DoorTest, KeepsNoMoreThanItsLimitOfStrangers) {
-  open({.patience = kAmple, .strangers = 8});
+  open({.time_limit = kAmple, .most_peers = 8});
   const int before = open_descriptors();
   std::vector<Descriptor> crowd;
   for (int i = 0; i < 100; ++i) crowd.push_back(call(port_));

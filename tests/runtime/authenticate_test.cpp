@@ -23,8 +23,8 @@ Identity identity_of(Rank rank) {
 
 /// A conversation of two parties, and what becomes of it.
 struct Conversation {
-  Progress connector = Progress::talking;
-  Progress acceptor = Progress::talking;
+  HandshakeState connector = HandshakeState::active;
+  HandshakeState acceptor = HandshakeState::active;
   Reason reason = Reason::none;
   std::string told{};
   std::vector<ConnectionRequest> admitted{};
@@ -44,14 +44,16 @@ Conversation converse(const Identity& from, const Identity& to, const Change& ch
   for (int number = 0; !message.empty(); ++number) {
     if (change) change(number, message);
     const bool to_acceptor = number % 2 == 0;
-    if ((to_acceptor ? acceptor.wanted() : connector.wanted()) != message.size()) break;
-    const auto reply = to_acceptor ? acceptor.feed(message) : connector.feed(message);
+    if ((to_acceptor ? acceptor.expected_bytes() : connector.expected_bytes()) != message.size())
+      break;
+    const auto reply = to_acceptor ? acceptor.process(message) : connector.process(message);
     message.assign(reply.begin(), reply.end());
   }
-  result.connector = connector.progress();
-  result.acceptor = acceptor.progress();
+  result.connector = connector.state();
+  result.acceptor = acceptor.state();
   result.reason = acceptor.reason();
-  if (result.connector == Progress::refused) result.told = connector.refusal("the peer").what();
+  if (result.connector == HandshakeState::refused)
+    result.told = connector.refusal("the peer").what();
   return result;
 }
 
@@ -61,8 +63,8 @@ TEST(Handshake, AgreesWhenAllIsRight) {
     Identity to = identity_of(0);
     if (!secured) from.secret = to.secret = std::nullopt;
     const auto result = converse(from, to);
-    EXPECT_EQ(result.connector, Progress::agreed);
-    EXPECT_EQ(result.acceptor, Progress::agreed);
+    EXPECT_EQ(result.connector, HandshakeState::accepted);
+    EXPECT_EQ(result.acceptor, HandshakeState::accepted);
     EXPECT_EQ(result.admitted, (std::vector<ConnectionRequest>{{2, 0, Purpose::data}}));
   }
 }
@@ -72,7 +74,7 @@ TEST(Handshake, AgreesOnOverlappingVersions) {
   from.versions = {1, 4};
   Identity to = identity_of(0);
   to.versions = {3, 9};
-  EXPECT_EQ(converse(from, to).connector, Progress::agreed);
+  EXPECT_EQ(converse(from, to).connector, HandshakeState::accepted);
 }
 
 /// A party that does not fit rank 0 of identity_of(0).
@@ -91,8 +93,8 @@ TEST_P(HandshakeWith, IsRefusedOnBothSides) {
   Identity from = identity_of(2);
   GetParam().change(from);
   const auto result = converse(from, identity_of(0));
-  EXPECT_EQ(result.connector, Progress::refused);
-  EXPECT_EQ(result.acceptor, Progress::refused);
+  EXPECT_EQ(result.connector, HandshakeState::refused);
+  EXPECT_EQ(result.acceptor, HandshakeState::refused);
   EXPECT_EQ(result.reason, GetParam().reason);
   EXPECT_EQ(result.told, GetParam().told);
   EXPECT_TRUE(result.admitted.empty());
@@ -117,21 +119,22 @@ INSTANTIATE_TEST_SUITE_P(
                       p.versions = {2, 3};
                     },
                     Reason::version_mismatch,
-                    "this program speaks versions 2 to 3 of tutti's protocol, but the peer speaks "
+                    "this program uses versions 2 to 3 of tutti's protocol, but the peer uses "
                     "version 1"},
         RefusedPeer{"NoVersion",
                     [](Identity& p) {
                       p.versions = {2, 1};
                     },
                     Reason::version_mismatch,
-                    "this program speaks versions 2 to 1 of tutti's protocol, but the peer speaks "
+                    "this program uses versions 2 to 1 of tutti's protocol, but the peer uses "
                     "version 1"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(Handshake, PassesTheVerdictOn) {
   const auto result = converse(identity_of(2), identity_of(0), {}, Reason::duplicate_rank);
-  EXPECT_EQ(result.told, "the peer refused rank 2: duplicate rank, another process came as rank 2");
-  EXPECT_EQ(result.acceptor, Progress::refused);
+  EXPECT_EQ(result.told,
+            "the peer refused rank 2: duplicate rank, another process connected as rank 2");
+  EXPECT_EQ(result.acceptor, HandshakeState::refused);
 }
 
 TEST(Handshake, TellsThatItTakesASecret) {
@@ -141,10 +144,10 @@ TEST(Handshake, TellsThatItTakesASecret) {
   const AcceptorHandshake::Admit admit = [](const ConnectionRequest&) { return Reason::none; };
   ConnectorHandshake connector{from, 0, Purpose::store};
   AcceptorHandshake acceptor{to, admit, false};
-  const auto answer = acceptor.feed(connector.hello());
+  const auto answer = acceptor.process(connector.hello());
   EXPECT_EQ(acceptor.reason(), Reason::no_secret);
   EXPECT_EQ(acceptor.request(), (ConnectionRequest{2, 0, Purpose::store}));
-  EXPECT_TRUE(connector.feed(answer).empty());
+  EXPECT_TRUE(connector.process(answer).empty());
   const Error refusal = connector.refusal("the peer");
   EXPECT_EQ(refusal.code(), ErrorCode::invalid_argument);
   EXPECT_NE(std::string{refusal.what()}.find("set TUTTI_SECRET_FILE"), std::string::npos);
@@ -158,7 +161,8 @@ TEST(Handshake, AgreesToNoMessageWithAWrongBit) {
       const auto result = converse(identity_of(2), identity_of(0), [&](int which, Bytes& bytes) {
         if (which == number) bytes.at(bit / 8) ^= static_cast<std::byte>(1u << (bit % 8));
       });
-      EXPECT_NE(result.acceptor, Progress::agreed) << "message " << number << ", bit " << bit;
+      EXPECT_NE(result.acceptor, HandshakeState::accepted)
+          << "message " << number << ", bit " << bit;
       EXPECT_TRUE(result.admitted.empty());
     }
 }
@@ -176,7 +180,8 @@ TEST(Handshake, IsNotFooledByItsOwnCode) {
 TEST(Handshake, IsNotFooledByAnEarlierOne) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   std::vector<Bytes> heard;
-  (void)converse(identity_of(2), identity_of(0), [&](int, Bytes& bytes) { heard.push_back(bytes); });
+  (void)converse(identity_of(2), identity_of(0),
+                 [&](int, Bytes& bytes) { heard.push_back(bytes); });
   const auto result = converse(identity_of(2), identity_of(0), [&](int number, Bytes& bytes) {
     if (number % 2 == 0) bytes = heard.at(static_cast<std::size_t>(number));
   });

@@ -61,8 +61,9 @@ TEST(Config, AMistakeIsNamed) {
     EXPECT_NE(message.find("TUTTI_TIMEOUT is '" + std::string{value} + "'"), std::string::npos);
   }
   EXPECT_NE(config_refusal({{"TUTTI_SIZE", "0"}}).find("TUTTI_SIZE is '0'"), std::string::npos);
-  EXPECT_NE(config_refusal({{"TUTTI_HOSTS", "a*x"}}).find("TUTTI_HOSTS: 'a*x' is no list of hosts"),
-            std::string::npos);
+  EXPECT_NE(
+      config_refusal({{"TUTTI_HOSTS", "a*x"}}).find("TUTTI_HOSTS: 'a*x' is not a list of hosts"),
+      std::string::npos);
   const std::string unknown = config_refusal({{"TUTTI_TIMOUT", "3"}});
   EXPECT_NE(unknown.find("no variable TUTTI_TIMOUT"), std::string::npos) << unknown;
   EXPECT_NE(unknown.find("TUTTI_TIMEOUT"), std::string::npos) << unknown;

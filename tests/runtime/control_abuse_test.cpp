@@ -37,7 +37,8 @@ void say(const Crew& crew, Rank rank, Rank peer, const std::string& bytes) {
 class Liars : public ::testing::Test {
  protected:
   /// Rank 2 says this to rank 0.
-  void expect_refused(const std::string& bytes, const std::string& why = "broke the rules") {
+  void expect_refused(const std::string& bytes,
+                      const std::string& why = "violated the control protocol") {
     Crew crew{{.size = 3, .impersonated = 2}};
     const auto all = crew.watch(1, {0, 1, 2});
     const auto honest = crew.watch(2, {1, 0});
@@ -78,14 +79,14 @@ TEST_F(Liars, AreRefusedWhenTheyAnswer) {
       std::array<char, 4096> asked{};
       EXPECT_GT(recv(crew.socket(2, 0), asked.data(), asked.size(), 0), 0);
       say(crew, 2, 0,
-          encode({.kind = ControlMessage::Kind::answer, .communicator = 1, .text = text}));
+          encode({.kind = ControlMessage::Kind::reply, .communicator = 1, .text = text}));
     }};
     const auto found = crew[0].inquire(1, std::array{2}, 1, kAmple);
     liar.join();
     EXPECT_EQ(found.at(0).state, CallStatus::State::dead);
     const auto error = heard(*all[0]);
     ASSERT_TRUE(error);
-    EXPECT_NE(std::string{error->what()}.find("broke the rules"), std::string::npos);
+    EXPECT_NE(std::string{error->what()}.find("violated the control protocol"), std::string::npos);
   }
 }
 
@@ -118,7 +119,7 @@ TEST(ControlPeer, TakesAResetForAnEnd) {
                    Clock::now()};
   EXPECT_EQ(send(ends[0], "unread", 6, MSG_NOSIGNAL), 6);
   close(ends[1]);
-  EXPECT_EQ(peer.read(), ControlPeer::Found::end);
+  EXPECT_EQ(peer.read(), ControlPeer::ReadResult::end);
   EXPECT_EQ(peer.cause(), "has ended");
 }
 
@@ -128,7 +129,7 @@ TEST(ControlPeer, SaysWhyItCannotBeReached) {
                     .is_local = false,
                     .socket = Descriptor{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}},
                    Clock::now()};
-  EXPECT_EQ(peer.read(), ControlPeer::Found::end);
+  EXPECT_EQ(peer.read(), ControlPeer::ReadResult::end);
   EXPECT_EQ(peer.cause(), std::string{"cannot be reached: "} + std::strerror(ENOTCONN));
 }
 

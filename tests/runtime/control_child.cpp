@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   const bool is_local = std::atoi(argv[3]) == 1;
   const runtime::HeartbeatSettings heartbeat{std::chrono::milliseconds{std::atoi(argv[4])},
                                              std::chrono::milliseconds{std::atoi(argv[5])}};
-  std::vector<runtime::Watched> peers;
+  std::vector<runtime::WatchedProcess> peers;
   std::vector<Rank> members;
   for (Rank rank = 0; rank < size; ++rank) {
     members.push_back(rank);

@@ -229,7 +229,7 @@ TEST(ControlOfProcesses, TellsAStoppedRankThatItWasGivenUp) {
   ranks.signal(2, SIGSTOP);
   const auto first = ranks.word(0, kAmple);
   ASSERT_TRUE(first);
-  EXPECT_EQ(first->text, "rank 2 (host here) has not been heard of for 1000 ms");
+  EXPECT_EQ(first->text, "rank 2 (host here) has sent no message for 1000 ms");
   EXPECT_EQ(ranks.word(1, kAmple)->text, first->text);
   ranks.signal(2, SIGCONT);
   const auto own = ranks.word(2, kAmple);

@@ -207,7 +207,7 @@ TEST(Control, GivesUpARemoteRankThatIsSilent) {
   EXPECT_GE(Clock::now() - start, 590ms);
   EXPECT_EQ(error->code(), ErrorCode::peer_dead);
   EXPECT_EQ(error->culprit(), 2);
-  EXPECT_STREQ(error->what(), "rank 2 (host c) has not been heard of for 600 ms");
+  EXPECT_STREQ(error->what(), "rank 2 (host c) has sent no message for 600 ms");
   expect_same(error, heard(*alarms[1]));
 }
 
@@ -260,7 +260,7 @@ TEST(Control, WaitsForNoAnswerOfTheDead) {
     std::thread end{[&] {
       std::this_thread::sleep_for(30ms);
       if (!says_goodbye) return crew.kill(2);
-      const std::string goodbye = encode({.kind = ControlMessage::Kind::goodbye});
+      const std::string goodbye = encode({.kind = ControlMessage::Kind::leave});
       EXPECT_GT(send(crew.socket(2, asker), goodbye.data(), goodbye.size(), MSG_NOSIGNAL), 0);
     }};
     const auto report = crew[asker].inquire(1, std::array{2}, 0, kAmple);

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using runtime::Descriptor;
 
 Crew::Crew(const CrewOptions& options) : voices_(index(options.size)) {
-  std::vector<std::vector<runtime::Watched>> watched(index(options.size));
+  std::vector<std::vector<runtime::WatchedProcess>> watched(index(options.size));
   for (auto& voices : voices_) voices.resize(index(options.size));
   for (Rank low = 0; low < options.size; ++low)
     for (Rank high = low + 1; high < options.size; ++high) {

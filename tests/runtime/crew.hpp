@@ -22,7 +22,7 @@ struct CrewOptions {
   int size = 3;         ///< Processes.
   bool remote = false;  ///< Whether each is on a host of its own.
   /// Of all. Every rank is there, so a slow one is waited for.
-  runtime::HeartbeatSettings heartbeat{.suspicion = kAmple, .verdict = kAmple};
+  runtime::HeartbeatSettings heartbeat{.suspicion_time = kAmple, .decision_timeout = kAmple};
   std::optional<Rank> impersonated{};  ///< One without control: the test speaks for it.
 };
 

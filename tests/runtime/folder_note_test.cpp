@@ -50,9 +50,9 @@ TEST(Folder, IsOfItsOwnerAlone) {
        {scratch.world() + ".link", scratch.world() + ".file", std::string{"/nowhere/at/all"}})
     EXPECT_THROW(const Folder folder{path}, Error) << path;
   Folder folder{scratch.world()};
-  EXPECT_TRUE(
-      has(error_of([&] { (void)folder.claim(std::string(300, 'x'), "a long name"); }).what(),
-          "cannot write in the folder"));
+  EXPECT_TRUE(has(
+      error_of([&] { (void)folder.create_locked(std::string(300, 'x'), "a long name"); }).what(),
+      "cannot write in the folder"));
 }
 
 TEST(FolderNotes, AreForTheirOwnerOnly) {
@@ -139,7 +139,7 @@ TEST(FolderNotes, OfTwoRank0AreAnErrorOfTheSecond) {
   Channels file = folder_channels(scratch.world(), 2);
   const Error error = error_of([&] { (void)channel_in_folder(scratch.world(), 0, 2); });
   EXPECT_EQ(error.code(), ErrorCode::mismatch) << error.what();
-  EXPECT_TRUE(has(error.what(), "two processes came as rank 0 of the world at file://"));
+  EXPECT_TRUE(has(error.what(), "two processes started as rank 0 of the world at file://"));
   EXPECT_TRUE(has(error.what(), "start each rank once"));
   expect_none(
       run(file, [](Channel& channel) { static_cast<void>(channel.all_gather("", in(kAmple))); }));
@@ -148,7 +148,7 @@ TEST(FolderNotes, OfTwoRank0AreAnErrorOfTheSecond) {
 TEST(FolderNotes, OfAnotherVersionAreAnError) {
   const Scratch scratch;
   Folder folder{scratch.world()};
-  const Descriptor held = folder.claim("rank0", "tutti-file-2\n");
+  const Descriptor held = folder.create_locked("rank0", "tutti-file-2\n");
   const Error error = error_of([&] { (void)channel_in_folder(scratch.world(), 1, 2); });
   EXPECT_EQ(error.code(), ErrorCode::mismatch) << error.what();
   EXPECT_TRUE(has(error.what(), "is of tutti-file-2, and rank 1 reads tutti-file-3"));

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                  [](StoreOptions& o) {
                    o.versions = {2, 3};
                  },
-                 "speaks versions 2 to 3 of tutti's protocol, but rank 0 at tcp"}),
+                 "uses versions 2 to 3 of tutti's protocol, but rank 0 at tcp"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(Store, TakesOneOfTwoThatClaimARank) {
@@ -86,7 +86,8 @@ TEST(Store, TakesOneOfTwoThatClaimARank) {
   });
   const bool first = outcomes[1].error.has_value();
   const Outcome& loser = outcomes[first ? 1 : 2];
-  EXPECT_NE(loser.text().find("duplicate rank, another process came as rank 1"), std::string::npos)
+  EXPECT_NE(loser.text().find("duplicate rank, another process connected as rank 1"),
+            std::string::npos)
       << loser.text();
   EXPECT_LT(loser.elapsed, kLongBefore);
   EXPECT_EQ(outcomes[first ? 2 : 1].text(), "");

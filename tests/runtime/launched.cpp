@@ -70,7 +70,7 @@ bool notice_absence(const Launch& launch) {
     sleep(3);  // an early end would be noticed by the launcher
     const bool tells = launch.exchange != Exchange::pmi;
     const std::string missing = tells ? " for rank " + std::to_string(launch.size - 1) + " (host "
-                                      : "passes on nothing before all have come";
+                                      : "reveals nothing before all have entered";
     // The last one comes after 3 s.
     return error.code() == ErrorCode::timeout && took < 2500ms &&
            error.culprit() == (tells ? launch.size - 1 : -1) &&

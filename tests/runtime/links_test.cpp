@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "ranks.hpp"
-#include "runtime/links.hpp"
 #include "runtime/mesh_links.hpp"
+#include "runtime/process_links.hpp"
 #include "strangers.hpp"
 
 namespace tutti::test {
@@ -74,13 +74,13 @@ class Links : public ::testing::Test {
     const Outcome& outcome = outcomes[static_cast<std::size_t>(other)];
     const std::string number = std::to_string(leaver);
     EXPECT_EQ(outcome.text(),
-              "rank " + number + " (host host" + number + ") went away while the world started");
+              "rank " + number + " (host host" + number + ") disconnected while the world started");
     EXPECT_LT(outcome.elapsed, kLongBefore);
   }
 
   std::vector<MeshPlan> plans_;
   std::vector<std::vector<Listener>> listeners_;
-  std::array<std::optional<Connecting>, 3> ranks_;
+  std::array<std::optional<MeshConnector>, 3> ranks_;
 };
 
 TEST_F(Links, AreOfTCPWhereUnixDoesNotReach) {
@@ -88,7 +88,7 @@ TEST_F(Links, AreOfTCPWhereUnixDoesNotReach) {
   for (MeshPlan& plan : plans_) plan.names[0] += "-elsewhere";
   expect_no_error(run_ranks(3, [&](Rank rank) { connect(rank, kAmple); }));
   for (Rank rank = 0; rank < 3; ++rank)
-    for (const Link& link : ranks_[static_cast<std::size_t>(rank)]->take())
+    for (const MeshLink& link : ranks_[static_cast<std::size_t>(rank)]->take_links())
       EXPECT_EQ(link.local, link.peer != 0 && rank != 0);
 }
 
@@ -96,7 +96,7 @@ TEST_F(Links, AreOfTCPWhereMemoryDoesNotArrive) {
   const int before = open_descriptors();
   expect_no_error(run_ranks(3, [&](Rank rank) { connect(rank, kAmple, rank != 1); }));
   for (Rank rank = 0; rank < 3; ++rank)
-    for (const Link& link : ranks_[static_cast<std::size_t>(rank)]->take())
+    for (const MeshLink& link : ranks_[static_cast<std::size_t>(rank)]->take_links())
       EXPECT_EQ(link.local, link.peer != 1 && rank != 1);
   for (auto& rank : ranks_) rank.reset();
   EXPECT_EQ(open_descriptors(), before - 6);  // the listeners are closed too
@@ -146,11 +146,11 @@ TEST_F(Links, LetNobodyWaitForARankThatLeaves) {
       ranks_[index].emplace(plans_[index], std::move(listeners_[index]), in(kAmple));
       throw Error{ErrorCode::bug, "gives up"};
     } catch (...) {
-      ranks_[index]->leave();
+      ranks_[index]->abort();
       throw;
     }
   });
-  EXPECT_EQ(outcomes[0].text(), "rank 2 (host host2) went away while the world started");
+  EXPECT_EQ(outcomes[0].text(), "rank 2 (host host2) disconnected while the world started");
   for (const Outcome& outcome : outcomes) {
     EXPECT_TRUE(outcome.error);
     EXPECT_LT(outcome.elapsed, kLongBefore);
@@ -189,7 +189,7 @@ TEST(SharedLinks, AreFoundByNobodyWhereOneCannotBeMade) {
   {
     LinkSettings settings;
     settings.options.segment_bytes = std::size_t{1} << 26;
-    runtime::Links links{settings, 3};
+    runtime::ProcessLinks links{settings, 3};
     const std::array<std::uint64_t, 3> processes{links.process(), 7, 8};
     const std::array<std::uint64_t, 3> others{links.process(), 9, 10};
     auto [control, far_control] = socket_pair();

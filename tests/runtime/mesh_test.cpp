@@ -42,7 +42,7 @@ void check_mesh(const Mesh& mesh, const Channel& channel,
   ASSERT_EQ(mesh.links.size(), static_cast<std::size_t>(channel.size() - 1));
   ASSERT_EQ(mesh.infos.size(), static_cast<std::size_t>(channel.size()));
   Rank expected = 0;
-  for (const Link& link : mesh.links) {
+  for (const MeshLink& link : mesh.links) {
     if (expected == self) ++expected;
     EXPECT_EQ(link.peer, expected++);
     EXPECT_EQ(link.local, is_local(link.peer));
@@ -65,7 +65,7 @@ TEST(Mesh, UsesTheNetworkWhereOneHasNoMemory) {
     const Mesh mesh = connect_mesh(channel, options_of(memory), in(kAmple));
     check_mesh(mesh, channel, [&](Rank peer) { return rank != 1 && peer != 1; });
     EXPECT_EQ(mesh.memory_domains, (std::vector<Rank>{0, 1, 0}));
-    EXPECT_EQ(first_far_from_rank_0(mesh.infos), -1);
+    EXPECT_EQ(first_remote_rank(mesh.infos), -1);
   }));
 }
 
@@ -77,7 +77,7 @@ TEST(Mesh, EncryptsWhatGoesOverTheNetwork) {
     MeshOptions options = options_of(memory);
     options.tls = true;
     const Mesh mesh = connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(kAmple));
-    for (const Link& link : mesh.links) {
+    for (const MeshLink& link : mesh.links) {
       EXPECT_EQ(link.control_cipher != nullptr, !link.local);
       EXPECT_EQ(link.data_cipher != nullptr, !link.local);
     }
@@ -130,7 +130,7 @@ TEST(Mesh, TellsEveryoneOfAnotherVersion) {
                           (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options,
                                              in(kAmple));
                         }),
-              "speaks version 1 of tutti's protocol, but rank 1 speaks versions 2 to 3");
+              "uses version 1 of tutti's protocol, but rank 1 uses versions 2 to 3");
 }
 
 TEST(Mesh, TellsEveryoneOfAnotherSecret) {
@@ -194,7 +194,7 @@ TEST(Mesh, TellsEveryoneWhyARankGaveUp) {
       if (rank == odd) options.memory = kNoDescriptor;
       (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(kAmple));
     });
-    expect_told(outcomes, "failed: cannot pass a descriptor: Bad file descriptor");
+    expect_told(outcomes, "failed: cannot send a descriptor: Bad file descriptor");
     for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error->code(), ErrorCode::transport);
   }
 }
@@ -278,8 +278,8 @@ class OddChannel final : public ForwardingChannel {
 
 TEST(Mesh, TellsThoseThatAreConnectedToAllOfAFailure) {
   std::string nowhere(1, '\1');
-  put_text(nowhere, "127.0.0.1:" + std::to_string(free_port()));
-  put_text(nowhere, "tutti-nobody");
+  write_text(nowhere, "127.0.0.1:" + std::to_string(free_port()));
+  write_text(nowhere, "tutti-nobody");
   const auto channels = local_channels(3, true);
   const auto outcomes = run_ranks(3, [&](Rank rank) {
     OddChannel channel{*channels[static_cast<std::size_t>(rank)], rank == 2,

@@ -59,11 +59,11 @@ TEST(Address, OfALoopbackIsKnown) {
 
 TEST(Address, IsTheOneThatReachesAnother) {
   EXPECT_EQ(text_of(source_towards(loopback())), "127.0.0.1:0");
-  EXPECT_EQ(text_of(chosen_address("lo")), "127.0.0.1:0");
-  EXPECT_EQ(text_of(chosen_address("127.0.0.1")), "127.0.0.1:0");
-  EXPECT_NE(message_of([] { (void)chosen_address("nonsense0"); }).find("which has lo"),
+  EXPECT_EQ(text_of(configured_address("lo")), "127.0.0.1:0");
+  EXPECT_EQ(text_of(configured_address("127.0.0.1")), "127.0.0.1:0");
+  EXPECT_NE(message_of([] { (void)configured_address("nonsense0"); }).find("which has lo"),
             std::string::npos);
-  EXPECT_NE(message_of([] { (void)chosen_address("192.0.2.7"); }), "");
+  EXPECT_NE(message_of([] { (void)configured_address("192.0.2.7"); }), "");
 }
 
 TEST(Socket, SaysWhoRefused) {
@@ -243,7 +243,7 @@ TEST(Dial, SaysAtOnceThatThereAreNoDescriptors) {
 
 TEST(Secret, IsDrawnAnewEachTime) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
-  EXPECT_NE(draw_secret().value().bytes(), draw_secret().value().bytes());
+  EXPECT_NE(generate_secret().value().bytes(), generate_secret().value().bytes());
 }
 
 TEST(Secret, ProtectsANetworkAddress) {
@@ -259,7 +259,7 @@ TEST(Secret, ProtectsANetworkAddress) {
 TEST(Secret, IsOfNoUseWithoutOpenSSL) {
   if (has_cryptography()) GTEST_SKIP() << "built with OpenSSL";
   const Endpoint network = resolve({"192.0.2.1", 1}, in(kAmple)).front();
-  EXPECT_FALSE(draw_secret());
+  EXPECT_FALSE(generate_secret());
   EXPECT_NE(message_of([] { (void)read_secret("/dev/null"); }).find("without OpenSSL"),
             std::string::npos);
   EXPECT_NE(message_of([&] { require_protection(network, {}, true); }).find("without OpenSSL"),

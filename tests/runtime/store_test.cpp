@@ -256,7 +256,7 @@ TEST(Store, TellsEveryoneWhoWentAway) {
   });
   for (const Rank rank : {0, 1, 3}) {
     const Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
-    EXPECT_EQ(outcome.text(), "rank 2 (host host2) went away while the world started");
+    EXPECT_EQ(outcome.text(), "rank 2 (host host2) disconnected while the world started");
     EXPECT_EQ(outcome.error->culprit(), 2);
     EXPECT_EQ(outcome.error->code(), ErrorCode::peer_dead);
     EXPECT_LT(outcome.elapsed, kLongBefore);
@@ -335,7 +335,7 @@ TEST(Store, SaysThatSomethingElseListensThere) {
   const StoreOptions options = options_at({"127.0.0.1", other.listening_port()}, 1, 2);
   const auto outcomes = run_ranks(1, [&](Rank) { talk(*open_store(options, in(kAmple)), kAmple); });
   talker.join();
-  EXPECT_NE(outcomes[0].text().find("does not speak tutti's protocol"), std::string::npos)
+  EXPECT_NE(outcomes[0].text().find("does not use tutti's protocol"), std::string::npos)
       << outcomes[0].text();
   EXPECT_LT(outcomes[0].elapsed, kLongBefore);
 }

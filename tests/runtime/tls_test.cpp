@@ -150,7 +150,7 @@ TEST_F(Tls, RefusesAnotherSecretAtBothEnds) {
     EXPECT_EQ(outcome.error->code(), ErrorCode::mismatch) << outcome.text();
     EXPECT_EQ(outcome.error->culprit(), 1 - rank);
     EXPECT_EQ(outcome.text(), "rank " + std::to_string(1 - rank) +
-                                  " was refused by TLS: wrong secret, or no TLS of tutti's");
+                                  " failed the TLS handshake: wrong secret, or not tutti's TLS");
   }
 }
 

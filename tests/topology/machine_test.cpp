@@ -25,7 +25,7 @@ class MadeUp {
 using Words = std::array<std::uint64_t, 1>;
 
 TEST(Machine, SaysWhatProcessorsShare) {
-  if (!knows_machines()) {
+  if (!has_hwloc()) {
     EXPECT_EQ(locality_of(Words{1}), Locality{});
     EXPECT_THROW(static_cast<void>(machine_topology()), Error);
     return;
@@ -43,7 +43,7 @@ TEST(Machine, SaysWhatProcessorsShare) {
 }
 
 TEST(Machine, IsANetworkOfLevels) {
-  if (!knows_machines()) return;
+  if (!has_hwloc()) return;
   {
     const MadeUp machine{"pack:2 l3:2 core:3 pu:2"};
     const NamedTopology network = machine_topology();
@@ -68,7 +68,7 @@ TEST(Machine, IsANetworkOfLevels) {
 }
 
 TEST(Machine, OfThisHostHasCores) {
-  if (!knows_machines()) return;
+  if (!has_hwloc()) return;
   EXPECT_GE(machine_topology().topology.hosts(), 1);
 }
 

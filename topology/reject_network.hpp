@@ -1,5 +1,5 @@
 /// @file
-/// How networks are refused.
+/// The error of a malformed network.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tutti::v0 {
 
-/// Throws Error{invalid_argument}. @param what is wrong.
+/// @param what is wrong.
 [[noreturn]] inline void reject_network(const std::string& what) {
   throw Error{ErrorCode::invalid_argument, what};
 }

@@ -1,4 +1,4 @@
-// What each launcher leaves in the environment.
+// The environment variables of each launcher.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace tutti::runtime {
 
 namespace {
 
-// How a launcher tells a process its place. Empty: it does not tell.
-struct Names {
+// The variables that a launcher sets. Empty: it sets none.
+struct VariableNames {
   const char* source;
   const char* rank;
   const char* size;
@@ -24,39 +24,42 @@ struct Names {
   const char* job;
 };
 
-constexpr Names kTutti{"TUTTI_RANK",       "TUTTI_RANK",       "TUTTI_SIZE",
-                       "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_SIZE", ""};
-constexpr Names kTorchrun{
+constexpr VariableNames kTutti{"TUTTI_RANK",       "TUTTI_RANK",       "TUTTI_SIZE",
+                               "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_SIZE", ""};
+constexpr VariableNames kTorchrun{
     "torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID"};
-constexpr Names kOpenMpi{"Open MPI",
-                         "OMPI_COMM_WORLD_RANK",
-                         "OMPI_COMM_WORLD_SIZE",
-                         "OMPI_COMM_WORLD_LOCAL_RANK",
-                         "OMPI_COMM_WORLD_LOCAL_SIZE",
-                         "PMIX_NAMESPACE"};
-constexpr Names kPmix{"PMIx", "PMIX_RANK", "", "", "", "PMIX_NAMESPACE"};
-constexpr Names kHydra{"Hydra", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""};
-constexpr Names kMvapich{"MVAPICH",
-                         "MV2_COMM_WORLD_RANK",
-                         "MV2_COMM_WORLD_SIZE",
-                         "MV2_COMM_WORLD_LOCAL_RANK",
-                         "MV2_COMM_WORLD_LOCAL_SIZE",
-                         ""};
-constexpr Names kSlurm{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", ""};
-// Older Slurm, and some batch systems that imitate it, tell the size of the step by this one only.
-constexpr Names kSlurmOld{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "", ""};
+constexpr VariableNames kOpenMpi{"Open MPI",
+                                 "OMPI_COMM_WORLD_RANK",
+                                 "OMPI_COMM_WORLD_SIZE",
+                                 "OMPI_COMM_WORLD_LOCAL_RANK",
+                                 "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                 "PMIX_NAMESPACE"};
+constexpr VariableNames kPmix{"PMIx", "PMIX_RANK", "", "", "", "PMIX_NAMESPACE"};
+constexpr VariableNames kHydra{"Hydra",           "PMI_RANK",        "PMI_SIZE",
+                               "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""};
+constexpr VariableNames kMvapich{"MVAPICH",
+                                 "MV2_COMM_WORLD_RANK",
+                                 "MV2_COMM_WORLD_SIZE",
+                                 "MV2_COMM_WORLD_LOCAL_RANK",
+                                 "MV2_COMM_WORLD_LOCAL_SIZE",
+                                 ""};
+constexpr VariableNames kSlurm{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "",
+                               ""};
+// Older Slurm, and some batch systems that imitate it, set the size of the step in this variable
+// only.
+constexpr VariableNames kSlurmOld{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "", ""};
 
-// A launcher with whose ranks tutti cannot speak by itself.
-struct Foreign {
-  Names names;
-  Exchange exchange;          // mpi: an MPI of the launcher's can; url: only where the user says.
-  bool is_ambiguous = false;  // Names that others may use: it takes all of them.
+// A launcher without a means of exchange that tutti supports.
+struct OtherLauncher {
+  VariableNames names;
+  Exchange exchange;          // mpi: through an MPI of the launcher; url: only if the user sets it
+  bool is_ambiguous = false;  // other programs may use these names: all of them must be set
 };
 
-// Hydra with -pmi-port, and whoever else leaves numbers of the own host only.
-constexpr Names kHydraPort{"Hydra", "PMI_ID", "", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""};
+// Hydra with -pmi-port, and other launchers that set the local numbers only.
+constexpr VariableNames kHydraPort{"Hydra", "PMI_ID", "", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""};
 
-constexpr std::array<Foreign, 15> kForeign{{
+constexpr std::array<OtherLauncher, 15> kOtherLaunchers{{
     {kHydraPort, Exchange::mpi},
     {{"Platform MPI", "MPI_RANKID", "MPI_NRANKS", "", "", ""}, Exchange::mpi},
     {{"PALS", "PALS_RANKID", "", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE", ""}, Exchange::mpi},
@@ -91,15 +94,15 @@ std::string text_of(const Environment& environment, std::string_view name) {
   return std::string{value_of(environment, name).value_or("")};
 }
 
-// A place below a count, as two variables tell it.
+// Checks that one variable is below another one.
 void check_below(const char* place, int value, const char* count, int limit) {
   if (value < 0 || limit < 0 || value < limit) return;
   reject(std::string{place} + " is " + std::to_string(value) + ", but " + count + " is " +
-         std::to_string(limit) + ": a number in 0 .. " + std::to_string(limit - 1) + " is wanted");
+         std::to_string(limit) + "; it must be a number from 0 to " + std::to_string(limit - 1));
 }
 
-// The numbers of an account. Throws where they cannot be.
-Launch read_numbers(const Environment& environment, const Names& names) {
+// Reads the numbers of a launch. Throws if they are impossible.
+Launch read_numbers(const Environment& environment, const VariableNames& names) {
   const auto read = [&environment](const char* name, int least) {
     const int most = kLargestWorld - 1 + least;
     return *name == '\0' ? -1 : number_of(environment, name, least, most).value_or(-1);
@@ -118,18 +121,18 @@ Launch read_numbers(const Environment& environment, const Names& names) {
   return launch;
 }
 
-// Marks an account incomplete if one of these is not set.
-void demand(const Environment& environment, Launch& launch,
-            std::initializer_list<const char*> names) {
+// Marks a launch incomplete if one of the variables is not set.
+void require_variables(const Environment& environment, Launch& launch,
+                       std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (is_set(environment, name)) continue;
-    launch.standing = Standing::incomplete;
+    launch.status = LaunchStatus::incomplete;
     launch.remark += (launch.remark.empty() ? "" : ", ") + std::string{name} + " is missing";
   }
 }
 
-// PyTorch's own store, or the agent of torchrun, listens at MASTER_PORT, so tutti meets at the port
-// beside it.
+// PyTorch's own store, or the agent of torchrun, listens at MASTER_PORT, so tutti uses the next
+// port.
 std::string master_url(const Environment& environment) {
   constexpr int kHighestPort = 65535;
   const int port = number_of(environment, "MASTER_PORT", 1, kHighestPort).value_or(-1);
@@ -140,22 +143,22 @@ std::string master_url(const Environment& environment) {
 }
 
 void read_tutti(const Environment& environment, Launch& launch) {
-  demand(environment, launch, {"TUTTI_RANK", "TUTTI_SIZE"});
+  require_variables(environment, launch, {"TUTTI_RANK", "TUTTI_SIZE"});
   launch.exchange = Exchange::url;  // TUTTI_URL: detect_launch sets it for every source
 }
 
-// PyTorch's own env:// needs these four: who sets them by hand has no others.
+// PyTorch's env:// needs these four variables; users who set them by hand set no others.
 void read_torchrun(const Environment& environment, Launch& launch) {
   launch.exchange = Exchange::url;
-  demand(environment, launch, {"RANK", "WORLD_SIZE"});
-  if (launch.standing != Standing::usable || is_set(environment, "TUTTI_URL")) return;
-  demand(environment, launch, {"MASTER_ADDR", "MASTER_PORT"});
-  if (launch.standing == Standing::usable) launch.url = master_url(environment);
+  require_variables(environment, launch, {"RANK", "WORLD_SIZE"});
+  if (launch.status != LaunchStatus::usable || is_set(environment, "TUTTI_URL")) return;
+  require_variables(environment, launch, {"MASTER_ADDR", "MASTER_PORT"});
+  if (launch.status == LaunchStatus::usable) launch.url = master_url(environment);
   else launch.remark += "; set it, or set TUTTI_URL to " + std::string{kMeetingPlaces};
 }
 
 void read_open_mpi(const Environment& environment, Launch& launch) {
-  demand(environment, launch, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"});
+  require_variables(environment, launch, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"});
   const bool has_master = is_set(environment, "MASTER_ADDR") && is_set(environment, "MASTER_PORT");
   launch.exchange = is_set(environment, "PMIX_NAMESPACE") ? Exchange::pmix
                     : has_master                          ? Exchange::url
@@ -164,32 +167,32 @@ void read_open_mpi(const Environment& environment, Launch& launch) {
 }
 
 void read_pmix(const Environment& environment, Launch& launch) {
-  demand(environment, launch, {"PMIX_RANK", "PMIX_NAMESPACE"});
+  require_variables(environment, launch, {"PMIX_RANK", "PMIX_NAMESPACE"});
   launch.exchange = Exchange::pmix;
 }
 
-// The name of a variable that has another one in older Slurm, or is told of the whole job only.
-const char* either(const Environment& environment, const char* name, const char* other) {
+// A variable, or its other name: of older Slurm, or of the whole job.
+const char* first_set(const Environment& environment, const char* name, const char* other) {
   return is_set(environment, name) ? name : other;
 }
 
-// The step this process belongs to, by either of the variable's names.
+// The number of this process's step, under either name.
 const char* step_variable(const Environment& environment) {
-  return either(environment, "SLURM_STEP_ID", "SLURM_STEPID");
+  return first_set(environment, "SLURM_STEP_ID", "SLURM_STEPID");
 }
 
-// Slurm numbers the shells of salloc and the scripts of sbatch from the top of 32 bits.
+// Slurm gives the shells of salloc and the scripts of sbatch the highest numbers of 32 bits.
 bool is_in_step(const Environment& environment) {
   const auto step = value_of(environment, step_variable(environment));
   return step && !(step->size() == 10 && step->starts_with("42949672"));
 }
 
 const char* slurm_list(const Environment& environment) {
-  return either(environment, "SLURM_STEP_NODELIST", "SLURM_NODELIST");
+  return first_set(environment, "SLURM_STEP_NODELIST", "SLURM_NODELIST");
 }
 
 std::string slurm_url(const Environment& environment) {
-  // A range below the ports that the kernel lends to connections.
+  // Below the ports that the kernel assigns to connections.
   constexpr int kFirstPort = 20000;
   constexpr int kPorts = 10000;
   const char* list = slurm_list(environment);
@@ -211,11 +214,11 @@ std::string slurm_job(const Environment& environment) {
 }
 
 void read_hydra(const Environment& environment, Launch& launch) {
-  demand(environment, launch, {"PMI_RANK", "PMI_SIZE"});
+  require_variables(environment, launch, {"PMI_RANK", "PMI_SIZE"});
   if (launch.local_rank < 0)
     launch.local_rank = number_of(environment, "PALS_LOCAL_RANKID", 0).value_or(-1);
-  // Slurm's imitation of PMI demands to be greeted, and the greeting may be given once only: an MPI
-  // in the same process could no longer start. Slurm's list of hosts serves as well.
+  // Slurm's imitation of PMI requires the initialisation command, which may be sent once only: an
+  // MPI in the same process could not start any more. Slurm's list of hosts replaces it.
   if (is_in_step(environment) && !is_set(environment, "HYDI_CONTROL_FD")) {
     launch.source = "PMI of Slurm";
     launch.exchange = Exchange::url;
@@ -227,19 +230,19 @@ void read_hydra(const Environment& environment, Launch& launch) {
 }
 
 void read_mvapich(const Environment& environment, Launch& launch) {
-  demand(environment, launch, {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"});
+  require_variables(environment, launch, {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"});
   launch.exchange = Exchange::mpi;
 }
 
 void read_slurm(const Environment& environment, Launch& launch) {
   if (!is_in_step(environment)) {
-    launch.standing = Standing::around;
+    launch.status = LaunchStatus::outer;
     launch.remark = "the script of sbatch or the shell of salloc, not a step of srun";
     return;
   }
   launch.exchange = Exchange::url;
   if (launch.size < 0) {
-    launch.standing = Standing::incomplete;
+    launch.status = LaunchStatus::incomplete;
     launch.remark = "SLURM_STEP_NUM_TASKS is missing";
     return;
   }
@@ -247,12 +250,12 @@ void read_slurm(const Environment& environment, Launch& launch) {
   launch.url = slurm_url(environment);
   const std::string hosts = text_of(environment, slurm_list(environment));
   const std::string counts = text_of(
-      environment, either(environment, "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"));
+      environment, first_set(environment, "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"));
   const std::string distribution = text_of(environment, "SLURM_DISTRIBUTION");
   launch.hosts = slurm_placement({hosts, counts, distribution}, launch.size);
 }
 
-// RANK or WORLD_SIZE alone is anybody's word.
+// RANK or WORLD_SIZE alone may belong to any program.
 bool is_of_torchrun(const Environment& environment) {
   const auto has = [&environment](const char* name) { return is_set(environment, name); };
   const bool has_master = has("MASTER_ADDR") && has("MASTER_PORT");
@@ -262,79 +265,77 @@ bool is_of_torchrun(const Environment& environment) {
 
 using Reader = void (*)(const Environment&, Launch&);
 
-// Appends the account of a launcher, if it left any.
-void add_account(const Environment& environment, const Names& names, Reader reader,
-                 std::vector<Launch>& accounts) {
+// Appends the launch of a launcher.
+void add_launch(const Environment& environment, const VariableNames& names, Reader reader,
+                std::vector<Launch>& launches) {
   Launch launch{.source = names.source};
   try {
     launch = read_numbers(environment, names);
     reader(environment, launch);
   } catch (const Error& error) {
-    launch.standing = Standing::wrong;
+    launch.status = LaunchStatus::invalid;
     launch.remark = error.what();
   }
-  accounts.push_back(std::move(launch));
+  launches.push_back(std::move(launch));
 }
 
-std::vector<const char*> variables_of(const Names& names) {
+std::vector<const char*> variables_of(const VariableNames& names) {
   std::vector<const char*> variables{names.rank, names.size, names.local_rank, names.local_size};
   std::erase_if(variables, [](const char* name) { return *name == '\0'; });
   return variables;
 }
 
-// Appends the accounts of launchers that tutti knows by their variables only, where no other
-// account counts.
-void add_foreign_accounts(const Environment& environment, std::vector<Launch>& accounts) {
-  const auto is_around = [](const Launch& account) { return account.standing == Standing::around; };
-  if (!std::all_of(accounts.begin(), accounts.end(), is_around)) return;
-  for (const Foreign& foreign : kForeign) {
-    const std::vector<const char*> variables = variables_of(foreign.names);
+// Appends the launches of launchers that tutti knows by their variables only, if there is no other.
+void add_other_launches(const Environment& environment, std::vector<Launch>& launches) {
+  const auto is_outer = [](const Launch& launch) { return launch.status == LaunchStatus::outer; };
+  if (!std::all_of(launches.begin(), launches.end(), is_outer)) return;
+  for (const OtherLauncher& launcher : kOtherLaunchers) {
+    const std::vector<const char*> variables = variables_of(launcher.names);
     std::vector<std::string> found;
     for (const char* name : variables)
       if (is_set(environment, name)) found.emplace_back(name);
-    if (found.empty() || (foreign.is_ambiguous && found.size() < variables.size())) continue;
-    add_account(
-        environment, foreign.names, [](const Environment&, Launch&) {}, accounts);
-    Launch& launch = accounts.back();
-    if (launch.standing == Standing::wrong) continue;
-    launch.standing = Standing::fallback;
-    launch.exchange = foreign.exchange;
+    if (found.empty() || (launcher.is_ambiguous && found.size() < variables.size())) continue;
+    add_launch(
+        environment, launcher.names, [](const Environment&, Launch&) {}, launches);
+    Launch& launch = launches.back();
+    if (launch.status == LaunchStatus::invalid) continue;
+    launch.status = LaunchStatus::fallback;
+    launch.exchange = launcher.exchange;
     for (const std::string& name : found)
       launch.remark += (launch.remark.empty() ? "" : ", ") + name;
   }
 }
 
-// Launchers start one agent per host by srun, and the agents the ranks: then the step's account is
-// that of the agent.
-void set_agents_apart(const Environment& environment, std::vector<Launch>& accounts) {
-  if (accounts.size() < 2 || accounts.back().source != kSlurm.source) return;
-  Launch& slurm = accounts.back();
-  if (slurm.standing != Standing::usable || accounts.front().source == "PMI of Slurm") return;
+// Some launchers start one agent per host with srun, and the agents start the ranks: then the
+// variables of the step describe the agent.
+void exclude_agents(const Environment& environment, std::vector<Launch>& launches) {
+  if (launches.size() < 2 || launches.back().source != kSlurm.source) return;
+  Launch& slurm = launches.back();
+  if (slurm.status != LaunchStatus::usable || launches.front().source == "PMI of Slurm") return;
   const auto nodes = value_of(environment, "SLURM_STEP_NUM_NODES");
   if (!nodes || *nodes != std::to_string(slurm.size)) return;
-  slurm.standing = Standing::around;
-  slurm.remark = "one task per host: the agents of " + accounts.front().source;
+  slurm.status = LaunchStatus::outer;
+  slurm.remark = "one task per host: the agents of " + launches.front().source;
 }
 
 }  // namespace
 
-std::vector<Launch> launch_accounts(const Environment& environment) {
+std::vector<Launch> detect_launches(const Environment& environment) {
   const auto has = [&environment](const char* name) { return is_set(environment, name); };
-  std::vector<Launch> accounts;
-  if (has("TUTTI_RANK") || has("TUTTI_SIZE"))
-    add_account(environment, kTutti, read_tutti, accounts);
-  if (is_of_torchrun(environment)) add_account(environment, kTorchrun, read_torchrun, accounts);
+  std::vector<Launch> launches;
+  if (has("TUTTI_RANK") || has("TUTTI_SIZE")) add_launch(environment, kTutti, read_tutti, launches);
+  if (is_of_torchrun(environment)) add_launch(environment, kTorchrun, read_torchrun, launches);
   if (has(kOpenMpi.rank) || has(kOpenMpi.size))
-    add_account(environment, kOpenMpi, read_open_mpi, accounts);
-  if (has(kPmix.rank) || has(kPmix.job)) add_account(environment, kPmix, read_pmix, accounts);
-  if (has(kHydra.rank) || has(kHydra.size)) add_account(environment, kHydra, read_hydra, accounts);
+    add_launch(environment, kOpenMpi, read_open_mpi, launches);
+  if (has(kPmix.rank) || has(kPmix.job)) add_launch(environment, kPmix, read_pmix, launches);
+  if (has(kHydra.rank) || has(kHydra.size)) add_launch(environment, kHydra, read_hydra, launches);
   if (has(kMvapich.rank) || has(kMvapich.size))
-    add_account(environment, kMvapich, read_mvapich, accounts);
+    add_launch(environment, kMvapich, read_mvapich, launches);
   if (has(kSlurm.rank))
-    add_account(environment, has(kSlurm.size) ? kSlurm : kSlurmOld, read_slurm, accounts);
-  set_agents_apart(environment, accounts);
-  add_foreign_accounts(environment, accounts);
-  return accounts;
+    add_launch(environment, has(kSlurm.size) ? kSlurm : kSlurmOld, read_slurm, launches);
+  exclude_agents(environment, launches);
+  add_other_launches(environment, launches);
+  return launches;
 }
 
 bool is_launch_variable(std::string_view name) noexcept {
@@ -347,13 +348,13 @@ bool is_launch_variable(std::string_view name) noexcept {
       "MASTER_ADDR",   "MASTER_PORT",         "GROUP_RANK",       "HYDI_CONTROL_FD",
       "SLURM_PROCID",  "SLURM_STEP_ID",       "SLURM_STEPID",     "SLURM_STEP_NUM_TASKS",
       "SLURM_LOCALID", "SLURM_STEP_NODELIST", "PALS_LOCAL_RANKID"};
-  const auto is_of = [name](const Foreign& foreign) {
-    const Names& names = foreign.names;
+  const auto is_of = [name](const OtherLauncher& launcher) {
+    const VariableNames& names = launcher.names;
     return name == names.rank || name == names.size || name == names.local_rank ||
            name == names.local_size;
   };
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
-         std::any_of(kForeign.begin(), kForeign.end(), is_of) ||
+         std::any_of(kOtherLaunchers.begin(), kOtherLaunchers.end(), is_of) ||
          std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }

@@ -1,4 +1,4 @@
-#include "links.hpp"
+#include "process_links.hpp"
 
 #include <unistd.h>
 
@@ -13,52 +13,53 @@
 namespace tutti::runtime {
 namespace {
 
-/// The segments of at least so many ranks must find room beside each other in the addresses of a
-/// process, since later worlds may have more ranks than the first.
+/// The address space must have room for the segments of at least this many ranks, since later
+/// worlds may have more ranks than the first.
 constexpr int kLeastRanks = 64;
 
 std::uint64_t random_number() {
-  const Digest drawn = random_digest();
+  const Digest bytes = random_digest();
   std::uint64_t number = 0;
-  std::memcpy(&number, drawn.data(), sizeof number);
+  std::memcpy(&number, bytes.data(), sizeof number);
   return std::max<std::uint64_t>(number, 1);
 }
 
-/// Where the processors are that this process is bound to. To look takes milliseconds, which a
-/// process that may run on all of them is spared: it is nowhere in particular.
+/// The locality of the cores that this process is bound to. Looking it up takes milliseconds, so it
+/// is skipped for a process that may run on all cores.
 Locality own_locality(const Cores& cores) {
   long usable = 0;
   for (const std::uint64_t word : cores.usable) usable += std::popcount(word);
   return usable < ::sysconf(_SC_NPROCESSORS_ONLN) ? locality_of(cores.usable) : Locality{};
 }
 
-// What worlds of this process share is the process's, so this is the one thing in the library that
-// is. It holds nothing alive.
-struct OfThisProcess {
+// The worlds of a process share its connections, so this is the only global state of the library.
+// It owns nothing.
+struct LinksRegistry {
   std::mutex mutex{};
-  std::vector<std::weak_ptr<Links>> all{};
+  std::vector<std::weak_ptr<ProcessLinks>> all{};
 };
-OfThisProcess& shared() {
-  static OfThisProcess found;
-  return found;
+LinksRegistry& links_registry() {
+  static LinksRegistry registry;
+  return registry;
 }
 
 }  // namespace
 
-std::shared_ptr<Links> Links::of_process(const LinkSettings& settings, int ranks) {
-  OfThisProcess& here = shared();
-  const std::lock_guard lock{here.mutex};
-  std::erase_if(here.all, [](const std::weak_ptr<Links>& links) { return links.expired(); });
-  for (const std::weak_ptr<Links>& links : here.all)
-    if (std::shared_ptr<Links> found = links.lock();
+std::shared_ptr<ProcessLinks> ProcessLinks::shared(const LinkSettings& settings, int ranks) {
+  LinksRegistry& registry = links_registry();
+  const std::lock_guard lock{registry.mutex};
+  std::erase_if(registry.all,
+                [](const std::weak_ptr<ProcessLinks>& links) { return links.expired(); });
+  for (const std::weak_ptr<ProcessLinks>& links : registry.all)
+    if (std::shared_ptr<ProcessLinks> found = links.lock();
         found && found->is_usable() && found->settings_ == settings)
       return found;
-  auto made = std::make_shared<Links>(settings, ranks);
-  here.all.push_back(made);
+  auto made = std::make_shared<ProcessLinks>(settings, ranks);
+  registry.all.push_back(made);
   return made;
 }
 
-Links::Links(const LinkSettings& settings, int ranks)
+ProcessLinks::ProcessLinks(const LinkSettings& settings, int ranks)
     : settings_{settings}, process_{random_number()}, locality_{own_locality(cores_)} {
   peers_.push_back({.info = {.host = settings.host, .cores = cores_, .locality = locality_},
                     .process = process_});
@@ -69,9 +70,9 @@ Links::Links(const LinkSettings& settings, int ranks)
   visible_ = shm::make_visible_memory(segment_);
 }
 
-/// Of several links to a process both ends take the one whose Peer::link is the lowest.
-/// @return the number of the peer at its other end, or -1 where there is no link.
-Rank Links::find_locked(std::uint64_t process) const {
+/// If there are several links to a process, both ends use the one with the lowest LinkedPeer::link.
+/// @return the number of the peer at its other end, or -1 without a link.
+Rank ProcessLinks::find_locked(std::uint64_t process) const {
   Rank best = -1;
   const auto [begin, end] = numbers_.equal_range(process);
   for (auto found = begin; found != end; ++found) {
@@ -83,10 +84,11 @@ Rank Links::find_locked(std::uint64_t process) const {
   return best;
 }
 
-Links::Known Links::find(std::span<const std::uint64_t> processes, Rank self) const {
+ProcessLinks::WorldLinks ProcessLinks::find(std::span<const std::uint64_t> processes,
+                                            Rank self) const {
   const std::lock_guard lock{mutex_};
-  if (!is_met_) return {};
-  Known known;
+  if (!has_connected_) return {};
+  WorldLinks known;
   for (std::size_t rank = 0; rank < processes.size(); ++rank) {
     const bool is_own = rank == static_cast<std::size_t>(self);
     const Rank number = is_own ? 0 : find_locked(processes[rank]);
@@ -99,17 +101,17 @@ Links::Known Links::find(std::span<const std::uint64_t> processes, Rank self) co
   return known;
 }
 
-void Links::add_local(Rank number, const Link& link) {
+void ProcessLinks::add_local(Rank number, const MeshLink& link) {
   const auto [begin, end] = numbers_.equal_range(peers_[static_cast<std::size_t>(number)].process);
   for (auto same = begin; same != end; ++same)
     if (domain_->reaches(same->second)) return domain_->add_again(number, same->second);
   domain_->add({number, link.memory.get(), peer_process(link.control.get()).value_or(-1)});
 }
 
-/// Numbers the other ranks' processes. Nobody finds them by that yet.
-/// @return the numbers by rank.
-std::vector<Rank> Links::number_locked(const Mesh& mesh, std::span<const std::uint64_t> processes,
-                                       Rank self) {
+/// Assigns numbers to the other ranks' processes; find() does not know them yet. @return the
+/// numbers by rank.
+std::vector<Rank> ProcessLinks::number_locked(const Mesh& mesh,
+                                              std::span<const std::uint64_t> processes, Rank self) {
   std::vector<Rank> numbers(processes.size());
   for (std::size_t rank = 0; rank < numbers.size(); ++rank) {
     if (rank == static_cast<std::size_t>(self)) continue;
@@ -120,8 +122,9 @@ std::vector<Rank> Links::number_locked(const Mesh& mesh, std::span<const std::ui
                       .is_linked = false,
                       .is_local = false});
   }
-  for (const Link& link : mesh.links) {
-    Peer& peer = peers_[static_cast<std::size_t>(numbers[static_cast<std::size_t>(link.peer)])];
+  for (const MeshLink& link : mesh.links) {
+    LinkedPeer& peer =
+        peers_[static_cast<std::size_t>(numbers[static_cast<std::size_t>(link.peer)])];
     peer.is_linked = true;
     peer.is_local = link.local;
     peer.is_encrypted = link.control_cipher != nullptr;
@@ -129,17 +132,17 @@ std::vector<Rank> Links::number_locked(const Mesh& mesh, std::span<const std::ui
   return numbers;
 }
 
-/// Takes the ways over which data goes.
-void Links::add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self) {
-  const auto number_of = [&](const Link& link) {
+/// Hands the data connections over to the transports.
+void ProcessLinks::add_transports(Mesh& mesh, const std::vector<Rank>& numbers, Rank self) {
+  const auto number_of = [&](const MeshLink& link) {
     return numbers[static_cast<std::size_t>(link.peer)];
   };
-  const auto is_shared = [&](const Link& link) { return link.local && domain_; };
-  for (const Link& link : mesh.links)
+  const auto is_shared = [&](const MeshLink& link) { return link.local && domain_; };
+  for (const MeshLink& link : mesh.links)
     if (is_shared(link)) add_local(number_of(link), link);
   std::vector<tcp::Peer> remote;
-  remote.reserve(mesh.links.size());  // from here on sockets have an owner at any time
-  for (Link& link : mesh.links)
+  remote.reserve(mesh.links.size());  // from here on each socket has an owner at any time
+  for (MeshLink& link : mesh.links)
     if (!is_shared(link) && settings_.carries_data)
       remote.push_back(
           {number_of(link), link.data.release(), std::move(link.data_cipher), self, link.peer});
@@ -147,18 +150,19 @@ void Links::add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self) {
   if ((remote.empty() && segment_) || !settings_.carries_data) return;
   tcp::Options tcp;
   tcp.payload_checksum = settings_.options.payload_checksum;
-  tcp.linger = settings_.options.heartbeat.lost;
+  tcp.linger = settings_.options.heartbeat.timeout;
   fabric_ = std::make_shared<tcp::Fabric>(0, remote, tcp);
 }
 
-/// The numbers of links of which one could not be made are never used again, and nobody finds
-/// them. Control comes last: what it does not watch is closed, and the other end knows that.
-std::vector<Rank> Links::add(Mesh& mesh, std::span<const std::uint64_t> processes, Rank self) {
+/// If a link fails, the numbers are never used again, and find() does not return them. Control is
+/// last: closing a socket that it does not watch shows the failure to the other end.
+std::vector<Rank> ProcessLinks::add(Mesh& mesh, std::span<const std::uint64_t> processes,
+                                    Rank self) {
   const std::lock_guard lock{mutex_};
   std::vector<Rank> numbers = number_locked(mesh, processes, self);
-  add_ways(mesh, numbers, self);
-  std::vector<Watched> watched;
-  for (Link& link : mesh.links) {
+  add_transports(mesh, numbers, self);
+  std::vector<WatchedProcess> watched;
+  for (MeshLink& link : mesh.links) {
     const Rank number = numbers[static_cast<std::size_t>(link.peer)];
     watched.push_back({number, peers_[static_cast<std::size_t>(number)].info.host.name, link.local,
                        std::move(link.control), std::move(link.control_cipher)});
@@ -168,32 +172,32 @@ std::vector<Rank> Links::add(Mesh& mesh, std::span<const std::uint64_t> processe
     control_ = std::make_unique<Control>(0, std::move(watched), settings_.options.heartbeat);
   for (std::size_t rank = 0; rank < numbers.size(); ++rank)
     if (rank != static_cast<std::size_t>(self)) numbers_.emplace(processes[rank], numbers[rank]);
-  is_met_ = true;
+  has_connected_ = true;
   return numbers;
 }
 
-const Links::Peer& Links::peer(Rank number) const {
+const ProcessLinks::LinkedPeer& ProcessLinks::peer(Rank number) const {
   const std::lock_guard lock{mutex_};
-  return peers_[static_cast<std::size_t>(number)];  // stays where it is
+  return peers_[static_cast<std::size_t>(number)];  // a deque does not move its elements
 }
 
-Control* Links::control() const {
+Control* ProcessLinks::control() const {
   const std::lock_guard lock{mutex_};
   return control_.get();
 }
 
-std::shared_ptr<tcp::Fabric> Links::fabric() const {
+std::shared_ptr<tcp::Fabric> ProcessLinks::fabric() const {
   const std::lock_guard lock{mutex_};
   return fabric_;
 }
 
-NetworkSpeed Links::speed(const std::pair<std::string, std::string>& hosts) const {
+NetworkSpeed ProcessLinks::speed(const std::pair<std::string, std::string>& hosts) const {
   const std::lock_guard lock{mutex_};
   const auto found = speeds_.find(hosts);
   return found == speeds_.end() ? NetworkSpeed::unknown : found->second;
 }
 
-void Links::note_speed(const std::pair<std::string, std::string>& hosts, NetworkSpeed speed) {
+void ProcessLinks::set_speed(const std::pair<std::string, std::string>& hosts, NetworkSpeed speed) {
   const std::lock_guard lock{mutex_};
   speeds_[hosts] = speed;
 }

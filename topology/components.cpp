@@ -1,11 +1,11 @@
-#include "trees.hpp"
+#include "components.hpp"
 
 #include <cstddef>
 #include <numeric>
 
 namespace tutti::v0 {
 
-std::vector<int> trees_of(std::size_t vertices, const std::vector<Topology::Link>& links) {
+std::vector<int> components_of(std::size_t vertices, const std::vector<Topology::Link>& links) {
   std::vector<int> above(vertices);
   std::iota(above.begin(), above.end(), 0);
   const auto top = [&](int vertex) {
