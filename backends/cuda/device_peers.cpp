@@ -15,8 +15,9 @@ namespace {
 /// Scratch of calls: vectors of this size by the number of ranks.
 constexpr std::size_t kScratch = std::size_t{64} << 20U;
 constexpr std::size_t kScratchAlignment = 256;
-/// An abort gives streams this long to end.
-constexpr std::chrono::seconds kEndOfStreams{5};
+/// An abort gives streams this long to end. They fold messages that lie there already, which takes a
+/// GPU milliseconds; a stream that outlives this time holds up the free of pinned memory for ever.
+constexpr std::chrono::seconds kEndOfStreams{60};
 /// The same for streams with graphs, which take all of it: nothing tells when they end.
 constexpr std::chrono::seconds kEndOfGraphs{2};
 
@@ -51,7 +52,7 @@ DevicePeers::DevicePeers(std::shared_ptr<const Device> device, Communicator rank
 }
 
 DevicePeers::~DevicePeers() {
-  finish_calls();
+  static_cast<void>(finish_calls());
   mailboxes_.close();
   scratch_.close();
   for (const Owned& owned : owned_) owned.region->close();
@@ -59,8 +60,9 @@ DevicePeers::~DevicePeers() {
 }
 
 /// Streams of calls access memory of peers. The program may have destroyed them already.
-void DevicePeers::finish_calls() noexcept {
+bool DevicePeers::finish_calls() noexcept {
   if (!await_calls()) end_waits(kEndOfStreams, [this] { return has_passed(); });
+  return has_passed();
 }
 
 /// @return whether all calls end in time, but for those in graphs.

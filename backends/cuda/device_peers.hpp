@@ -63,8 +63,8 @@ class DevicePeers final : public StreamPeers {
   /// there are calls in graphs, it takes two seconds, since nothing tells when these end.
   void abort() noexcept;
   /// Waits for the calls so far, then aborts them, as the destructor does. Its callers free memory
-  /// for which streams must not wait any more.
-  void finish_calls() noexcept;
+  /// for which streams must not wait any more. @return whether all have ended.
+  [[nodiscard]] bool finish_calls() noexcept;
   /// Orders calls on memory of peers and other calls whose kernels wait for peers: such a kernel
   /// may leave no room on the GPU for one that a peer needs. Calls in graphs are in no order.
   /// @param other the end of the last other call, which every later call here waits for.

@@ -72,10 +72,13 @@ HostStreams::HostStreams(const Config& config, Communicator ranks, const Staging
   worker_ = std::make_unique<StreamWorker>(staged, done_);
 }
 
-/// Freeing pinned memory may wait for streams, and so for peers.
+/// Freeing pinned memory waits for streams, and so for peers. It is kept where a stream may wait for
+/// ever.
 HostStreams::~HostStreams() {
   worker_->end(config_.timeout);
-  if (config_.peers) config_.peers->finish_calls();
+  if (!config_.peers || config_.peers->finish_calls()) return;
+  done_.keep();
+  if (memory_) memory_->keep();
 }
 
 /// Twenty microseconds for a message, which is copied twice and passed to a thread; 12 GB/s of

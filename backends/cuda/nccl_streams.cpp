@@ -60,7 +60,8 @@ NcclStreams::NcclStreams(Config config, std::unique_ptr<NcclCommunicator> messag
 }
 
 NcclStreams::~NcclStreams() {
-  if (config_.peers) config_.peers->finish_calls();  // the end of NCCL's memory may wait for them
+  if (config_.peers)  // the end of NCCL's memory may wait for them
+    static_cast<void>(config_.peers->finish_calls());
   if (!await_calls()) abort(Error{ErrorCode::timeout, "calls on streams have not ended in time"});
   config_.device->within([this] { deregister_dropped(true); });
 }

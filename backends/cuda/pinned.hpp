@@ -45,6 +45,8 @@ class Milestone {
   void hold(std::uint64_t number, CUstream stream) const;
   /// Ends the waits for a number and all below it. @param number kAll also ends all later waits.
   void reach(std::uint64_t number) noexcept;
+  /// As PinnedMemory::keep.
+  void keep() noexcept { memory_.keep(); }
 
  private:
   std::shared_ptr<const Device> device_;

@@ -6,6 +6,11 @@
 
 #include <tutti/export.hpp>
 
+#ifdef __clang__
+// The form below, of which editors find definitions, is what clang warns of.
+#pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
+#endif
+
 /// Everything of this version. Inline: programs write tutti::all_reduce; symbols carry the version.
 namespace tutti {
 inline namespace v0 {}
