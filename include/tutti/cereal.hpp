@@ -1,7 +1,7 @@
 /// @file
-/// Objects of whatever type cereal can serialise: the standard containers, and types with functions
-/// as cereal's manual describes them. Needs cereal's headers, version 1.3. What is read are bytes
-/// of other ranks: the archives here take nothing for granted that cereal's own do.
+/// Objects of types that cereal can serialise: the standard containers, and types with functions as
+/// cereal's manual describes them. Needs cereal's headers, version 1.3. The archives here check the
+/// bytes of other ranks, which cereal's own archives trust.
 #pragma once
 
 #include <array>
@@ -232,7 +232,7 @@ void load(ObjectReader& archive, std::unique_ptr<T, Deleter>& pointer) {
 }
 /// @endcond
 
-/// @cond types whose functions above overwrite what was there
+/// @cond types whose functions above overwrite earlier values
 template <class Letter, class Traits, class Allocator>
 inline constexpr bool decodes_over<std::basic_string<Letter, Traits, Allocator>> = true;
 template <class T, class Allocator>
@@ -244,7 +244,7 @@ inline constexpr bool decodes_over<std::list<T, Allocator>> = true;
 template <class Key, class Value, class Less, class Allocator>
 inline constexpr bool decodes_over<std::map<Key, Value, Less, Allocator>> = true;
 
-/// Nodes that are there are filled anew, where nothing of what was in them can stay.
+/// Refills existing nodes, if no part of an earlier value can remain in them.
 template <class Key, class Value, class Less, class Allocator>
 void load(ObjectReader& archive, std::map<Key, Value, Less, Allocator>& map) {
   const std::size_t count = archive.bytes().get_count();
@@ -267,17 +267,17 @@ void load(ObjectReader& archive, std::map<Key, Value, Less, Allocator>& map) {
 }
 /// @endcond
 
-/// Whatever cereal can serialise and no other Codec is for. @tparam T the type.
+/// Types that cereal can serialise and that have no other Codec.
 template <class T>
 requires(!Flat<T> && !std::is_pointer_v<T> && !CheckedEnum<T> && !std::is_same_v<T, bool> &&
          cereal::traits::is_output_serializable<T, ObjectWriter>::value &&
          cereal::traits::is_input_serializable<T, ObjectReader>::value) struct Codec<T> {
-  /// @param to where to. @param object what.
+  /// Encodes.
   static void encode(Encoder& to, const T& object) {
     ObjectWriter archive{to};
     archive(object);
   }
-  /// @param from where from. @param object what.
+  /// Decodes.
   static void decode(Decoder& from, T& object) {
     ObjectReader archive{from};
     archive(object);
