@@ -1,5 +1,5 @@
 /// @file
-/// FailureSignal: the first failure of a communicator in this process, whoever noticed it.
+/// FailureSignal: the first failure of a communicator in this process.
 #pragma once
 
 #include <atomic>
@@ -16,33 +16,33 @@
 
 namespace tutti::v0 {
 
-/// How long a transport that finds a peer gone waits for the alarm to say why, before it says so
-/// itself: whoever watches the processes knows within milliseconds if one has died, and which.
+/// Time for which a transport that has lost a peer waits for the cause, before it reports the loss
+/// itself: the watcher of the processes knows within milliseconds whether one has died, and which.
 inline constexpr std::chrono::milliseconds kAlarmPatience{50};
 
-/// How long a rank that failed waits for what all ranks will say, before it says what it saw
-/// itself.
+/// Time for which a failed rank waits for the cause that all ranks agree on, before it reports its
+/// own.
 inline constexpr std::chrono::milliseconds kAgreementPatience{1000};
 
-/// Goes off once, by whichever thread comes first: the one that polls, or the one that watches the
-/// other processes. Transports look at it whenever they are polled and throw what it says. All
-/// methods are safe to call from several threads at once. In a forked child it says that a child
-/// may not use what is its parent's, and tells nobody anything.
+/// A flag that is set once, by the first thread with a failure: the thread that polls, or the one
+/// that watches the other processes. Transports check it at every poll and throw its cause.
+/// Thread-safe. In a forked child it reports that the child may not use its parent's objects, and
+/// notifies no rank.
 class TUTTI_API FailureSignal {
  public:
-  /// Tells the other ranks of the communicator what was raised; does not throw. The ranks agree on
-  /// one cause, which hear brings, also to the rank that raised.
+  /// Notifies the other ranks of the communicator; does not throw. The ranks agree on one cause,
+  /// which hear stores on all of them.
   using Tell = std::function<void(const Error&)>;
 
   FailureSignal() = default;
-  /// @param tell called once by raise, if that comes before hear. @param guard of the process.
+  /// @param tell called once by raise, if that comes before hear.
   FailureSignal(Tell tell, std::shared_ptr<const ForkGuard> guard)
       : tell_{std::move(tell)}, guard_{std::move(guard)} {}
   FailureSignal(const FailureSignal&) = delete;
   FailureSignal& operator=(const FailureSignal&) = delete;
 
-  /// This rank fails, and the others are told. Does not wait for what they say.
-  /// @param cause what happened here; the alarm's own cause if there is nobody to be told.
+  /// Fails this rank and notifies the others. Does not wait for the agreed cause.
+  /// @param cause the failure on this rank; the signal's cause if there are no other ranks.
   void raise(const Error& cause) {
     if (is_forked()) return;  // where another thread may have left the mutex locked
     {
@@ -55,8 +55,7 @@ class TUTTI_API FailureSignal {
     }
     if (tell_) tell_(cause);
   }
-  /// All ranks are told of a failure: the first cause is kept.
-  /// @param cause what happened somewhere.
+  /// Stores the cause that all ranks agree on; the first one counts.
   void hear(const Error& cause) {
     {
       const std::lock_guard lock{mutex_};
@@ -65,12 +64,12 @@ class TUTTI_API FailureSignal {
     }
     agreed_.notify_all();
   }
-  /// @return whether it went off. Costs a load.
+  /// @return whether there is a failure. Costs a load.
   [[nodiscard]] bool went_off() const noexcept { return went_off_.load(std::memory_order_acquire); }
-  /// @return whether this process is a child of the one that made it.
+  /// @return whether this process is a forked child of the owner.
   [[nodiscard]] bool is_forked() const noexcept { return guard_ && guard_->is_forked(); }
-  /// Throws the first cause if it went off: what all ranks say, for which it waits after a raise,
-  /// though not for long.
+  /// Throws the first cause if there is one: the agreed one, for which it waits a short time after
+  /// a raise.
   void check() const {
     if (went_off() || is_forked()) complain();
   }

@@ -1,5 +1,5 @@
 /// @file
-/// Arrays in memory of a GPU that are objects, or lie in objects: objects(world) moves them.
+/// Arrays in memory of a GPU that are objects, or parts of objects, for objects(world).
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ namespace detail {
 
 struct Allocation;  // of the driver
 
-/// Bytes in memory of a GPU. They are moved through memory of the host, in pieces.
+/// Bytes in memory of a GPU. They are sent through memory of the host, in pieces.
 class TUTTI_API DeviceBytes {
  public:
   DeviceBytes() = default;
   explicit DeviceBytes(std::size_t bytes);
   [[nodiscard]] std::byte* data() const noexcept;
-  /// @param to gets bytes. @param bytes of them, from the first.
+  /// @param bytes to encode, from the first.
   void encode(Encoder& to, std::size_t bytes) const;
-  /// @param from gives bytes. @param bytes to the first and those behind it.
+  /// @param bytes to decode, to the first on.
   void decode(Decoder& from, std::size_t bytes);
 
  private:
@@ -37,23 +37,24 @@ class TUTTI_API DeviceBytes {
 }  // namespace detail
 
 /// Elements in memory of a GPU, which it owns. The host cannot touch them. As an object, alone or
-/// as a member of a type with a Codec, it is moved with its number of elements: they go through
-/// memory of the host, and arrive on the current GPU of the rank that decodes them. A Codec reads
-/// and writes them after what was enqueued on the default stream of that GPU; what another stream
-/// does with them has to be done before. Where sizes are known beforehand, calls on streams move
-/// arrays without the host. Not while the thread captures a graph. Each array looks the driver up
-/// by itself, so few large ones are better than many small ones. Its end waits for what its GPU
-/// does, as cudaFree: where ranks are threads of one process, not while that waits for a rank that
-/// only goes on after it.
+/// in a type with a Codec, it is sent with its number of elements, through memory of the host, to
+/// the current GPU of the decoding thread. A Codec reads and writes the elements after earlier work
+/// on the default stream of that GPU; work on other streams must be done before. If sizes are known
+/// beforehand, calls on streams send arrays without the host. Not while the thread captures a
+/// graph.
+///
+/// Each array looks the driver up by itself, so prefer few large ones to many small ones. The
+/// destructor waits for the work of its GPU, as cudaFree does. If ranks are threads of one process,
+/// this must not be work that waits for a rank that continues only afterwards.
 /// @tparam T a flat type.
 template <Flat T>
 class Array {
  public:
   /// No elements.
   Array() = default;
-  /// @param count of elements, unset, on the calling thread's current GPU or else the only one that
-  /// the process sees. Throws std::bad_alloc, Error{transport} where there is no driver or no GPU,
-  /// Error{invalid_argument} where there are several GPUs and none is current.
+  /// @param count of elements, uninitialised, on the calling thread's current GPU or, without one,
+  /// the only GPU of the process. Throws std::bad_alloc, Error{transport} if there is no driver or
+  /// no GPU, Error{invalid_argument} if there are several GPUs and none is current.
   explicit Array(std::size_t count) : bytes_{bytes_of(count)}, count_{count} {}
   Array(Array&& other) noexcept
       : bytes_{std::move(other.bytes_)}, count_{std::exchange(other.count_, 0)} {}
@@ -66,9 +67,9 @@ class Array {
 
   /// @return the first element, or null.
   [[nodiscard]] T* data() const noexcept { return reinterpret_cast<T*>(bytes_.data()); }
-  /// @return how many elements.
+  /// @return the number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// @return them, as calls on streams take them.
+  /// @return the elements, as an argument of calls on streams.
   [[nodiscard]] std::span<T> span() const noexcept { return {data(), count_}; }
 
  private:
@@ -88,15 +89,15 @@ class Array {
 
 namespace tutti::v0 {
 
-/// The number of elements and their bytes. @tparam T a flat type.
+/// The number of elements and their bytes.
 template <class T>
 struct Codec<cuda::Array<T>> {
-  /// @param to where to. @param array what. Throws Error{object, transport}.
+  /// Encodes. Throws Error{object, transport}.
   static void encode(Encoder& to, const cuda::Array<T>& array) {
     to.put_count(array.size());
     array.bytes_.encode(to, array.size() * sizeof(T));
   }
-  /// @param from where from. @param array what. Throws as encode, and as its constructor.
+  /// Decodes. Throws as encode, and as the constructor.
   static void decode(Decoder& from, cuda::Array<T>& array) {
     const std::size_t count = from.get_count();
     if (count > from.remaining() / sizeof(T))
