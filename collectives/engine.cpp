@@ -20,7 +20,7 @@ std::vector<std::string> ways_of(const Transport& transport) {
 /// Those that nobody tells are assumed.
 std::vector<CostModel> tariffs_of(CommunicatorParts& communicator_parts, std::size_t transports) {
   std::vector<CostModel> cost_models{std::move(communicator_parts.cost_model)};
-  std::ranges::move(communicator_parts.other_ways, std::back_inserter(cost_models));
+  std::ranges::move(communicator_parts.other_cost_models, std::back_inserter(cost_models));
   cost_models.resize(transports);
   return cost_models;
 }

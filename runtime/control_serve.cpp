@@ -23,7 +23,10 @@ void ControlState::close(Clock::time_point until) {
   const std::lock_guard lock{mutex_};
   is_closing_ = true;
   end_ = until;
-  for (const auto& [id, communicator] : communicators_) say_last_calls(id, communicator);
+  for (const auto& [id, communicator] : communicators_)
+    if (communicator.calls != nullptr)
+      for (const ControlMessage& report : last_calls(id, *communicator.calls))
+        say(communicator, report);
   const std::string goodbye = encode({.kind = ControlMessage::Kind::goodbye});
   for (ControlPeer& peer : peers_) peer.say_at_last(goodbye);
   for (auto& [id, communicator] : communicators_)

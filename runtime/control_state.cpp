@@ -11,8 +11,6 @@
 namespace tutti::runtime {
 namespace {
 
-constexpr std::size_t kMostEarly = 256;
-
 bool holds(const std::vector<Rank>& members, Rank rank) {
   return std::ranges::find(members, rank) != members.end();
 }
@@ -80,11 +78,34 @@ std::shared_ptr<FailureSignal> ControlState::watch(std::uint64_t id, std::vector
           .failure_signal = failure_signal,
           .calls = std::move(calls)};
   made.has_told.resize(made.members.size());
-  recall(made, id);
+  report_early(made, id);
   for (const ControlPeer& peer : peers_)
     if (peer.is_dead()) report_death(made, id, peer);
   if (made.cause) wake();
   return failure_signal;
+}
+
+std::vector<CallStatus> ControlState::inquire(std::uint64_t communicator,
+                                              std::span<const Rank> ranks, std::uint64_t call,
+                                              Duration patience) {
+  std::unique_lock lock{mutex_};
+  std::vector<CallInquiries::Inquiry> open;
+  for (const Rank rank : ranks) open.push_back(inquiries_.open(find(rank), communicator, call));
+  wake();
+  answered_.wait_for(lock, patience, [&] {
+    return std::ranges::all_of(
+        open, [&](const auto& inquiry) { return inquiries_.is_complete(inquiry); });
+  });
+  std::vector<CallStatus> found;
+  for (const CallInquiries::Inquiry& inquiry : open) found.push_back(inquiries_.close(inquiry));
+  return found;
+}
+
+void ControlState::answer(ControlPeer& peer, const ControlMessage& question) {
+  const auto found = communicators_.find(question.communicator);
+  const bool is_known = found != communicators_.end();
+  peer.say(encode(answer_to(question, is_known ? found->second.calls.get() : nullptr,
+                            is_known && found->second.failure_signal.expired())));
 }
 
 // So seldom that it costs nothing per communicator.
@@ -169,13 +190,16 @@ void ControlState::take(ControlPeer& peer, const ControlMessage& message) {
     next_verdict_ = Clock::now();  // it may have been the one to give it
     answered_.notify_all();        // it will not answer any more
   }
-  if (message.kind == ControlMessage::Kind::last_call) keep_last_call(peer, message);
+  if (message.kind == ControlMessage::Kind::last_call) inquiries_.keep_last_call(peer, message);
   if (message.kind == ControlMessage::Kind::question) answer(peer, message);
-  if (message.kind == ControlMessage::Kind::answer) note(message);
+  if (message.kind == ControlMessage::Kind::answer) {
+    inquiries_.keep_answer(message);
+    answered_.notify_all();
+  }
   const bool is_verdict = message.kind == ControlMessage::Kind::verdict;
   if (message.kind != ControlMessage::Kind::failure && !is_verdict) return;
   const auto found = communicators_.find(message.communicator);
-  if (found == communicators_.end()) return take_early(peer, message);
+  if (found == communicators_.end()) return early_.keep(peer.rank(), message);
   Communicator& communicator = found->second;
   if (!holds(communicator.members, peer.rank()) || !is_possible(message, communicator.members))
     throw Error{ErrorCode::transport, "it told of a failure that cannot be"};
@@ -185,34 +209,16 @@ void ControlState::take(ControlPeer& peer, const ControlMessage& message) {
   else report(communicator, message);
 }
 
-void ControlState::take_early(const ControlPeer& peer, const ControlMessage& message) {
-  auto found = std::ranges::find(early_, message.communicator, &Early::communicator);
-  if (found == early_.end()) {
-    early_.push_back({message.communicator, message, {}});
-    if (early_.size() > kMostEarly) early_.pop_front();
-    found = std::prev(early_.end());
+void ControlState::report_early(Communicator& communicator, std::uint64_t id) {
+  const std::optional<EarlyFailures::Early> early = early_.extract(id);
+  if (!early || !is_possible(early->cause, communicator.members)) return;
+  for (const Rank reporter : early->reporters) {
+    if (!holds(communicator.members, reporter)) return;
+    communicator.has_told[static_cast<std::size_t>(place_of(reporter, communicator.members))] =
+        true;
   }
-  const auto is_verdict = [](const ControlMessage& said) {
-    return said.kind == ControlMessage::Kind::verdict;
-  };
-  if (!is_verdict(found->cause) && (is_verdict(message) || precedes(message, found->cause)))
-    found->cause = message;
-  if (!holds(found->told_by, peer.rank())) found->told_by.push_back(peer.rank());
-}
-
-void ControlState::recall(Communicator& communicator, std::uint64_t id) {
-  const auto found = std::ranges::find(early_, id, &Early::communicator);
-  if (found == early_.end()) return;
-  const Early early = std::move(*found);
-  early_.erase(found);
-  bool is_credible = is_possible(early.cause, communicator.members);
-  for (const Rank teller : early.told_by) {
-    is_credible = is_credible && holds(communicator.members, teller);
-    if (!is_credible) return;
-    communicator.has_told[static_cast<std::size_t>(place_of(teller, communicator.members))] = true;
-  }
-  if (early.cause.kind == ControlMessage::Kind::verdict) conclude(communicator, early.cause);
-  else report(communicator, early.cause);
+  if (early->cause.kind == ControlMessage::Kind::verdict) conclude(communicator, early->cause);
+  else report(communicator, early->cause);
 }
 
 void ControlState::decide_cause(Clock::time_point now) {

@@ -16,7 +16,9 @@
 
 #include <tutti/spi/failure_signal.hpp>
 
+#include "call_inquiries.hpp"
 #include "control.hpp"
+#include "early_failures.hpp"
 
 namespace tutti::runtime {
 
@@ -61,17 +63,9 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
     Clock::time_point first_word{};         // when one was heard of
     bool is_over = false;                   // the alarm went off
   };
-  // What is known of a communicator that this process has not made yet.
-  struct Early {
-    std::uint64_t communicator;
-    ControlMessage cause;
-    std::vector<Rank> told_by;
-  };
-
   // What is known of failures: control_state.cpp.
   void take(ControlPeer& peer, const ControlMessage& message);
-  void take_early(const ControlPeer& peer, const ControlMessage& message);
-  void recall(Communicator& communicator, std::uint64_t id);
+  void report_early(Communicator& communicator, std::uint64_t id);
   void report(Communicator& communicator, const ControlMessage& failure);
   void report_death(Communicator& communicator, std::uint64_t id, const ControlPeer& peer);
   void lose(ControlPeer& peer, std::string cause);
@@ -82,19 +76,7 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   void forget_gone();
   [[nodiscard]] ControlPeer* find(Rank rank) noexcept;
 
-  // How far others have got: control_inquiry.cpp.
-  struct Inquiry {
-    ControlPeer* peer = nullptr;
-    std::uint64_t communicator = 0;
-    std::uint64_t call = 0;
-    std::uint64_t question = 0;  // or 0: it could not be asked
-  };
-  void say_last_calls(std::uint64_t id, const Communicator& communicator);
-  void keep_last_call(const ControlPeer& peer, const ControlMessage& message);
-  [[nodiscard]] CallStatus last_call(const Inquiry& inquiry) const;
-  [[nodiscard]] CallStatus outcome(const Inquiry& inquiry);
   void answer(ControlPeer& peer, const ControlMessage& question);
-  void note(const ControlMessage& answer);
 
   // What the thread does: control_serve.cpp.
   [[nodiscard]] bool turn();
@@ -115,11 +97,8 @@ class ControlState : public std::enable_shared_from_this<ControlState> {
   std::deque<ControlPeer> peers_{};      // the thread points at them while it sleeps
   std::map<std::uint64_t, Communicator> communicators_{};
   std::size_t most_communicators_ = 16;  // more than these, and those that are gone are forgotten
-  std::deque<Early> early_{};
-  std::map<std::uint64_t, std::optional<ControlMessage>> questions_{};  // and their answers
-  std::uint64_t last_question_ = 0;
-  // The latest calls of ranks that have left: by rank and communicator, then by number.
-  std::map<std::pair<Rank, std::uint64_t>, std::map<std::uint64_t, CallStatus>> last_calls_{};
+  EarlyFailures early_{};
+  CallInquiries inquiries_{};
   std::condition_variable answered_{};
   Clock::time_point next_verdict_ = Clock::time_point::max();
   Clock::time_point next_beat_ = Clock::time_point::max();

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <set>
 #include <utility>
+
+#include <tutti/spi/communicator.hpp>
 
 #include "backends/hybrid/hybrid.hpp"
 #include "selector/cost_models.hpp"
@@ -60,7 +61,6 @@ class WorldGroup final : public Group {
 
 }  // namespace
 
-/// Every member comes to the same id by itself: nothing need be agreed on.
 std::uint64_t World::id_of(std::uint64_t parent, std::span<const Rank> members, std::uint64_t times,
                            std::uint64_t key) {
   std::uint64_t id = combine(combine(parent, times), key);
@@ -68,137 +68,125 @@ std::uint64_t World::id_of(std::uint64_t parent, std::span<const Rank> members, 
   return std::max<std::uint64_t>(combine(id, members.size()), 1);
 }
 
+World::World(Connections connections, std::shared_ptr<const detail::SharedConfig> shared_config)
+    : connections_{std::move(connections)},
+      remote_costs_(transports_between_hosts()), shared_config_{std::move(shared_config)} {
+  const std::vector<PeerInfo> infos = ranks().infos_of(ranks().everyone());
+  shared_cores_ = shared_cores(infos, rank());
+  fewest_cores_ = fewest_shared_cores(infos);
+}
+
+Communicator World::start_communicator(const std::vector<Rank>& members, StartStep step,
+                                       Duration timeout) {
+  const std::uint64_t id = id_of(connections_.id, members, static_cast<std::uint64_t>(step));
+  return make_communicator(make_parts(id, members), make_host_memory(), {.timeout = timeout});
+}
+
 CommunicatorParts World::communicator_parts() {
-  const std::vector<Rank> members = everyone();
-  return make_parts(id_of(id_, members, 0), members);
+  const std::vector<Rank> members = ranks().everyone();
+  return make_parts(id_of(connections_.id, members, 0), members);
 }
 
-std::vector<Rank> World::everyone() const {
-  std::vector<Rank> ranks(processes_.size());
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
-
-std::vector<Rank> World::numbers_of(std::span<const Rank> members) const {
-  std::vector<Rank> numbers;
-  for (const Rank member : members) numbers.push_back(numbers_[static_cast<std::size_t>(member)]);
-  return numbers;
-}
-
-std::vector<CallStatus> World::inquire(std::uint64_t communicator, std::span<const Rank> ranks,
-                                       std::uint64_t call, Duration patience) {
-  Control* const control = links_->control();
-  if (control == nullptr) return std::vector<CallStatus>(ranks.size());
-  return control->inquire(communicator, numbers_of(ranks), call, patience);
+std::vector<CallStatus> World::inquire(std::uint64_t communicator,
+                                       std::span<const Rank> ranks_asked, std::uint64_t call,
+                                       Duration patience) {
+  Control* const control = links()->control();
+  if (control == nullptr) return std::vector<CallStatus>(ranks_asked.size());
+  return control->inquire(communicator, ranks().numbers_of(ranks_asked), call, patience);
 }
 
 CommunicatorParts World::make_parts(std::uint64_t communicator, const std::vector<Rank>& members) {
   auto calls = std::make_shared<CallCounter>();
-  Control* const control = links_->control();
-  // Alone there is nobody to watch, but what a forked child sent to itself would reach its parent.
+  Control* const control = links()->control();
+  // A single rank watches nobody, but its forked child must not send messages to it.
   const std::shared_ptr<FailureSignal> failure_signal =
-      control != nullptr ? control->watch(communicator, numbers_of(members), calls, members)
-                         : std::make_shared<FailureSignal>(FailureSignal::Tell{}, links_->guard());
+      control != nullptr ? control->watch(communicator, ranks().numbers_of(members), calls, members)
+                         : std::make_shared<FailureSignal>(FailureSignal::Tell{}, links()->guard());
   std::unique_ptr<Transport> transport = connect(communicator, members, failure_signal);
-  std::vector<CostModel> other_ways;
+  std::vector<CostModel> other_costs;
   const std::size_t transports = transport ? transport->capabilities().transports.size() : 0;
-  for (std::size_t way = 1; way < transports; ++way) other_ways.push_back(tariff_of(members, way));
+  for (std::size_t number = 1; number < transports; ++number)
+    other_costs.push_back(cost_model_of(members, number));
   return {.transport = std::move(transport),
           .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members),
           .calls = std::move(calls),
           .failure_signal = failure_signal,
-          .cost_model = tariff_of(members),
-          .other_ways = std::move(other_ways),
-          .hosts = hosts_of(members),
-          .localities = localities_of(members),
+          .cost_model = cost_model_of(members),
+          .other_cost_models = std::move(other_costs),
+          .hosts = ranks().hosts_of(members),
+          .localities = ranks().localities_of(members),
           .shared_config = shared_config_};
 }
 
-std::vector<int> World::hosts_of(const std::vector<Rank>& members) const {
-  std::vector<int> hosts;
-  for (const Rank member : members) hosts.push_back(host_of_[static_cast<std::size_t>(member)]);
-  return hosts;
-}
-
-std::vector<Locality> World::localities_of(const std::vector<Rank>& members) const {
-  std::vector<Locality> localities;
-  for (const Rank member : members) localities.push_back(peer(member).info.locality);
-  return localities;
-}
-
-// Ranks of several hosts wait for the network, whatever else they do.
-CostModel World::tariff_of(const std::vector<Rank>& members, std::size_t way) const {
-  const auto memory_domain = [this](Rank rank) {
-    return memory_domains_[static_cast<std::size_t>(rank)];
-  };
-  const bool share_memory = std::ranges::all_of(members, [&](Rank member) {
-    return memory_domain(member) == memory_domain(members.front());
-  });
-  if (!share_memory) {
-    CostModel cost_model = remote_tariffs_[way];
-    std::set<Rank> domains;
-    for (const Rank member : members) domains.insert(memory_domain(member));
-    const bool some_do = domains.size() < members.size() && count_hosts(members) > 1;
-    if (some_do) {
-      cost_model.inside = detail::kInsideCosts;
-      cost_model.inside->shared_cores = fewest_cores_;  // the same on all hosts
-    }
-    return cost_model;
+// Ranks of several hosts wait for the network, even if some of them share memory.
+CostModel World::cost_model_of(const std::vector<Rank>& members, std::size_t transport) const {
+  if (ranks().share_memory(members))
+    return detail::memory_costs(shared_cores_, shm::longest_buffered(members.size()));
+  CostModel cost_model = remote_costs_[transport];
+  std::set<Rank> domains;
+  for (const Rank member : members) domains.insert(ranks().memory_domain(member));
+  if (domains.size() < members.size() && ranks().count_hosts(members) > 1) {
+    cost_model.inside = detail::kInsideCosts;
+    cost_model.inside->shared_cores = fewest_cores_;  // the same on all hosts
   }
-  return detail::memory_tariff(shared_cores_, shm::longest_buffered(members.size()));
+  return cost_model;
 }
 
 std::unique_ptr<Transport> World::connect(std::uint64_t communicator,
                                           const std::vector<Rank>& members,
                                           const std::shared_ptr<FailureSignal>& failure_signal) {
-  std::vector<bool> is_local;
-  for (const Rank member : members) is_local.push_back(peer(member).is_local);
-  const std::shared_ptr<shm::Domain>& domain = links_->domain();
-  const auto local = [&] {
-    return domain->transport(communicator, numbers_of(members), failure_signal,
-                             {.oversubscribed = shared_cores_ > 0});
-  };
-  if (!domain && !network_ && !links_->fabric()) return nullptr;  // TransportSet::none
+  const std::shared_ptr<shm::Domain>& domain = links()->domain();
+  if (!domain && !network() && !links()->fabric()) return nullptr;  // TransportSet::none
   if (!domain) return std::move(connect_remotely(communicator, members, failure_signal).front());
-  if (std::ranges::count(is_local, false) == 0) return local();
-  return hybrid::make_transport({.local = local(),
+  std::vector<bool> is_local;
+  for (const Rank member : members) is_local.push_back(ranks().peer(member).is_local);
+  std::unique_ptr<Transport> local =
+      domain->transport(communicator, ranks().numbers_of(members), failure_signal,
+                        {.oversubscribed = shared_cores_ > 0});
+  if (std::ranges::count(is_local, false) == 0) return local;
+  return hybrid::make_transport({.local = std::move(local),
                                  .remote = connect_remotely(communicator, members, failure_signal),
                                  .is_local = std::move(is_local),
                                  .failure_signal = failure_signal});
 }
 
-/// One for each way.
+/// One for each transport between hosts.
 std::vector<std::unique_ptr<Transport>> World::connect_remotely(
     std::uint64_t communicator, const std::vector<Rank>& members,
     const std::shared_ptr<FailureSignal>& failure_signal) {
   std::vector<std::unique_ptr<Transport>> transports;
-  if (!network_ || has_tcp_too_)
-    transports.push_back(links_->fabric()->transport(communicator, numbers_of(members),
-                                                     failure_signal, shared_cores_ > 0));
-  if (network_) transports.push_back(network_->transport(members, communicator, failure_signal));
+  if (!network() || connections_.has_tcp_too)
+    transports.push_back(links()->fabric()->transport(communicator, ranks().numbers_of(members),
+                                                      failure_signal, shared_cores_ > 0));
+  if (network()) transports.push_back(network()->transport(members, communicator, failure_signal));
   return transports;
 }
 
-int World::count_hosts(const std::vector<Rank>& members) const {
-  std::set<std::string> hosts;
-  for (const Rank member : members) hosts.insert(peer(member).info.host.name);
-  return static_cast<int>(hosts.size());
+std::string World::transports_in_words() const {
+  const bool shares_memory = links()->segment() != nullptr;
+  bool uses_tcp = !shares_memory;
+  bool is_encrypted = false;
+  for (const Rank rank : ranks().everyone()) {
+    const Links::Peer& peer = ranks().peer(rank);
+    uses_tcp = uses_tcp || (!peer.is_local && (!network() || connections_.has_tcp_too));
+    is_encrypted = is_encrypted || peer.is_encrypted;
+  }
+  std::string words = shares_memory ? "shared memory" : "TCP";
+  if (shares_memory && uses_tcp) words += " and TCP";
+  if (uses_tcp && connections_.payload_checksum) words += " with payload checksums";
+  if (network()) words += " and " + network()->name();
+  if (uses_tcp && is_encrypted) words += " with TLS";
+  return words;
 }
 
 std::string World::describe(const std::vector<Rank>& members) const {
   const auto count = [](std::size_t number, const char* what) {
     return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
   };
-  if (processes_.size() == 1) return "1 rank, alone";
-  const bool shares_memory = links_->segment() != nullptr;
-  std::string transports = shares_memory ? "shared memory" : "TCP";
-  if (shares_memory && uses_tcp_) transports += " and TCP";
-  if (uses_tcp_ && has_checksums_) transports += " with payload checksums";
-  if (network_) transports += " and " + network_->name();
-  if (uses_tcp_ && is_encrypted_) transports += " with TLS";
+  if (ranks().size() == 1) return "1 rank, alone";
   return count(members.size(), "rank") + " on " +
-         count(static_cast<std::size_t>(count_hosts(members)), "host") + " by " + origin_ +
-         ", over " + transports;
+         count(static_cast<std::size_t>(ranks().count_hosts(members)), "host") + " by " +
+         connections_.origin + ", over " + transports_in_words();
 }
 
 }  // namespace tutti::runtime

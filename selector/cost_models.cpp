@@ -17,7 +17,7 @@ constexpr LinkCosts costs_at(std::int64_t megabits) noexcept {
 
 }  // namespace
 
-CostModel memory_tariff(int shared_cores, std::size_t buffered_bytes) {
+CostModel memory_costs(int shared_cores, std::size_t buffered_bytes) {
   if (shared_cores > 0) {
     LinkCosts costs = kCrowdedCosts;
     costs.shared_cores = shared_cores;
@@ -40,7 +40,7 @@ CostModel memory_tariff(int shared_cores, std::size_t buffered_bytes) {
           .lasting = kDefaultCosts};
 }
 
-CostModel loopback_tariff(int shared_cores) {
+CostModel loopback_costs(int shared_cores) {
   LinkCosts costs{.alpha = 10'000'000'000, .beta = 400'000, .gamma = 20'000};
   if (shared_cores == 0) return {costs, "assumed of the loopback"};
   const LinkCosts lasting = costs;  // another run may have more cores
@@ -52,7 +52,7 @@ CostModel loopback_tariff(int shared_cores) {
   return {.costs = costs, .origin = "assumed of the loopback", .lasting = lasting};
 }
 
-CostModel network_tariff(NetworkSpeed speed) {
+CostModel network_costs(NetworkSpeed speed) {
   // What every run charges, whatever it measures: the speed that is assumed where there is no time.
   constexpr LinkCosts kLasting = costs_at(1000);
   const auto measured = [&](std::int64_t megabits, const char* origin) {
@@ -68,7 +68,7 @@ CostModel network_tariff(NetworkSpeed speed) {
   return measured(1000, "assumed: 1 Gbit/s between hosts, which there was no time to measure");
 }
 
-CostModel network_tariff(int megabits) {
+CostModel network_costs(int megabits) {
   return {costs_at(megabits), "as told: " + std::to_string(megabits) + " Mbit/s between hosts"};
 }
 

@@ -45,13 +45,13 @@ inline constexpr LinkCosts kCrowdedVisibleCosts{.alpha = 90'000'000,
 /// @return what links through memory are taken to cost.
 /// @param shared_cores how many the ranks share; 0: each has one.
 /// @param buffered_bytes as LinkCosts has it, where they share some.
-[[nodiscard]] CostModel memory_tariff(int shared_cores, std::size_t buffered_bytes);
+[[nodiscard]] CostModel memory_costs(int shared_cores, std::size_t buffered_bytes);
 /// @param shared_cores how many the ranks share; 0: each has one.
 /// @return what links over the loopback are taken to cost.
-[[nodiscard]] CostModel loopback_tariff(int shared_cores);
+[[nodiscard]] CostModel loopback_costs(int shared_cores);
 /// @param speed as measured. @return what links between hosts are taken to cost.
-[[nodiscard]] CostModel network_tariff(NetworkSpeed speed);
+[[nodiscard]] CostModel network_costs(NetworkSpeed speed);
 /// @param megabits per second, more than zero, that somebody says. @return as above.
-[[nodiscard]] CostModel network_tariff(int megabits);
+[[nodiscard]] CostModel network_costs(int megabits);
 
 }  // namespace tutti::v0::detail

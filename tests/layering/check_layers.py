@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the rules of the house: includes, lengths of files, macros, goto, getenv, PMPI_, and exceptions in
-public headers.
+"""Checks the rules of the house: includes, lengths of files and classes, macros, goto, getenv, PMPI_, and
+exceptions in public headers.
 
 The table "The house" in docs/ARCHITECTURE.md says which folder may include what.
 
@@ -11,6 +11,8 @@ import pathlib
 import re
 import sys
 
+import class_sizes
+
 # The table of the house: folders and files in the first column, what they may include in the last.
 TABLE = "docs/ARCHITECTURE.md"
 HEADING = "## The house"
@@ -19,6 +21,7 @@ SYSTEM = "system headers"
 SOURCES = {".cpp", ".hpp", ".inl", ".h", ".cu"}
 LONGEST_FILE = 400
 LONGEST_ALGORITHM = 120
+LONGEST_CLASS = 400  # its body and all its member functions
 # Operating system and vector headers: "system headers" in the table.
 SYSTEM_HEADERS = re.compile(
     r"(sys/.*|netinet/.*|arpa/.*|net/.*|linux/.*|netdb\.h|ifaddrs\.h|unistd\.h|fcntl\.h|poll\.h|"
@@ -137,6 +140,16 @@ def check_file(root, house, file):
             yield f"{where}: getenv outside of {ENVIRONMENT_FILE}"
 
 
+def check_classes(root, files):
+    """Yields the classes of the product that are too long."""
+    texts = ((file.parent.relative_to(root).as_posix(),
+              "\n".join(strip_comments(file.read_text(encoding="utf-8"))))
+             for file in files if not file.is_relative_to(root / "tests"))
+    for (folder, name), lines in sorted(class_sizes.class_sizes(texts).items()):
+        if lines > LONGEST_CLASS:
+            yield f"{folder}: class {name} has {lines} lines, at most {LONGEST_CLASS} are allowed"
+
+
 def sources(root, house):
     for folder in sorted({box.split("/")[0] for box in house.rules}):
         yield from (file for file in sorted((root / folder).rglob("*")) if file.suffix in SOURCES)
@@ -147,7 +160,7 @@ def offences_of(root):
     house = House(root)
     files = list(sources(root, house))
     offences = [offence for file in files for offence in check_file(root, house, file)]
-    return offences, len(files)
+    return [*offences, *check_classes(root, files)], len(files)
 
 
 def main():

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import check_layers
+import class_sizes
 
 CLEAN = {
     "include/tutti/types.hpp": "#pragma once\n#include <vector>\n// goto, getenv, try: only words\n"
@@ -57,6 +58,11 @@ BROKEN = [
     ("tests/other.cpp", 'auto v = std::getenv("B");\n', "getenv outside of"),
 ]
 
+BODY_AND_MEMBER = {
+    "collectives/engine.hpp": "class Engine {\n" + "  int a;\n" * 210 + "};\n",
+    "collectives/engine.cpp": "void Engine::run() {\n" + "  f();\n" * 210 + "}\n",
+}
+
 
 TABLE = pathlib.Path(__file__).parents[2] / check_layers.TABLE
 
@@ -81,6 +87,17 @@ class CheckLayers(unittest.TestCase):
                 offences, _ = check({**CLEAN, name: text})
                 self.assertEqual(len(offences), 1, offences)
                 self.assertIn(message, offences[0])
+
+    def test_a_class_in_several_files_is_too_long(self):
+        offences, _ = check({**CLEAN, **BODY_AND_MEMBER})
+        self.assertEqual(offences, ["collectives: class Engine has 424 lines, at most 400 are allowed"])
+
+    def test_lines_belong_to_the_class_that_declares_them(self):
+        text = ("class A {\n  class B {\n    void f();\n  };\n};\nvoid A::B::f() {\n}\n"
+                "template <class T>\nvoid A::g(T t) {\n}\nvoid A::declared(int);\nvoid free() {\n}\n")
+        public = "struct TUTTI_API C final : D {\n  void h();\n};\n"
+        sizes = class_sizes.class_sizes([("a", text), ("include/tutti", public), ("b", "void C::h() {\n}\n")])
+        self.assertEqual(sizes, {("a", "A"): 8, ("a", "A::B"): 5, ("include", "C"): 5})
 
     def test_a_folder_of_the_tree_has_a_row(self):
         root = TABLE.parents[1]

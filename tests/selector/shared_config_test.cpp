@@ -128,7 +128,7 @@ Selector on_network(const std::string& network, const std::vector<int>& hosts) {
   std::vector<int> each = hosts;
   std::ranges::sort(each);
   each.erase(std::unique(each.begin(), each.end()), each.end());
-  CostModel cost_model = network_tariff(NetworkSpeed::gigabits_10);
+  CostModel cost_model = network_costs(NetworkSpeed::gigabits_10);
   if (each.size() < hosts.size()) cost_model.inside = kInsideCosts;
   return Selector{
       cost_model,
@@ -173,7 +173,7 @@ TEST(DescribedNetworks, ChargeFartherRanksMore) {
 
 /// Eight ranks of one host, bound to packages.
 Selection within_a_host(const std::vector<Locality>& localities) {
-  Selector selector{memory_tariff(0, 0),
+  Selector selector{memory_costs(0, 0),
                     nullptr,
                     {.hosts = std::vector<int>(localities.size(), 0),
                      .localities = localities,

@@ -40,7 +40,7 @@ Selectors selectors_with(std::vector<TunedTable> tables, std::string untimed = {
   shared_config->timed =
       std::make_shared<const Tuning>(Tuning{.origin = "FILE", .tables = std::move(tables)});
   shared_config->untimed = std::move(untimed);
-  return {{memory_tariff(0, 0)},
+  return {{memory_costs(0, 0)},
           {"shm"},
           nullptr,
           {.hosts = {0, 0}, .localities = {}, .transport = "shm", .shared_config = shared_config}};

@@ -37,23 +37,23 @@ TEST(NetworkSpeed, IsSeenInWhatALongProbeTakesLonger) {
 }
 
 TEST(NetworkSpeed, ClassesCostWhatTheySay) {
-  EXPECT_EQ(network_tariff(NetworkSpeed::megabits_100).costs.beta, 80'000'000);
-  EXPECT_EQ(network_tariff(NetworkSpeed::gigabit_1).costs.beta, 8'000'000);
-  EXPECT_EQ(network_tariff(NetworkSpeed::gigabits_10).costs.beta, 800'000);
-  EXPECT_EQ(network_tariff(10000).costs, network_tariff(NetworkSpeed::gigabits_10).costs);
-  EXPECT_EQ(network_tariff(NetworkSpeed::unknown).costs,
-            network_tariff(NetworkSpeed::gigabit_1).costs);
-  EXPECT_NE(network_tariff(NetworkSpeed::unknown).origin.find("assumed"), std::string::npos);
-  EXPECT_NE(network_tariff(NetworkSpeed::gigabit_1).origin.find("measured"), std::string::npos);
+  EXPECT_EQ(network_costs(NetworkSpeed::megabits_100).costs.beta, 80'000'000);
+  EXPECT_EQ(network_costs(NetworkSpeed::gigabit_1).costs.beta, 8'000'000);
+  EXPECT_EQ(network_costs(NetworkSpeed::gigabits_10).costs.beta, 800'000);
+  EXPECT_EQ(network_costs(10000).costs, network_costs(NetworkSpeed::gigabits_10).costs);
+  EXPECT_EQ(network_costs(NetworkSpeed::unknown).costs,
+            network_costs(NetworkSpeed::gigabit_1).costs);
+  EXPECT_NE(network_costs(NetworkSpeed::unknown).origin.find("assumed"), std::string::npos);
+  EXPECT_NE(network_costs(NetworkSpeed::gigabit_1).origin.find("measured"), std::string::npos);
   // Whatever is measured or counted, where every run must choose alike it does not count.
   for (const NetworkSpeed speed : {NetworkSpeed::megabits_100, NetworkSpeed::gigabits_10})
-    EXPECT_EQ(network_tariff(speed).lasting, network_tariff(NetworkSpeed::unknown).costs);
-  EXPECT_EQ(memory_tariff(2, 1000).lasting, memory_tariff(0, 1000).lasting);
+    EXPECT_EQ(network_costs(speed).lasting, network_costs(NetworkSpeed::unknown).costs);
+  EXPECT_EQ(memory_costs(2, 1000).lasting, memory_costs(0, 1000).lasting);
   for (const CostModel& cost_model :
-       {memory_tariff(0, 1000), memory_tariff(2, 1000), loopback_tariff(0), loopback_tariff(2)})
+       {memory_costs(0, 1000), memory_costs(2, 1000), loopback_costs(0), loopback_costs(2)})
     EXPECT_FALSE(cost_model.costs.overlaps) << cost_model.origin;
-  EXPECT_EQ(memory_tariff(2, 1000).costs.buffered_bytes, 1000);
-  EXPECT_EQ(memory_tariff(0, 1000).costs.buffered_bytes, 0) << "nobody waits for a turn";
+  EXPECT_EQ(memory_costs(2, 1000).costs.buffered_bytes, 1000);
+  EXPECT_EQ(memory_costs(0, 1000).costs.buffered_bytes, 0) << "nobody waits for a turn";
 }
 
 }  // namespace

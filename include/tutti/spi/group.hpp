@@ -31,9 +31,9 @@ struct CommunicatorParts {
   std::shared_ptr<FailureSignal>
       failure_signal{};    ///< The transport's, if its ranks agree. May be null.
   CostModel cost_model{};  ///< Costs for choices; equal on all ranks.
-  /// Of the transport's second way, and those after it: Capabilities::ways. Equal on all ranks. Of
-  /// ways without one the costs are those of any host.
-  std::vector<CostModel> other_ways{};
+  /// Costs of the second of Capabilities::transports, and of those after it; equal on all ranks.
+  /// Transports without an entry have default costs.
+  std::vector<CostModel> other_cost_models{};
   /// The host of each rank, as a number; equal on all ranks. Empty: unknown.
   std::vector<int> hosts{};
   /// The place of each rank in its host; equal on all ranks. Empty: unknown.

@@ -38,7 +38,7 @@ class TransportSet : public ::testing::Test {
               .transport = links_->transport(
                   rank, {.communicator = 1, .members = members, .failure_signal = {}}),
               .cost_model = quick,
-              .other_ways = {wide}},
+              .other_cost_models = {wide}},
           make_host_memory(), options));
   }
   Communicator& at(Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
