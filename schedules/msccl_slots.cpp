@@ -16,7 +16,7 @@ Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
   const std::int64_t blocks = contract_.blocks();
   const std::int64_t held = collective == Collective::all_to_all ? contract_.size : blocks;
   if (xml.chunks < 1 || xml.chunks % held != 0)
-    reject_written(fmt::format("nchunksperloop is {}, which cannot be of {} on {} ranks",
+    reject_written(fmt::format("nchunksperloop is {}, which is impossible for {} on {} ranks",
                                xml.chunks, name_of(collective), contract_.size));
   per_block_ = xml.chunks / held;
   units_ = per_block_ * blocks;
@@ -32,7 +32,7 @@ Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
 Slots Slotting::read(std::size_t rank, char buffer, std::int64_t chunk) const {
   if (buffer != 's') return outer(rank, buffer, chunk);
   const auto found = holds_[rank].find(chunk);
-  if (found == holds_[rank].end()) reject_written("a step reads scratch that nobody has written");
+  if (found == holds_[rank].end()) reject_written("a step reads scratch that no step has written");
   return scratch(chunk, found->second);
 }
 
@@ -71,7 +71,7 @@ Slots Slotting::outer(std::size_t rank, char buffer, std::int64_t chunk) const {
 }
 
 Slots Slotting::slot(Space space, std::int64_t unit) const {
-  if (unit >= units_) reject_written("a step uses a chunk beyond the end of its buffer");
+  if (unit >= units_) reject_written("a step uses a chunk after the end of its buffer");
   return {space, static_cast<std::uint32_t>(unit), 1};
 }
 

@@ -25,7 +25,7 @@ std::size_t Selectors::way_of(std::string_view transport) const {
     const std::string_view name = names_[way];
     if (transport == name || transport == name.substr(name.find('+') + 1)) return way;
   }
-  std::string text = "messages of this communicator cannot go by '" + std::string{transport} + "'";
+  std::string text = "this communicator has no transport '" + std::string{transport} + "'";
   for (std::size_t way = 0; way < names_.size(); ++way)
     text += (way == 0 ? "; choose " : " or ") + names_[way];
   throw Error{ErrorCode::invalid_argument, text};

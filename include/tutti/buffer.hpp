@@ -21,7 +21,7 @@ namespace tutti::v0 {
 /// @tparam T of trivial type.
 template <class T>
 class Buffer {
-  static_assert(std::is_trivially_copyable_v<T>, "a buffer is moved between ranks byte by byte");
+  static_assert(std::is_trivially_copyable_v<T>, "the bytes of a buffer are sent between ranks");
 
  public:
   Buffer() = default;

@@ -168,14 +168,14 @@ template <class T>
 constexpr void reject_shared() noexcept {
   static_assert(
       sizeof(T) == 0,
-      "tutti moves no shared_ptr and no weak_ptr: what they share would be many objects on "
+      "tutti does not send shared_ptr or weak_ptr: a shared object would become many on "
       "another rank, and its bytes could name any object; hold the value, or a unique_ptr");
 }
 template <class T>
 constexpr void reject_polymorphic() noexcept {
   static_assert(
       !std::is_polymorphic_v<T>,
-      "tutti moves no pointers to polymorphic objects: bytes of another rank would decide "
+      "tutti does not send pointers to polymorphic objects: bytes of another rank would decide "
       "which code runs; use a std::variant");
 }
 }  // namespace detail
@@ -185,7 +185,7 @@ namespace detail {
 template <std::size_t index, class Variant>
 void load_alternative(ObjectReader& archive, std::size_t wanted, Variant& variant) {
   if constexpr (index == std::variant_size_v<Variant>)
-    raise({ErrorCode::object, "a variant in it has no such alternative"});
+    raise({ErrorCode::object, "a variant in it has an alternative that does not exist"});
   else if (wanted == index) archive(variant.template emplace<index>());
   else load_alternative<index + 1>(archive, wanted, variant);
 }

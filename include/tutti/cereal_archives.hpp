@@ -131,7 +131,7 @@ void load(Archive& archive, T& object) {
 template <std::same_as<ObjectWriter> Archive, detail::PlainEnum E>
 void save(Archive& archive, const E& value) {
   static_assert(CheckedEnum<E> || detail::OpenEnum<E>,
-                "tutti cannot check what other ranks send for this enumeration: give it an "
+                "tutti cannot check received values of this enumeration: give it an "
                 "underlying type, or specialise tutti::EnumValues");
   Codec<E>::encode(archive.bytes(), value);
 }

@@ -32,8 +32,8 @@ class TUTTI_API Depth {
  public:
   void enter() {
     if (++depth_ > kDeepestObject)
-      detail::raise({ErrorCode::object, "objects lie in objects more than " +
-                                            std::to_string(kDeepestObject) + " deep"});
+      detail::raise({ErrorCode::object,
+                     "objects are nested more than " + std::to_string(kDeepestObject) + " deep"});
   }
   void leave() noexcept { --depth_; }
 
@@ -155,15 +155,15 @@ class Encoder : public detail::Depth {
   }
   [[noreturn]] void reject() const {
     detail::raise({ErrorCode::object, "it takes more than " + std::to_string(most_) +
-                                          " bytes, which is all that "
-                                          "ObjectOptions::most_bytes allows"});
+                                          " bytes, the limit of "
+                                          "ObjectOptions::most_bytes"});
   }
   void write_through(const std::byte* data, std::size_t bytes) {
     if (bytes > most_ - size_)
       detail::raise(
           {ErrorCode::object, "it takes more than the " + std::to_string(most_) +
                                   " bytes that were counted before; a Codec must write the "
-                                  "same whenever it is called"});
+                                  "same at every call"});
     while (bytes > 0) {
       if (room_ == 0) room_ = std::min(outlet_->encoded(size_), most_) - size_;
       const std::size_t part = std::min(bytes, room_);
@@ -333,7 +333,7 @@ struct Codec<E> {
     Codec<std::underlying_type_t<E>>::decode(from, value);
     if (!EnumValues<E>::contains(value))
       detail::raise(
-          {ErrorCode::object, "an enumeration in it has a value that none of its names has"});
+          {ErrorCode::object, "an enumeration in it has a value that is not one of its names"});
     object = static_cast<E>(value);
   }
 };

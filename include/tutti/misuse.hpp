@@ -57,12 +57,14 @@ consteval void explain_misuse() noexcept {
   static_assert(!(Bits<A> || ...),
                 "std::vector<bool> holds bits, and a call needs an array: pass a "
                 "std::vector<std::uint8_t>, or a std::span<bool>");
-  static_assert(!(Tuple<A> || ...),
-                "std::pair and std::tuple are not trivially copyable, and so are no elements: pass "
-                "a struct, tutti::Indexed for min_loc and max_loc, or use tutti::objects");
-  static_assert(!(Temporary<A> || ...),
-                "this array ends with the expression, but the call may need it longer, as in a "
-                "batch: give the array a name");
+  static_assert(
+      !(Tuple<A> || ...),
+      "std::pair and std::tuple are not trivially copyable, so they cannot be elements: pass "
+      "a struct, tutti::Indexed for min_loc and max_loc, or use tutti::objects");
+  static_assert(
+      !(Temporary<A> || ...),
+      "this array ends with the expression, but the call may need it longer, for example in a "
+      "batch: give the array a name");
 }
 
 /// Checks a call that returns a std::vector of T.

@@ -212,7 +212,7 @@ class ObjectCalls {
   [[nodiscard]] ObjectCall call_of(ObjectCall::Kind kind, std::string_view name,
                                    const ObjectOptions& options, Rank root = 0) {
     static_assert(Encodable<T>,
-                  "tutti does not know how to move objects of this type: include "
+                  "tutti cannot send objects of this type: include "
                   "<tutti/cereal.hpp> for standard containers and types with cereal's functions, "
                   "specialise tutti::is_flat for a trivially copyable class without pointers, or "
                   "specialise tutti::Codec");

@@ -298,7 +298,7 @@ template <class T>
 [[nodiscard]] constexpr Datatype datatype_of() noexcept {
   static_assert(
       std::is_trivially_copyable_v<T>,
-      "tutti moves only trivially copyable elements: use a struct in place of a std::pair "
+      "tutti sends only trivially copyable elements: use a struct in place of a std::pair "
       "or std::tuple, tutti::Indexed for min_loc and max_loc, and tutti::objects for "
       "strings and containers");
   constexpr int exact = []<std::size_t... I>(std::index_sequence<I...>) {

@@ -107,7 +107,7 @@ TEST(LevelsOfSelection, SayWhatTheyLeaveOutAndWhy) {
        {"\n  ring: left out, an element's bits depend on its place in the vector, and "
         "size_invariant is asked for",
         "\n  direct: left out, its expression tree is not that of recursive_doubling, which "
-        "size_invariant keeps to"})
+        "size_invariant requires"})
     EXPECT_NE(text.find(line), std::string::npos) << text;
   const std::string plain = explain(world[0], 1000, {});
   EXPECT_EQ(plain.find("asked for"), std::string::npos) << plain;
