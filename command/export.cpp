@@ -32,7 +32,7 @@ detail::Tuning tuning_to_export(const std::string& file) {
   try {
     return detail::read_tuning(path);
   } catch (const Error& error) {
-    throw Failure{ExitCode::usage, std::string{error.what()} + "; tutti tune writes such files"};
+    throw Failure{ExitCode::usage, std::string{error.what()} + "; expected a file of tutti tune"};
   }
 }
 
@@ -62,14 +62,14 @@ int export_tuning(ExportFlags flags) {
 void add_export(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<ExportFlags>();
   CLI::App* command =
-      app.add_subcommand("export", "a tuning file as another library's configuration");
-  command->add_option("file", flags->file, "of tutti tune; default: the one that init looks for");
+      app.add_subcommand("export", "convert a tuning file to a configuration of another library");
+  command->add_option("file", flags->file, "tuning file; default: the one that init reads");
   command->add_option("--to", flags->format, "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
       ->required();
-  command->add_option("--transport", flags->scope.transport, "only what was measured over it");
-  command->add_option("-C,--collective", flags->collectives, "a,b,... or all")
+  command->add_option("--transport", flags->scope.transport, "only tables of this transport");
+  command->add_option("-C,--collective", flags->collectives, "names with commas, or all")
       ->capture_default_str();
-  command->add_option("--ranks", flags->scope.ranks, "only what was measured on so many");
+  command->add_option("--ranks", flags->scope.ranks, "only tables of this number of ranks");
   command->add_option("--buffers", flags->buffers, "private or visible")->capture_default_str();
   command->add_option("-o,--output", flags->output, "file; default: standard output");
   command->callback(

@@ -243,7 +243,7 @@ int gradients(const GradientsFlags& flags) {
 void add_gradients(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<GradientsFlags>();
   CLI::App* command =
-      app.add_subcommand("gradients", "find the options of GradientSync that suit a model");
+      app.add_subcommand("gradients", "find the best options of GradientSync for a model");
   declare_gradients_flags(*command, *flags);
   command->callback([flags, &run] { run = [flags] { return gradients(*flags); }; });
 }

@@ -36,7 +36,7 @@ LintOptions understand_lint(const LintFlags& flags) {
   options.threshold = *threshold;
   if (!options.sweep.uneven.empty() || !options.sweep.messages.empty())
     throw Failure{ExitCode::usage,
-                  "--collective: guidelines are of collectives with equal blocks, without v-forms "
+                  "--collective: guidelines cover collectives with equal blocks, without v-forms "
                   "and messages"};
   return options;
 }
@@ -61,24 +61,25 @@ void add_lint(CLI::App& app, std::function<int()>& run) {
   sweep.end = "4M";
   sweep.budget = "60ms";
   sweep.transport = "";
-  CLI::App* command = app.add_subcommand("lint", "find where an MPI contradicts itself");
+  CLI::App* command =
+      app.add_subcommand("lint", "find calls of an MPI that are slower than equivalent ones");
   const auto add = [command](const char* names, std::string& value, const char* help) {
     command->add_option(names, value, help)->capture_default_str();
   };
-  add("-C,--collective", sweep.collective, "a,b,... or all");
+  add("-C,--collective", sweep.collective, "names with commas, or all");
   add("-b,--begin", sweep.begin, "least bytes: 8, 64K, 4M, 1G");
   add("-e,--end", sweep.end, "greatest bytes");
-  add("-f,--factor", sweep.factor, "from one size to the next");
+  add("-f,--factor", sweep.factor, "factor between sizes");
   add("-d,--dtype", sweep.type, "type of the elements");
   add("-o,--op", sweep.op, "operator of reductions");
   add("--budget", sweep.budget, "time per size and call");
-  add("--threshold", flags->threshold, "how much longer a call must take");
+  add("--threshold", flags->threshold, "least slowdown that breaks a guideline");
   command->add_flag("--own", flags->own, "check tutti's own calls, also under an MPI");
   add("--transport", sweep.transport, "auto, shm, tcp, mpi; default: mpi under one");
-  add("--ranks", sweep.ranks, "start so many, or insist on it");
+  add("--ranks", sweep.ranks, "number of ranks: to start, or required of the launcher");
   add("--timeout", sweep.timeout, "deadline of one operation");
-  add("--seed", sweep.seed, "of the shuffled rounds");
-  add("--json", sweep.json, "a file for all that was compared");
+  add("--seed", sweep.seed, "seed of the shuffled rounds");
+  add("--json", sweep.json, "write all comparisons to a file");
   command->callback([flags, &run] { run = [flags] { return run_lint(*flags); }; });
 }
 

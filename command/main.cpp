@@ -59,8 +59,8 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
     throw Failure{ExitCode::usage, "unexpected argument '" + word + "'" + help};
   }
   if (&command == &app && app.get_subcommands().empty())
-    throw Failure{ExitCode::usage,
-                  fmt::format("say what to do: {}{}", fmt::join(subcommands_of(app), ", "), help)};
+    throw Failure{ExitCode::usage, fmt::format("a command is missing; choose from {}{}",
+                                               fmt::join(subcommands_of(app), ", "), help)};
   throw Failure{ExitCode::usage, error.what() + help};
 }
 
@@ -74,13 +74,13 @@ int print_and_end(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int run_command(int argc, char** argv) {
-  CLI::App app{"tutti: collective communication one can prove, measure and read", "tutti"};
+  CLI::App app{"tutti: prove, predict, measure and run collective communication", "tutti"};
   app.set_version_flag("--version", "tutti " + build_version());
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
+      "Exit codes: 0 success, 1 wrong data or a failed proof, 2 usage,\n"
       "3 slower than the baseline, or than lint allows, 4 environment, 5 deadline,\n"
-      "128 + n a measurement that signal n ended.");
+      "128 + n: signal n ended a measurement.");
   std::function<int()> run;
   add_list(app, run);
   add_show(app, run);
@@ -98,7 +98,7 @@ int run_command(int argc, char** argv) {
   add_run(app, run);
   for (CLI::App* command : app.get_subcommands({}))  // in one line: --help fits a terminal
     command->footer(
-        "Exit codes: 0 good, 1 wrong data, 2 usage, 3 slower, 4 environment, 5 deadline.");
+        "Exit codes: 0 success, 1 wrong data, 2 usage, 3 slower, 4 environment, 5 deadline.");
   try {
     std::vector<std::string> words = without_separator(app, {argv + 1, argv + argc});
     std::reverse(words.begin(), words.end());  // as the parser wants them

@@ -56,14 +56,14 @@ ShowWanted understand_show(const ShowFlags& flags) {
   if (std::find(formats.begin(), formats.end(), flags.format) == formats.end())
     reject_word("format", flags.format, formats);
   if (flags.format == "msccl" && !flags.rank.empty())
-    throw Failure{ExitCode::usage, "--format msccl is of all ranks: leave --rank out"};
+    throw Failure{ExitCode::usage, "--format msccl has all ranks: leave --rank out"};
   if (flags.format == "svg" && wanted.ranks > kMostDrawn)
     throw Failure{ExitCode::usage, fmt::format("a picture of {} ranks would be unreadable: use "
                                                "--ranks {} or fewer",
                                                wanted.ranks, kMostDrawn)};
   if (!admits(row.traits.sizes, wanted.ranks))
     throw Failure{ExitCode::usage,
-                  fmt::format("{} {} serves {}, not {}", row.name, name_of(collective),
+                  fmt::format("{} {} supports {}, not {}", row.name, name_of(collective),
                               words_of(row.traits.sizes), wanted.ranks)};
   if (wanted.root != 0 && !is_rooted(collective))
     throw Failure{ExitCode::usage,
@@ -100,7 +100,8 @@ int show(const ShowFlags& flags, const ShowWanted& wanted) {
 
 void add_show(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<ShowFlags>();
-  CLI::App* command = app.add_subcommand("show", "a schedule as text, JSON or a picture");
+  CLI::App* command =
+      app.add_subcommand("show", "print or draw a schedule: text, JSON, SVG or XML");
   command->add_option("collective", flags->collective, "such as all_reduce")->required();
   command->add_option("algorithm", flags->algorithm, "such as ring or knomial:k=4")->required();
   command->add_option("--ranks", flags->ranks, "number of ranks")->capture_default_str();

@@ -90,10 +90,9 @@ void place(SimulateWanted& wanted, const SimulateFlags& flags) {
   const int most = std::min(places, kMostRanks);
   wanted.ranks = flags.ranks.empty() ? most : number_in("--ranks", flags.ranks, {1, places});
   if (wanted.ranks < places && flags.ranks.empty())
-    throw Failure{
-        ExitCode::usage,
-        fmt::format("network {} has places for {} ranks: say how many by --ranks, at most {}",
-                    topology.name(), places, kMostRanks)};
+    throw Failure{ExitCode::usage,
+                  fmt::format("network {} has places for {} ranks: give --ranks, at most {}",
+                              topology.name(), places, kMostRanks)};
   if (per_host > 1) wanted.hosts = hosts_filled(wanted.ranks, per_host);
   else if (!topology.levels().empty())
     wanted.hosts.assign(topology.levels().back().part_of.begin(),
@@ -216,25 +215,29 @@ int run_simulation(const SimulateFlags& flags, const SimulateWanted& wanted) {
 
 void add_simulate(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<SimulateFlags>();
-  CLI::App* command = app.add_subcommand("simulate", "what algorithms take on a described network");
-  command->add_option("network", flags->network, "as tutti topology takes it")->required();
-  command->add_option("-C,--collective", flags->collective, "which one")->capture_default_str();
+  CLI::App* command =
+      app.add_subcommand("simulate", "compute the times of algorithms on a described network");
+  command->add_option("network", flags->network, "a family or file, as for tutti topology")
+      ->required();
+  command->add_option("-C,--collective", flags->collective, "collective")->capture_default_str();
   command
       ->add_option("-a,--algorithm", flags->algorithms,
-                   "such as ring; may be given several times; else all")
+                   "such as ring; may be repeated; default: all")
       ->allow_extra_args(false);
-  command->add_option("-b,--bytes", flags->bytes, "of the whole vector: 8, 64K, 4M")
+  command->add_option("-b,--bytes", flags->bytes, "bytes of the whole vector: 8, 64K, 4M")
       ->capture_default_str();
-  command->add_option("--ranks", flags->ranks, "how many; else as many as there is place for");
+  command->add_option("--ranks", flags->ranks, "number of ranks; default: one for each place");
   command->add_option("--per-host", flags->per_host, "ranks on each host")->capture_default_str();
   command->add_option("--segment", flags->segment,
-                      "bytes that travel at a time, or whole; else as calls of the algorithm do");
+                      "bytes of a segment, or whole; default: the algorithm's");
   command->add_option("--root", flags->root, "root of rooted collectives")->capture_default_str();
-  command->add_option("--routing", flags->routing, "fixed, as switches' tables, or balanced")
+  command
+      ->add_option("--routing", flags->routing,
+                   "fixed (by the receiver, like tables of switches) or balanced")
       ->check(CLI::IsMember({"fixed", "balanced"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json, "an array with one object per algorithm");
-  command->add_option("--heat", flags->heat, "draw what each link carries: an .svg or .png");
+  command->add_option("--heat", flags->heat, "draw the load of each link: an .svg or .png");
   command->add_option("--load", flags->load, kLoadHelp);
   command->callback([flags, &run] {
     const auto wanted = std::make_shared<SimulateWanted>(understand(*flags));

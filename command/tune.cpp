@@ -43,16 +43,17 @@ struct TuneFlag {
 
 constexpr std::array kWorldFlags{
     TuneFlag{"--transport", &SweepFlags::transport, kTransportNames.data()},
-    TuneFlag{"--load", &SweepFlags::load, "algorithms of one's own: module.so,schedule.json,..."},
-    TuneFlag{"--ranks", &SweepFlags::ranks, "start so many, or insist on it"},
+    TuneFlag{"--load", &SweepFlags::load, "your own algorithms: module.so,schedule.json,..."},
+    TuneFlag{"--ranks", &SweepFlags::ranks,
+             "number of ranks: to start, or required of the launcher"},
     TuneFlag{"--timeout", &SweepFlags::timeout, "deadline of one operation"},
-    TuneFlag{"--seed", &SweepFlags::seed, "of the shuffled rounds"},
+    TuneFlag{"--seed", &SweepFlags::seed, "seed of the shuffled rounds"},
 };
 constexpr std::array kTableFlags{
-    TuneFlag{"-C,--collective", &SweepFlags::collective, "a,b,... or all"},
+    TuneFlag{"-C,--collective", &SweepFlags::collective, "names with commas, or all"},
     TuneFlag{"-b,--begin", &SweepFlags::begin, "least bytes: 8, 64K, 4M, 1G"},
     TuneFlag{"-e,--end", &SweepFlags::end, "greatest bytes"},
-    TuneFlag{"-f,--factor", &SweepFlags::factor, "from one size to the next"},
+    TuneFlag{"-f,--factor", &SweepFlags::factor, "factor between sizes"},
     TuneFlag{"--budget", &SweepFlags::budget, "time per size and choice"},
     TuneFlag{"--align", &SweepFlags::align,
              "where private arrays begin: malloc, page, 64, or IN:OUT"},
@@ -105,15 +106,15 @@ TuneOptions understand_tune(const TuneFlags& flags) {
   }
   if (!options.sweep.uneven.empty() || !options.sweep.messages.empty())
     throw Failure{ExitCode::usage,
-                  "--collective: tables are of collectives with equal blocks, without v-forms and "
+                  "--collective: tables cover collectives with equal blocks, without v-forms and "
                   "messages"};
   if (!options.sweep.more_alignments.empty())
-    throw Failure{ExitCode::usage, "--align: a table is of one alignment, and several are given"};
+    throw Failure{ExitCode::usage, "--align: a table has one alignment, and several are given"};
   options.path = flags.output.empty() ? runtime::usual_tuning_path(runtime::process_environment())
                                       : flags.output;
   if (options.path.empty())
     throw Failure{ExitCode::environment,
-                  "neither XDG_CONFIG_HOME nor HOME says where the file belongs: name one by -o"};
+                  "no folder for the file: set XDG_CONFIG_HOME or HOME, or name a file by -o"};
   return options;
 }
 
@@ -152,9 +153,8 @@ namespace {
 CLI::App* add_measuring(CLI::App& app, const char* name, const char* help, TuneFlags& flags) {
   CLI::App* command = app.add_subcommand(name, help);
   add_flags(*command, kWorldFlags, flags.sweep);
-  command->add_option("--buffers", flags.buffers, "private,visible; default: those that are there");
-  command->add_option("-o,--output", flags.output,
-                      "the file; default: the one that init looks for");
+  command->add_option("--buffers", flags.buffers, "private,visible; default: those that exist");
+  command->add_option("-o,--output", flags.output, "the file; default: the one that init reads");
   return command;
 }
 
@@ -163,11 +163,11 @@ CLI::App* add_measuring(CLI::App& app, const char* name, const char* help, TuneF
 void add_tune(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<TuneFlags>();
   CLI::App* command =
-      add_measuring(app, "tune", "measure which algorithm is fastest where", *flags);
+      add_measuring(app, "tune", "measure the fastest algorithm at each size", *flags);
   flags->sweep.factor = "4";
   add_flags(*command, kTableFlags, flags->sweep);
-  command->add_flag("--again", flags->again, "measure also what the file has already");
-  command->add_option("--html", flags->html, "write a page to look at");
+  command->add_flag("--again", flags->again, "measure also the cells that the file has");
+  command->add_option("--html", flags->html, "write a page with pictures and tables");
   command->callback(
       [flags, &run] { run = [flags] { return measure_into_file("tutti tune", *flags, tune); }; });
 }
@@ -175,7 +175,7 @@ void add_tune(CLI::App& app, std::function<int()>& run) {
 void add_calibrate(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<TuneFlags>();
   CLI::App* command =
-      add_measuring(app, "calibrate", "measure in seconds what messages cost", *flags);
+      add_measuring(app, "calibrate", "measure the costs of messages and bytes", *flags);
   command->callback([flags, &run] {
     run = [flags] { return measure_into_file("tutti calibrate", *flags, calibrate); };
   });

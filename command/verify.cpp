@@ -203,7 +203,7 @@ std::string lines_of(const Outcome& outcome) {
                                  report.shapes, largest.size, largest.facts.rounds, depth,
                                  vectors_sent(report, largest), result_of(outcome));
   if (!report.refusals.empty())
-    text += fmt::format("{:>15}refuses {}: {}\n", "", refused_sizes(report),
+    text += fmt::format("{:>15}rejects {}: {}\n", "", refused_sizes(report),
                         report.refusals.front().reason);
   if (report.proved() && !report.slim_flies.empty())
     text +=
@@ -250,7 +250,7 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
 constexpr const char* kHeading =
     "# shapes: numbers of ranks, roots and parameters that were verified\n"
     "# rounds, depth, sent: at the greatest number of ranks; most rounds of a rank, messages one\n"
-    "# after the other on the longest path, and what the busiest rank sends, in vectors\n";
+    "# after the other on the longest path, and the volume of the busiest rank, in vectors\n";
 
 /// How long it took to build the large ones, and with which parameters and ranks those were built
 /// that have no default, or do not serve as many as were wanted.
@@ -332,20 +332,20 @@ int verify(const VerifyWanted& wanted) {
 
 void add_verify(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<VerifyFlags>();
-  CLI::App* command = app.add_subcommand("verify", "prove every algorithm correct");
+  CLI::App* command = app.add_subcommand("verify", "prove that algorithms are correct");
   command->add_option("--ranks", flags->ranks, "every number of ranks in FIRST:LAST, every root")
       ->capture_default_str();
-  command->add_option("--collective", flags->collective, "names with commas between them, or all")
+  command->add_option("--collective", flags->collective, "names with commas, or all")
       ->capture_default_str();
   command->add_option("--algorithm", flags->algorithm,
                       "names, or choices such as knomial:k=5, with commas");
-  command->add_option("--sample-to", flags->sample_to, "and a sample of shapes up to so many ranks")
+  command->add_option("--sample-to", flags->sample_to, "most ranks of a sample of larger shapes")
       ->capture_default_str();
   command->add_option("--slim-fly-to", flags->slim_fly_to,
-                      "and Slim Flies up to so many ranks (242 for 1:64)");
-  command->add_option("--seed", flags->seed, "of the sample, and of random skips and graphs")
+                      "most ranks of Slim Flies (242 for 1:64)");
+  command->add_option("--seed", flags->seed, "seed of the sample, and of random skips and graphs")
       ->capture_default_str();
-  command->add_option("--build", flags->build, "and build all schedules of so many ranks")
+  command->add_option("--build", flags->build, "also build all schedules for this number of ranks")
       ->capture_default_str();
   command->add_option("--load", flags->load, kLoadHelp);
   command->add_flag("--json", flags->json, "an array with one object per row");
