@@ -65,6 +65,18 @@ TEST_F(CudaStandin, AnEventOrdersTwoStreams) {
   EXPECT_EQ(cuStreamDestroy(other), CUDA_SUCCESS);
 }
 
+TEST_F(CudaStandin, AStreamIsIdleOnceItsLastEventIsDone) {
+  CUevent event = nullptr;
+  EXPECT_EQ(cuEventCreate(&event, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+  for (int round = 0; round < 10'000; ++round) {
+    EXPECT_EQ(cuEventRecord(event, stream_), CUDA_SUCCESS);
+    while (cuEventQuery(event) == CUDA_ERROR_NOT_READY) {
+    }
+    ASSERT_EQ(cuStreamQuery(stream_), CUDA_SUCCESS) << "in round " << round;
+  }
+  EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
+}
+
 TEST_F(CudaStandin, TheDefaultStreamIsAStreamLikeOthers) {
   Gate gate;
   gate.close(nullptr);

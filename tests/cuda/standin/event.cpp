@@ -46,12 +46,7 @@ void Event::set_captured(CapturedPoint point) {
 }
 
 Work work_that_reaches(std::shared_ptr<Mark> mark) {
-  return {.run =
-              [mark = std::move(mark)](const Stream&) {
-                mark->reach();
-                return CUDA_SUCCESS;
-              },
-          .always = true};
+  return {.mark = std::move(mark)};
 }
 
 Work work_that_waits_for(std::shared_ptr<const Mark> mark) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tests/cuda/standin/event.hpp"
+
 namespace tutti::standin {
 
 Stream::Stream(Context& context, StreamKind kind, std::shared_ptr<Queue> queue)
@@ -70,15 +72,17 @@ void Stream::run() {
     if (queue_ != nullptr) queue_->await(work.place);
     perform(work);
     if (queue_ != nullptr) queue_->leave();
+    const std::shared_ptr<Mark> mark = std::move(work.mark);
     work = {};  // what it holds is gone before anybody learns that it is done
     lock.lock();
     if (--pending_ == 0) changed_.notify_all();
+    if (mark != nullptr) mark->reach();
   }
   ended_ = true;
 }
 
 void Stream::perform(const Work& work) noexcept {
-  if (is_in_vain() && !work.always) return;
+  if (!work.run || (is_in_vain() && !work.always)) return;
   try {
     if (const CUresult result = work.run(*this); result != CUDA_SUCCESS) context_.fail(result);
   } catch (...) {

@@ -16,14 +16,19 @@
 
 namespace tutti::standin {
 
+class Mark;
 class Stream;
 
 /// Something enqueued.
 struct Work {
   /// Does it, given the stream that it is done on. What it returns but success fails the context.
-  std::function<CUresult(const Stream&)> run;
+  /// May be empty.
+  std::function<CUresult(const Stream&)> run{};
   bool always = false;      ///< Done in a failed context, too; else others would wait forever.
   std::uint64_t place = 0;  ///< In the stream's queue.
+  /// Reached when the stream counts the work as done, at once: a thread that sees an event complete
+  /// finds the stream idle, if nothing follows. Null: none.
+  std::shared_ptr<Mark> mark{};
 };
 
 /// What a stream has to do with the default stream of its context. The stand-in does not let them
