@@ -84,16 +84,18 @@ class OfAnMpi(unittest.TestCase):
             ("all_reduce", bytes_, guideline) for bytes_ in (2048, 65536)
             for guideline in ("reduce + broadcast", "reduce_scatter + all_gather",
                               "its own messages, by recursive_doubling")}
-        for _ in range(3):  # what else runs on the machine may hold up the quicker way as well
+        missing = set(expected)
+        for _ in range(5):  # other load may hold up the quicker calls too, so each counts once found
             code, text, found = lint("-C", "all_reduce,all_gather", "-b", "64", "-e", "64K", "-f", "32",
                                      "--budget", "30ms", "--threshold", "400%",
                                      before=(LAUNCHER, "-n", "2"), LD_PRELOAD=DAWDLER)
             broken = {(one["collective"], one["bytes"], one["guideline"]): one["help"]
                       for one in found["findings"] if one["broken"]}
-            if expected <= broken.keys():
+            missing -= broken.keys()
+            if not missing and ("all_reduce", 2048, "its own messages, by recursive_doubling") in broken:
                 break
         self.assertNotEqual(code, 0, text)
-        self.assertEqual(expected - broken.keys(), set(), text)
+        self.assertEqual(missing, set(), text)
         self.assertNotIn(("all_reduce", 65536, "two calls of half"), broken, text)
         self.assertFalse([key for key in broken if key[0] != "all_reduce" or key[1] == 64], text)
         told = broken["all_reduce", 2048, "its own messages, by recursive_doubling"]
