@@ -76,7 +76,7 @@ void Catalog::add_row(std::shared_ptr<Added> added) {
            "': use lower-case letters, digits and underscores, such as my_ring");
   if (find(row.collective, row.name) != nullptr)
     reject("there is an algorithm '" + added->name + "' for " +
-           std::string{name_of(row.collective)} + "; choose another name");
+           std::string{name_of(row.collective)} + " already; choose another name");
   if (row.build == nullptr)
     reject("algorithm '" + added->name + "' has no function that builds its schedules");
   const auto behind = std::ranges::find_if(

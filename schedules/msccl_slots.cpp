@@ -71,7 +71,7 @@ Slots Slotting::outer(std::size_t rank, char buffer, std::int64_t chunk) const {
 }
 
 Slots Slotting::slot(Space space, std::int64_t unit) const {
-  if (unit >= units_) reject_written("a step uses a chunk after the end of its buffer");
+  if (unit >= units_) reject_written("a step uses a chunk beyond the end of its buffer");
   return {space, static_cast<std::uint32_t>(unit), 1};
 }
 

@@ -97,7 +97,7 @@ TEST(Tuning, SaysHowCellsWereMeasuredAndOlderFilesDoNot) {
 
 TEST(Tuning, RefusalsNameThePlaceAndWhatIsWrong) {
   EXPECT_NE(refusal_of_text("{\n  \"format\": oops").find("line 2"), std::string::npos);
-  EXPECT_NE(refusal_of_text("[]").find("no tuning file"), std::string::npos);
+  EXPECT_NE(refusal_of_text("[]").find("not a tuning file"), std::string::npos);
   const auto expect = [](const std::string& from, const std::string& to, const std::string& said) {
     const std::string refusal = refusal_of_text(changed(from, to));
     EXPECT_NE(refusal.find(said), std::string::npos) << to << ": " << refusal;
