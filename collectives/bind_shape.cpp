@@ -29,7 +29,7 @@ std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noe
   for (const std::size_t count : problem.counts) hash = combine(hash, count);
   hash = combine(hash, std::string_view{binding.algorithm});
   if (!problem.name.empty()) hash = combine(hash, problem.name);
-  return combine(combine(hash, binding.segments), binding.way);
+  return combine(combine(hash, binding.segments), binding.route);
 }
 
 std::string words_of_counts(std::span<const std::size_t> counts) {
@@ -71,21 +71,22 @@ Binding bind_lowered(const Problem& problem, const Candidate& chosen, Rank self,
         [&](Rank rank) {
           return chosen.choice.build(problem.contract.size, problem.contract.root, rank);
         });
-  Binding binding{.programs = std::make_unique<Programs>(
-                      chosen.choice.build(problem.contract.size, problem.contract.root, self),
-                      std::move(layout), lowering),
-                  .op = op,
-                  .type = problem.type,
-                  .element_bytes = problem.element_bytes,
-                  .segments = lowering.segments,
-                  .segment_bytes = lowering.segments == 1 ? 0 : chosen.segment_bytes,
-                  .algorithm = chosen.choice.text(),
-                  .way = chosen.way,
-                  .is_scaled = is_average_of_halves(op, problem.type),
-                  .name = name_of_call(problem),
-                  .has_own_counts = problem.own_counts,
-                  .may_leave_strays = problem.own_counts || is_rooted(problem.contract.collective),
-                  .awaits_all = awaits_all(problem)};
+  Binding binding{
+      .programs = std::make_unique<Programs>(
+          chosen.choice.build(problem.contract.size, problem.contract.root, self),
+          std::move(layout), lowering),
+      .op = op,
+      .type = problem.type,
+      .element_bytes = problem.element_bytes,
+      .segments = lowering.segments,
+      .segment_bytes = lowering.segments == 1 ? 0 : chosen.segment_bytes,
+      .algorithm = chosen.choice.text(),
+      .route = chosen.route,
+      .is_scaled = is_average_of_halves(op, problem.type),
+      .name = name_of_call(problem),
+      .has_own_counts = problem.own_counts,
+      .may_leave_unmatched = problem.own_counts || is_rooted(problem.contract.collective),
+      .awaits_all = awaits_all(problem)};
   // How many are in flight decides on which tags segments travel.
   binding.fingerprint = combine(combine(fingerprint_of(problem, binding), chosen.digest),
                                 static_cast<std::uint64_t>(in_flight));
@@ -150,7 +151,7 @@ std::string words_of(const Problem& problem, const Candidate& chosen, const Bind
   if (is_rooted(problem.contract.collective))
     text += ", root " + std::to_string(problem.contract.root);
   text += ", by " + binding.algorithm;
-  if (chosen.way != 0) text += ", way " + std::to_string(chosen.way);
+  if (chosen.route != 0) text += ", route " + std::to_string(chosen.route);
   if (chosen.digest != 0) text += " of digest " + hexadecimal(chosen.digest);
   if (binding.segments > 1) text += " in " + std::to_string(binding.segments) + " segments";
   if (binding.segments > 1 || in_flight != CommunicatorOptions{}.segments_in_flight)

@@ -182,7 +182,7 @@ void Execution::place(Instance& instance) {
          .cookie = reinterpret_cast<std::uint64_t>(&instance.pending[i]),
          .pieces = std::span{instance.pieces}.subspan(operation.first_piece, operation.pieces),
          .reduced = reduces,
-         .way = binding_->way});
+         .route = binding_->route});
   }
   place_combiners(instance);
   if (!program.forwards.empty()) place_results(instance);
@@ -281,7 +281,7 @@ void Execution::post(Instance& instance, const Batch& batch) {
   for (std::uint32_t i = 0; i < batch.messages; ++i)
     if (pending[i].is_done) finish(instance, batch.first + i);
   // Most short messages are done by now, and then nothing else is in the list.
-  for (; transport_.completed() > 0; transport_.take_oldest()) {
+  for (; transport_.completed() > 0; transport_.pop_oldest()) {
     const Completion& completion = transport_.oldest_completed();
     if (reinterpret_cast<Pending*>(completion.cookie)->instance != &instance) return;
     complete(instance, completion);
@@ -341,7 +341,7 @@ void Execution::complete_oldest(Transport& transport) {
   const Completion& completion = transport.oldest_completed();
   Instance& instance = *reinterpret_cast<Pending*>(completion.cookie)->instance;
   complete(instance, completion);
-  transport.take_oldest();
+  transport.pop_oldest();
   if (instance.left == 0 || instance.ready_count > 0) instance.owner->advance(instance);
 }
 

@@ -32,14 +32,14 @@ struct Binding {
   std::size_t segments = 1;              ///< Pieces the vector is run in.
   std::size_t segment_bytes = 0;         ///< As asked; 0 if whole.
   std::string algorithm{};               ///< With parameters.
-  std::uint8_t way = 0;                  ///< As Transfer::way.
+  std::uint8_t route = 0;                ///< As Transfer::route.
   std::uint64_t fingerprint = 0;         ///< Of all that must be equal on all ranks but the number.
   bool is_scaled = false;                ///< Whether places have exponents, see Place.
   std::string_view name{};               ///< What is called, such as "all_reduce".
   bool is_collective = true;             ///< Else it is messages between two ranks.
   bool has_own_counts = false;           ///< As Call::own_counts.
   /// Whether ranks that call it differently may all end, with messages left over.
-  bool may_leave_strays = false;
+  bool may_leave_unmatched = false;
   bool is_visible = false;  ///< Whether it is lowered for memory that peers see, on streams.
   std::optional<NativeCall> native{};  ///< What a library does, in place of programs.
   bool awaits_all = false;             ///< Whether no rank ends it before all have begun it.
@@ -170,14 +170,14 @@ class Execution {
   /// Combines the message of one operation, again and again.
   class Combining final : public Combiner {
    public:
-    void take(std::span<const std::byte> bytes) override;
-    [[nodiscard]] std::byte* room() noexcept override;
+    void combine(std::span<const std::byte> bytes) override;
+    [[nodiscard]] std::byte* staging() noexcept override;
 
     Instance* instance = nullptr;
     std::uint32_t operation = 0;
 
    private:
-    void combine(std::span<const std::byte> elements);
+    void combine_elements(std::span<const std::byte> elements);
 
     std::uint32_t combination_ = 0;        // the next one of the operation
     std::size_t done_ = 0;                 // elements of it

@@ -10,7 +10,7 @@
 namespace tutti::v0::detail {
 
 /// What comes may end within an element, and lie where no element of its size should.
-void Execution::Combining::take(std::span<const std::byte> bytes) {
+void Execution::Combining::combine(std::span<const std::byte> bytes) {
   constexpr std::size_t kBlockBytes = 4096;
   const std::size_t element_bytes = instance->owner->binding_->element_bytes;
   while (!bytes.empty()) {
@@ -19,21 +19,21 @@ void Execution::Combining::take(std::span<const std::byte> bytes) {
       part = std::min(element_bytes - begun_, bytes.size());
       copy_bytes(element_.data() + begun_, bytes.data(), part);
       begun_ = (begun_ + part) % element_bytes;
-      if (begun_ == 0) combine(std::span{element_}.first(element_bytes));
+      if (begun_ == 0) combine_elements(std::span{element_}.first(element_bytes));
     } else if (reinterpret_cast<std::uintptr_t>(bytes.data()) % element_bytes != 0) {
       alignas(64) std::array<std::byte, kBlockBytes> block;
       part = std::min(part, kBlockBytes);
       copy_bytes(block.data(), bytes.data(), part);
-      combine(std::span{block}.first(part));
+      combine_elements(std::span{block}.first(part));
     } else {
-      combine(bytes.first(part));
+      combine_elements(bytes.first(part));
     }
     bytes = bytes.subspan(part);
   }
 }
 
 /// Behind the last byte of a message comes the first one of the next.
-void Execution::Combining::combine(std::span<const std::byte> elements) {
+void Execution::Combining::combine_elements(std::span<const std::byte> elements) {
   const Program& program = *instance->program;
   const std::size_t element_bytes = instance->owner->binding_->element_bytes;
   const auto combinations = program.combinations_of(program.operations[operation]);
@@ -50,7 +50,7 @@ void Execution::Combining::combine(std::span<const std::byte> elements) {
 }
 
 /// Where the result goes, if the operand of our own lies elsewhere.
-std::byte* Execution::Combining::room() noexcept {
+std::byte* Execution::Combining::staging() noexcept {
   const Program& program = *instance->program;
   const auto combinations = program.combinations_of(program.operations[operation]);
   if (combinations.size() != 1) return nullptr;

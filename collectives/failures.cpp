@@ -68,7 +68,8 @@ void Failures::complain() const {
 /// Of two ranks in different calls each finds the other one to be wrong: the rest are asked, where
 /// they can be. Where they agree, a rank may have left that had nothing more to do.
 Error Failures::explained(const Error& cause) const {
-  const bool is_over = failure_ || (sources_.failure_signal && sources_.failure_signal->went_off());
+  const bool is_over =
+      failure_ || (sources_.failure_signal && sources_.failure_signal->is_raised());
   if (is_over) return cause;
   try {
     if (cause.code() == ErrorCode::peer_dead)

@@ -86,14 +86,14 @@ Execution::Turn Progress::turn_of(const Execution& execution) {
     return {execution.sequence() + 1, order_.tag_of_plan(execution.plan())};
   }
   if (!execution.binding().is_collective) return {0, order_.tag_of_message(execution.user_tag())};
-  if (order_.laps() || (transport_.has_unclaimed() && !has_looked_)) {
+  if (order_.laps() || (transport_.has_unexpected() && !has_looked_)) {
     const bool thoroughly = order_.laps();
     order_.end_lap();
     find_unmatched(thoroughly);
   }
   const Execution::Turn turn = order_.take();
   calls_.begin(order_.count(), execution.binding().fingerprint);
-  strays_are_likely_ = strays_are_likely_ || execution.binding().may_leave_strays;
+  unmatched_are_likely_ = unmatched_are_likely_ || execution.binding().may_leave_unmatched;
   return turn;
 }
 

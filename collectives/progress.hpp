@@ -113,8 +113,8 @@ class Progress {
   void end(const Execution& execution) {
     const Binding& binding = execution.binding();
     if (execution.is_ordered() &&
-        (transport_.has_unclaimed() || (strays_are_likely_ && binding.awaits_all)))
-      find_strays_after(execution);
+        (transport_.has_unexpected() || (unmatched_are_likely_ && binding.awaits_all)))
+      find_unmatched_after(execution);
   }
 
  private:
@@ -143,7 +143,7 @@ class Progress {
   std::size_t deliver();
   void look_back() noexcept;
   void find_unmatched(bool thoroughly);
-  void find_strays_after(const Execution& execution);
+  void find_unmatched_after(const Execution& execution);
   void find_unmatched_of(const Execution& plan);
   template <class Pending>
   bool poll_for(const Pending& pending, bool blocks);
@@ -166,7 +166,7 @@ class Progress {
   std::deque<Waiting> waiting_{};
   std::vector<std::shared_ptr<Task>> tasks_{};
   bool has_looked_ = false;         // for strays, since the last poll
-  bool strays_are_likely_ = false;  // a call may have left some, and none waited for all since
+  bool unmatched_are_likely_ = false;  // a call may have left some, and none waited for all since
   int polls_per_clock_;
   int polls_until_clock_;
   Duration thorough_look_{0};  // when the next one is due

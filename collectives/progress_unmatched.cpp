@@ -19,7 +19,7 @@ void Progress::look_back() noexcept {
 /// Looks for messages of runs that have ended: plans are started when each rank likes, so what has
 /// come of a later run is none of those. While a plan runs, messages of that run may still arrive.
 void Progress::find_unmatched_of(const Execution& plan) {
-  if (!transport_.has_unclaimed() || plan.sequence() == 0) return;
+  if (!transport_.has_unexpected() || plan.sequence() == 0) return;
   const std::uint64_t next = plan.sequence() + (plan.done() ? 1 : 0);
   const std::uint32_t first = order_.tag_of_plan(plan.plan());
   for (Rank rank = 0; rank < transport_.size(); ++rank)
@@ -64,9 +64,9 @@ void Progress::find_unmatched(bool thoroughly) {
 
 /// Whatever a rank sent before a message that this call has received has come too. So where ranks
 /// disagree about an earlier call, the first call that waits for them fails, and not the next one.
-void Progress::find_strays_after(const Execution& execution) {
+void Progress::find_unmatched_after(const Execution& execution) {
   if (failures_.has_failed()) return;
-  if (execution.binding().awaits_all) strays_are_likely_ = has_pending();
+  if (execution.binding().awaits_all) unmatched_are_likely_ = has_pending();
   try {
     find_unmatched(false);
   } catch (...) {

@@ -11,7 +11,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-[[noreturn]] void reject_array(std::string_view who, const std::string& text) {
+[[noreturn]] void reject_array(std::string_view caller, const std::string& text) {
   throw Error{ErrorCode::invalid_argument, std::string{who} + ": " + text};
 }
 
@@ -32,27 +32,27 @@ void add_range(std::vector<ArrayRange>& ranges, const Parameter& array, std::siz
 }
 
 /// @return the array before this one that it is tied to.
-std::size_t owner_of(std::string_view who, std::span<const Parameter> arrays, std::size_t index,
+std::size_t owner_of(std::string_view caller, std::span<const Parameter> arrays, std::size_t index,
                      const std::map<const void*, std::size_t>& first_at) {
   const Parameter& array = arrays[index];
   const auto found = first_at.find(array.data);
   if (array.data == nullptr || found == first_at.end())
-    reject_array(who, name_of_array(array, index) +
-                          " is tied, but no array before it in the list lies at its address");
+    reject_array(caller, name_of_array(array, index) +
+                             " is tied, but no array before it in the list lies at its address");
   const Parameter& owner = arrays[found->second];
   if (owner.count != array.count || owner.type != array.type || owner.group != array.group ||
       (array.result != nullptr && array.result != owner.result))
-    reject_array(who, name_of_array(array, index) + " is tied to " +
-                          name_of_array(owner, found->second) +
-                          ", so that both need the same count, type, group and result");
+    reject_array(caller, name_of_array(array, index) + " is tied to " +
+                             name_of_array(owner, found->second) +
+                             ", so that both need the same count, type, group and result");
   return found->second;
 }
 
-std::vector<std::size_t> find_owners(std::string_view who, std::span<const Parameter> arrays) {
+std::vector<std::size_t> find_owners(std::string_view caller, std::span<const Parameter> arrays) {
   std::vector<std::size_t> owners(arrays.size());
   std::map<const void*, std::size_t> first_at;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    owners[i] = arrays[i].tied ? owner_of(who, arrays, i, first_at) : i;
+    owners[i] = arrays[i].tied ? owner_of(caller, arrays, i, first_at) : i;
     if (!arrays[i].tied) first_at.emplace(arrays[i].data, i);
   }
   return owners;
@@ -90,32 +90,32 @@ std::string name_of_array(const Parameter& array, std::size_t index) {
   return "parameter " + std::to_string(index) + " '" + array.name + "'";
 }
 
-void check_sizes(std::string_view who, std::span<const Parameter> arrays, bool has_data) {
+void check_sizes(std::string_view caller, std::span<const Parameter> arrays, bool has_data) {
   std::size_t left = most_elements(1);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Parameter& array = arrays[i];
     const std::string name = name_of_array(array, i);
     const std::size_t element_bytes = size_of(array.type);
     if (element_bytes == 0)
-      reject_array(who, name + " is of datatype " + std::string{name_of(array.type)} +
-                            ", whose size is not known; expected one of numbers");
+      reject_array(caller, name + " is of datatype " + std::string{name_of(array.type)} +
+                               ", whose size is not known; expected one of numbers");
     const std::optional<std::size_t> bytes = byte_count(array.count, element_bytes);
     if (!bytes)
-      reject_array(who, name + " has " + std::to_string(array.count) + " elements of " +
-                            std::to_string(element_bytes) +
-                            " bytes, which are too many to be addressed in memory");
+      reject_array(caller, name + " has " + std::to_string(array.count) + " elements of " +
+                               std::to_string(element_bytes) +
+                               " bytes, which are too many to be addressed in memory");
     if (*bytes > left)
-      reject_array(who, "all arrays up to " + name +
-                            " together have too many bytes to be addressed in memory");
+      reject_array(caller, "all arrays up to " + name +
+                               " together have too many bytes to be addressed in memory");
     left -= *bytes;
     if (has_data && array.data == nullptr && array.count > 0)
-      reject_array(who, name + " has no data");
+      reject_array(caller, name + " has no data");
   }
 }
 
-std::vector<std::size_t> check_apart(std::string_view who, std::span<const Parameter> arrays,
+std::vector<std::size_t> check_apart(std::string_view caller, std::span<const Parameter> arrays,
                                      bool with_results) {
-  std::vector<std::size_t> owners = find_owners(who, arrays);
+  std::vector<std::size_t> owners = find_owners(caller, arrays);
   std::vector<ArrayRange> ranges;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (arrays[i].tied) continue;
@@ -126,12 +126,12 @@ std::vector<std::size_t> check_apart(std::string_view who, std::span<const Param
   if (!both) return owners;
   const auto& [left, right] = *both;
   const bool is_same = left.begin == right.begin && left.end == right.end;
-  reject_array(who, words_of(arrays, left) + " and " + words_of(arrays, right) +
-                        (is_same ? " are one array" : " overlap in memory") +
-                        "; expected arrays that do not overlap" +
-                        (is_same ? ", or Parameter::tied for the second one, where they are one "
-                                   "parameter with two names"
-                                 : ""));
+  reject_array(caller, words_of(arrays, left) + " and " + words_of(arrays, right) +
+                           (is_same ? " are one array" : " overlap in memory") +
+                           "; expected arrays that do not overlap" +
+                           (is_same ? ", or Parameter::tied for the second one, where they are one "
+                                      "parameter with two names"
+                                    : ""));
 }
 
 std::vector<std::size_t> owners_of(std::span<const Parameter> arrays) {

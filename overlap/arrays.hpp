@@ -12,27 +12,28 @@
 
 namespace tutti::v0::detail {
 
-/// @param array of a list. @param index in that list. @return what errors call it.
+/// @param array of a list. @param index in that list. @return its name in errors.
 [[nodiscard]] std::string name_of_array(const Parameter& array, std::size_t index);
 
-/// Refuses arrays of an unknown or opaque type, of more bytes than memory has addresses, each or
-/// all together, and those without data. @param who begins the errors. @param arrays of a list.
+/// Rejects arrays of an unknown or opaque type, of more bytes than memory has addresses, each or
+/// all together, and those without data. @param caller begins the errors. @param arrays of a list.
 /// @param has_data whether each array lies somewhere already. Throws Error{invalid_argument}.
-void check_sizes(std::string_view who, std::span<const Parameter> arrays, bool has_data);
+TUTTI_API void check_sizes(std::string_view caller, std::span<const Parameter> arrays,
+                           bool has_data);
 
-/// Refuses arrays that overlap, but for those that are Parameter::tied to the same array before
-/// them. @param who begins the errors. @param arrays of a list, whose sizes are checked.
+/// Rejects arrays that overlap, but for those that are Parameter::tied to the same array before
+/// them. @param caller begins the errors. @param arrays of a list, whose sizes are checked.
 /// @param with_results whether arrays at Parameter::result are written, too. @return by array its
 /// own index, or that of the array that it is tied to. Throws Error{invalid_argument} that names
 /// both.
-[[nodiscard]] std::vector<std::size_t> check_apart(std::string_view who,
-                                                   std::span<const Parameter> arrays,
-                                                   bool with_results = false);
+TUTTI_API std::vector<std::size_t> check_apart(std::string_view caller,
+                                               std::span<const Parameter> arrays,
+                                               bool with_results = false);
 
 /// @param arrays of a list that is checked. @return what check_apart returned.
 [[nodiscard]] std::vector<std::size_t> owners_of(std::span<const Parameter> arrays);
 
 /// @param arrays of a list that is checked. @return them without those that are tied to others.
-[[nodiscard]] std::vector<Parameter> without_tied(std::span<const Parameter> arrays);
+[[nodiscard]] TUTTI_API std::vector<Parameter> without_tied(std::span<const Parameter> arrays);
 
 }  // namespace tutti::v0::detail

@@ -116,7 +116,7 @@ void look_at_own(const BucketContext& context) {
   const GradientOptions& options = *context.options;
   const GradientKernels& kernels = gradient_kernels();
   const bool wants_norm = options.norm || options.max_norm > 0;
-  const std::uint64_t seed = mixed_bits(context.place);
+  const std::uint64_t seed = mixed_bits(context.hash_seed);
   const std::size_t count = context.own_block().count;
   const std::size_t element_bytes = size_of(context.type);
   Lanes<double> squares{};

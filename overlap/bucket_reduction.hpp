@@ -1,5 +1,5 @@
 /// @file
-/// How a bucket is reduced: in one collective, or in two with something between them.
+/// The reduction of a bucket: one collective, or two with other work between them.
 #pragma once
 
 #include <algorithm>
@@ -21,27 +21,27 @@ class GradientStreams;
   return options.norm || options.hash || options.check_finite || options.max_norm > 0;
 }
 /// @param options see GradientOptions. @return whether on_shard waits until ranks have agreed on
-/// what was seen of all buckets.
+/// the findings of all buckets.
 [[nodiscard]] inline bool holds_shards(const GradientOptions& options) noexcept {
   return options.on_shard != nullptr && (options.check_finite || options.max_norm > 0);
 }
 
-/// What was seen of reduced gradients, each by the rank that owns it.
+/// The inspection of reduced gradients, each by the rank that owns it.
 struct Findings {
-  double squares = 0;                              ///< Their sum.
-  double not_finite = 0;                           ///< How many are infinite or no numbers.
+  double squares = 0;     ///< Their sum.
+  double not_finite = 0;  ///< The number of those that are infinite or no numbers.
   std::size_t first_not_finite = ~std::size_t{0};  ///< The first of these in the bucket.
   std::uint32_t hash = 0;  ///< The sum of a hash for each block, modulo 2^32.
 };
 
 /// A matrix within a bucket.
-struct MatrixPlace {
+struct BucketMatrix {
   std::size_t first = 0;  ///< Its first element in the bucket.
   std::size_t rows = 0;   ///< 0 for what is no matrix.
   std::size_t count = 0;  ///< Elements.
 };
 
-/// What a rank owns of a bucket.
+/// The part of a bucket that one rank owns.
 struct Block {
   std::size_t first = 0;  ///< Its first element.
   std::size_t count = 0;  ///< Elements.
@@ -55,22 +55,22 @@ struct Block {
   return {own * (count / n) + std::min(own, count % n), count / n + (own < count % n ? 1 : 0)};
 }
 
-/// What a reduction needs to know. All that is pointed to lives longer.
+/// The arguments of a reduction. All pointees live longer.
 struct BucketContext {
-  Communicator* first = nullptr;  ///< Of first collectives, which start in the order of buckets.
-  /// Of second ones, which do too; so ranks need not agree on how both follow each other.
+  Communicator* first = nullptr;  ///< For first collectives, which start in the order of buckets.
+  /// For second ones, which do too. Ranks need not agree on the order of first and second ones.
   Communicator* second = nullptr;
-  std::span<std::byte> memory{};      ///< The bucket's elements.
-  Datatype type = Datatype::f32;      ///< Theirs.
-  bool is_visible = false;            ///< As Call::visible.
-  std::vector<MatrixPlace> places{};  ///< Its parameters, in the order in which they lie.
+  std::span<std::byte> memory{};         ///< The bucket's elements.
+  Datatype type = Datatype::f32;         ///< Theirs.
+  bool is_visible = false;               ///< As Call::visible.
+  std::vector<BucketMatrix> matrices{};  ///< Its parameters, in the order in which they lie.
   const GradientOptions* options = nullptr;
-  GradientStreams* streams = nullptr;  ///< Where all is enqueued; null: the host reduces.
+  GradientStreams* streams = nullptr;  ///< The stream for all work; null: the host reduces.
   bool is_compressed = false;          ///< Whether GradientOptions::compression holds already.
   const Operator* op = nullptr;        ///< Sum or average.
-  Findings* findings = nullptr;        ///< Where to add what was seen.
-  std::uint64_t place = 0;  ///< Another number for each bucket and rank, for their hashes.
-  /// With on_shard: is told of the own block, and where it lies.
+  Findings* findings = nullptr;        ///< Of the bucket.
+  std::uint64_t hash_seed = 0;  ///< Another number for each bucket and rank, for their hashes.
+  /// With on_shard: called with the own block and its memory.
   std::function<void(const Block& block, std::byte* own)> shard{};
 
   /// @return elements of the bucket.
@@ -133,7 +133,7 @@ class BucketReduction {
   BucketContext context_;
 };
 
-/// @param context see BucketContext. @return a reduction, as the options say.
+/// @param context see BucketContext. @return the reduction that the options choose.
 [[nodiscard]] std::unique_ptr<BucketReduction> make_reduction(BucketContext context);
 
 /// Calls a function with a span of elements of their type, which is real.
@@ -167,10 +167,10 @@ template <class T>
 /// @param factor by what.
 void scale(Datatype type, std::byte* data, std::size_t count, double factor);
 
-/// @param context of a bucket in memory of the host. @return a reduction, as the options say.
+/// @param context of a bucket in memory of the host. @return the reduction that the options choose.
 [[nodiscard]] std::unique_ptr<BucketReduction> make_host_reduction(BucketContext context);
 /// @param context of a bucket in memory of a GPU. @return a reduction that enqueues all it does
-/// when it begins, and that tells GradientStreams what there is to see.
+/// when it begins, and whose findings GradientStreams has.
 [[nodiscard]] std::unique_ptr<BucketReduction> make_streamed_reduction(BucketContext context);
 
 /// In place. Ranks pass the same kind of memory. @param context of the bucket. @param collective
@@ -179,7 +179,7 @@ void scale(Datatype type, std::byte* data, std::size_t count, double factor);
 /// @param context of a bucket. @return the elements of all ranks' blocks.
 [[nodiscard]] std::vector<std::size_t> blocks_of(const BucketContext& context);
 
-/// Adds what there is to see of the own block, which is reduced. @param context its bucket.
+/// Adds the findings of the own block, which is reduced. @param context its bucket.
 void look_at_own(const BucketContext& context);
 
 }  // namespace tutti::v0::detail

@@ -1,5 +1,7 @@
 #include "codec.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -9,17 +11,27 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// By name, with what is usual where the text says no number.
-constexpr std::pair<std::string_view, Compression> kCompressions[]{
-    {"f16", {Compression::Kind::f16}},
-    {"bf16", {Compression::Kind::bf16}},
-    {"int8", {Compression::Kind::int8, 256}},
-    {"one_bit", {Compression::Kind::one_bit, 1024}},
-    {"power_sgd", {Compression::Kind::power_sgd, 2}},
-    {"top_k", {Compression::Kind::top_k, 0, 0.01}},
-};
+/// In the order of kGradientCompressions, with the usual number.
+constexpr std::array<Compression, kGradientCompressions.size()> kUsualCompressions{
+    {{Compression::Kind::f16},
+     {Compression::Kind::bf16},
+     {Compression::Kind::int8, 256},
+     {Compression::Kind::one_bit, 1024},
+     {Compression::Kind::power_sgd, 2},
+     {Compression::Kind::top_k, 0, 0.01}}};
 
-/// Reads the number behind the colon. Returns whether it is one that the kind takes.
+/// @return all formats, such as "f16, int8[:BLOCK] and top_k[:SHARE]".
+std::string names_of_compressions() {
+  std::string text;
+  for (const GradientCompression& one : kGradientCompressions) {
+    if (!text.empty()) text += &one == &kGradientCompressions.back() ? " and " : ", ";
+    text += one.name;
+    if (!one.argument.empty()) text += "[:" + std::string{one.argument} + "]";
+  }
+  return text;
+}
+
+/// Reads the number behind the colon. @return whether the format may have it.
 bool read_number(std::string_view text, Compression& compression) {
   const auto all_read = [text](std::from_chars_result result) {
     return result.ec == std::errc{} && result.ptr == text.data() + text.size();
@@ -37,16 +49,17 @@ bool read_number(std::string_view text, Compression& compression) {
 Compression parse_compression(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string_view name = std::string_view{text}.substr(0, colon);
-  for (auto [known, compression] : kCompressions) {
-    if (known != name) continue;
+  const auto known = std::ranges::find(kGradientCompressions, name, &GradientCompression::name);
+  if (known != kGradientCompressions.end()) {
+    Compression compression =
+        kUsualCompressions.at(static_cast<std::size_t>(known - kGradientCompressions.begin()));
     if (colon == std::string::npos) return compression;
     if (read_number(std::string_view{text}.substr(colon + 1), compression)) return compression;
   }
   throw Error{ErrorCode::invalid_argument,
-              "GradientSync: compression '" + text +
-                  "' is none of f16, bf16, int8[:BLOCK], one_bit[:BLOCK], power_sgd[:RANK] and "
-                  "top_k[:SHARE], where BLOCK and RANK are whole numbers from 1 on, and SHARE is "
-                  "above 0 and at most 1"};
+              "GradientSync: compression '" + text + "' is none of " + names_of_compressions() +
+                  ", where BLOCK and RANK are whole numbers from 1 on, and SHARE is above 0 and at "
+                  "most 1"};
 }
 
 std::unique_ptr<BucketReduction> make_compressed(BucketContext context) {

@@ -13,19 +13,19 @@
 
 namespace tutti::v0::detail {
 
-/// What GradientOptions::compression says.
+/// GradientOptions::compression, parsed.
 struct Compression {
   enum class Kind : std::uint8_t { f16, bf16, int8, one_bit, power_sgd, top_k };
   Kind kind = Kind::f16;
   std::size_t size = 0;  ///< Elements of a block, or the rank.
-  double share = 0;      ///< Of top_k.
+  double share = 0;      ///< Of elements, for top_k.
 };
 
-/// @param text see GradientOptions::compression. @return what it says. Throws
+/// @param text see GradientOptions::compression. @return it, parsed. Throws
 /// Error{invalid_argument}.
 [[nodiscard]] Compression parse_compression(const std::string& text);
 
-/// @param context see BucketContext. @return the reduction that its options' compression says.
+/// @param context see BucketContext. @return the reduction that its options choose.
 [[nodiscard]] std::unique_ptr<BucketReduction> make_compressed(BucketContext context);
 /// @param context see BucketContext. @param compression f16 to one_bit. @return the reduction.
 [[nodiscard]] std::unique_ptr<BucketReduction> make_quantized(BucketContext context,

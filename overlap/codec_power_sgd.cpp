@@ -60,7 +60,7 @@ struct Factored {
   std::size_t rows, columns;
   std::size_t left, right;  // places of its factors
 };
-/// What travels as it is.
+/// Elements that are sent without compression.
 struct Plain {
   std::size_t first, count, place;
 };
@@ -71,7 +71,7 @@ class PowerSgd final : public CompressedReduction {
       : CompressedReduction{std::move(given)}, rank_{rank} {
     std::size_t left = 0;
     std::size_t right = 0;
-    for (const MatrixPlace& place : context().places) {
+    for (const BucketMatrix& place : context().matrices) {
       const std::size_t columns = place.rows > 0 ? place.count / place.rows : 0;
       if (rank_ * (place.rows + columns) < place.count && columns > 0) {
         matrices_.push_back({place.first, place.rows, columns, left, right});

@@ -1,21 +1,14 @@
 // The state that a GradientSync keeps from step to step, for checkpoints.
 #include <algorithm>
 
-#include <tutti/spi/service_thread.hpp>
-
 #include "bytes.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::v0 {
 
-/// @param self is this, which the own thread keeps.
-void GradientSync::State::start(std::shared_ptr<State> self) {
-  thread_ = start_service_thread("tutti-gradients", [state = std::move(self)] { state->run(); });
-}
-
 /// @return all parameters, of which those that are tied to others have no elements of their own.
 std::vector<Parameter> GradientSync::State::kept_parameters() const {
-  std::vector<Parameter> all = parameters_;
+  std::vector<Parameter> all = setup_.parameters;
   for (Parameter& one : all)
     if (one.tied) one.count = 0;
   return all;
@@ -23,19 +16,21 @@ std::vector<Parameter> GradientSync::State::kept_parameters() const {
 
 detail::KeptState GradientSync::State::kept() {
   check_failure();
-  detail::KeptState all{.step = report_.step, .is_average = options_.average};
-  if (!is_observing_) all.order = plan_.order;
+  const GradientOptions& options = setup_.options;
+  const detail::GradientPlan& plan = buckets_.plan();
+  detail::KeptState all{.step = reporter_.report().step, .is_average = options.average};
+  if (!readiness_.is_observing()) all.order = plan.order;
   all.compression =
-      detail::hash_of(std::as_bytes(std::span{options_.compression}), options_.average ? 1 : 2);
-  for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
-    for (const detail::KeptElements& kept : flights_[i].reduction->kept()) {
+      detail::hash_of(std::as_bytes(std::span{options.compression}), options.average ? 1 : 2);
+  for (std::size_t i = 0; i < plan.buckets.size(); ++i)
+    for (const detail::KeptElements& kept : step_.kept(i)) {
       using Kind = detail::KeptElements::Kind;
       if (kept.kind == Kind::gradients) all.has_gradients = true;
       if (kept.kind == Kind::sums) all.has_sums = true;
-      const detail::Bucket& bucket = plan_.buckets[i];
+      const detail::Bucket& bucket = plan.buckets[i];
       for (const std::size_t p : bucket.parameters) {
-        const std::size_t begin = plan_.places[p].offset / size_of(bucket.type);
-        const std::size_t end = begin + parameters_[p].count;
+        const std::size_t begin = plan.locations[p].offset / size_of(bucket.type);
+        const std::size_t end = begin + setup_.parameters[p].count;
         if (kept.kind == Kind::factors) {
           if (begin == kept.first && end > begin) all.factors.push_back({p, 0, kept.elements});
           continue;
@@ -50,8 +45,8 @@ detail::KeptState GradientSync::State::kept() {
   return all;
 }
 
-/// Goes on as after so many steps, with nothing left out. Collective, between steps: the own thread
-/// looks at the plan then, so that another one begins. An order that is known stays as it is.
+/// Continues after `step`, with nothing left out. Collective, between steps: the own thread reads
+/// the plan then, so it is replaced by another one. A known order is not replaced.
 /// @param self is this.
 void GradientSync::State::restore(const std::shared_ptr<State>& self, std::uint64_t step,
                                   std::span<const std::size_t> order) {
@@ -59,15 +54,12 @@ void GradientSync::State::restore(const std::shared_ptr<State>& self, std::uint6
   is_restoring_ = true;
   end();
   is_restoring_ = false;
-  is_over_ = 0;
-  begun_ = 1;
-  asked_ = 0;
-  ended_ = 0;
-  report_ = {.step = step};
+  handover_.reset();
+  reporter_.restart(step);
   try {
-    agree_on([&] {
-      if (is_observing_ && order.size() == parameters_.size()) {
-        is_observing_ = false;
+    setup_.all_or_none([&] {
+      if (readiness_.is_observing() && order.size() == setup_.parameters.size()) {
+        readiness_.observe(false);
         adopt(order);
       } else {
         make_reductions();
@@ -76,10 +68,40 @@ void GradientSync::State::restore(const std::shared_ptr<State>& self, std::uint6
       start(self);
     });
   } catch (...) {
-    end_as_caught();
+    fail_as_caught_here();
     check_failure();
   }
-  step_began_ = Clock::now();
+  reporter_.begin_step();
 }
 
+namespace detail {
+
+struct SyncAccess::Call {
+  explicit Call(const std::shared_ptr<GradientSync::State>& state) : call{state} {}
+  GradientSync::State::Call call;
+};
+
+SyncAccess::SyncAccess(const GradientSync& sync) : call_{std::make_unique<Call>(sync.state_)} {}
+SyncAccess::~SyncAccess() = default;
+
+std::vector<Parameter> SyncAccess::parameters() const {
+  return call_->call->kept_parameters();
+}
+const Communicator& SyncAccess::world() const noexcept {
+  return call_->call->setup_.all_ranks();
+}
+bool SyncAccess::has_groups() const noexcept {
+  return !call_->call->setup_.options.groups.empty();
+}
+void SyncAccess::check_between_steps(const char* call) const {
+  call_->call->check_between_steps(call);
+}
+KeptState SyncAccess::kept() const {
+  return call_->call->kept();
+}
+void SyncAccess::restore(std::uint64_t step, std::span<const std::size_t> order) const {
+  call_->call->restore(call_->call.state(), step, order);
+}
+
+}  // namespace detail
 }  // namespace tutti::v0

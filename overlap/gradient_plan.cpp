@@ -10,8 +10,9 @@
 #include <tutti/attempt.hpp>
 #include <tutti/call_name.hpp>
 
-#include "agreement.hpp"
 #include "arrays.hpp"
+#include "base/all_or_none.hpp"
+#include "base/different_lines.hpp"
 #include "bytes.hpp"
 #include "codec.hpp"
 
@@ -30,10 +31,11 @@ void check_groups(std::span<const Parameter> arrays, std::size_t groups) {
 }
 
 template <class E>
-void check_enumerator(const char* name, E value, E last) {
-  if (value > last)
-    reject(std::string{name} + " " + std::to_string(static_cast<int>(value)) +
-           " is none that there is; expected 0 .. " + std::to_string(static_cast<int>(last)));
+void check_enumerator(const char* option, E value) {
+  if (name_of(value).empty())
+    reject("GradientOptions::" + std::string{option} + " " +
+           std::to_string(static_cast<int>(value)) + " is no value; expected " +
+           joined_names(gradient_enumerators<E>(), " or "));
 }
 
 void check_flat(std::span<const Parameter> parameters) {
@@ -111,7 +113,7 @@ bool lies_in_place(const Parameter& parameter, const GradientOptions& options) {
          parameter.count * size_of(parameter.type) >= options.in_place_bytes;
 }
 
-/// Whether a bucket takes one more parameter.
+/// Whether a bucket has room for one more parameter.
 bool fits(const Bucket& bucket, bool is_first, const Parameter& parameter,
           const GradientOptions& options) {
   if (options.bucket_bytes == GradientOptions::kFlat) return true;
@@ -130,7 +132,7 @@ void sort_buckets(GradientPlan& plan, std::span<const std::size_t> completed) {
   plan.buckets = std::move(sorted);
 }
 
-/// Says where parameters lie.
+/// Assigns locations to parameters.
 void place_parameters(GradientPlan& plan, std::span<const Parameter> parameters,
                       const GradientOptions& options) {
   std::vector<std::size_t> words;  // of the hash
@@ -140,7 +142,7 @@ void place_parameters(GradientPlan& plan, std::span<const Parameter> parameters,
       std::ranges::sort(bucket.parameters);
     std::size_t offset = 0;
     for (const std::size_t index : bucket.parameters) {
-      plan.places[index] = {i, offset};
+      plan.locations[index] = {i, offset};
       offset += parameters[index].count * size_of(bucket.type);
       words.insert(words.end(), {i, index});
     }
@@ -158,8 +160,8 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
   for (const std::size_t owner : plan.owners) ++plan.names[owner];
   std::vector<std::uint32_t> missing = plan.names;
   plan.order.assign(order.begin(), order.end());
-  plan.places.resize(parameters.size());
-  std::map<std::pair<std::uint32_t, Datatype>, std::size_t> open;  // a bucket that may take more
+  plan.locations.resize(parameters.size());
+  std::map<std::pair<std::uint32_t, Datatype>, std::size_t> open;  // a bucket with room
   std::vector<std::size_t> completed;  // by bucket: the position of its last parameter
   for (std::size_t position = 0; position < order.size(); ++position) {
     const std::size_t index = plan.owners[order[position]];
@@ -188,7 +190,8 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
   }
   sort_buckets(plan, completed);
   place_parameters(plan, parameters, options);
-  for (std::size_t i = 0; i < parameters.size(); ++i) plan.places[i] = plan.places[plan.owners[i]];
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    plan.locations[i] = plan.locations[plan.owners[i]];
   return plan;
 }
 
@@ -199,13 +202,13 @@ GradientOrder order_of(const GradientOptions& options) noexcept {
 }
 
 void check_enumerators(const GradientOptions& options) {
-  check_enumerator("GradientOptions::order", options.order, GradientOrder::automatic);
-  check_enumerator("GradientOptions::storage", options.storage, GradientStorage::flat);
-  check_enumerator("GradientOptions::unused", options.unused, UnusedGradients::detect);
+  check_enumerator("order", options.order);
+  check_enumerator("storage", options.storage);
+  check_enumerator("unused", options.unused);
 }
 
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options) {
-  constexpr std::string_view kWho = "GradientSync";
+  constexpr std::string_view kCaller = "GradientSync";
   const bool views = options.storage == GradientStorage::views;
   check_steps(options, parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -220,16 +223,16 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
              " elements, which are no matrix of " + std::to_string(parameter.rows) + " rows");
   }
   check_groups(parameters, options.groups.size());
-  check_sizes(kWho, parameters, !views);
+  check_sizes(kCaller, parameters, !views);
   for (std::size_t i = 0; views && i < parameters.size(); ++i)
     if (parameters[i].tied)
       reject(
           name_of_array(parameters[i], i) +
           " is tied, but with views GradientSync has one array for each parameter; list it once");
-  static_cast<void>(check_apart(kWho, parameters, options.on_shard != nullptr));
+  static_cast<void>(check_apart(kCaller, parameters, options.on_shard != nullptr));
   check_groups(options.state, options.groups.size());
-  check_sizes(kWho, options.state, true);
-  static_cast<void>(check_apart(kWho, options.state));
+  check_sizes(kCaller, options.state, true);
+  static_cast<void>(check_apart(kCaller, options.state));
   for (const Communicator* group : options.groups)
     if (group == nullptr) reject("a group is null");
   if (options.storage == GradientStorage::flat) check_flat(parameters);
@@ -252,13 +255,13 @@ std::string describe(std::span<const Parameter> parameters, const GradientOption
 namespace {
 
 /// @return the first line in which texts differ, or all options in which they do.
-OtherLine other_lines(const std::string& left, const std::string& right) {
+DifferentLines other_lines(const std::string& left, const std::string& right) {
   const std::string end = "no more parameters";
-  OtherLine lines = first_other_line(left, right, end).value_or(OtherLine{});
+  DifferentLines lines = first_different_lines(left, right, end).value_or(DifferentLines{});
   const auto is_option = [](const std::string& line) { return line.starts_with(kOptionLine); };
   if (!is_option(lines.left) || !is_option(lines.right)) return lines;
-  for (auto next = first_other_line(left, right, end, lines.number + 1); next;
-       next = first_other_line(left, right, end, next->number + 1)) {
+  for (auto next = first_different_lines(left, right, end, lines.number + 1); next;
+       next = first_different_lines(left, right, end, next->number + 1)) {
     if (!is_option(next->left) || !is_option(next->right)) break;
     lines.left += ", " + next->left;
     lines.right += ", " + next->right;
@@ -279,11 +282,11 @@ void compare(Communicator& world, const std::function<std::string()>& describe) 
     if (!outcome) throw Error{outcome.error()};
     return;
   }
-  const std::vector<std::string> all = texts_of(world, own, Duration{0});
+  const std::vector<std::string> all = gather_texts(world, own, Duration{0});
   const auto votes = [&](const std::string& text) { return std::ranges::count(all, text); };
   const auto usual = std::ranges::max_element(all, {}, votes);
   const auto odd = std::ranges::find_if(all, [&](const auto& text) { return text != *usual; });
-  const OtherLine line = other_lines(*odd, *usual);
+  const DifferentLines line = other_lines(*odd, *usual);
   const auto rank = static_cast<Rank>(odd - all.begin());
   const bool is_majority = 2 * votes(*usual) > world.size();
   throw Error{ErrorCode::invalid_argument,

@@ -1,5 +1,5 @@
 /// @file
-/// Which parameters lie in which bucket.
+/// The assignment of parameters to buckets.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace tutti::v0::detail {
 
-/// Where a parameter lies.
-struct Placed {
+/// The location of a parameter.
+struct ParameterLocation {
   std::size_t bucket = 0;
   std::size_t offset = 0;  ///< Bytes from the bucket's beginning.
 };
@@ -30,9 +30,9 @@ struct Bucket {
 
 /// A pure function of the parameters, the options and an order.
 struct GradientPlan {
-  std::vector<Bucket> buckets{};     ///< In the order in which they start.
-  std::vector<Placed> places{};      ///< By parameter.
-  std::vector<std::size_t> order{};  ///< Of parameters, that it was made from.
+  std::vector<Bucket> buckets{};               ///< In the order in which they start.
+  std::vector<ParameterLocation> locations{};  ///< By parameter.
+  std::vector<std::size_t> order{};            ///< Of parameters, that it was made from.
   /// By parameter: its own index, or that of the one that it is tied to, which alone is in a
   /// bucket.
   std::vector<std::size_t> owners{};
@@ -40,7 +40,7 @@ struct GradientPlan {
   std::uint64_t hash = 0;              ///< Of all of it.
 };
 
-/// Which parameters may be reduced where they lie, see GradientOptions::in_place_bytes.
+/// The parameters that may be buckets in their own memory, see GradientOptions::in_place_bytes.
 enum class InPlace : std::uint8_t { none, visible, all };
 
 /// @param parameters of the model. @param options see GradientOptions. @param order of parameters
@@ -50,30 +50,30 @@ enum class InPlace : std::uint8_t { none, visible, all };
                                      const GradientOptions& options,
                                      std::span<const std::size_t> order, InPlace in_place);
 
-/// @param options see GradientOptions. @return the order that they come to: any but automatic.
+/// @param options see GradientOptions. @return the order, with automatic replaced.
 [[nodiscard]] GradientOrder order_of(const GradientOptions& options) noexcept;
 
-/// Refuses what is wrong by itself. Throws Error{invalid_argument}.
+/// Throws Error{invalid_argument} for errors that one rank finds by itself.
 void check_parameters(std::span<const Parameter> parameters, const GradientOptions& options);
-/// Refuses values of enumerations that are none of theirs. Throws Error{invalid_argument}.
+/// Throws Error{invalid_argument} for unknown values of enumerations.
 void check_enumerators(const GradientOptions& options);
-/// How a line about an option begins.
+/// The beginning of a line about an option.
 inline const std::string kOptionLine = "option ";
 /// @return what save_gradient_options writes, in a line for each option.
 [[nodiscard]] std::string lines_of(const GradientOptions& options);
 /// @return a line for each option and each parameter: what ranks compare.
 [[nodiscard]] std::string describe(std::span<const Parameter> parameters,
                                    const GradientOptions& options);
-/// Compares what ranks say of themselves. Collective. @param world the ranks. @param describe says
-/// it of this one, in lines; where it throws an Error, that is compared. Throws
-/// Error{invalid_argument} on all ranks where one differs, with the first line that does, or all
-/// options that do; where all are equal, what describe threw.
-void compare(Communicator& world, const std::function<std::string()>& describe);
+/// Compares descriptions of ranks. Collective. @param describe returns that of this rank, in lines;
+/// if it throws an Error, its text is compared. Throws Error{invalid_argument} on all ranks if one
+/// differs, with the first line that does, or all options that do; if all are equal, what describe
+/// threw.
+TUTTI_API void compare(Communicator& world, const std::function<std::string()>& describe);
 
-/// Compares what ranks say of arrays. Collective. @param world the ranks. @param arrays of this
-/// one. @param groups how many there are beside all ranks. @param check refuses arrays for other
-/// reasons. Throws Error{invalid_argument} as compare and check, and for an array of no group.
-void compare_arrays(Communicator& world, std::span<const Parameter> arrays, std::size_t groups,
-                    const std::function<void()>& check = {});
+/// Compares arrays of ranks. Collective. @param arrays of this rank. @param groups how many there
+/// are beside all ranks. @param check rejects arrays for other reasons. Throws
+/// Error{invalid_argument} as compare and check, and for an array of no group.
+TUTTI_API void compare_arrays(Communicator& world, std::span<const Parameter> arrays,
+                              std::size_t groups, const std::function<void()>& check = {});
 
 }  // namespace tutti::v0::detail

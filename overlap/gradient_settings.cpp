@@ -1,6 +1,4 @@
 // GradientOptions as JSON.
-#include <algorithm>
-#include <array>
 #include <fstream>
 #include <limits>
 #include <string_view>
@@ -17,28 +15,16 @@ namespace tutti::v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Word = std::string_view;
-using Words = std::array<Word, 4>;  // those that an enumeration does not need are empty
-
-template <class E>
-constexpr Words kWords{};
-template <>
-constexpr Words kWords<GradientOrder>{"reversed", "observed", "negotiated", "automatic"};
-template <>
-constexpr Words kWords<GradientStorage>{"copies", "views", "flat"};
-template <>
-constexpr Words kWords<UnusedGradients>{"error", "zeros", "detect"};
-
-/// Calls a function for each option that a file can say: with its name, what is expected there, and
+/// Calls a function for each option that a file can have: with its name, the expected values, and
 /// the option.
 template <class Options, class Function>
 void for_each_setting(Options& options, Function function) {
   function("bucket_bytes", "a number of bytes, or flat", options.bucket_bytes);
   function("first_bucket_bytes", "a number of bytes", options.first_bucket_bytes);
   function("in_place_bytes", "a number of bytes", options.in_place_bytes);
-  function("order", "reversed, observed, negotiated or automatic", options.order);
-  function("storage", "copies, views or flat", options.storage);
-  function("unused", "error, zeros or detect", options.unused);
+  function("order", joined_names(kGradientOrders, " or "), options.order);
+  function("storage", joined_names(kGradientStorages, " or "), options.storage);
+  function("unused", joined_names(kUnusedGradients, " or "), options.unused);
   function("average", "true or false", options.average);
   function("check_finite", "true or false", options.check_finite);
   function("norm", "true or false", options.norm);
@@ -53,7 +39,7 @@ void for_each_setting(Options& options, Function function) {
 
 template <class T>
 Json written(const T& option) {
-  if constexpr (std::is_enum_v<T>) return kWords<T>[static_cast<std::size_t>(option)];
+  if constexpr (std::is_enum_v<T>) return name_of(option);
   else return option;
 }
 
@@ -61,10 +47,10 @@ Json written(const T& option) {
 template <class T>
 bool is_read(const Json& found, T& option) {
   if constexpr (std::is_enum_v<T>) {
-    if (!found.is_string() || found.get<Word>().empty()) return false;
-    const auto word = std::ranges::find(kWords<T>, found.get<Word>());
-    if (word == kWords<T>.end()) return false;
-    option = static_cast<T>(word - kWords<T>.begin());
+    if (!found.is_string()) return false;
+    const auto* const known = find_gradient_enumerator<T>(found.get<std::string_view>());
+    if (known == nullptr) return false;
+    option = known->value;
   } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
     if (!found.is_number_unsigned() || found.get<std::uint64_t>() > kMost) return false;
@@ -81,9 +67,8 @@ bool is_read(const Json& found, T& option) {
 
 Json json_of(const GradientOptions& options) {
   Json json;
-  for_each_setting(options, [&](const char* name, const char* /*expected*/, const auto& option) {
-    json[name] = written(option);
-  });
+  for_each_setting(options, [&](const char* name, const std::string& /*expected*/,
+                                const auto& option) { json[name] = written(option); });
   if (options.bucket_bytes == GradientOptions::kFlat) json["bucket_bytes"] = "flat";
   return json;
 }
@@ -92,21 +77,22 @@ Json json_of(const GradientOptions& options) {
   throw Error{ErrorCode::invalid_argument, text};
 }
 
-/// Takes what is known out of it. Throws Error that says what is wrong.
+/// Throws Error that names a wrong option or value.
 GradientOptions read_options(Json json, GradientOptions options) {
   if (!json.is_object())
     reject_setting("expected an object in JSON, as save_gradient_options writes it");
   if (json.value("bucket_bytes", Json{}) == "flat") json["bucket_bytes"] = GradientOptions::kFlat;
   std::string names;
-  for_each_setting(options, [&](const std::string& name, const char* expected, auto& option) {
-    names += (names.empty() ? "" : ", ") + name;
-    if (!json.contains(name)) return;
-    if (!is_read(json[name], option))
-      reject_setting(name + " is " + expected + ", found " + json[name].dump());
-    if (name == "compression" && json[name] != "")
-      static_cast<void>(detail::parse_compression(json[name]));
-    json.erase(name);
-  });
+  for_each_setting(options,
+                   [&](const std::string& name, const std::string& expected, auto& option) {
+                     names += (names.empty() ? "" : ", ") + name;
+                     if (!json.contains(name)) return;
+                     if (!is_read(json[name], option))
+                       reject_setting(name + " is " + expected + ", found " + json[name].dump());
+                     if (name == "compression" && json[name] != "")
+                       static_cast<void>(detail::parse_compression(json[name]));
+                     json.erase(name);
+                   });
   if (!json.empty()) reject_setting("'" + json.begin().key() + "' is none of " + names);
   return options;
 }

@@ -1,22 +1,18 @@
-// A step while gradients are reduced: what the thread of a GradientSync does.
+#include "gradient_step.hpp"
+
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <thread>
 
 #include <tutti/attempt.hpp>
-#include <tutti/spi/copy.hpp>
 
-#include "agreement.hpp"
 #include "bytes.hpp"
-#include "gradient_state.hpp"
 
-namespace tutti::v0 {
+namespace tutti::v0::detail {
 namespace {
 
-/// A rank that finds no bucket ready on all ranks asks again only after this time.
-constexpr std::chrono::milliseconds kNegotiationPause{1};
-
-/// Sleeps for a sixteenth of what was waited already, so that looking takes no time that counts,
-/// nor does what is overslept.
+/// Sleeps for a sixteenth of the time that was waited already, so that neither looking nor
+/// oversleeping takes time that counts.
 void nap(std::chrono::steady_clock::duration waited) {
   using std::chrono::microseconds;
   const auto time = std::chrono::duration_cast<microseconds>(waited / 16);
@@ -25,277 +21,266 @@ void nap(std::chrono::steady_clock::duration waited) {
 
 }  // namespace
 
-std::span<std::byte> GradientSync::State::memory_of(std::size_t index) noexcept {
-  const detail::Bucket& bucket = plan_.buckets[index];
-  const std::size_t bytes = bucket.count * size_of(bucket.type);
-  if (is_ours(bucket)) return {buffers_[index].data(), bytes};
-  return {static_cast<std::byte*>(parameters_[bucket.parameters.front()].data), bytes};
+GradientStep::GradientStep(SyncSetup& setup, GradientBuckets& buckets, Readiness& readiness,
+                           StepHandover& handover, StepProblem& problem, StepReporter& reporter)
+    : setup_{setup}, buckets_{buckets}, readiness_{readiness}, handover_{handover},
+      problem_{problem}, reporter_{reporter}, sequence_{setup, readiness}, verdict_{setup,
+                                                                                    problem} {}
+
+void GradientStep::make_reductions(bool is_compressed) {
+  flights_.clear();
+  verdict_.adopt_plan(buckets_.size());
+  reporter_.adopt_plan(buckets_.size());
+  for (std::size_t i = 0; i < buckets_.size(); ++i)
+    flights_.push_back({.reduction = make_reduction(context_of(i, is_compressed))});
 }
 
-/// Sleeps until something holds. @return whether it does, and the end has not come.
-template <class Condition>
-bool GradientSync::State::await(Condition condition) noexcept {
-  for (;;) {
-    const std::uint32_t seen = signal_.load(std::memory_order_acquire);
-    if (is_over_.load(std::memory_order_acquire) != 0) return false;
-    if (condition()) return true;
-    signal_.wait(seen, std::memory_order_acquire);
-  }
+BucketContext GradientStep::context_of(std::size_t index, bool is_compressed) {
+  const Bucket& bucket = buckets_[index];
+  const auto rank = static_cast<std::uint64_t>(setup_.all_ranks().rank());
+  BucketContext context{.first = &buckets_.ranks_of(index),
+                        .second = setup_.seconds.empty() ? nullptr : &setup_.seconds[bucket.group],
+                        .memory = buckets_.memory_of(index),
+                        .type = bucket.type,
+                        .is_visible = buckets_.is_visible(index),
+                        .options = &setup_.options,
+                        .streams = setup_.streams.get(),
+                        .is_compressed = is_compressed,
+                        .op = &setup_.op,
+                        .findings = &verdict_.of(index),
+                        .hash_seed = std::uint64_t{index} << 32 | rank};
+  for (const std::size_t i : bucket.parameters)
+    context.matrices.push_back({.first = buckets_.plan().locations[i].offset / size_of(bucket.type),
+                                .rows = setup_.parameters[i].rows,
+                                .count = setup_.parameters[i].count});
+  if (setup_.options.on_shard)
+    context.shard = [this, index](const Block& block, std::byte* own) {
+      call_on_shard(index, block, own);
+    };
+  return context;
 }
 
-void GradientSync::State::run() noexcept {
-  own_of_thread = this;
-  bool is_cut_off = false;  // in the midst of a step
-  for (std::uint32_t step = 1; !has_failed_ && await([&] { return begun_ >= step; }); ++step) {
-    try {
-      if (streams_ && step == 1) streams_->adopt_thread();  // for functions of the program's
-      if (!reduce_all(step)) {
-        is_cut_off = !sequence_.empty();
-        break;
-      }
-      end_step();
-    } catch (...) {
-      end_as_caught();
-    }
-    if (has_failed_ && !await([&] { return asked_ >= step; })) break;
-    ended_.fetch_add(1, std::memory_order_release);
-    ended_.notify_all();
-  }
-  if (!has_failed_ && !is_restoring_) {
-    const Error cause{ErrorCode::aborted, "it has ended"};  // short: it needs no memory
-    if (is_cut_off) abort_streams(cause);
-    fail(cause);
-  }
-  ended_.fetch_add(1, std::memory_order_release);  // for a call that still waits
-  ended_.notify_all();
-}
-
-/// Throws where one of them has destroyed the GradientSync.
-void GradientSync::State::check_callbacks() const {
+void GradientStep::check_callbacks() const {
   if (!is_destroyed_) return;
-  const Rank rank = groups_[0].rank();
+  const Rank rank = setup_.all_ranks().rank();
   throw Error{ErrorCode::aborted,
               "on_bucket or on_shard destroyed the GradientSync on rank " + std::to_string(rank),
               rank};
 }
 
-/// @return whether all buckets were reduced, and wait was called.
-bool GradientSync::State::reduce_all(std::uint32_t step) {
-  sequence_.clear();
+bool GradientStep::reduce_all(std::uint32_t step) {
+  sequence_.begin_step(buckets_.size());
   awaited_.reset();
   own_not_finite_.reset();
   is_cut_short_ = false;
-  is_in_sequence_.assign(plan_.buckets.size(), 0);
+  const auto is_awaited = [&] { return handover_.is_awaited(step); };
   Reached reached;
-  Clock::time_point moved = Clock::now();
-  while (reached.ended < plan_.buckets.size()) {
-    sequence();
-    // Where all wait for the last bucket, first collectives are a flight of their own.
-    const std::size_t first = is_holding() ? reached.seen : reached.ended;
+  auto moved = std::chrono::steady_clock::now();
+  while (reached.ended < buckets_.size()) {
+    sequence_.extend();
+    // If all wait for the last bucket, first collectives are a flight of their own.
+    const std::size_t first = verdict_.is_pending() ? reached.seen : reached.ended;
     if (advance(reached)) {
       check_callbacks();
-      moved = Clock::now();
-    } else if (is_holding() && reached.seen == plan_.buckets.size()) {
-      if (!await([&] { return asked_ >= step; })) return false;
-      agree_on_use();
-      moved = Clock::now();
-    } else if (first == sequence_.size() && is_waiting_for_gradients()) {
-      if (!await([this] { return !is_waiting_for_gradients(); })) return false;
-      moved = Clock::now();
+    } else if (verdict_.is_pending() && reached.seen == buckets_.size()) {
+      if (!handover_.await(is_awaited)) return false;
+      verdict_.agree(handover_.is_active());
+    } else if (first == sequence_.size() && sequence_.is_waiting_for_gradients()) {
+      if (!handover_.await([this] { return !sequence_.is_waiting_for_gradients(); })) return false;
     } else {
-      if (is_over_.load(std::memory_order_acquire) != 0) return false;
-      // While the program computes, the progress thread goes on with what is under way. When the
-      // program waits, the processor is free.
+      if (handover_.is_over()) return false;
+      // While the program computes, the progress thread advances the requests. When the program
+      // waits, the processor is free.
       const bool is_reducing = first < reached.begun;
       if (is_reducing) awaited_ = sequence_[first];
-      Request& oldest = is_reducing ? flights_[sequence_[first]].request : agreement_;
-      if (asked_ >= step) oldest.wait();
-      else nap(Clock::now() - moved);
+      Request& oldest = is_reducing ? flights_[sequence_[first]].request : sequence_.negotiation();
+      if (is_awaited()) oldest.wait();
+      else nap(std::chrono::steady_clock::now() - moved);
+      continue;
     }
+    moved = std::chrono::steady_clock::now();
   }
-  return await([&] { return asked_ >= step; });
+  return handover_.await(is_awaited);
 }
 
 /// First collectives start in the order of the sequence, and so do second ones. Ranks see each of
 /// the two orders alike, however they follow each other. @return whether something has happened.
-bool GradientSync::State::advance(Reached& reached) {
-  const auto flight = [this](std::size_t i) -> Flight& { return flights_[sequence_[i]]; };
+bool GradientStep::advance(Reached& reached) {
   // On a stream they follow each other, so that none need wait for gradients of the next.
-  const auto most = static_cast<std::size_t>(streams_ ? 1 : options_.in_flight);
-  const std::size_t landed = detail::holds_shards(options_) ? reached.seen : reached.ended;
+  const auto most = static_cast<std::size_t>(setup_.streams ? 1 : setup_.options.in_flight);
+  const std::size_t landed = holds_shards(setup_.options) ? reached.seen : reached.ended;
   if (reached.begun < sequence_.size() && reached.begun - landed < most) {
     begin(sequence_[reached.begun++]);
     return true;
   }
-  if (reached.seen < reached.begun && flight(reached.seen).request.test()) {
-    Flight& next = flight(reached.seen++);
-    next.times.middle = Clock::now();
-    next.reduction->inspect();
-    if (is_holding()) return true;
+  if (reached.seen < reached.begun && flights_[sequence_[reached.seen]].request.test()) {
+    const std::size_t index = sequence_[reached.seen++];
+    reporter_.end_first_half(index);
+    flights_[index].reduction->inspect();
+    if (verdict_.is_pending()) return true;
   }
-  if (reached.middle < reached.seen && !is_holding() && reached.middle - reached.ended < most) {
-    Flight& next = flight(reached.middle++);
+  if (reached.middle < reached.seen && !verdict_.is_pending() &&
+      reached.middle - reached.ended < most) {
+    Flight& next = flights_[sequence_[reached.middle++]];
     next.request = next.reduction->advance();
     return true;
   }
-  if (reached.ended < reached.middle && flight(reached.ended).request.test()) {
+  if (reached.ended < reached.middle && flights_[sequence_[reached.ended]].request.test()) {
     end(sequence_[reached.ended++]);
     return true;
   }
   return false;
 }
 
-/// Puts buckets that are ready, and whose turn it is, into the sequence.
-void GradientSync::State::sequence() {
-  if (is_negotiating()) return negotiate();
-  while (sequence_.size() < missing_.size() &&
-         missing_[sequence_.size()].load(std::memory_order_acquire) == 0)
-    sequence_.push_back(sequence_.size());
-}
-
-/// As long as a rank has buckets that are ready and not in the sequence, it asks the others which
-/// of them are ready there too. Since the sequence is the same on all ranks, all ask equally often.
-void GradientSync::State::negotiate() {
-  if (is_agreeing_) {
-    if (!agreement_.test()) return;
-    is_agreeing_ = false;
-    const std::size_t before = sequence_.size();
-    for (std::size_t i = 0; i < missing_.size(); ++i)
-      if (agreeing_[i] != 0) {
-        sequence_.push_back(i);
-        is_in_sequence_[i] = 1;
-      }
-    agreed_ = sequence_.size() == before ? Clock::now() : Clock::time_point{};
-  }
-  if (is_waiting_for_gradients() || Clock::now() - agreed_ < kNegotiationPause) return;
-  for (std::size_t i = 0; i < missing_.size(); ++i) agreeing_[i] = is_ready_for_sequence(i);
-  agreement_ = control_->async().all_reduce(agreeing_, min, call_options());
-  is_agreeing_ = true;
-}
-
-bool GradientSync::State::is_ready_for_sequence(std::size_t bucket) const noexcept {
-  return missing_[bucket].load(std::memory_order_acquire) == 0 && is_in_sequence_[bucket] == 0;
-}
-
-/// @return whether this rank can do nothing until the program says that another gradient is ready.
-bool GradientSync::State::is_waiting_for_gradients() const noexcept {
-  if (!is_negotiating()) return missing_[sequence_.size()].load(std::memory_order_acquire) != 0;
-  if (is_agreeing_) return false;
-  for (std::size_t i = 0; i < missing_.size(); ++i)
-    if (is_ready_for_sequence(i)) return false;
-  return true;
-}
-
-void GradientSync::State::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes == 0) return;
-  if (streams_) streams_->copy(to, from, bytes);
-  else copy_bytes(to, from, bytes);
-}
-
-void GradientSync::State::clear(std::byte* to, std::size_t bytes) {
-  if (bytes == 0) return;
-  if (streams_) streams_->clear(to, bytes);
-  else std::memset(to, 0, bytes);
-}
-
-/// Where a gradient lies in its bucket it is kept until ranks know whether one of them uses it.
-void GradientSync::State::keep(std::size_t index) {
-  if (options_.storage == GradientStorage::copies || parameters_[index].count == 0) return;
-  const std::size_t bytes = detail::bytes_of(parameters_[index]).size();
-  kept_[index] = streams_ ? streams_->allocate_scratch(bytes)
-                          : std::shared_ptr<std::byte>{new std::byte[bytes],
-                                                       std::default_delete<std::byte[]>{}};
-  copy(kept_[index].get(), place_of(index), bytes);
-}
-
-void GradientSync::State::copy_in(std::size_t index) {
-  const detail::Bucket& bucket = plan_.buckets[index];
-  const std::size_t bytes = size_of(bucket.type);
-  for (const std::size_t i : bucket.parameters) {
-    std::byte* const place = place_of(i);
-    if (is_used_[i] == 0 && is_detecting()) keep(i);
-    if (is_used_[i] == 0) clear(place, parameters_[i].count * bytes);
-    else if (options_.storage == GradientStorage::copies && !bucket.is_in_place)
-      copy(place, static_cast<const std::byte*>(parameters_[i].data), parameters_[i].count * bytes);
-    // The reduced gradient does not tell which rank computed it.
-    if (options_.check_finite && !streams_ && !own_not_finite_ &&
-        detail::has_not_finite(bucket.type, place, parameters_[i].count))
-      own_not_finite_ = i;
-  }
-}
-
-void GradientSync::State::begin(std::size_t index) {
-  Flight& flight = flights_[index];
+void GradientStep::begin(std::size_t index) {
   // Other ranks would take the next bucket for this one.
-  if (streams_ && !streams_->await_program(index)) is_cut_short_ = true;
+  if (setup_.streams && !setup_.streams->await_program(index)) is_cut_short_ = true;
   if (is_cut_short_) return;
-  copy_in(index);
-  flight.times = {.begun = Clock::now()};
-  flight.request = flight.reduction->begin();
-  next_report_.sent_bytes += flight.reduction->sent_bytes();
-  next_report_.plain_bytes += flight.reduction->plain_bytes();
-}
-
-void GradientSync::State::end(std::size_t index) {
-  if (is_cut_short_) return;
+  // The reduced gradient does not show which rank computed it.
+  const bool inspects = setup_.options.check_finite && !setup_.streams && !own_not_finite_;
+  const std::optional<std::size_t> found = buckets_.load(index, readiness_, inspects);
+  if (inspects) own_not_finite_ = found;
+  reporter_.begin_bucket(index);
   Flight& flight = flights_[index];
-  flight.reduction->end();
-  const Clock::time_point now = Clock::now();
-  flight.times.ended = now;
-  next_report_.communicating += now - std::max(flight.times.begun, last_finished_);
-  last_finished_ = now;
-  if (is_detecting() || is_clipping()) return;
-  for (const std::size_t i : plan_.buckets[index].parameters) store(i);
-  call_back(index, plan_.buckets[index].parameters);
+  flight.request = flight.reduction->begin();
+  reporter_.add_bytes(flight.reduction->sent_bytes(), flight.reduction->plain_bytes());
 }
 
-/// Puts what was made of a gradient where the program wants it.
-void GradientSync::State::store(std::size_t index) {
-  const Parameter& parameter = parameters_[index];
-  void* to = options_.on_shard ? parameter.result : nullptr;
-  if (to == nullptr && options_.storage == GradientStorage::copies) to = parameter.data;
-  const std::byte* const from = place_of(index);
-  if (to == nullptr || to == from) return;
-  copy(static_cast<std::byte*>(to), from, parameter.count * size_of(parameter.type));
+void GradientStep::end(std::size_t index) {
+  if (is_cut_short_) return;
+  flights_[index].reduction->end();
+  reporter_.end_bucket(index);
+  if (setup_.detects_unused() || setup_.is_clipping()) return;
+  for (const std::size_t i : buckets_[index].parameters) buckets_.store(i);
+  call_on_bucket(index, buckets_[index].parameters);
 }
 
-/// Calls a function of the program's. @return whether it has not thrown, which makes the step void.
+/// Calls a function of the program's, whose exception makes the step void. @return whether it
+/// returned.
 template <class Function>
-bool GradientSync::State::guarded(const char* name, Function function) noexcept {
-  try {
-    function();
-    return true;
-  } catch (...) {
-    note([&] { return std::string{name} + " threw: " + detail::text_of_caught(); });
-    return false;
-  }
+bool GradientStep::call(const char* name, Function function) noexcept {
+  const std::optional<Error> error = error_of(callee_of(function));
+  if (error) problem_.note([&] { return std::string{name} + " threw: " + error->what(); });
+  return !error;
 }
 
-/// Where the step is void, weights stay as they are.
-void GradientSync::State::call_on_shard(std::size_t index, const detail::Block& block,
-                                        std::byte* own) {
-  const std::vector<ParameterShard> parts = parts_of(index, block, own);
-  if (verdict_.is_good && verdict_.factor != 1)
-    detail::scale(plan_.buckets[index].type, own, block.count, verdict_.factor);
-  if (verdict_.is_good && guarded("on_shard", [&] { options_.on_shard(parts); })) return;
-  for (const ParameterShard& part : parts) {
-    const Parameter& parameter = parameters_[part.parameter];
+/// If the step is void, weights keep their values.
+void GradientStep::call_on_shard(std::size_t index, const Block& block, std::byte* own) {
+  const std::vector<ParameterShard> shards = buckets_.shards_in(index, block, own);
+  if (verdict_.is_good() && verdict_.factor() != 1)
+    scale(buckets_[index].type, own, block.count, verdict_.factor());
+  if (verdict_.is_good() && call("on_shard", [&] { setup_.options.on_shard(shards); })) return;
+  for (const ParameterShard& shard : shards) {
+    const Parameter& parameter = setup_.parameters[shard.parameter];
     const std::size_t bytes = size_of(parameter.type);
     if (parameter.result == nullptr) continue;
-    copy(static_cast<std::byte*>(part.data),
-         static_cast<const std::byte*>(parameter.result) + part.first * bytes, part.count * bytes);
+    setup_.copy(static_cast<std::byte*>(shard.data),
+                static_cast<const std::byte*>(parameter.result) + shard.first * bytes,
+                shard.count * bytes);
   }
 }
 
-/// @param parameters of the bucket that are told of.
-void GradientSync::State::call_back(std::size_t index,
-                                    std::span<const std::size_t> parameters) noexcept {
-  if (!options_.on_bucket) return;
-  const bool is_last = index == sequence_.back() && sequence_.size() == plan_.buckets.size();
-  guarded("on_bucket", [&] {
-    options_.on_bucket(
-        {.index = index, .parameters = parameters, .is_last = is_last, .stream = stream()});
+/// @param parameters of the bucket for the callback.
+void GradientStep::call_on_bucket(std::size_t index,
+                                  std::span<const std::size_t> parameters) noexcept {
+  if (!setup_.options.on_bucket) return;
+  const bool is_last = sequence_.size() == buckets_.size() && index == sequence_.buckets().back();
+  call("on_bucket", [&] {
+    setup_.options.on_bucket(
+        {.index = index, .parameters = parameters, .is_last = is_last, .stream = setup_.stream()});
   });
 }
 
-}  // namespace tutti::v0
+void GradientStep::complete(bool inspects) {
+  awaited_.reset();
+  if (setup_.streams && !is_cut_short_) {  // what follows wait is to come after the reductions
+    const Result<void> outcome = attempt([&] { setup_.streams->check_program(); });
+    is_cut_short_ = !outcome;
+    if (!outcome) readiness_.note_unmarked(outcome.error());
+  }
+  if (setup_.streams && inspects) agree_on_cut();
+  verdict_.sum_up(is_cut_short_);
+  if (setup_.is_clipping()) clip();
+  if (setup_.detects_unused()) {
+    agree_on_used();
+    if (!is_cut_short_) store_used();
+  }
+  check_callbacks();
+}
+
+/// Before the host waits for a GPU, which would wait for what another rank has not enqueued.
+void GradientStep::agree_on_cut() {
+  std::array<std::uint8_t, 1> cut{is_cut_short_ ? std::uint8_t{1} : std::uint8_t{0}};
+  setup_.all_ranks().all_reduce(cut, max, setup_.call_options());
+  is_cut_short_ = cut[0] != 0;
+}
+
+/// Without on_shard: all buckets are reduced, and the program has none yet. If the step is void, it
+/// gets them as they are, and on_bucket does not see them.
+void GradientStep::clip() {
+  verdict_.agree(handover_.is_active());
+  for (const std::size_t index : sequence()) {
+    const Bucket& bucket = buckets_[index];
+    if (verdict_.is_good() && verdict_.factor() != 1)
+      scale(bucket.type, buckets_.memory_of(index).data(), bucket.count, verdict_.factor());
+    if (setup_.detects_unused()) continue;  // store_used has those that are used
+    for (const std::size_t i : bucket.parameters) buckets_.store(i);
+    if (verdict_.is_good()) call_on_bucket(index, bucket.parameters);
+  }
+}
+
+/// Each group by itself. Before callbacks see gradients.
+void GradientStep::agree_on_used() {
+  const std::vector<Parameter>& parameters = setup_.parameters;
+  is_used_somewhere_.assign(parameters.size(), 0);
+  std::vector<std::uint8_t> used;
+  for (std::uint32_t group = 0; group < setup_.groups.size(); ++group) {
+    used.clear();
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (parameters[i].group == group) used.push_back(readiness_.is_used(i) ? 1 : 0);
+    if (used.empty()) continue;
+    setup_.groups[group].all_reduce(used, max, setup_.call_options());
+    auto next = used.begin();
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (parameters[i].group == group) is_used_somewhere_[i] = *next++;
+  }
+}
+
+/// Gradients that no rank uses keep their values.
+void GradientStep::store_used() {
+  std::vector<std::size_t> used;
+  for (const std::size_t index : sequence()) {
+    used.clear();
+    for (const std::size_t i : buckets_[index].parameters) {
+      if (is_used_somewhere_[i] != 0) {
+        buckets_.store(i);
+        used.push_back(i);
+      } else {
+        buckets_.put_back(i);
+      }
+    }
+    if (!setup_.is_clipping() || verdict_.is_good()) call_on_bucket(index, used);
+  }
+  buckets_.forget_kept();
+}
+
+void GradientStep::rescale(double factor) {
+  for (std::size_t i = 0; i < setup_.parameters.size(); ++i) {
+    const Parameter& parameter = setup_.parameters[i];
+    if (parameter.tied) continue;
+    if (setup_.detects_unused() && is_used_somewhere_[i] == 0) continue;  // it keeps its value
+    auto* const data = setup_.options.storage == GradientStorage::views
+                           ? buckets_.address_of(i)
+                           : static_cast<std::byte*>(parameter.data);
+    if (setup_.streams)
+      setup_.streams->convert({.from_type = parameter.type,
+                               .to_type = parameter.type,
+                               .count = parameter.count,
+                               .factor = factor,
+                               .from = data,
+                               .to = data});
+    else scale(parameter.type, data, parameter.count, factor);
+  }
+}
+
+}  // namespace tutti::v0::detail

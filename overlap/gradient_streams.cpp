@@ -59,7 +59,7 @@ void check_stream(Communicator& world, Stream stream) {
     reject_gpu("GradientOptions::stream is captured in a graph, so what is enqueued does not run");
 }
 
-/// Where GradientOptions::on_shard has its weights stored.
+/// The arrays for the weights of GradientOptions::on_shard.
 std::vector<Parameter> results_of(std::span<const Parameter> parameters) {
   std::vector<Parameter> results{parameters.begin(), parameters.end()};
   for (Parameter& result : results) {
@@ -105,8 +105,9 @@ void check_streams(Communicator& world, std::span<const Parameter> parameters,
   const auto streams = streams_of(world);
   for (std::size_t i = 0; streams != nullptr && i < parameters.size(); ++i)
     if (parameters[i].data != nullptr && streams->is_on_device(parameters[i].data))
-      reject_gpu(described(parameters, i) +
-                 " lies in memory of a GPU; say GradientOptions::stream, on which it is computed");
+      reject_gpu(
+          described(parameters, i) +
+          " lies in memory of a GPU; set GradientOptions::stream to the stream that computes it");
 }
 
 GradientStreams::GradientStreams(std::span<Communicator> groups, Stream program)
@@ -128,8 +129,8 @@ GradientStreams::~GradientStreams() {
   drain(std::max(end, Clock::now() + kGrace));
 }
 
-/// What was aborted comes to its end, unless the program's stream does not. Where even this fails
-/// nothing runs any more.
+/// Aborted work ends, unless the program's stream does not. If even the mark fails, nothing runs
+/// any more.
 void GradientStreams::drain(Clock::time_point deadline) noexcept {
   static_cast<void>(attempt([&] {
     const std::unique_ptr<StreamMark> end = transports_.front()->mark(own_);
@@ -184,7 +185,7 @@ void GradientStreams::wait(Duration timeout) {
   for (Communicator& group : groups_) wait_for_stream(group, program_, timeout);
 }
 
-/// @param timeout zero takes the communicator's.
+/// @param timeout zero: the communicator's.
 void GradientStreams::wait_for_own(Duration timeout) {
   if (timeout == Duration{0}) timeout = groups_.front().options().timeout;
   for (Communicator& group : groups_) wait_for_stream(group, own_, timeout);

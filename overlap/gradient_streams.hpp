@@ -15,13 +15,12 @@
 
 namespace tutti::v0::detail {
 
-/// Refuses, where GradientOptions::stream is given, what is not there on a GPU, and arrays that do
-/// not lie there; where it is not, arrays that the host cannot touch. @param world that the program
-/// gave. @param parameters and @param options likewise, checked otherwise. Throws
-/// Error{invalid_argument}.
+/// With GradientOptions::stream, rejects options that do not exist on a GPU, and arrays that are
+/// not in its memory; without, arrays that the host cannot access. All arguments are the program's,
+/// and otherwise checked. Throws Error{invalid_argument}.
 void check_streams(Communicator& world, std::span<const Parameter> parameters,
                    const GradientOptions& options);
-/// Refuses arrays that do not lie in memory of the communicator's GPU. @param group has one.
+/// Rejects arrays that are not in memory of the communicator's GPU. @param group has one.
 /// @param arrays of the program. @param stream of it. Throws Error{invalid_argument}.
 void check_on_device(Communicator& group, std::span<const Parameter> arrays, Stream stream);
 
@@ -34,7 +33,7 @@ class GradientStreams {
   GradientStreams(std::span<Communicator> groups, Stream program);
   GradientStreams(const GradientStreams&) = delete;
   GradientStreams& operator=(const GradientStreams&) = delete;
-  /// Waits until what was enqueued is done, as long as a call may take; then aborts it.
+  /// Waits until all enqueued work is done, at most a call's timeout; then aborts it.
   ~GradientStreams();
 
   /// @return the stream of our own.
@@ -47,7 +46,7 @@ class GradientStreams {
   void allocate(std::span<const std::size_t> bytes);
   /// @return whether that was done.
   [[nodiscard]] bool has_memory() const noexcept { return !memory_.empty(); }
-  /// @param bytes of a bucket. @return how much of the memory it takes.
+  /// @param bytes of a bucket. @return its bytes of the memory.
   [[nodiscard]] static std::size_t padded(std::size_t bytes) noexcept {
     constexpr std::size_t kLine = 256;
     return (bytes + kLine - 1) / kLine * kLine;

@@ -7,7 +7,7 @@
 #include <tutti/attempt.hpp>
 #include <tutti/call_name.hpp>
 
-#include "agreement.hpp"
+#include "base/all_or_none.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::v0 {
@@ -21,9 +21,9 @@ std::string text_of_json(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// How far the clock of rank 0 is ahead of the own one: of some messages there and back, the
-/// fastest ones tell it best (Cristian, "Probabilistic clock synchronization", 1989). All ranks
-/// take part, one after the other.
+/// @return the time by which the clock of rank 0 is ahead of the own one. Of several round trips
+/// the fastest one measures it best (Cristian, "Probabilistic clock synchronization", 1989).
+/// Collective.
 Clock::duration shift_of_clock(Communicator& world, const Options& options) {
   constexpr int kTries = 8;
   constexpr int kTag = 0;
@@ -40,10 +40,10 @@ Clock::duration shift_of_clock(Communicator& world, const Options& options) {
         const Clock::time_point before = Clock::now();
         world.send(time, 0, kTag, options);
         world.recv(time, 0, kTag, options);
-        const Clock::duration way = Clock::now() - before;
-        if (way >= best) continue;
-        best = way;
-        shift = Clock::duration{time[0]} - (before + way / 2).time_since_epoch();
+        const Clock::duration round_trip = Clock::now() - before;
+        if (round_trip >= best) continue;
+        best = round_trip;
+        shift = Clock::duration{time[0]} - (before + round_trip / 2).time_since_epoch();
       }
     }
   }
@@ -93,7 +93,7 @@ void add_step(Events& events, const detail::StepTimes& step, std::span<const Par
   for (std::size_t i = 0; i < step.ready.size(); ++i)
     if (step.ready[i] != Clock::time_point{})
       events.instant(parameters[i].name, Events::kReadiness, step.ready[i]);
-  // Buckets that are under way at the same time lie in lines of their own.
+  // Buckets that are reduced at the same time have lines of their own.
   for (std::size_t i = 0; i < step.buckets.size(); ++i) {
     const detail::BucketTimes& times = step.buckets[i];
     const int line = Events::kBuckets + static_cast<int>(i % 8);
@@ -115,7 +115,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// What `tutti gradients` replays: the model, and when in a step gradients are ready.
+/// The input of `tutti gradients`: the model, and when in a step gradients are ready.
 /// A parameter is ready with the last of its names. @param owners see GradientPlan.
 Json replay_of(const std::deque<detail::StepTimes>& steps, std::span<const Parameter> parameters,
                std::span<const std::size_t> owners) {
@@ -155,33 +155,23 @@ void write_trace_file(const std::string& path, std::span<const std::string> even
 
 }  // namespace
 
-/// In the room that prepare_reports has made.
-void GradientSync::State::record_step() noexcept {
-  if (!is_recording_) return;
-  detail::StepTimes& step = recorded_.back();
-  step.step = report_.step;
-  step.began = step_began_;
-  step.waited = wait_began_;
-  step.ended = Clock::now();
-  for (std::size_t i = 0; i < ready_times_.size(); ++i)
-    step.ready[i] = Clock::time_point{Clock::duration{ready_times_[i].exchange(0)}};
-  for (std::size_t i = 0; i < flights_.size(); ++i) step.buckets[i] = flights_[i].times;
-}
-
 void GradientSync::write_trace(const std::string& path) {
   const State::Call state{state_};
   const CallName name{"write_trace"};
   state->run_between_steps("write_trace", [&] {
-    Communicator& world = state->groups_[0];
-    const Options options = state->call_options();
-    const std::deque<detail::StepTimes>& steps = state->recorded_;
+    detail::SyncSetup& setup = state->setup_;
+    Communicator& world = setup.all_ranks();
+    const Options options = setup.call_options();
+    const std::deque<detail::StepTimes>& steps = state->reporter_.recorded();
     Events events{world.rank(), shift_of_clock(world, options)};
     for (const detail::StepTimes& step : steps)
-      add_step(events, step, state->parameters_, !state->seconds_.empty());
-    const std::vector<std::string> all = detail::texts_of(world, events.text(), options.timeout);
-    state->agree_on([&] {
+      add_step(events, step, setup.parameters, !setup.seconds.empty());
+    const std::vector<std::string> all =
+        detail::gather_texts(world, events.text(), options.timeout);
+    setup.all_or_none([&] {
       if (world.rank() == 0)
-        write_trace_file(path, all, replay_of(steps, state->parameters_, state->plan_.owners));
+        write_trace_file(path, all,
+                         replay_of(steps, setup.parameters, state->buckets_.plan().owners));
     });
   });
 }

@@ -4,15 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include <tutti/export.hpp>
 #include <tutti/gradient_sync.hpp>
 
 namespace tutti::v0::detail {
 
 /// Elements of a parameter, or of what belongs to one.
-struct KeptPart {
+struct ParameterElements {
   std::size_t parameter = 0;    ///< Its index.
   std::size_t first = 0;        ///< Of its elements the first one.
   std::span<float> elements{};  ///< They, which may be replaced between steps.
@@ -20,24 +22,40 @@ struct KeptPart {
 
 /// All of it.
 struct KeptState {
-  std::uint64_t step = 0;            ///< Steps that were taken.
+  std::uint64_t step = 0;            ///< The number of steps so far.
   std::vector<std::size_t> order{};  ///< Of parameters; none as long as it is observed.
   std::uint64_t compression = 0;     ///< A hash of GradientOptions::compression.
   bool is_average = true;            ///< As GradientOptions::average.
   bool has_gradients = false;  ///< Whether some are left out; equal on all ranks, as the next.
   bool has_sums = false;       ///< Whether something is left out of sums.
-  std::vector<KeptPart> gradients{};  ///< As of KeptElements::Kind, and so the next.
-  std::vector<KeptPart> sums{};
-  std::vector<KeptPart> factors{};
+  std::vector<ParameterElements> gradients{};  ///< As of KeptElements::Kind, and so the next.
+  std::vector<ParameterElements> sums{};
+  std::vector<ParameterElements> factors{};
 };
 
-/// Opens a GradientSync to functions that save and load it.
-struct SyncAccess {
-  /// @param sync any, of a complete State. @return a call of it, of which there is one at a time.
-  template <class Sync>
-  [[nodiscard]] static auto call(Sync& sync) {
-    return typename Sync::State::Call{sync.state_};
-  }
+/// A call of a GradientSync that saves or loads what it keeps. There is one call at a time.
+class TUTTI_API SyncAccess {
+ public:
+  /// Throws Error{invalid_argument} as each call of a GradientSync.
+  explicit SyncAccess(const GradientSync& sync);
+  SyncAccess(const SyncAccess&) = delete;
+  SyncAccess& operator=(const SyncAccess&) = delete;
+  ~SyncAccess();
+
+  /// @return all parameters. Those that are tied to others have no elements.
+  [[nodiscard]] std::vector<Parameter> parameters() const;
+  [[nodiscard]] const Communicator& world() const noexcept;
+  [[nodiscard]] bool has_groups() const noexcept;
+  /// Throws Error{invalid_argument} within a step. @param call for the text.
+  void check_between_steps(const char* call) const;
+  [[nodiscard]] KeptState kept() const;
+  /// Collective. The next step is `step` + 1, with nothing left out before.
+  /// @param order of parameters, if it is not known yet.
+  void restore(std::uint64_t step, std::span<const std::size_t> order) const;
+
+ private:
+  struct Call;
+  std::unique_ptr<Call> call_;
 };
 
 }  // namespace tutti::v0::detail

@@ -42,7 +42,7 @@ void enqueue_halves(const BucketContext& context, const std::string& algorithm, 
 void enqueue_inspection(const BucketContext& context) {
   if (!is_inspected(*context.options)) return;
   context.streams->inspect(context.type, context.own(), context.own_block().count,
-                           context.options->hash, mixed_bits(context.place));
+                           context.options->hash, mixed_bits(context.hash_seed));
 }
 
 class StreamedReduction final : public BucketReduction {

@@ -57,10 +57,10 @@ class ControlPeer {
   void flush() noexcept;
   /// @return whether there is such.
   [[nodiscard]] bool must_flush() const noexcept {
-    return !outgoing_.empty() || (watched_.cipher && watched_.cipher->owes());
+    return !outgoing_.empty() || (watched_.cipher && watched_.cipher->has_unsent());
   }
   /// @return whether something may have come although the socket has nothing.
-  [[nodiscard]] bool holds() const noexcept { return watched_.cipher && watched_.cipher->holds(); }
+  [[nodiscard]] bool holds() const noexcept { return watched_.cipher && watched_.cipher->has_unread(); }
   /// @return whether all that was said is in the hands of its system, or never will be.
   [[nodiscard]] bool has_been_told() const noexcept;
   /// @return whether it has left more unread than will be kept for it.

@@ -31,7 +31,8 @@ void ControlState::close(Clock::time_point until) {
   for (ControlPeer& peer : peers_) peer.say_at_last(goodbye);
   for (auto& [id, communicator] : communicators_)
     if (const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock())
-      failure_signal->hear({ErrorCode::aborted, "this process has left the communicator's world"});
+      failure_signal->set_cause(
+          {ErrorCode::aborted, "this process has left the communicator's world"});
   wake();
 }
 
@@ -138,7 +139,7 @@ void ControlState::give_up(const char* why) noexcept {
     const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock();
     try {
       if (failure_signal)
-        failure_signal->hear({ErrorCode::transport, std::string{"control ended: "} + why});
+        failure_signal->set_cause({ErrorCode::transport, std::string{"control ended: "} + why});
     } catch (const std::exception&) {
       // Its users meet the ends of the links, or their deadlines.
     }

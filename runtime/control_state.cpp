@@ -245,7 +245,7 @@ void ControlState::conclude(Communicator& communicator, const ControlMessage& ca
   communicator.cause->kind = ControlMessage::Kind::verdict;
   say(communicator, *communicator.cause);
   if (const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock())
-    failure_signal->hear(error_of(*communicator.cause));
+    failure_signal->set_cause(error_of(*communicator.cause));
 }
 
 }  // namespace tutti::runtime

@@ -78,14 +78,14 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
   world.mesh.interface = settings.protection.interface;
   world.mesh.secret = settings.protection.secret;
   world.mesh.insecure = settings.protection.insecure;
-  world.mesh.tls = options.tls;
+  world.links.tls = options.tls;
   world.mesh.master = std::move(master);
   world.mesh.agreed = agreed(options, network.get());
   world.network = std::move(network);
-  world.payload_checksum = options.payload_checksum;
+  world.links.payload_checksum = options.payload_checksum;
   world.network_megabits = options.network_megabits;
   world.shared_config = shared_config_files(options);
-  world.heartbeat = runtime::heartbeat_of(options.heartbeat_timeout);
+  world.links.heartbeat = runtime::heartbeat_of(options.heartbeat_timeout);
   return make_communicator(
       runtime::World::connect(channel, world, settings.deadline)->communicator_parts(),
       make_host_memory(), options.communicator);
@@ -121,7 +121,7 @@ Communicator init(Channel& channel, const InitOptions& options, std::shared_ptr<
 CommunicatorParts watch_ranks(Channel& channel, const InitOptions& options) {
   runtime::WorldOptions world;
   world.transports = runtime::TransportSet::none;
-  world.heartbeat = runtime::heartbeat_of(options.heartbeat_timeout);
+  world.links.heartbeat = runtime::heartbeat_of(options.heartbeat_timeout);
   world.mesh.agreed = agreed(options, nullptr);
   world.shared_config = shared_config_files(options);
   return runtime::World::connect(channel, world, resolve_settings(options, {}).deadline)

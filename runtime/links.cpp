@@ -63,8 +63,8 @@ Links::Links(const LinkSettings& settings, int ranks)
   peers_.push_back({.info = {.host = settings.host, .cores = cores_, .locality = locality_},
                     .process = process_});
   if (!settings_.shares_memory) return;
-  segment_ =
-      shm::make_segment(mappable_bytes(settings_.segment_bytes, std::max(ranks, kLeastRanks)));
+  segment_ = shm::make_segment(
+      mappable_bytes(settings_.options.segment_bytes, std::max(ranks, kLeastRanks)));
   domain_ = std::make_shared<shm::Domain>(0, segment_, std::span<const shm::Neighbour>{});
   visible_ = shm::make_visible_memory(segment_);
 }
@@ -146,8 +146,8 @@ void Links::add_ways(Mesh& mesh, const std::vector<Rank>& numbers, Rank self) {
   if (fabric_) return fabric_->add(remote);
   if ((remote.empty() && segment_) || !settings_.carries_data) return;
   tcp::Options tcp;
-  tcp.payload_checksum = settings_.payload_checksum;
-  tcp.linger = settings_.heartbeat.lost;
+  tcp.payload_checksum = settings_.options.payload_checksum;
+  tcp.linger = settings_.options.heartbeat.lost;
   fabric_ = std::make_shared<tcp::Fabric>(0, remote, tcp);
 }
 
@@ -165,7 +165,7 @@ std::vector<Rank> Links::add(Mesh& mesh, std::span<const std::uint64_t> processe
   }
   if (control_) control_->add(std::move(watched));
   else if (!watched.empty())
-    control_ = std::make_unique<Control>(0, std::move(watched), settings_.heartbeat);
+    control_ = std::make_unique<Control>(0, std::move(watched), settings_.options.heartbeat);
   for (std::size_t rank = 0; rank < numbers.size(); ++rank)
     if (rank != static_cast<std::size_t>(self)) numbers_.emplace(processes[rank], numbers[rank]);
   is_met_ = true;

@@ -22,18 +22,26 @@
 
 namespace tutti::runtime {
 
-/// What connections are made with. Only worlds for which all of it is equal share them.
+/// Options of links; equal on all ranks.
+struct LinkOptions {
+  bool tls = false;                                ///< As InitOptions.
+  bool payload_checksum = false;                   ///< As InitOptions.
+  HeartbeatSettings heartbeat{};                   ///< See HeartbeatSettings.
+  std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
+
+  /// Equality of all members.
+  friend bool operator==(const LinkOptions&, const LinkOptions&) = default;
+};
+
+/// The settings of connections. Only worlds for which all of them are equal share connections.
 struct LinkSettings {
+  LinkOptions options{};                           ///< See LinkOptions.
   bool shares_memory = true;                       ///< Whether ranks of one host share memory.
   bool carries_data = true;                        ///< As MeshOptions.
   bool only_local = false;                         ///< As MeshOptions.
-  bool tls = false;                                ///< As MeshOptions.
-  bool payload_checksum = false;                   ///< As tcp::Options.
-  HeartbeatSettings heartbeat{};                   ///< See HeartbeatSettings.
   std::string interface {};                        ///< As MeshOptions.
   std::optional<Digest> secret{};                  ///< A code of it, which tells secrets apart.
   Host host{};                                     ///< Where this process runs.
-  std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
 
   /// Equality of all members.
   friend bool operator==(const LinkSettings&, const LinkSettings&) = default;
@@ -54,6 +62,7 @@ class Links {
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
 
+  [[nodiscard]] const LinkOptions& options() const noexcept { return settings_.options; }
   /// @return a number that no other process has, by which others know this one.
   [[nodiscard]] std::uint64_t process() const noexcept { return process_; }
   /// @return a number for a new world, if this process is rank 0 there: no other has it.

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 
-#include "all_or_none.hpp"
 #include "config.hpp"
 #include "descriptors.hpp"
 #include "fields.hpp"
 #include "folder.hpp"
 #include "memory_domain.hpp"
 #include "mesh_links.hpp"
+#include "startup_step.hpp"
 #include "tls.hpp"
 
 namespace tutti::runtime {

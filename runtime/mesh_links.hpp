@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "acceptor.hpp"
+#include "base/all_or_none.hpp"
 #include "mesh.hpp"
 
 namespace tutti::runtime {
@@ -22,11 +23,9 @@ struct MeshPlan {
   std::vector<std::string> names{};   ///< Where each listens for Unix.
 };
 
-/// Another rank went away while the world started, or was late. It has not died, since then the
-/// channel says so: it left for a reason of its own, which it tells the others.
-struct Departure : Error {
-  using Error::Error;
-};
+/// Another rank left while the world started, or was late. It has not died, since then the channel
+/// reports it: it left for a reason of its own, which it sends to the others.
+using detail::Departure;
 
 /// One rank's part in connecting. Until it is destroyed or leaves it listens, and keeps what is
 /// connected.

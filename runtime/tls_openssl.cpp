@@ -94,7 +94,7 @@ class TlsCipher final : public tcp::Cipher {
       const int result = SSL_do_handshake(ssl_.get());
       const int reason = SSL_get_error(ssl_.get(), result);
       const Moved sent = send_owed();  // an alert, too
-      if (result == 1 && SSL_session_reused(ssl_.get()) == 1) return !owes();
+      if (result == 1 && SSL_session_reused(ssl_.get()) == 1) return !has_unsent();
       if (result == 1 || reason != SSL_ERROR_WANT_READ)
         throw Error{ErrorCode::mismatch,
                     end_.name + " was refused by TLS: wrong secret, or no TLS of tutti's",
@@ -110,7 +110,7 @@ class TlsCipher final : public tcp::Cipher {
   [[nodiscard]] Moved write(std::span<const iovec> from) noexcept override {
     Moved taken;
     taken.error = send_owed().error;
-    for (Gather gather{from}; taken.error == 0 && !owes();) {
+    for (Gather gather{from}; taken.error == 0 && !has_unsent();) {
       const std::span<const std::byte> record = gather.next(plain_);
       if (record.empty()) break;
       ERR_clear_error();
@@ -146,8 +146,8 @@ class TlsCipher final : public tcp::Cipher {
     return got;
   }
 
-  [[nodiscard]] bool owes() const noexcept override { return BIO_ctrl_pending(outgoing_) > 0; }
-  [[nodiscard]] bool holds() const noexcept override { return holds_; }
+  [[nodiscard]] bool has_unsent() const noexcept override { return BIO_ctrl_pending(outgoing_) > 0; }
+  [[nodiscard]] bool has_unread() const noexcept override { return holds_; }
 
  private:
   /// Makes records of runs of bytes; short ones share one.
@@ -202,7 +202,7 @@ class TlsCipher final : public tcp::Cipher {
 
   /// To the socket, as far as it has room. @return the error, if there was one.
   [[nodiscard]] Moved send_owed() noexcept {
-    while (owes()) {
+    while (has_unsent()) {
       char* data = nullptr;
       const auto there = static_cast<std::size_t>(BIO_get_mem_data(outgoing_, &data));
       const ssize_t sent = ::send(end_.socket, data, there, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -288,7 +288,7 @@ std::vector<std::shared_ptr<tcp::Cipher>> encrypt(const std::vector<TlsEnd>& end
     std::vector<pollfd> awaited;
     for (const auto& cipher : talking)
       awaited.push_back({.fd = cipher->end().socket,
-                         .events = static_cast<short>(cipher->owes() ? POLLIN | POLLOUT : POLLIN),
+                         .events = static_cast<short>(cipher->has_unsent() ? POLLIN | POLLOUT : POLLIN),
                          .revents = 0});
     if (::poll(awaited.data(), awaited.size(), milliseconds_until(deadline)) < 0 && errno != EINTR)
       throw system_error("cannot wait for TLS handshakes", errno);

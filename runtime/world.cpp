@@ -173,7 +173,7 @@ std::string World::transports_in_words() const {
   }
   std::string words = shares_memory ? "shared memory" : "TCP";
   if (shares_memory && uses_tcp) words += " and TCP";
-  if (uses_tcp && connections_.payload_checksum) words += " with payload checksums";
+  if (uses_tcp && links()->options().payload_checksum) words += " with payload checksums";
   if (network()) words += " and " + network()->name();
   if (uses_tcp && is_encrypted) words += " with TLS";
   return words;

@@ -32,13 +32,11 @@ enum class TransportSet : std::uint8_t {
 struct WorldOptions {
   TransportSet transports = TransportSet::any;  ///< See TransportSet.
   MeshOptions mesh{};                           ///< See MeshOptions; its memory is chosen here.
-  HeartbeatSettings heartbeat{};                ///< See HeartbeatSettings.
+  LinkOptions links{};                          ///< See LinkOptions; its tls is the mesh's, too.
   int network_megabits = 0;                     ///< Between hosts; 0 measures.
-  bool payload_checksum = false;                ///< As tcp::Options.
   std::shared_ptr<Network> network{};           ///< Carries messages between hosts; null: TCP does.
   bool has_tcp_too = false;                     ///< Whether each call takes TCP or the network.
   SharedConfigFiles shared_config{};            ///< What rank 0 reads.
-  std::size_t segment_bytes = shm::kSegmentBytes;  ///< Addresses of the own shared memory.
 };
 
 /// The connections of a process to the ranks it was started with, or that an MPI communicator
@@ -61,7 +59,6 @@ class World : public std::enable_shared_from_this<World> {
     RankTable ranks{};                   ///< All ranks, in the links.
     std::shared_ptr<Network> network{};  ///< As WorldOptions.
     bool has_tcp_too = false;            ///< As WorldOptions.
-    bool payload_checksum = false;       ///< As WorldOptions.
   };
   /// @param connections of connected ranks. @param shared_config of rank 0; equal on all ranks.
   World(Connections connections, std::shared_ptr<const detail::SharedConfig> shared_config);

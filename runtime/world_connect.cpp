@@ -2,9 +2,9 @@
 #include <set>
 #include <utility>
 
-#include "all_or_none.hpp"
 #include "fields.hpp"
 #include "memory_domain.hpp"
+#include "startup_step.hpp"
 #include "world.hpp"
 #include "world_costs.hpp"
 #include "world_time_calls.hpp"
@@ -21,17 +21,14 @@ std::string name_of(Rank rank, const std::string& host) {
 LinkSettings settings_of(const WorldOptions& options) {
   const bool shares_memory =
       options.transports == TransportSet::any || options.transports == TransportSet::shm;
-  LinkSettings settings{.shares_memory = shares_memory,
+  LinkSettings settings{.options = options.links,
+                        .shares_memory = shares_memory,
                         .carries_data = (options.network == nullptr || options.has_tcp_too) &&
                                         options.transports != TransportSet::none,
                         .only_local = options.transports == TransportSet::none,
-                        .tls = options.mesh.tls,
-                        .payload_checksum = options.payload_checksum,
-                        .heartbeat = options.heartbeat,
                         .interface = options.mesh.interface,
                         .secret = {},
-                        .host = options.mesh.host,
-                        .segment_bytes = options.segment_bytes};
+                        .host = options.mesh.host};
   if (options.mesh.secret) settings.secret = message_code(options.mesh.secret->bytes(), {});
   return settings;
 }
@@ -39,7 +36,7 @@ LinkSettings settings_of(const WorldOptions& options) {
 /// What must be equal on all ranks, as a number.
 std::uint64_t summary_of(const WorldOptions& options) {
   std::uint64_t summary = combine(0, static_cast<std::uint64_t>(options.transports));
-  summary = combine(summary, options.mesh.tls ? 1 : 0);
+  summary = combine(summary, options.links.tls ? 1 : 0);
   for (const auto& [name, value] : options.mesh.agreed)
     summary = combine(combine(summary, std::string_view{name}), std::string_view{value});
   return summary;
@@ -107,8 +104,7 @@ World::Connections WorldConnector::connect() {
                                  .links = links_,
                                  .ranks = {links_, numbers_, std::move(memory_domains_)},
                                  .network = options_.network,
-                                 .has_tcp_too = options_.has_tcp_too,
-                                 .payload_checksum = options_.payload_checksum};
+                                 .has_tcp_too = options_.has_tcp_too};
   if (options_.transports == TransportSet::shm)
     static_cast<void>(on_all([&] {
       require_memory(connections.ranks);
@@ -191,6 +187,7 @@ void WorldConnector::connect_anew() {
       processes_.push_back(combine(id_, static_cast<std::uint64_t>(rank)));
   }
   MeshOptions mesh = options_.mesh;
+  mesh.tls = options_.links.tls;
   mesh.carries_data = settings_.carries_data;
   mesh.only_local = settings_.only_local;
   mesh.cores = links_->cores();

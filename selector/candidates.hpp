@@ -22,7 +22,7 @@ struct Candidate {
   std::string refusal{};          ///< Why it cannot serve; empty if it can.
   NetworkTerms terms{};           ///< What that is made of, if it was predicted on a network.
   std::uint64_t digest = 0;       ///< As Proof::digest, of what was added to the catalog.
-  std::uint8_t way = 0;           ///< Which of Capabilities::ways it takes.
+  std::uint8_t route = 0;         ///< Index into Capabilities::transports.
   bool is_measured = false;       ///< Whether it was chosen by what was measured.
 };
 

@@ -63,7 +63,7 @@ std::string Selection::explain() const {
       text += microseconds(candidate.predicted) +
               (on_network ? words_of(candidate.terms) : std::string{});
   }
-  for (const Selection& other : other_ways)
+  for (const Selection& other : other_routes)
     text += "\nnot taken, " + microseconds(other.chosen.predicted) + ": " + other.explain();
   return text;
 }

@@ -54,7 +54,7 @@ struct Selection {
   Determinism determinism{};  ///< What was to be kept.
   TimeBasis times{};          ///< What Candidate::predicted rests on.
   std::string transport{};    ///< What messages go by, where there are several ways.
-  std::vector<Selection> other_ways{};  ///< What would have run there.
+  std::vector<Selection> other_routes{};  ///< What would have run there.
 
   /// Lines for a person: the winner, what was charged, every prediction, every refusal.
   [[nodiscard]] std::string explain() const;

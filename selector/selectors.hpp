@@ -11,31 +11,31 @@
 
 namespace tutti::v0::detail {
 
-/// A Selector for each way that a communicator's messages may go. Equal problems give equal choices
-/// on all ranks.
+/// A Selector for each route that a communicator's messages may go. Equal problems give equal
+/// choices on all ranks.
 class Selectors {
  public:
-  /// @param tariffs of each way, one at least. @param names of each, as Capabilities::ways.
+  /// @param tariffs of each route, one at least. @param names of each, as Capabilities::transports.
   /// @param catalog as Selector. @param surroundings as Selector, but for the transport.
   Selectors(const std::vector<CostModel>& cost_models, std::vector<std::string> names,
             const std::shared_ptr<const Catalog>& catalog, const Placement& placement);
 
-  /// Chooses the way with the least predicted time; among equals the first one. What was measured
-  /// decides about the algorithm of a way, and is compared by what is predicted of it.
-  /// @param problem any. @return what was chosen, and what the other ways would run. Throws as
+  /// Chooses the route with the least predicted time; among equals the first one. What was measured
+  /// decides about the algorithm of a route, and is compared by what is predicted of it.
+  /// @param problem any. @return what was chosen, and what the other routes would run. Throws as
   /// Selector::select, and as way_of where the problem says the transport.
   [[nodiscard]] Selection select(const Problem& problem);
   /// As select, for a person: with times as Selector::put_times makes them. @param problem any.
   /// @return the same choice. Throws as select.
   [[nodiscard]] Selection select_with_times(const Problem& problem);
-  /// @param transport a way's name, or what of it goes between hosts; empty for the first one.
+  /// @param transport a route's name, or what of it goes between hosts; empty for the first one.
   /// @return its number. Throws Error{invalid_argument} that lists the names.
   [[nodiscard]] std::size_t way_of(std::string_view transport) const;
   /// As Selector::shares_cores.
   [[nodiscard]] bool shares_cores() const noexcept { return selectors_.front().shares_cores(); }
 
  private:
-  [[nodiscard]] Selection select(const Problem& problem, std::size_t way);
+  [[nodiscard]] Selection select(const Problem& problem, std::size_t route);
 
   std::vector<std::string> names_;
   std::vector<Selector> selectors_{};  // one for each name

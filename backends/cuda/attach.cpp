@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "agree.hpp"
+#include "base/all_or_none.hpp"
 #include "host_connect.hpp"
 #include "nccl_streams.hpp"
 #include "shared_regions.hpp"
@@ -15,9 +15,9 @@
 namespace tutti::v0::cuda {
 namespace {
 
-constexpr const char* kWhat = "cannot attach a GPU";
+constexpr const char* kFailure = "cannot attach a GPU";
 
-/// What a rank tells all others, so that they go on together or not at all.
+/// The GPU of a rank and its options, for all ranks.
 struct Report {
   Place place{};            // of its GPU
   int device = 0;           // as its process counts
@@ -82,9 +82,9 @@ void attach(Communicator& world, const Options& options) {
   detail::BatchScope::reject("attaching a GPU");
   std::shared_ptr<const Device> device;
   std::shared_ptr<const Nccl> nccl;
-  Attempt attempt;
   Report own;
-  attempt.make([&] {
+  const detail::Exchange exchange = detail::exchange_over(world, Duration{0});
+  const auto report = [&] {
     own.takes_nccl = takes_nccl(options);
     own.is_visible = options.visible;
     if (options.timeout <= Duration::zero())
@@ -96,20 +96,21 @@ void attach(Communicator& world, const Options& options) {
     own.process = this_process();
     if (own.takes_nccl) nccl = std::make_shared<const Nccl>();
     if (nccl && options.nonblocking) nccl->check_nonblocking();
-  });
-  const std::vector<Report> all = agree(world, attempt, own, kWhat);
+    return own;
+  };
+  const std::vector<Report> all = detail::all_or_none(exchange, report, kFailure);
   require_alike(all);
-  std::vector<Place> told;
-  for (const Report& report : all) told.push_back(report.place);
-  const Places places = places_of(told, hosts_of(world));
+  std::vector<Place> places_of_gpus;
+  for (const Report& one : all) places_of_gpus.push_back(one.place);
+  const Places places = places_of(places_of_gpus, hosts_of(world));
   std::shared_ptr<StreamTransport> streams;
   if (own.takes_nccl) {
     require_distinct(all);
-    attempt.make([&] {
-      for (const Report& report : all)
-        if (report.process == own.process) device->share_pool(report.device);
-    });
-    agree(world, attempt, kWhat);
+    const auto share = [&] {
+      for (const Report& one : all)
+        if (one.process == own.process) device->share_pool(one.device);
+    };
+    detail::all_or_none(exchange, share, kFailure);
     streams = NcclStreams::connect(
         world, {{nccl, device, options.timeout, options.nonblocking}, places, options.visible});
   } else streams = connect_host(world, {device, options.timeout, places, options.visible});

@@ -5,7 +5,7 @@
 
 #include <tutti/spi/communicator.hpp>
 
-#include "agree.hpp"
+#include "base/all_or_none.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
@@ -30,10 +30,10 @@ std::shared_ptr<DevicePeers> connect_peers(Communicator& world,
     throw SharedRegion::Unseen{
         Error{ErrorCode::transport, "more than " + std::to_string(kPeerPlaces) +
                                         " ranks do not see memory of each other's GPUs"}};
-  Attempt own;
-  own.make([&] { device->require_stream_operations(); });
   try {
-    agree(world, own, "cannot tell peers of messages");
+    detail::all_or_none(
+        detail::exchange_over(world, Duration{0}), [&] { device->require_stream_operations(); },
+        "cannot signal messages to peers");
   } catch (const Error& error) {
     throw SharedRegion::Unseen{error};
   }

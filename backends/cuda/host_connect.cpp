@@ -6,13 +6,13 @@
 
 #include <tutti/spi/communicator.hpp>
 
-#include "agree.hpp"
+#include "base/all_or_none.hpp"
 #include "connect_peers.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
 
-constexpr const char* kWhat = "cannot move memory of its GPU over the host";
+constexpr const char* kFailure = "cannot move memory of its GPU over the host";
 
 /// The thread of streams alone calls its transport.
 Communicator second_of(Communicator& world) {
@@ -38,20 +38,20 @@ std::shared_ptr<DevicePeers> peers_or_none(Communicator& world, const HostStream
 }  // namespace
 
 std::shared_ptr<HostStreams> connect_host(Communicator& world, const HostStreams::Parts& parts) {
-  Attempt own;
+  const detail::Exchange exchange = detail::exchange_over(world, Duration{0});
   std::optional<Communicator> second;
-  own.make([&] {
+  const auto prepare = [&] {
     parts.device->require_stream_operations();
     second.emplace(second_of(world));
-  });
-  agree(world, own, kWhat);
+  };
+  detail::all_or_none(exchange, prepare, kFailure);
   HostStreams::Parts all = parts;
   if (parts.is_visible) all.peers = peers_or_none(world, parts);
   std::shared_ptr<HostStreams> streams;
-  own.make([&] {
+  const auto make = [&] {
     streams = std::make_shared<HostStreams>(all, std::move(*second), staging_plan(world.size()));
-  });
-  agree(world, own, kWhat);
+  };
+  detail::all_or_none(exchange, make, kFailure);
   return streams;
 }
 

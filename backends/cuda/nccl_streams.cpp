@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "agree.hpp"
+#include "base/all_or_none.hpp"
 #include "connect_peers.hpp"
 
 namespace tutti::v0::cuda {
@@ -28,30 +28,34 @@ std::timed_mutex& turn_on(int device) {
   return turns.at(static_cast<std::size_t>(device) % turns.size());
 }
 
-/// Collective. @param ranks that tell each other. @param own what went wrong before. @param what is
-/// done, after "rank 1". @return a communicator of NCCL of them. Throws, on all alike, what the
-/// first one says that fails.
+/// Collective. @param before the outcome of an earlier step on this rank. @param failure as of
+/// all_or_none. @return a communicator of NCCL of these ranks. Throws the same Error on all.
 std::unique_ptr<NcclCommunicator> start(Communicator& ranks, const NcclCommunicator::Parts& parts,
-                                        Attempt own, const char* what) {
-  ncclUniqueId id{};
-  if (ranks.rank() == 0)
-    own.make([&] { parts.nccl->check(parts.nccl->calls().unique_id(&id), "start NCCL"); });
-  id = agree(ranks, own, id, what).front();
+                                        Result<void> before, const char* failure) {
+  const detail::Exchange exchange = detail::exchange_over(ranks, Duration{0});
+  const auto draw_id = [&] {
+    before.value();
+    ncclUniqueId id{};
+    if (ranks.rank() == 0) parts.nccl->check(parts.nccl->calls().unique_id(&id), "start NCCL");
+    return id;
+  };
+  const ncclUniqueId id = detail::all_or_none(exchange, draw_id, failure).front();
   std::unique_ptr<NcclCommunicator> made;
-  own.make(
-      [&] { made = std::make_unique<NcclCommunicator>(parts, ranks.size(), ranks.rank(), id); });
-  agree(ranks, own, what);
+  const auto make = [&] {
+    made = std::make_unique<NcclCommunicator>(parts, ranks.size(), ranks.rank(), id);
+  };
+  detail::all_or_none(exchange, make, failure);
   return made;
 }
 
 }  // namespace
 
 std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Parts parts) {
-  Attempt own;
   std::optional<Communicator> ranks;
-  own.make([&] { ranks.emplace(duplicate_for_us(world, kKeyOfAgreements)); });
+  Result<void> outcome =
+      detail::attempt([&] { ranks.emplace(duplicate_for_us(world, kKeyOfAgreements)); });
   if (parts.is_visible) parts.peers = connect_peers(world, parts.device, parts.timeout);
-  auto messages = start(world, parts, own, "cannot attach a GPU");
+  auto messages = start(world, parts, std::move(outcome), "cannot attach a GPU");
   return std::make_shared<NcclStreams>(std::move(parts), std::move(messages), std::move(*ranks));
 }
 
@@ -165,8 +169,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
 /// All ranks or none: one that registers memory waits for the others.
 std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
   std::shared_ptr<std::byte> memory;
-  Attempt attempt;
-  attempt.make([&] {
+  const auto allocate = [&] {
     if (failure_) throw Error{*failure_};
     try {
       memory = allocate_best(bytes);
@@ -174,8 +177,10 @@ std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
       throw Error{ErrorCode::transport, "memory of the GPU is exhausted"};
     }
     clear_now(memory.get(), bytes);
-  });
-  const auto all = agree(ranks_, attempt, bytes, kAllocate);
+    return bytes;
+  };
+  const std::vector<std::size_t> all =
+      detail::all_or_none(detail::exchange_over(ranks_, Duration{0}), allocate, kAllocate);
   const auto other = std::ranges::find_if(all, [&](std::size_t its) { return its != all[0]; });
   if (other == all.end()) return memory;
   throw Error{ErrorCode::mismatch,
@@ -196,8 +201,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
       registered->memory.get(),
       [kept = registered](std::byte*) mutable { kept.reset(); }};  // which knows the user
   registered->user = user;
-  Attempt attempt;
-  attempt.make([&] {
+  const auto add = [&] {
     try {
       memory_->push_back(registered);
       register_memory(*registered);
@@ -205,8 +209,8 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
       abort(error);  // else others wait for this one
       throw;
     }
-  });
-  agree(ranks_, attempt, kAllocate);
+  };
+  detail::all_or_none(detail::exchange_over(ranks_, Duration{0}), add, kAllocate);
   return user;
 }
 

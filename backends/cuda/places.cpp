@@ -7,8 +7,6 @@
 
 #include <tutti/spi/communicator.hpp>
 
-#include "agree.hpp"
-
 namespace tutti::v0::cuda {
 namespace {
 
@@ -42,7 +40,7 @@ std::vector<int> island_of(const Driver& driver, int ordinal, int devices) {
   return island;
 }
 
-/// What a host's ranks tell.
+/// The GPUs of a host, as its ranks report them.
 struct OnHost {
   std::set<std::pair<std::uint64_t, Uuid>> gpus{};  // by their addresses
   std::map<Uuid, int> islands{};                    // numbered as they are met
@@ -106,7 +104,7 @@ Places places_of(std::span<const Place> places, std::vector<int> hosts) {
 Places places_in(Communicator& part, const Places& whole, Rank self) {
   Places places{.hosts = hosts_of(part)};
   if (whole.localities.empty()) return places;
-  places.localities = tell(part, whole.localities[static_cast<std::size_t>(self)]);
+  places.localities = part.all_gather(whole.localities[static_cast<std::size_t>(self)]);
   return places;
 }
 

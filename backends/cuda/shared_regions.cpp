@@ -10,7 +10,7 @@
 
 #include <tutti/error.hpp>
 
-#include "agree.hpp"
+#include "base/all_or_none.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
@@ -62,9 +62,8 @@ struct SharedRegion::Shown {
   std::atomic<int> takers{0};
 };
 
-/// What a rank tells others of its memory.
+/// The memory of a rank, for the others.
 struct SharedRegion::Offer {
-  Attempt attempt{};
   int device = 0;          // as its process counts
   Shown* shown = nullptr;  // in its process
   CUipcMemHandle handle{};
@@ -74,9 +73,12 @@ SharedRegion::SharedRegion(std::shared_ptr<const Device> device, Communicator& r
                            std::size_t bytes)
     : device_{std::move(device)}, bytes_{bytes}, mapped_(static_cast<std::size_t>(ranks.size())),
       seen_(mapped_.size()) {
-  Attempt attempt;
-  attempt.make([&] { own_ = std::make_shared<Allocation>(device_, bytes_); });
-  const auto processes = agree(ranks, attempt, this_process(), "shares no memory of its GPU");
+  const auto allocate = [&] {
+    own_ = std::make_shared<Allocation>(device_, bytes_);
+    return this_process();
+  };
+  const std::vector<ProcessId> processes = detail::all_or_none(
+      detail::exchange_over(ranks, Duration{0}), allocate, "shares no memory of its GPU");
   try {
     open_all(ranks, processes);
     ranks.all_to_all(std::span<const CUdeviceptr>{mapped_}, std::span{seen_});
@@ -90,40 +92,42 @@ SharedRegion::~SharedRegion() {
   close();
 }
 
-/// Threads take a share in what an offer points at, which is there until all have said that they
-/// are through; for ever if they cannot say so.
+/// Other threads acquire a share of `shown`. It ends when all ranks have reported that they are
+/// through; if the exchange fails, it is never freed.
 void SharedRegion::open_all(Communicator& ranks, std::span<const ProcessId> processes) {
   const ProcessId& own = processes[static_cast<std::size_t>(ranks.rank())];
   has_processes_ = std::ranges::any_of(processes, [&](const ProcessId& other) {
     return other.system == own.system && other != own;
   });
   auto shown = std::make_unique<Shown>(own_);
-  Offer offer{.device = device_->ordinal(), .shown = shown.get()};
+  bool is_exchanging = false;
+  const detail::Exchange exchange = [&](std::string_view bytes) {
+    is_exchanging = true;
+    std::vector<std::string> all = detail::gather_texts(ranks, bytes, Duration{0});
+    is_exchanging = false;
+    return all;
+  };
   const Driver& driver = device_->driver();
-  if (has_processes_)
-    offer.attempt.make([&] {
-      const Device::Current current{*device_};
+  const auto show = [&] {
+    Offer offer{.device = device_->ordinal(), .shown = shown.get()};
+    const Device::Current current{*device_};
+    if (has_processes_)
       driver.check(driver.calls().ipc_get(&offer.handle, own_->data()), "share memory of a GPU");
-    });
-  Attempt attempt = offer.attempt;
-  std::vector<Attempt> all;
+    return offer;
+  };
   try {
-    const std::vector<Offer> offers = tell(ranks, offer);
-    attempt.make([&] {
+    const std::vector<Offer> offers =
+        detail::all_or_none(exchange, show, "does not show memory of its GPU");
+    const auto open_each = [&] {
       const Device::Current current{*device_};
       for (std::size_t rank = 0; rank < offers.size(); ++rank)
         open(rank, offers[rank], processes[rank], own);
-    });
-    all = tell(ranks, attempt);
-  } catch (...) {
+    };
+    detail::all_or_none(exchange, open_each, "cannot see memory of other GPUs");
+  } catch (const Error& error) {
+    if (!is_exchanging) throw Unseen{error};
     static_cast<void>(shown.release());
     throw;
-  }
-  try {
-    for (std::size_t rank = 0; rank < all.size(); ++rank)
-      require_good(all[rank], rank, "cannot see memory of other GPUs");
-  } catch (const Error& error) {
-    throw Unseen{error};
   }
 }
 
@@ -131,7 +135,6 @@ void SharedRegion::open(std::size_t rank, const Offer& offer, const ProcessId& p
                         const ProcessId& own) {
   if (process.system != own.system)
     throw Error{ErrorCode::transport, "rank " + std::to_string(rank) + " is on another host"};
-  require_good(offer.attempt, rank, "shows none");
   if (process == own) {
     device_->see(offer.device);
     borrowed_.push_back(offer.shown->take());

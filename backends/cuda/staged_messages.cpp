@@ -132,7 +132,7 @@ void StagedMessages::post_copied() {
 }
 
 void StagedMessages::take_completed() {
-  for (; parts_.transport->completed() > 0; parts_.transport->take_oldest(), ++moves_) {
+  for (; parts_.transport->completed() > 0; parts_.transport->pop_oldest(), ++moves_) {
     const auto index = static_cast<std::size_t>(parts_.transport->oldest_completed().cookie);
     const Slot& slot = slots_[index];
     --posted_;

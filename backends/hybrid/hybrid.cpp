@@ -9,7 +9,8 @@ namespace tutti::hybrid {
 namespace {
 
 constexpr unsigned kPollsPerLook = 64;
-/// Where several parts have something pending: none wakes a thread that sleeps in another one.
+/// The sleep where several parts have transfers pending: none wakes a thread that sleeps in
+/// another.
 constexpr std::chrono::microseconds kShortSleep{50};
 
 /// The first part is the local one.
@@ -18,7 +19,7 @@ constexpr std::size_t kLocal = 0;
 Capabilities common(const Parts& parts, const std::vector<bool>& is_local) {
   const Capabilities& local = parts.local->capabilities();
   const bool is_one_host = std::ranges::find(is_local, false) == is_local.end();
-  Capabilities common = local;  // what goes by the other parts is moved, where this sees memory
+  Capabilities common = local;  // messages of the other parts are moved, where this sees memory
   std::vector<std::string> transports;
   for (const auto& part : parts.remote) {
     const Capabilities& remote = part->capabilities();
@@ -48,24 +49,24 @@ class HybridTransport final : public Transport {
   [[nodiscard]] Duration now() const noexcept override { return local().now(); }
 
   void post(std::span<const Transfer> transfers) override {
-    if (failure_) return complain();
+    if (failure_) return throw_failure();
     try {
       post_runs(transfers);
     } catch (const Error& error) {
       fail(error);
-      complain();
+      throw_failure();
     }
   }
 
   void poll() override {
-    if (failure_) return complain();
+    if (failure_) return throw_failure();
     try {
       poll_parts();
-      unclaimed_ = 0;
-      for (const Part& part : parts_) unclaimed_ += part.transport->has_unclaimed() ? 1U : 0U;
+      unexpected_ = 0;
+      for (const Part& part : parts_) unexpected_ += part.transport->has_unexpected() ? 1U : 0U;
     } catch (const Error& error) {
       fail(error);
-      complain();
+      throw_failure();
     }
   }
 
@@ -75,8 +76,8 @@ class HybridTransport final : public Transport {
   }
   void signal(AccessId access, bool is_stored) override { local().signal(access, is_stored); }
 
-  // Asleep in one part, this thread would see nothing of the others. What it has to do in the
-  // network for others has waited, so the next poll looks.
+  // Asleep in one part, this thread would see nothing of the others. Its work in the network for
+  // others has waited, so the next poll looks there.
   void idle_wait() override {
     std::size_t busy = kLocal;
     std::size_t count = 0;
@@ -102,7 +103,7 @@ class HybridTransport final : public Transport {
     for (const Part& part : parts_) part.transport->find_unmatched(pending, thoroughly);
   }
 
-  // What probe finds is received by a message between two ranks, which goes the first way.
+  // What probe finds is received by a message between two ranks, which has the first route.
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
     if (from != any_rank) return parts_[part_to(from, 0)].transport->probe(from, tag);
     is_remote_first_ = !is_remote_first_;
@@ -111,7 +112,7 @@ class HybridTransport final : public Transport {
     return found ? found : parts_[1 - first].transport->probe(from, tag);
   }
 
-  // All have the same alarm, which the first call sets off.
+  // All have the same failure signal, which the first call raises.
   bool abort(const Error& cause) noexcept override {
     bool is_quiet = true;
     for (const Part& part : parts_) is_quiet = part.transport->abort(cause) && is_quiet;
@@ -125,18 +126,18 @@ class HybridTransport final : public Transport {
   };
 
   [[nodiscard]] Transport& local() const noexcept { return *parts_[kLocal].transport; }
-  [[nodiscard]] std::size_t part_to(Rank peer, std::uint8_t way) const {
+  [[nodiscard]] std::size_t part_to(Rank peer, std::uint8_t route) const {
     expects(peer >= 0 && peer < size(), "a transfer names no rank of the group");
-    expects(way + 1U < parts_.size(), "a transfer takes no way of the transport");
-    return is_local_[static_cast<std::size_t>(peer)] ? kLocal : way + 1U;
+    expects(route + 1U < parts_.size(), "a transfer names no route of the transport");
+    return is_local_[static_cast<std::size_t>(peer)] ? kLocal : route + 1U;
   }
 
-  // Runs of transfers that go the same way stay together.
+  // Runs of transfers for the same part stay together.
   void post_runs(std::span<const Transfer> transfers) {
     while (!transfers.empty()) {
-      const std::size_t to = part_to(transfers.front().peer, transfers.front().way);
+      const std::size_t to = part_to(transfers.front().peer, transfers.front().route);
       const auto end = std::ranges::find_if(transfers, [&](const Transfer& transfer) {
-        return part_to(transfer.peer, transfer.way) != to;
+        return part_to(transfer.peer, transfer.route) != to;
       });
       const auto count = static_cast<std::size_t>(end - transfers.begin());
       const auto run = transfers.first(count);
@@ -144,7 +145,7 @@ class HybridTransport final : public Transport {
       part.transport->post(to == kLocal ? run : moved(run));
       part.outstanding += count;
       if (to != kLocal) remote_ += count;
-      take_all(part);
+      complete_all(part);
       transfers = transfers.subspan(count);
     }
   }
@@ -163,9 +164,9 @@ class HybridTransport final : public Transport {
     return moved_;
   }
 
-  // Asking a network costs a system call, so one is asked where something is expected of it, and
-  // now and then for what it still has to do for others. The parts take turns at being first, lest
-  // one that always has something to say keeps the others from being asked.
+  // A poll of a network costs a system call, so a part is polled where it has transfers pending,
+  // and now and then for its work for others. The parts take turns at being first: one that always
+  // has a completion must not keep the others from being polled.
   void poll_parts() {
     const bool looks = remote_ > 0 || ++skipped_ % kPollsPerLook == 0;
     if (!looks) return poll_part(parts_[kLocal]);
@@ -178,11 +179,11 @@ class HybridTransport final : public Transport {
   }
   void poll_part(Part& part) {
     part.transport->poll();
-    take_all(part);
+    complete_all(part);
   }
-  void take_all(Part& part) {
+  void complete_all(Part& part) {
     const std::size_t before = part.outstanding;
-    for (; part.transport->completed() > 0; part.transport->take_oldest(), --part.outstanding)
+    for (; part.transport->completed() > 0; part.transport->pop_oldest(), --part.outstanding)
       complete(part.transport->oldest_completed());
     if (&part != parts_.data()) remote_ -= before - part.outstanding;
   }
@@ -192,23 +193,23 @@ class HybridTransport final : public Transport {
     failed_at_ = now();
   }
 
-  // Where several ranks die at once, each part sees another one die. Control sees all of them, and
-  // says the same on all ranks; so it has the first word.
-  void complain() const {
+  // Where several ranks die at once, each part sees another one die. The control plane sees all of
+  // them and gives all ranks the same cause, so this waits for it first.
+  void throw_failure() const {
     failure_signal_->check();
-    if (failure_->code() == ErrorCode::peer_dead && now() - failed_at_ < kAlarmPatience) return;
+    if (failure_->code() == ErrorCode::peer_dead && now() - failed_at_ < kSignalPatience) return;
     throw Error{*failure_};
   }
 
   std::vector<bool> is_local_;
   std::shared_ptr<FailureSignal> failure_signal_;
   Capabilities capabilities_;
-  std::vector<Part> parts_{};      // the local one, then one for each way
+  std::vector<Part> parts_{};      // the local one, then one for each route
   std::vector<Transfer> moved_{};  // of the last post, for another part
   std::size_t remote_ = 0;         // transfers of all remote parts
-  unsigned skipped_ = 0;           // polls that asked none of these
-  unsigned looks_ = 0;             // polls that asked some of them
-  std::size_t first_ = kLocal;     // which part the last poll asked first
+  unsigned skipped_ = 0;           // local polls since the last one of a remote part
+  unsigned looks_ = 0;             // polls of remote parts
+  std::size_t first_ = kLocal;     // the part that the last poll began with
   bool is_remote_first_ = false;
   bool waits_idle_ = false;
   std::optional<Error> failure_{};  // what a part threw first
@@ -219,7 +220,7 @@ class HybridTransport final : public Transport {
 
 std::unique_ptr<Transport> make_transport(Parts parts) {
   const auto self = static_cast<std::size_t>(parts.local->self());
-  expects(parts.failure_signal != nullptr, "a hybrid was given no alarm");
+  expects(parts.failure_signal != nullptr, "a hybrid was given no failure signal");
   expects(!parts.remote.empty(), "a hybrid was given no part for other hosts");
   const auto fits = [&](const std::unique_ptr<Transport>& part) {
     return part->self() == parts.local->self() && part->size() == parts.local->size();

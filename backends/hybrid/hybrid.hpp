@@ -10,10 +10,10 @@
 
 namespace tutti::hybrid {
 
-/// What a hybrid is made of. All transports know all ranks of the communicator by the same numbers.
+/// The parts of a hybrid. All transports know all ranks of the communicator by the same numbers.
 struct Parts {
   std::unique_ptr<Transport> local;  ///< Reaches the ranks of the own host, the own rank too.
-  /// Reach the others, each by itself: Transfer::way says which one does. One at least.
+  /// Reach the others, each by itself: Transfer::route chooses one. One at least.
   std::vector<std::unique_ptr<Transport>> remote;
   std::vector<bool> is_local;    ///< Per rank: which of the two.
   std::shared_ptr<FailureSignal>

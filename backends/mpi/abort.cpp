@@ -1,4 +1,4 @@
-// How a transport over MPI ends before its time.
+// The end of a transport over MPI before its time.
 #include <sched.h>
 
 #include "patience.hpp"
@@ -7,8 +7,10 @@
 namespace tutti::v0::mpi {
 namespace {
 
-// A receive that cannot be cancelled is being filled: its sender needs our help and a moment.
+/// The longest wait for a receive that cannot be cancelled, since it is being filled: its sender
+/// needs our help.
 constexpr Duration kReceivePatience = std::chrono::seconds{1};
+
 }  // namespace
 
 bool drain(std::vector<MPI_Request>& requests, Duration patience) {
@@ -33,9 +35,9 @@ bool MpiTransport::abort(const Error& cause) noexcept {
     if (failure_signal_) failure_signal_->raise(cause);
     if (!failure_) failure_ = cause;
     int finalized = 0;
-    // What a finalised MPI still holds nobody can say; the destructor sees to our own.
+    // Nobody knows what a finalised MPI still uses; the destructor sees to our own memory.
     if (PMPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) quiet_ = stop(cause);
-  } catch (...) {  // Out of memory: what is under way stays so, in memory that is never reused.
+  } catch (...) {  // Out of memory: messages stay under way, in memory that is never reused.
     static_cast<void>(backing_.release());
   }
   requests_.clear();
@@ -45,11 +47,10 @@ bool MpiTransport::abort(const Error& cause) noexcept {
 bool MpiTransport::stop(const Error& cause) {
   std::vector<MPI_Request> receives;
   std::vector<MPI_Request> sends = std::move(detached_sends_.requests());
-  for (std::size_t i = 0; i < requests_.size(); ++i) {
-    const Transfer& transfer = messages_[owners_[i].message].transfer;
-    (transfer.kind == Transfer::Kind::send ? sends : receives).push_back(requests_[i]);
-  }
-  if (!told_) {
+  const std::span<const MPI_Request> requests = requests_.all();
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    (requests_.owners()[i].message->is_send() ? sends : receives).push_back(requests[i]);
+  if (!is_announced_) {
     backing_->notice = make_notice(cause);
     for (Rank rank = 0; rank < ranks_.size; ++rank) {
       if (rank == ranks_.self) continue;
@@ -66,15 +67,15 @@ bool MpiTransport::stop(const Error& cause) {
   return received;
 }
 
-// A rank that has not ended may still fail, and tell the others. To a freed communicator that
-// notice would be a message in a new one that got the same context, where Open MPI 4.1 may crash if
-// the new one has fewer ranks. So ranks that end well meet in a barrier, in which no failed one
-// takes part.
+// A rank that has not ended may still fail, and send a notice. If the communicator is freed by
+// then, the notice becomes a message of a new one with the same context, where Open MPI 4.1 may
+// crash if the new one has fewer ranks. So ranks that end well meet in a barrier, in which no
+// failed one takes part.
 bool MpiTransport::all_ended_well() const noexcept {
-  MPI_Request farewell = MPI_REQUEST_NULL;
-  if (PMPI_Ibarrier(ranks_.comm, &farewell) != MPI_SUCCESS) return false;
+  MPI_Request barrier = MPI_REQUEST_NULL;
+  if (PMPI_Ibarrier(ranks_.comm, &barrier) != MPI_SUCCESS) return false;
   try {
-    mpi::finish(farewell, time_now() + kEndPatience, "end with all ranks");
+    mpi::finish(barrier, time_now() + kEndPatience, "end with all ranks");
   } catch (...) {
     return false;
   }

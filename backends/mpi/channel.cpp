@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kAction = "tell the ranks of each other";
 
-/// What is kept until MPI_Finalize, with which MPI_COMM_SELF ends.
+/// Connections that are kept until MPI_Finalize, with which MPI_COMM_SELF ends.
 using Kept = std::vector<std::shared_ptr<const void>>;
 
 int forget(MPI_Comm, int, void* kept, void*) {
@@ -36,27 +36,27 @@ int key_of_kept() {
 
 }  // namespace
 
-// What MPI reads and writes in an exchange.
+// The memory that the MPI reads and writes in an exchange.
 struct MpiChannel::Exchange {
-  /// What every rank says first: a short text is all there is to say.
+  /// The first contribution of each rank: a short text is whole in it.
   struct Cell {
     int length;
     std::array<char, 60> text;
   };
 
   Exchange(std::string_view own, int size)
-      : said{own}, cells(static_cast<std::size_t>(size)), lengths(cells.size()),
+      : sent{own}, cells(static_cast<std::size_t>(size)), lengths(cells.size()),
         places(cells.size()) {
     cell.length = static_cast<int>(own.size());
     std::copy_n(own.begin(), std::min(own.size(), cell.text.size()), cell.text.begin());
   }
 
-  std::string said;
+  std::string sent;
   Cell cell{};
   std::vector<Cell> cells;   // per rank
   std::vector<int> lengths;  // per rank
-  std::vector<int> places;   // of what each said in `heard`
-  std::string heard{};
+  std::vector<int> places;   // of each one's text in `received`
+  std::string received{};
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
@@ -76,12 +76,12 @@ void MpiChannel::exchange(Exchange& e, Duration deadline) const {
   const auto longest = static_cast<std::size_t>(std::ranges::max(e.lengths));
   if (longest <= e.cell.text.size()) {
     for (const Exchange::Cell& cell : e.cells)
-      e.heard.append(cell.text.data(), static_cast<std::size_t>(cell.length));
+      e.received.append(cell.text.data(), static_cast<std::size_t>(cell.length));
     return;
   }
-  e.heard.resize(static_cast<std::size_t>(e.places.back() + e.lengths.back()));
-  check(PMPI_Iallgatherv(e.said.data(), e.cell.length, MPI_BYTE, e.heard.data(), e.lengths.data(),
-                         e.places.data(), MPI_BYTE, comm_, &e.request),
+  e.received.resize(static_cast<std::size_t>(e.places.back() + e.lengths.back()));
+  check(PMPI_Iallgatherv(e.sent.data(), e.cell.length, MPI_BYTE, e.received.data(),
+                         e.lengths.data(), e.places.data(), MPI_BYTE, comm_, &e.request),
         kAction);
   finish(e.request, deadline, kAction);
 }
@@ -98,8 +98,8 @@ std::vector<std::string> MpiChannel::all_gather(std::string_view own, Deadline d
   }
   std::vector<std::string> texts;
   for (std::size_t rank = 0; rank < all->lengths.size(); ++rank)
-    texts.push_back(all->heard.substr(static_cast<std::size_t>(all->places[rank]),
-                                      static_cast<std::size_t>(all->lengths[rank])));
+    texts.push_back(all->received.substr(static_cast<std::size_t>(all->places[rank]),
+                                         static_cast<std::size_t>(all->lengths[rank])));
   return texts;
 }
 

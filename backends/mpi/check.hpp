@@ -11,18 +11,18 @@
 
 namespace tutti::v0::mpi {
 
-/// What an MPI return code means. @param code not MPI_SUCCESS. @param action what was being done,
-/// such as "receive from rank 3". @param peer the other rank, or -1.
+/// The error for an MPI return code. @param code not MPI_SUCCESS. @param action of the call, such
+/// as "receive from rank 3". @param peer the other rank, or -1.
 /// @return mismatch for a message that was too long, peer_dead where the MPI knows it, else
 /// transport.
 [[nodiscard]] Error error_of(int code, const std::string& action, Rank peer = -1);
 
-/// Throws if a call failed. @param code what it returned. @param action what it should have done.
+/// Throws if a call failed. @param code that it returned. @param action of the call.
 inline void check(int code, const char* action) {
   if (code != MPI_SUCCESS) throw error_of(code, action);
 }
 
-/// Throws if a transfer failed. @param code what a call for it returned. @param kind its direction.
+/// Throws if a transfer failed. @param code that a call for it returned. @param kind its direction.
 /// @param peer the other rank.
 inline void check_transfer(int code, Transfer::Kind kind, Rank peer) {
   if (code == MPI_SUCCESS) return;

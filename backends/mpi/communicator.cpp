@@ -19,8 +19,8 @@
 namespace tutti::v0::mpi {
 namespace {
 
-/// Within a host the MPI's messages are read by processors, as ours are: a rank that gives and
-/// takes at once gets less of both. Reductions at 30 GB/s, of what was read just now.
+/// Within a host processors copy the MPI's messages, as they do ours: a rank that sends and
+/// receives at once is slower at both. Reductions run at 30 GB/s, on data that was read just now.
 CostModel tariff_of(const Ranks& ranks) {
   if (!ranks.is_one_roomy_host) return {};
   LinkCosts costs = kDefaultCosts;
@@ -29,7 +29,7 @@ CostModel tariff_of(const Ranks& ranks) {
   return {.costs = costs, .origin = "assumed of MPI within a host", .lasting = kDefaultCosts};
 }
 
-/// What a communicator can be divided by. The MPI's communicator is the transport's, which ends
+/// Makes subgroups of a communicator. The MPI's communicator is the transport's, which ends
 /// before this does.
 class MpiGroup final : public tutti::Group {
  public:
@@ -62,7 +62,7 @@ class MpiGroup final : public tutti::Group {
            std::to_string(hosts) + (hosts == 1 ? " host" : " hosts") + ", over MPI";
   }
 
-  /// @param ranks of the transport. @param watched what watch_ranks gives for the same ranks.
+  /// @param ranks of the transport. @param watched of watch_ranks for the same ranks.
   [[nodiscard]] static CommunicatorParts parts_of_communicator(const Ranks& ranks,
                                                                const Options& options,
                                                                CommunicatorParts watched) {

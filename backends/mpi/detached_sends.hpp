@@ -9,10 +9,10 @@
 namespace tutti::v0::mpi {
 
 /// Sends whose bytes lie in staging buffers. Their pieces are free, so for the caller the transfer
-/// is done; what the MPI says of the request is looked at later, many at once. A look costs a
-/// memory fence, which is a third of what a small message takes, and to wait until the MPI calls
-/// the send complete may cost a round trip: Open MPI keeps the fragments that carry more than 256
-/// bytes until the receiver hands them back, which halves the rate of a root that broadcasts.
+/// is done; their requests are tested later, many at once. A test costs a memory fence, which is a
+/// third of what a small message takes, and to wait until the MPI calls the send complete may cost
+/// a round trip: Open MPI keeps the fragments that carry more than 256 bytes until the receiver
+/// hands them back, which halves the rate of a root that broadcasts.
 ///
 /// The limit: a send that the MPI itself has queued, because the way to a slow receiver is full,
 /// moves on only within later MPI calls. Up to kMost messages of at most kFirstBytes may be queued
@@ -30,7 +30,7 @@ class DetachedSends {
     indices_.resize(kMost);
     statuses_.resize(kMost);
   }
-  /// Looks at the others, if need be, so that another one may be added where is_full says so.
+  /// Tests the others, if they are many, so that is_full becomes false if some have left.
   /// @param pool gets the buffers of those that have left. Throws Error that names the receiver.
   void make_room(BufferPool& pool) {
     if (is_full()) collect(pool);
@@ -60,7 +60,7 @@ class DetachedSends {
 
 /// Recognises sends that have ended within MPI_Isend, which costs nothing: for them MPIs return a
 /// handle that is always the same one. Two requests that are active at a time can share a handle
-/// only if both have ended, for nobody could tell them apart.
+/// only if both have ended, since the MPI could not distinguish them.
 class EndedSends {
  public:
   /// Learns the handle. @param comm any.
@@ -70,21 +70,23 @@ class EndedSends {
   /// Forgets the handle. Not where the MPI is finalised.
   void release() noexcept { PMPI_Request_free(&handle_); }
 
-  /// @param request just made; no more if it has ended. @param bytes of the message. @return
+  /// @param request just made; released if it has ended. @param bytes of the message. @return
   /// whether it has ended for sure.
-  [[nodiscard]] bool take(MPI_Request& request, std::size_t bytes) noexcept {
+  [[nodiscard]] bool release_ended(MPI_Request& request, std::size_t bytes) noexcept {
     if (request != handle_) return false;
     PMPI_Request_free(&request);
     if (bytes > longest_) longest_ = bytes;
     return true;
   }
-  /// @param bytes of a message that was not taken. @return whether the MPI has queued it: others as
+  /// @param bytes of a message that had not ended. @return whether the MPI has queued it: others as
   /// long have ended at once.
-  [[nodiscard]] bool knows(std::size_t bytes) const noexcept { return bytes <= longest_; }
+  [[nodiscard]] bool has_ended_as_long(std::size_t bytes) const noexcept {
+    return bytes <= longest_;
+  }
 
  private:
   MPI_Request handle_ = MPI_REQUEST_NULL;  // of a send to nobody, kept active
-  std::size_t longest_ = 0;                // of the messages taken; none has no bytes
+  std::size_t longest_ = 0;                // of the messages that had ended; none has no bytes
 };
 
 }  // namespace tutti::v0::mpi

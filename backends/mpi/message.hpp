@@ -1,5 +1,6 @@
 /// @file
-/// What travels: the header, the buffers small messages are staged in, the pieces of large ones.
+/// The format of messages: the header, the staging buffers of small messages, the pieces of large
+/// ones.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ inline constexpr Header kFollowed = 1;
 /// The MPI tag of messages that carry a payload.
 using PayloadTag = std::int32_t;
 
-/// What stands behind the header in place of a payload that is too long.
+/// Stands behind the header in place of a payload that is too long.
 struct Announcement {
   std::uint64_t bytes;  ///< Payload of the whole transfer.
   PayloadTag tag;       ///< Of the messages that carry it.
@@ -46,13 +47,13 @@ inline constexpr std::size_t kFirstBytes = sizeof(Header) + kInlineBytes;
 /// is aligned for every built-in type.
 inline constexpr std::size_t kBufferBytes = kFirstBytes + kStagedBytes + sizeof(Header);
 static_assert(kBufferBytes % alignof(std::max_align_t) == 0);
-/// What is reduced travels in MPI messages of at most this many bytes, so that it is still in a
-/// cache when it is. Shorter ones lose more than they gain: each costs Open MPI 4 us.
+/// The most bytes of an MPI message with a payload that is reduced, so that it is still in a cache
+/// then. Shorter messages lose more than they gain: each costs Open MPI 4 us.
 inline constexpr std::size_t kWarmBytes = std::size_t{1} << 20;
-/// So many messages of one payload are under way at once: enough that a network is never idle, and
-/// few enough to look at with every poll.
+/// The MPI messages of one payload that are under way at once: enough that a network is never idle,
+/// and few enough to test with every poll.
 inline constexpr std::uint32_t kWindow = 8;
-/// The most an `int` count of MPI_BYTE can say.
+/// The largest `int` count of MPI_BYTE.
 inline constexpr std::size_t kMostChunkBytes = std::numeric_limits<int>::max();
 
 /// Staging buffers, kept for reuse: after warm-up neither get nor put allocates.
@@ -65,7 +66,7 @@ class BufferPool {
     free_.pop_back();
     return buffer;
   }
-  /// @param buffer what get returned.
+  /// @param buffer that get returned.
   void put(std::byte* buffer) noexcept { free_.push_back(buffer); }  // grow reserved the room
 
  private:
@@ -76,15 +77,16 @@ class BufferPool {
   std::size_t buffers_ = 0;
 };
 
-/// Where scattered bytes lie, in MPI's words. Kept by the caller so that cutting need not allocate.
+/// The addresses of scattered bytes, as the MPI needs them. The caller keeps them so that cutting
+/// need not allocate.
 struct Scattered {
   std::vector<int> lengths{};         ///< Of each run of bytes.
   std::vector<MPI_Aint> addresses{};  ///< Of each run of bytes.
 };
 
-/// Cuts pieces into MPI messages of a fixed number of bytes, so that both ends cut alike however
-/// their pieces lie. A message over several pieces has a derived datatype: the MPI gathers and
-/// scatters while it moves the bytes, and no staging memory grows with the message.
+/// Cuts pieces into MPI messages of a fixed number of bytes, so that both ends cut at the same
+/// bytes however their pieces lie. A message over several pieces has a derived datatype: the MPI
+/// gathers and scatters while it moves the bytes, and no staging memory grows with the message.
 class Cutter {
  public:
   /// Nothing to cut.

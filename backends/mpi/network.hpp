@@ -11,14 +11,14 @@
 namespace tutti::v0::mpi {
 
 /// Makes a communicator of some of the ranks, by MPI_Comm_create_group, which blocks until all of
-/// them take part. @param ranks of what. @param members as their ranks there. @param key that
-/// several threads tell theirs apart by, modulo 2^15. @return it; the caller frees it. Allocates
-/// nothing, so that a rank without memory can take part. Throws Error.
+/// them take part. @param ranks of the whole. @param members as their ranks there. @param key
+/// that distinguishes the groups of several threads, modulo 2^15. @return it; the caller frees it.
+/// Allocates nothing, so that a rank without memory can take part. Throws Error.
 [[nodiscard]] MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members,
                                  std::uint64_t key = 0);
 
 /// Makes a transport or more, of some of the ranks, on all of them or on none. @param ranks of
-/// what.
+/// the whole.
 /// @param members as their ranks there. @param options equal on all ranks. @param key see
 /// subset_of.
 /// @param failures for the own card. @param make see make_agreed. @return what make returns. Throws

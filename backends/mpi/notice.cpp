@@ -49,8 +49,10 @@ std::optional<Error> find_notice(const Ranks& ranks) {
   auto notice = std::make_unique<Notice>();
   if (!receive(message, *notice)) {
     static_cast<void>(notice.release());  // the MPI may still write into it
-    return Error{ErrorCode::aborted,
-                 "rank " + std::to_string(source) + " failed; why, it could not tell", source};
+    return Error{
+        ErrorCode::aborted,
+        "rank " + std::to_string(source) + " failed; its notice of the reason did not arrive",
+        source};
   }
   const std::size_t length = std::min<std::size_t>(notice->length, notice->text.size());
   return Error{ErrorCode::aborted,

@@ -1,5 +1,5 @@
 /// @file
-/// Abort notices: how ranks tell each other that a transport failed, and why.
+/// Abort notices, by which ranks inform each other that a transport failed, and why.
 #pragma once
 
 #include <array>
@@ -10,19 +10,19 @@
 
 namespace tutti::v0::mpi {
 
-/// What is sent. Longer texts are cut.
+/// The message. Longer texts are cut.
 struct Notice {
-  ErrorCode code{};              ///< What the first cause began with.
+  ErrorCode code{};              ///< Of the first cause.
   Rank culprit = -1;             ///< Of the first cause.
   std::uint32_t length = 0;      ///< Bytes of the text.
-  std::array<char, 512> text{};  ///< What the first cause says, not terminated.
+  std::array<char, 512> text{};  ///< Of the first cause, not terminated.
 };
 
-/// @param cause what is to be told. @return the notice.
+/// @param cause of the failure. @return the notice.
 [[nodiscard]] Notice make_notice(const Error& cause) noexcept;
 
-/// Looks for a notice without waiting. @param ranks where. @return Error{aborted} with the first
-/// cause's text, kind and culprit, if a rank has failed.
+/// Looks for a notice without waiting. @param ranks of the transport. @return Error{aborted} with
+/// the first cause's text, kind and culprit, if a rank has failed.
 [[nodiscard]] std::optional<Error> find_notice(const Ranks& ranks);
 
 /// @param ranks whose tags. @return the tag of notices; transfers use smaller ones.

@@ -1,91 +1,68 @@
-// Messages that are too long for the first MPI message, and what is combined.
-#include <algorithm>
-#include <cstring>
+#include "payload.hpp"
 
-#include "check.hpp"
-#include "transport.hpp"
+#include <algorithm>
+
+#include "first_message.hpp"
 
 namespace tutti::v0::mpi {
-namespace {
 
-// A combiner fails the transport by whatever it throws.
-template <class Take>
-void guard(Take take) {
-  try {
-    take();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw Error{ErrorCode::aborted, std::string{"an exception ended a reduction: "} + error.what()};
-  }
-}
-
-}  // namespace
-
-void MpiTransport::unpack_first(const Transfer& transfer, const std::byte* data,
-                                std::uint64_t bytes) {
-  if (transfer.combiner == nullptr) Cursor{transfer.pieces}.write(data, bytes);
-  else if (bytes > 0) guard([&] { transfer.combiner->take({data, bytes}); });
-}
-
-void MpiTransport::post_payload(std::uint32_t index, PayloadTag tag) {
-  Message& message = messages_[index];
+void Payloads::begin(Message& message, PayloadTag tag) {
   message.tag = tag;
-  if (message.is_staged()) return post_staged(index);
+  if (message.is_staged()) return post_staged(message);
   if (message.receive_buffer != nullptr)
     message.receive_buffer->start(message.transfer, message.bytes);
   else
     message.cutter =
         Cutter{message.transfer.pieces,
-               message.transfer.reduced ? warm_bytes() : options_.chunk_bytes, scattered_};
-  post_chunks(index);
+               message.transfer.reduced ? warm_bytes(chunk_bytes_) : chunk_bytes_, scattered_};
+  post_chunks(message);
 }
 
 // All at once, which for usual chunks is one.
-void MpiTransport::post_staged(std::uint32_t index) {
-  const Message& message = messages_[index];
+void Payloads::post_staged(Message& message) {
   const Piece staged{message.buffer + kFirstBytes, message.bytes};
-  if (message.transfer.kind == Transfer::Kind::send)
-    Cursor{message.transfer.pieces}.read(staged.data, message.bytes);
-  make_room(1 + message.bytes / options_.chunk_bytes);
-  Cutter cutter{{&staged, 1}, options_.chunk_bytes, scattered_};
-  while (cutter.more()) post_chunk(index, cutter.next(), 0);
+  if (message.is_send()) Cursor{message.transfer.pieces}.read(staged.data, message.bytes);
+  requests_.make_room(1 + message.bytes / chunk_bytes_);
+  Cutter cutter{{&staged, 1}, chunk_bytes_, scattered_};
+  while (cutter.more()) post_chunk(message, cutter.next(), 0);
 }
 
-void MpiTransport::post_chunks(std::uint32_t index) {
-  Message& message = messages_[index];
-  make_room(kWindow);
-  if (ReceiveBuffer* const receive_buffer = message.receive_buffer; receive_buffer != nullptr) {
-    while (receive_buffer->has_room()) {
-      const unsigned half = receive_buffer->next_half();
-      const Piece piece = receive_buffer->next();
-      post_chunk(index, {piece.data, static_cast<int>(piece.bytes), MPI_BYTE}, half);
+void Payloads::post_chunks(Message& message) {
+  requests_.make_room(kWindow);
+  if (ReceiveBuffer* const buffer = message.receive_buffer; buffer != nullptr) {
+    while (buffer->has_room()) {
+      const unsigned half = buffer->next_half();
+      const Piece piece = buffer->next();
+      post_chunk(message, {piece.data, static_cast<int>(piece.bytes), MPI_BYTE}, half);
     }
   } else {
     while (message.remaining < kWindow && message.cutter.more())
-      post_chunk(index, message.cutter.next(), 0);
+      post_chunk(message, message.cutter.next(), 0);
   }
 }
 
-void MpiTransport::post_chunk(std::uint32_t index, Cutter::Chunk chunk, unsigned half) {
-  const Message& message = messages_[index];
-  const bool sends = message.transfer.kind == Transfer::Kind::send;
+void Payloads::post_chunk(Message& message, Cutter::Chunk chunk, unsigned half) {
   const Rank peer = message.transfer.peer;
   MPI_Request request = MPI_REQUEST_NULL;
-  check(sends ? PMPI_Isend(chunk.data, chunk.count, chunk.type, peer, message.tag, ranks_.comm,
-                           &request)
-              : PMPI_Irecv(chunk.data, chunk.count, chunk.type, peer, message.tag, ranks_.comm,
-                           &request),
+  check(message.is_send() ? PMPI_Isend(chunk.data, chunk.count, chunk.type, peer, message.tag,
+                                       ranks_.comm, &request)
+                          : PMPI_Irecv(chunk.data, chunk.count, chunk.type, peer, message.tag,
+                                       ranks_.comm, &request),
         message.transfer);
-  add_request(request, {index, false, static_cast<std::uint8_t>(half)});
+  requests_.add(request, {&message, false, static_cast<std::uint8_t>(half)});
   if (chunk.type != MPI_BYTE) check(PMPI_Type_free(&chunk.type), "forget scattered bytes");
 }
 
-// A chunk has come or gone, so that another one may.
-void MpiTransport::advance(Owner owner) {
-  const Message& message = messages_[owner.message];
-  if (message.receive_buffer != nullptr) guard([&] { message.receive_buffer->take(owner.half); });
-  if (!message.is_staged()) post_chunks(owner.message);
+void Payloads::advance(Owner owner) {
+  Message& message = *owner.message;
+  if (message.receive_buffer != nullptr)
+    guard([&] { message.receive_buffer->combine(owner.half); });
+  if (!message.is_staged()) post_chunks(message);
+}
+
+void Payloads::unpack(const Message& message) {
+  if (message.is_staged())
+    Cursor{message.transfer.pieces}.write(message.buffer + kFirstBytes, message.bytes);
 }
 
 }  // namespace tutti::v0::mpi

@@ -45,9 +45,9 @@ void check_options(const Options& options) {
 
 void check_equal(const std::vector<Card>& infos, Rank self) {
   const Card& own = infos[static_cast<std::size_t>(self)];
-  const auto stray = std::ranges::find_if(infos, [&](const Card& c) { return c.key != own.key; });
-  if (stray != infos.end()) {
-    const auto rank = static_cast<Rank>(stray - infos.begin());
+  const auto wrong = std::ranges::find_if(infos, [&](const Card& c) { return c.key != own.key; });
+  if (wrong != infos.end()) {
+    const auto rank = static_cast<Rank>(wrong - infos.begin());
     throw Error{ErrorCode::mismatch,
                 "rank " + std::to_string(rank) + " and rank " + std::to_string(self) +
                     " make groups of different keys here; the members of a group must give equal "

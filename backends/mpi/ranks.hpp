@@ -1,6 +1,6 @@
 /// @file
-/// The ranks of a transport: a private duplicate of the caller's communicator, and what the ranks
-/// told each other when it was made.
+/// The ranks of a transport: a private duplicate of the caller's communicator, and the facts
+/// that the ranks exchanged when it was made.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Ranks {
   bool oversubscribed = false;     ///< Whether this machine has more ranks than they may use cores.
   bool is_one_roomy_host = false;  ///< Whether all run on one machine, where none is short of
                                    ///< cores: equal on all ranks.
-  /// Whether MPI_Improbe with MPI_Mrecv takes a message that waits faster than MPI_Irecv with
+  /// Whether MPI_Improbe with MPI_Mrecv receives a waiting message faster than MPI_Irecv with
   /// MPI_Test, as MPICH does (by a third; for Open MPI it is slower by a tenth). Only where the MPI
   /// sends first messages at once, so that MPI_Mrecv waits for nobody: MPICH's limits begin at
   /// 16 KiB.
@@ -56,9 +56,9 @@ struct Card {
   Cores cores;             ///< What it may use.
 };
 
-/// Memory of a rank for making a communicator: what the MPI writes to and reads, and room for what
-/// is found out. It is there before anything collective begins, so that a rank which has none can
-/// tell the others.
+/// Memory of a rank for making a communicator: what the MPI writes to and reads, and room for the
+/// results. It is allocated before anything collective begins, so that a rank which has none can
+/// inform the others.
 struct SetUp {
   Ranks ranks{};
   Card own{};
@@ -71,7 +71,7 @@ struct SetUp {
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
-/// @return what this process knows of itself: host and cores. Throws Error.
+/// @return the facts that this process has of itself: host and cores. Throws Error.
 [[nodiscard]] Ranks own_ranks();
 /// @param known host and cores count. @param size of the communicator to be made. @param options
 /// equal on all ranks, which is checked. @param key of the group that it is of, which is checked
@@ -107,11 +107,11 @@ auto make_agreed(std::unique_ptr<SetUp>& set_up, const Options& options, const M
 void agree_on_memory(MPI_Comm comm, std::exception_ptr failed);
 
 /// Duplicates a communicator. Collective. @param parent the caller's. @param options equal on all
-/// ranks, which is checked. @param key of the group that it is of, likewise. @return them. Throws
-/// Error.
+/// ranks, which is checked. @param key of the group that it is of, which is checked too. @return
+/// them. Throws Error.
 [[nodiscard]] Ranks gather_ranks(MPI_Comm parent, const Options& options, std::uint64_t key = 0);
 
-/// Time since an arbitrary start. @return what Transport::now gives.
+/// @return the time since an arbitrary start, as Transport::now.
 [[nodiscard]] inline Duration time_now() noexcept {
   return std::chrono::steady_clock::now().time_since_epoch();
 }

@@ -10,9 +10,9 @@ ReceiveBuffer::ReceiveBuffer(std::size_t chunk_bytes)
 
 void ReceiveBuffer::start(const Transfer& transfer, std::uint64_t bytes) noexcept {
   combiner_ = transfer.combiner;
-  room_ = combiner_->room();
+  staging_ = combiner_->staging();
   bytes_ = bytes;
-  asked_ = taken_ = 0;
+  asked_ = combined_ = 0;
   has_come_[0] = has_come_[1] = false;
 }
 
@@ -22,17 +22,17 @@ Piece ReceiveBuffer::next() noexcept {
   return piece;
 }
 
-void ReceiveBuffer::take(unsigned half) {
+void ReceiveBuffer::combine(unsigned half) {
   has_come_[half] = true;
-  while (taken_ < bytes_ && has_come_[half_of(taken_)]) {
-    has_come_[half_of(taken_)] = false;
-    const std::size_t bytes = std::min<std::uint64_t>(chunk_bytes_, bytes_ - taken_);
-    combiner_->take({at(taken_), bytes});
-    taken_ += bytes;
+  while (combined_ < bytes_ && has_come_[half_of(combined_)]) {
+    has_come_[half_of(combined_)] = false;
+    const std::size_t bytes = std::min<std::uint64_t>(chunk_bytes_, bytes_ - combined_);
+    combiner_->combine({at(combined_), bytes});
+    combined_ += bytes;
   }
 }
 
-ReceiveBuffer* Landings::get() {
+ReceiveBuffer* ReceiveBuffers::acquire() {
   if (free_.empty()) {
     free_.reserve(all_.size() + 1);
     all_.push_back(std::make_unique<ReceiveBuffer>(chunk_bytes_));

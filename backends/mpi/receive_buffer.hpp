@@ -1,6 +1,6 @@
 /// @file
-/// Where the payload of a message arrives that is combined: in memory so small that it stays in the
-/// cache, however long the message is.
+/// Memory for payloads that are combined, so small that it stays in the cache, however long the
+/// message is.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@ class ReceiveBuffer {
 
   /// Starts a message. @param transfer has a combiner. @param bytes of the message.
   void start(const Transfer& transfer, std::uint64_t bytes) noexcept;
-  /// @return whether a chunk is left to ask for, and a half free to take it.
+  /// @return whether a chunk is left to ask for, and a half is free for it.
   [[nodiscard]] bool has_room() const noexcept {
-    return asked_ < bytes_ && asked_ - taken_ <= chunk_bytes_;
+    return asked_ < bytes_ && asked_ - combined_ <= chunk_bytes_;
   }
-  /// @return in which half the next chunk goes.
+  /// @return the half for the next chunk.
   [[nodiscard]] unsigned next_half() const noexcept { return half_of(asked_); }
-  /// @return where the next chunk goes, which is asked for now.
+  /// @return the memory for the next chunk, which is asked for now.
   [[nodiscard]] Piece next() noexcept;
-  /// Combines what has come, as far as nothing before it is missing. @param half whose chunk has
-  /// come. Throws what the combiner throws.
-  void take(unsigned half);
+  /// Combines the chunks that have come, as far as none before them is missing. @param half whose
+  /// chunk has come. Throws what the combiner throws.
+  void combine(unsigned half);
 
  private:
   struct alignas(64) Line {
@@ -40,33 +40,30 @@ class ReceiveBuffer {
   [[nodiscard]] unsigned half_of(std::uint64_t offset) const noexcept {
     return static_cast<unsigned>(offset / chunk_bytes_ % 2);
   }
-  /// Where the chunk goes that begins there.
   [[nodiscard]] std::byte* at(std::uint64_t offset) noexcept {
-    return room_ != nullptr ? room_ + offset : lines_[half_of(offset) * stride_].bytes;
+    return staging_ != nullptr ? staging_ + offset : lines_[half_of(offset) * stride_].bytes;
   }
 
   std::size_t chunk_bytes_;
   std::size_t stride_;  // lines of a half
   std::unique_ptr<Line[]> lines_;
   Combiner* combiner_ = nullptr;
-  std::byte* room_ = nullptr;  // the combiner's, for the whole message, or null
+  std::byte* staging_ = nullptr;  // the combiner's, for the whole message, or null
   std::uint64_t bytes_ = 0;    // of the message
-  std::uint64_t asked_ = 0;    // for so many of them there was a receive
-  std::uint64_t taken_ = 0;    // so many have come and are combined
-  bool has_come_[2]{};         // and waits for what is before it
+  std::uint64_t asked_ = 0;    // of them, that were asked for
+  std::uint64_t combined_ = 0;  // of them
+  bool has_come_[2]{};          // and waits for the chunk before it
 };
 
-/// Landings for reuse. The last one given back is the next to be used, for its lines are warm.
-class Landings {
+/// Receive buffers for reuse. The last one released is the next to be used, for its lines are warm.
+class ReceiveBuffers {
  public:
   /// @param chunk_bytes as of a ReceiveBuffer.
-  explicit Landings(std::size_t chunk_bytes) noexcept : chunk_bytes_{chunk_bytes} {}
+  explicit ReceiveBuffers(std::size_t chunk_bytes) noexcept : chunk_bytes_{chunk_bytes} {}
   /// @return one that is free; it stays ours.
-  [[nodiscard]] ReceiveBuffer* get();
-  /// @param landing what get returned.
-  void put(ReceiveBuffer* receive_buffer) noexcept {
-    free_.push_back(receive_buffer);
-  }  // get reserved the room
+  [[nodiscard]] ReceiveBuffer* acquire();
+  /// @param buffer that acquire returned, which reserved the room.
+  void release(ReceiveBuffer* buffer) noexcept { free_.push_back(buffer); }
 
  private:
   std::size_t chunk_bytes_;

@@ -24,16 +24,16 @@ std::size_t number_of(const path& file, const std::string& word, std::size_t oth
   return otherwise;
 }
 
-/// What control groups of one version call things.
+/// The names that control groups of one version use.
 struct Names {
   const char* limit;
   const char* usage;
-  const char* prefix;  // of what memory.stat counts
+  const char* prefix;  // of the numbers in memory.stat
 };
 constexpr Names kFirstVersion{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_"};
 constexpr Names kSecondVersion{"memory.max", "memory.current", ""};
 
-/// What one control group has left. Files that it holds in memory are given up first.
+/// The bytes that one control group has left. The system drops files in its memory first.
 std::size_t left_in(const path& group, const Names& names) {
   std::size_t limit = 0;
   std::size_t usage = 0;

@@ -1,5 +1,5 @@
 /// @file
-/// How much memory the machine has left.
+/// The memory that the machine has left.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace tutti::shm {
 
-/// @param root of the file system, for tests. @return bytes that may be taken before the system has
-/// to end a process for want of memory: what it calls available, or less where a control group of
-/// this process has a limit. The largest number where nothing is known.
+/// @param root of the file system, for tests. @return bytes that may be allocated before the
+/// system has to end a process: MemAvailable, or less where a control group of this process has a
+/// limit. The largest number where neither is known.
 [[nodiscard]] std::size_t available_memory(const std::filesystem::path& root = "/");
 
 }  // namespace tutti::shm

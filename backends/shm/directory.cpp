@@ -37,7 +37,7 @@ Found pair_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
   return {front.sizes, pair};
 }
 
-/// @return where an offset that another process wrote leads, or null if it is 0.
+/// @return the address of an offset that another process wrote, or null if it is 0.
 std::byte* checked(const Mapping& mapping, std::uint64_t offset, std::size_t bytes) {
   if (offset % 64 != 0 || !mapping.holds(offset, bytes)) throw nonsense();
   return offset == 0 ? nullptr : mapping.base() + offset;
@@ -47,7 +47,7 @@ std::uint64_t mixed(std::uint64_t id) noexcept {
   return (id ^ id >> 32U) * 0x9e3779b97f4a7c15U;
 }
 
-/// How far from its own place an id may be, in each level.
+/// The entries of each level at which an id may be.
 constexpr std::uint32_t kProbes = 16;
 
 /// @return the first entry that is right among those of a level at which an id may be, or null.
@@ -83,7 +83,7 @@ void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> ha
   }
 }
 
-Queue queue_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
+QueueMemory queue_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
   const auto [sizes, pair] = pair_of(mapping, block, member);
   std::byte* const slots = checked(mapping, pair.slots.load(std::memory_order_acquire),
                                    bytes_of(sizes, QueuePart::slots));
@@ -94,12 +94,12 @@ Queue queue_of(const Mapping& mapping, std::uint64_t block, std::size_t member) 
           .slot_count = sizes.slots,
           .byte_count = sizes.bytes,
           .mapping = &mapping,
-          .place = &pair.bytes};
+          .bytes_offset = &pair.bytes};
 }
 
-std::byte* bytes_of(const Queue& queue) {
-  std::byte* const bytes =
-      checked(*queue.mapping, queue.place->load(std::memory_order_acquire), queue.byte_count);
+std::byte* bytes_of(const QueueMemory& queue) {
+  std::byte* const bytes = checked(
+      *queue.mapping, queue.bytes_offset->load(std::memory_order_acquire), queue.byte_count);
   if (bytes == nullptr) throw nonsense();
   return bytes;
 }

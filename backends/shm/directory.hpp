@@ -1,6 +1,6 @@
 /// @file
-/// What lies where in a segment: a table of communicators, and per communicator the queues to the
-/// other ranks. Written by the segment's owner alone, but for what Entry says.
+/// The layout of a segment: a table of communicators, and per communicator the queues to the other
+/// ranks. The segment's owner alone writes it, but for Entry::asleep.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ struct alignas(32) Entry {
     open = 1,
     closed = 2,  ///< The owner sends nothing more.
     failed = 3,  ///< Nor may its pieces be read or written any more.
-    freed = 4    ///< All have closed it, and its memory is gone. The entry is used again once all
-                 ///< have freed it, since "not made yet" and "gone" are different things before.
+    freed = 4    ///< All have closed it, and its memory is freed. The entry is used again once all
+                 ///< have freed theirs: until then an absent entry means "not made yet".
   };
   std::atomic<std::uint64_t> communicator;  ///< Its id, never zero; written last.
   std::atomic<std::uint64_t> block;         ///< Offset of its Block.
@@ -50,13 +50,13 @@ struct Front {
   Entry entries[kEntries];            ///< The levels, one behind the other.
 };
 
-/// How large queues are; the same for all queues of a block.
+/// The sizes of queues; the same for all queues of a block.
 struct Sizes {
   std::uint32_t slots;
   std::uint32_t bytes;
 };
 /// @param ranks of one communicator on this host. @return sizes that keep a rank's queues to all
-/// of them in a few MiB, and slots to those that it usually speaks to in some 32 KiB.
+/// of them in a few MiB, and the slots to its usual peers in some 32 KiB.
 [[nodiscard]] constexpr Sizes sizes_for(std::size_t ranks) noexcept {
   if (ranks <= 2) return {256, 512 << 10};
   if (ranks <= 4) return {128, 512 << 10};
@@ -77,13 +77,12 @@ struct alignas(8) Block {
   Sizes sizes;
   std::uint32_t members;
 };
-/// Where the owner of a block has what it shares with one member. Most members of a communicator
-/// never speak to each other, or only of short messages, so memory comes to a queue where it is
-/// needed.
+/// The memory that the owner of a block shares with one member. Most members of a communicator
+/// never send each other messages, or only short ones, so a queue gets memory when it is needed.
 struct Pair {
   std::uint64_t consumed;            ///< Offset, or 0: the member does not share the host.
   std::atomic<std::uint64_t> slots;  ///< Offset of the queue's slots, or 0: there are none yet.
-  std::atomic<std::uint64_t> bytes;  ///< Offset of its ring of bytes, or 0 likewise.
+  std::atomic<std::uint64_t> bytes;  ///< Offset of its ring of bytes, or 0: there is none yet.
 };
 
 /// @param members of the communicator. @param neighbours how many of them share the host.
@@ -99,20 +98,21 @@ void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> ha
 /// write, as far as they are there. `consumed` of it stays null: it lies in the other rank's block.
 /// @param mapping of the owner's segment. @param block its offset. @param member index of the other
 /// rank. @return the queue. Throws Error{transport} if what is there makes no sense.
-[[nodiscard]] Queue queue_of(const Mapping& mapping, std::uint64_t block, std::size_t member);
-/// What a queue can be given.
+[[nodiscard]] QueueMemory queue_of(const Mapping& mapping, std::uint64_t block, std::size_t member);
+/// The memory of a queue.
 enum class QueuePart : std::uint8_t { slots, bytes };
 /// @param sizes of the block. @param part which. @return the bytes it needs.
 [[nodiscard]] constexpr std::size_t bytes_of(const Sizes& sizes, QueuePart part) noexcept {
   return part == QueuePart::slots ? sizes.slots * sizeof(Slot) : sizes.bytes;
 }
-/// Tells the receiver where a part of the queue from the block's owner to a member is. @param
+/// Shows the receiver a part of the queue from the block's owner to a member. @param
 /// mapping of the owner's segment. @param block its offset. @param member index of the other rank.
 /// @param part which. @param offset of its memory, zeroed.
 void set_queue_part(const Mapping& mapping, std::uint64_t block, std::size_t member, QueuePart part,
                     std::uint64_t offset);
 /// @param mapping of the consumer's segment. @param block its offset. @param member index of the
-/// rank whose messages are consumed. @return where it says so. Throws as queue_of.
+/// rank whose messages are consumed. @return the counts of what it has consumed. Throws as
+/// queue_of.
 [[nodiscard]] Consumed* consumed_of(const Mapping& mapping, std::uint64_t block,
                                     std::size_t member);
 

@@ -1,5 +1,5 @@
 /// @file
-/// Domain: what a process shares with the other ranks of its host.
+/// Domain: the memory that a process shares with the other ranks of its host.
 #pragma once
 
 #include <atomic>
@@ -24,11 +24,11 @@ struct Neighbour {
   int process = -1;  ///< Its process, whose memory we read if the system lets us; -1 to do without.
 };
 
-/// How a communicator behaves.
+/// Options of a communicator.
 struct Options {
   bool oversubscribed = false;  ///< Whether ranks outnumber cores.
-  /// How long Transport::idle_wait sleeps at most: failures, and ranks that make their end only
-  /// then, wake nobody.
+  /// The longest sleep in Transport::idle_wait: failures, and ranks that make their end only then,
+  /// wake nobody.
   Duration idle_wait = std::chrono::milliseconds{1};
 };
 
@@ -36,7 +36,7 @@ struct Options {
 /// process. Calls from several threads at once are safe.
 class Domain : public std::enable_shared_from_this<Domain> {
  public:
-  /// @param self own rank in the world. @param own segment, which the others have been given.
+  /// @param self own rank in the world. @param own segment, which the others have as well.
   /// @param neighbours the other ranks of the host, as far as they are known.
   Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbour> neighbours);
   /// Adds a rank of the host. Throws Error{transport}. @param neighbour not there yet.
@@ -48,7 +48,8 @@ class Domain : public std::enable_shared_from_this<Domain> {
   /// Makes the transport of a communicator; no other rank need be there yet. Ranks in it count
   /// from 0 in the order of `members`; those that do not share the host cannot be reached.
   /// @param communicator its id, never zero, the same on all its ranks. @param members ranks in the
-  /// world, the own one among them. @param alarm of the communicator. @param options see Options.
+  /// world, the own one among them. @param failure_signal of the communicator. @param options see
+  /// Options.
   /// @return the transport.
   [[nodiscard]] std::unique_ptr<Transport> transport(std::uint64_t communicator,
                                                      std::span<const Rank> members,
@@ -57,7 +58,7 @@ class Domain : public std::enable_shared_from_this<Domain> {
   /// @param rank in the world. @return whether it shares the host; the own one does.
   [[nodiscard]] bool reaches(Rank rank) const { return find(rank) != nullptr; }
 
-  // What transports need.
+  // For transports.
 
   /// A rank of the host, the own one too.
   struct Member {

@@ -16,15 +16,13 @@ class Payload {
  public:
   /// Forgets all bytes.
   void clear() noexcept { bytes_ = 0; }
-  /// Appends. @param part bytes. Throws std::bad_alloc.
-  void put(std::span<const std::byte> part) {
+  /// @param part goes to the end. Throws std::bad_alloc.
+  void append(std::span<const std::byte> part) {
     if (part.size() > room_ - bytes_) grow(bytes_ + part.size());
     copy_bytes(data_.get() + bytes_, part.data(), part.size());
     bytes_ += part.size();
   }
-  /// @return how many bytes there are.
   [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
-  /// @return the bytes.
   [[nodiscard]] std::span<const std::byte> view() const noexcept { return {data_.get(), bytes_}; }
 
  private:

@@ -1,5 +1,5 @@
 /// @file
-/// Copies that the system makes out of the memory of other processes, and into it.
+/// Copies by the system from the memory of other processes, and into it.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace tutti::shm {
 
-/// The system copies by one instruction, which on AMD processors takes ten times as long where the
+/// The system copies by one instruction, which on AMD processors takes ten times as long if the
 /// destination lies 1 to 31 bytes behind the source, modulo 4096 (see copy_bytes). Between such
-/// addresses bytes go through memory of this class, which lies where the system is quick.
+/// addresses bytes go through memory of this class at an address for which the system is quick.
 class ProcessCopies {
  public:
   /// Reads. @param process whose memory. @param where the bytes are there. @param to where they go.

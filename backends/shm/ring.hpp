@@ -1,7 +1,7 @@
 /// @file
 /// The one-way queue between two ranks of a host: a ring of slots, and a ring of bytes beside it.
 /// Each word has one writer: the sender writes slots and bytes, the receiver what it has consumed.
-/// Whatever the other side wrote is read once and checked, for its process may have gone wrong.
+/// Each side reads the other's words once and checks them, for that process may have gone wrong.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace tutti::shm {
 
-/// @return the error for what another rank's process wrote and none of ours would.
+/// @return the error for shared memory that no correct process would write so.
 [[nodiscard]] inline Error nonsense() {
   return {ErrorCode::transport, "a rank of this host wrote nonsense to shared memory"};
 }
@@ -23,12 +23,12 @@ namespace tutti::shm {
 /// Bytes that a slot carries itself.
 inline constexpr std::size_t kInlineBytes = 40;
 
-/// What a slot says.
+/// The meaning of a slot.
 enum class Kind : std::uint8_t {
   small,     ///< A message, its bytes in the slot.
   buffered,  ///< A message, its bytes, or the first of them, in the ring of bytes.
   more,      ///< The next bytes of the last buffered message.
-  request,   ///< A message that waits for its receive; Body::Request says where its bytes are.
+  request,   ///< A message that waits for its receive; its body is a Request, or InPlace.
   grant,     ///< The receive of a request is there: send the bytes.
   chunk,     ///< The next bytes of a granted message, in the ring of bytes.
   share,     ///< The receive of a request is there: write its last bytes where they belong.
@@ -36,7 +36,7 @@ enum class Kind : std::uint8_t {
   done       ///< All bytes of a request have been read where they are.
 };
 
-/// How a receiver may get at the bytes of a request. It may always have them streamed.
+/// The access of a receiver to the bytes of a request. It may always have them streamed.
 enum class AccessMode : std::uint8_t {
   stream,    ///< The sender copies them through the ring of bytes.
   visible,   ///< They lie in the sender's segment.
@@ -44,7 +44,7 @@ enum class AccessMode : std::uint8_t {
   process    ///< The system reads them out of the sender's memory.
 };
 
-/// One cache line. The stamp is written last and tells in which turn of the ring the slot was
+/// One cache line. The stamp is written last and is the turn of the ring in which the slot was
 /// written, so that nothing need be cleared.
 struct alignas(64) Slot {
   std::atomic<std::uint32_t> stamp;
@@ -86,24 +86,24 @@ struct InPlace {
   Range result;           ///< Where a message to the sender may be written.
   std::uint32_t ordinal;  ///< Which one, as ResultPlace::ordinal.
 };
-/// The body of a grant, of stored and of done: whose they are. The slot's id is the other side's.
+/// The body of a grant, of stored and of done. The slot's id is the record of their reader.
 struct Answer {
-  std::uint32_t ours;
-  /// Of done: whether the result stands in its place. Of stored: whether they are.
-  std::uint32_t is_there;
+  std::uint32_t id;  ///< The record of their writer.
+  /// Of done: whether the result stands in its place. Of stored: whether the bytes do.
+  std::uint32_t is_stored;
 };
 /// The body of share.
 struct Share {
-  Range place;  ///< Where the last bytes of the message belong, an address in the process.
+  Range destination;  ///< Where the last bytes of the message belong, an address in the process.
   std::uint32_t receiver;
 };
 
-/// What the receiver has consumed; in the receiver's segment.
+/// Counts of what the receiver has consumed; in the receiver's segment.
 struct alignas(64) Consumed {
   std::atomic<std::uint64_t> slots;
   std::atomic<std::uint64_t> bytes;    ///< As Extent::end.
-  std::atomic<std::uint64_t> matched;  ///< Payload bytes of small and buffered messages that met
-                                       ///< their receive.
+  std::atomic<std::uint64_t> matched;  ///< Payload bytes of small and buffered messages that
+                                       ///< matched a receive.
   std::atomic<std::uint32_t> storing;  ///< How many results are being written to the sender's.
 };
 
@@ -115,28 +115,29 @@ struct alignas(64) Consumed {
 
 class Mapping;
 
-/// Where one queue lies. The sizes are powers of two.
-struct Queue {
+/// The memory of one queue. The sizes are powers of two.
+struct QueueMemory {
   Slot* slots = nullptr;         ///< Null until the sender has sent anything.
   std::byte* bytes = nullptr;    ///< Null until it has sent what does not fit into a slot.
-  Consumed* consumed = nullptr;  ///< Where the receiver says what it consumed; its end only.
+  Consumed* consumed = nullptr;  ///< Of the receiver's end only.
   std::uint32_t slot_count = 0;
   std::uint32_t byte_count = 0;
   const Mapping* mapping = nullptr;                   ///< Of the sender's segment.
-  const std::atomic<std::uint64_t>* place = nullptr;  ///< There: the offset of `bytes`, or 0.
+  const std::atomic<std::uint64_t>* bytes_offset =
+      nullptr;  ///< There: the offset of `bytes`, or 0.
 };
-/// @param queue whose bytes were not there when it was found. @return where they are now. Throws
-/// Error{transport} if they are not there, or lie outside the segment.
-[[nodiscard]] std::byte* bytes_of(const Queue& queue);
+/// @param queue that had no ring of bytes when it was found. @return the ring. Throws
+/// Error{transport} if there is none, or it lies outside the segment.
+[[nodiscard]] std::byte* bytes_of(const QueueMemory& queue);
 
 /// The sender's end. It has neither slots nor room for bytes until it is opened with some.
 class SendEnd {
  public:
   SendEnd() = default;
-  explicit SendEnd(const Queue& queue) noexcept { open(queue); }
+  explicit SendEnd(const QueueMemory& queue) noexcept { open(queue); }
 
-  /// Takes what has come to the queue. @param queue the same one, with more of its memory.
-  void open(const Queue& queue) noexcept {
+  /// Opens more of the queue. @param queue the same one, with more of its memory.
+  void open(const QueueMemory& queue) noexcept {
     const bool had_bytes = has_bytes();
     queue_ = queue;
     shift_ = std::countr_zero(queue.slot_count);
@@ -147,7 +148,7 @@ class SendEnd {
   [[nodiscard]] bool is_open() const noexcept { return queue_.slots != nullptr; }
   /// @return whether it has a ring of bytes.
   [[nodiscard]] bool has_bytes() const noexcept { return queue_.bytes != nullptr; }
-  /// The receiver has made the communicator. @param consumed what it says.
+  /// The receiver has made the communicator. @param consumed its counts.
   void attach(const Consumed* consumed) noexcept { consumed_ = consumed; }
   /// @return whether a slot is free. Looks at what the receiver consumed only where it must, since
   /// that costs a cache line's journey.
@@ -168,18 +169,19 @@ class SendEnd {
     ++head_;
   }
   /// Finds room in the ring of bytes. @param bytes at most byte_limit(). @param extent is filled.
-  /// @return whether there is room; it is taken when the slot that names it is sent.
+  /// @return whether there is room; commit_room reserves it.
   [[nodiscard]] bool find_room(std::size_t bytes, Extent& extent) noexcept;
   /// @param extent that find_room filled. @return where its bytes go.
   [[nodiscard]] std::byte* at(const Extent& extent) const noexcept {
     return queue_.bytes + extent.offset;
   }
-  void take_room(const Extent& extent) noexcept { tail_ = extent.end; }
+  void commit_room(const Extent& extent) noexcept { tail_ = extent.end; }
   /// @return the most bytes at once.
   [[nodiscard]] std::size_t byte_limit() const noexcept { return most_at_once(queue_.byte_count); }
+  /// @param refresh whether to read the receiver's count.
   /// @return payload bytes sent whose receive was not there yet, as far as is known.
-  [[nodiscard]] std::uint64_t unmatched(bool look) noexcept {
-    if (look && consumed_ != nullptr)
+  [[nodiscard]] std::uint64_t unreceived(bool refresh) noexcept {
+    if (refresh && consumed_ != nullptr)
       seen_matched_ = consumed_->matched.load(std::memory_order_acquire);
     return sent_ - std::min(sent_, seen_matched_);
   }
@@ -195,7 +197,7 @@ class SendEnd {
   }
 
  private:
-  Queue queue_{};
+  QueueMemory queue_{};
   const Consumed* consumed_ = nullptr;
   int shift_ = 0;
   std::uint64_t head_ = 0;  // slots sent
@@ -236,7 +238,7 @@ inline bool SendEnd::fits(std::size_t bytes, std::size_t part) noexcept {
          tail_ + room - seen_bytes_ <= queue_.byte_count;
 }
 
-/// The slot of an receive_end that has none: nothing ever comes in it.
+/// The slot of a ReceiveEnd that has no queue: nothing ever comes in it.
 inline Slot no_slot{};
 
 /// The receiver's end.
@@ -247,7 +249,7 @@ class ReceiveEnd {
     queue_.slot_count = 1;
   }
   /// @param queue that has slots.
-  explicit ReceiveEnd(const Queue& queue) noexcept
+  explicit ReceiveEnd(const QueueMemory& queue) noexcept
       : queue_{queue}, shift_{std::countr_zero(queue.slot_count)} {}
 
   [[nodiscard]] bool attached() const noexcept { return queue_.slots != &no_slot; }
@@ -285,13 +287,13 @@ class ReceiveEnd {
   }
 
  private:
-  Queue queue_{};
+  QueueMemory queue_{};
   int shift_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t matched_ = 0;
 };
 
-/// Copies a slot's body out of it. @tparam Body what it is. @param slot the slot. @return the body.
+/// Reads a slot's body. @tparam Body its type. @param slot whose. @return a copy.
 template <class Body>
 [[nodiscard]] Body body_of(const Slot& slot) noexcept {
   static_assert(sizeof(Body) <= kInlineBytes);
@@ -299,7 +301,7 @@ template <class Body>
   std::memcpy(&body, slot.body, sizeof body);
   return body;
 }
-/// @param slot the slot. @param body what it will say.
+/// Writes a slot's body. @param slot whose. @param body of it.
 template <class Body>
 void set_body(Slot& slot, const Body& body) noexcept {
   static_assert(sizeof(Body) <= kInlineBytes);

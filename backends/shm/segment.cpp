@@ -20,12 +20,13 @@ namespace {
 constexpr std::size_t kPage = std::size_t{4} << 10;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
-/// Blocks of at most so many bytes are kept when they are freed, and so many bytes of them.
+/// The largest block, in bytes, that is kept when it is freed.
 constexpr std::size_t kSpareBlock = std::size_t{16} << 10;
+/// The most bytes of such blocks.
 constexpr std::size_t kSpare = std::size_t{1} << 20;
-/// So much may be allocated without a look at what the machine has left, which takes a while.
+/// Bytes that are allocated from one look at the memory of the machine to the next: a look is slow.
 constexpr std::size_t kUnseen = std::size_t{32} << 20;
-/// So much is left to others, such as to what other ranks of the host allocate between two looks.
+/// Bytes that are left to others, such as the other ranks of the host between two looks.
 constexpr std::size_t kReserve = std::size_t{128} << 20;
 
 Error system_error(const std::string& what) {
@@ -107,7 +108,7 @@ Segment::~Segment() {
   close(descriptor_);
 }
 
-/// First fit. What lies before an aligned block stays a hole.
+/// First fit. The bytes before an aligned block stay a hole.
 std::uint64_t Segment::reserve(std::size_t bytes, std::size_t alignment) {
   for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
     const auto [offset, size] = *hole;
@@ -145,7 +146,7 @@ void Segment::give_back(std::uint64_t offset) noexcept try {
     holes_.erase(hole);
   }
 } catch (const std::bad_alloc&) {
-  // Its addresses stay taken; its memory is gone already.
+  // Its addresses stay in use; its memory is freed already.
 }
 
 bool Segment::keep(std::uint64_t offset, std::size_t bytes) noexcept try {
@@ -158,7 +159,7 @@ bool Segment::keep(std::uint64_t offset, std::size_t bytes) noexcept try {
   return false;
 }
 
-/// The system gives memory that it does not have, and then ends a process, perhaps another one.
+/// The system promises memory that it does not have, and then ends a process, perhaps another one.
 void Segment::look_for_memory(std::size_t bytes) {
   unseen_ += bytes;
   if (unseen_ < kUnseen) return;

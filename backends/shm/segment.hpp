@@ -14,8 +14,8 @@
 
 namespace tutti::shm {
 
-/// A mapping of a rank's segment. The file is sealed, so whoever made it cannot cut it short under
-/// our feet, and it is mapped up to its full length, most of which has no memory behind it.
+/// A mapping of a rank's segment. The file is sealed, so that its owner cannot cut it short,
+/// and it is mapped up to its full length, most of which has no memory behind it.
 class Mapping {
  public:
   Mapping() = default;
@@ -38,11 +38,11 @@ class Mapping {
   std::size_t size_ = 0;
 };
 
-/// The own segment, and what is allocated in it. Memory comes from the system where it is asked
-/// for, so that a full machine is an error here and not a signal later; what is freed goes back,
-/// but for a little that is kept, since communicators that come and go ask for the same again and
-/// again. Calls from several threads at once are safe. A forked child shares the memory, but has no
-/// part in who has what of it.
+/// The own segment, and its allocations. An allocation gets its memory from the system at once, so
+/// that a full machine is an error here and not a signal later. Freed memory goes back to the
+/// system, but for a little that is kept, since communicators that come and go allocate the same
+/// sizes again and again. Calls from several threads at once are safe. A forked child shares the
+/// memory, but cannot allocate or free it.
 class Segment {
  public:
   /// Makes an empty one. @param front bytes at offset 0 that are never allocated; memory comes to
@@ -58,10 +58,10 @@ class Segment {
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] const Mapping& mapping() const noexcept { return mapping_; }
   /// @param bytes more than zero. @return the offset of zeroed memory, aligned to 4 KiB; from 2 MiB
-  /// up to 2 MiB, in huge pages where the system lends them. Throws std::bad_alloc, and
+  /// up to 2 MiB, in huge pages where the system has them. Throws std::bad_alloc, and
   /// Error{invalid_argument} in a forked child.
   [[nodiscard]] std::uint64_t allocate(std::size_t bytes);
-  /// @param offset what allocate gave. Its memory goes back to the system, but not by a child.
+  /// @param offset that allocate returned. Its memory goes back to the system, but not by a child.
   void deallocate(std::uint64_t offset) noexcept;
   /// @return the offset of an address, or nothing if [data, data + bytes) is not in the segment.
   [[nodiscard]] bool contains(const void* data, std::size_t bytes) const noexcept {
@@ -69,7 +69,7 @@ class Segment {
     return begin >= mapping_.base() && begin < mapping_.base() + mapping_.size() &&
            bytes <= static_cast<std::size_t>(mapping_.base() + mapping_.size() - begin);
   }
-  /// @return what tells the process that made it from its children.
+  /// @return a guard that distinguishes the process that made it from its children.
   [[nodiscard]] const ForkGuard& guard() const noexcept { return guard_; }
   /// @return bytes allocated.
   [[nodiscard]] std::size_t used() const;
@@ -84,12 +84,12 @@ class Segment {
   int descriptor_ = -1;
   Mapping mapping_{};
   mutable std::mutex mutex_{};
-  std::unordered_map<std::uint64_t, std::size_t> blocks_{};    // offset -> bytes, what is allocated
-  std::map<std::uint64_t, std::size_t> holes_{};               // likewise, what is not
+  std::unordered_map<std::uint64_t, std::size_t> blocks_{};    // offset -> bytes, allocated
+  std::map<std::uint64_t, std::size_t> holes_{};               // offset -> bytes, free
   std::map<std::size_t, std::vector<std::uint64_t>> spare_{};  // bytes -> offsets, see kSpare
   std::size_t spare_bytes_ = 0;
   std::size_t used_ = 0;    // bytes of blocks
-  std::size_t unseen_ = 0;  // of those, since it was last seen what the machine has left
+  std::size_t unseen_ = 0;  // of those, since the last look at the memory of the machine
 };
 
 }  // namespace tutti::shm

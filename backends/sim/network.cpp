@@ -10,7 +10,6 @@
 
 #include <tutti/attempt.hpp>
 #include <tutti/spi/copy.hpp>
-#include <tutti/spi/fingerprint.hpp>
 
 namespace tutti::sim {
 namespace {
@@ -38,14 +37,6 @@ void check(const ClusterOptions& options) {
                                                     " of a cluster of " + std::to_string(size));
 }
 
-std::optional<Error> mismatch(const Message& message) {
-  if (message.send.fingerprint != message.receive.fingerprint)
-    return wrong_call(message.source, message.send.fingerprint, message.receive.fingerprint);
-  if (message.send.bytes != message.receive.bytes)
-    return wrong_length(message.source, message.send.bytes, message.receive.bytes);
-  return std::nullopt;
-}
-
 std::size_t total(std::span<const Piece> pieces) {
   std::size_t bytes = 0;
   for (const Piece& piece : pieces) {
@@ -66,28 +57,24 @@ void scatter(std::span<const std::byte> from, std::span<const Piece> into) {
   }
 }
 
-/// Takes the oldest message that matches. @return it, or null.
-std::shared_ptr<Message> take_match(std::vector<std::shared_ptr<Message>>& waiting,
-                                    const Message& wanted) {
-  const auto found = std::find_if(waiting.begin(), waiting.end(), [&](const auto& candidate) {
-    return candidate->source == wanted.source && candidate->tag == wanted.tag;
-  });
-  if (found == waiting.end()) return nullptr;
-  std::shared_ptr<Message> message = std::move(*found);
-  waiting.erase(found);
-  return message;
-}
-
 }  // namespace
 
 Network::Network(const ClusterOptions& options)
     : options_{(check(options), options)}, random_{options.seed},
       endpoints_(static_cast<std::size_t>(options.size)), faults_{options.faults} {
+  for (Endpoint& rank : endpoints_) rank.matcher = decltype(rank.matcher){endpoints_.size()};
   for (const Fault& fault : faults_)
     schedule({.time = fault.at, .kind = Event::Kind::fault, .rank = fault.rank});
 }
 
-void Network::take(Rank rank) {
+// One by one: queues that end with many messages would end them recursively.
+Network::~Network() {
+  for (Endpoint& rank : endpoints_)
+    for (Rank from = 0; from < options_.size; ++from)
+      rank.matcher.drain(from, [](const auto&) {});
+}
+
+void Network::mark_taken(Rank rank) {
   check(rank >= 0 && rank < options_.size, "there is no rank " + std::to_string(rank) +
                                                " in a cluster of " + std::to_string(options_.size));
   check(!std::exchange(endpoint(rank).taken, true),
@@ -108,7 +95,8 @@ void Network::post_one(Rank self, const Transfer& transfer) {
   expects(transfer.tag < options_.tags, "a transfer's tag is beyond the transport's");
   expects(transfer.combiner == nullptr || (options_.combines && transfer.reduced),
           "a transfer has a combiner of no use");
-  const Half half{.fingerprint = transfer.fingerprint,
+  const Half half{.tag = transfer.tag,
+                  .fingerprint = transfer.fingerprint,
                   .cookie = transfer.cookie,
                   .pieces = transfer.pieces,
                   .bytes = total(transfer.pieces),
@@ -118,17 +106,12 @@ void Network::post_one(Rank self, const Transfer& transfer) {
   ++endpoint(self).transfers;
   ++transfers_;
   ++activity_;
-  const bool is_send = transfer.kind == Transfer::Kind::send;
+  if (transfer.kind != Transfer::Kind::send) return post_receive(self, transfer.peer, half);
   auto message = std::make_shared<Message>();
-  message->source = is_send ? self : transfer.peer;
-  message->destination = is_send ? transfer.peer : self;
-  message->tag = transfer.tag;
-  (is_send ? message->send : message->receive) = half;
-  if (is_send) {
-    post_send(std::move(message));
-  } else {
-    post_receive(std::move(message));
-  }
+  message->source = self;
+  message->destination = transfer.peer;
+  message->send = half;
+  post_send(std::move(message));
 }
 
 void Network::post_send(std::shared_ptr<Message> message) {
@@ -140,25 +123,24 @@ void Network::post_send(std::shared_ptr<Message> message) {
     message->arrival = left + latency(message->source);
     schedule({.time = left, .kind = Event::Kind::send_done, .message = message});
   }
-  Endpoint& destination = endpoint(message->destination);
-  if (const auto waiting = take_match(destination.expected, *message)) {
-    message->receive = waiting->receive;
+  auto& matcher = endpoint(message->destination).matcher;
+  if (const auto receive = matcher.match_message(message->source, message->send.tag)) {
+    message->receive = receive->half;
     match(message);
   } else {
-    destination.unexpected.push_back(std::move(message));
+    matcher.add_message(message->source, message);
   }
 }
 
-void Network::post_receive(std::shared_ptr<Message> message) {
-  Endpoint& destination = endpoint(message->destination);
-  const auto arrived = take_match(destination.unexpected, *message);
-  if (options_.scribble && message->receive.combiner == nullptr)
-    for (const Piece& piece : message->receive.pieces) std::memset(piece.data, 0xa5, piece.bytes);
-  if (arrived != nullptr) {
-    arrived->receive = message->receive;
-    match(arrived);
+void Network::post_receive(Rank self, Rank from, const Half& half) {
+  auto& matcher = endpoint(self).matcher;
+  if (options_.scribble && half.combiner == nullptr)
+    for (const Piece& piece : half.pieces) std::memset(piece.data, 0xa5, piece.bytes);
+  if (const auto message = matcher.match_receive(from, half.tag)) {
+    message->receive = half;
+    match(message);
   } else {
-    destination.expected.push_back(std::move(message));
+    matcher.add_receive(from, std::make_shared<Receive>(Receive{.half = half}));
   }
 }
 
@@ -190,7 +172,10 @@ void Network::deliver(const std::shared_ptr<Message>& delivered) {
   Endpoint& source = endpoint(message.source);
   Endpoint& destination = endpoint(message.destination);
   if (!destination.alive() || (!message.eager && !source.alive())) return;
-  if (const auto error = mismatch(message)) return fail(message.destination, *error);
+  const detail::Envelope sent = message.send.envelope();
+  const detail::Envelope expected = message.receive.envelope();
+  if (!agree(sent, expected))
+    return fail(message.destination, detail::mismatch(message.source, sent, expected));
   if (leave_there(delivered)) return;
   if (!message.eager) gather(message.send.pieces, message.payload);
   if (message.receive.combiner == nullptr) scatter(message.payload, message.receive.pieces);
@@ -199,13 +184,13 @@ void Network::deliver(const std::shared_ptr<Message>& delivered) {
   if (!message.eager) source.ready.push_back({message.send.cookie});
 }
 
-/// Leaves a message where it is, now and then. @return whether it did.
+/// Leaves three of four messages that are waited for at the sender. @return whether it did.
 bool Network::leave_there(const std::shared_ptr<Message>& message) {
   if (!options_.visible || message->eager || !message->receive.waits ||
       message->send.pieces.size() != 1 || parts_.below(4) == 0)
     return false;
   Endpoint& destination = endpoint(message->destination);
-  // It is read later, when the sender may be gone; who reads it after the signal shows.
+  // The copy may be read when the sender has ended, and shows reads that come after the signal.
   gather(message->send.pieces, message->payload);
   destination.accesses.push_back(message);
   destination.ready.push_back({.cookie = message->receive.cookie,
@@ -233,14 +218,14 @@ void Network::signal(Rank self, AccessId access, bool is_stored) {
   schedule({.time = now_ + latency(self), .kind = Event::Kind::signalled, .message = message});
 }
 
-/// Parts of any length, which may cut elements, each in memory of its own that begins anywhere and
-/// ends where the part does: who reads beyond it shows. Or, as the seed decides, all of them in the
-/// combiner's room, if it has any.
-/// @return whether it took all; if not, its rank has failed.
+/// Gives a combiner parts of any length, which may cut elements. Each is in memory of its own that
+/// begins anywhere and ends with the part, which shows reads beyond it. Or, as the seed decides,
+/// all are in the combiner's room, if it has any.
+/// @return whether it combined all; if not, its rank has failed.
 bool Network::feed(const Message& message) {
   constexpr std::size_t kMostSkipped = 16;
   std::span<const std::byte> left{message.payload};
-  std::byte* room = parts_.below(2) == 0 ? message.receive.combiner->room() : nullptr;
+  std::byte* room = parts_.below(2) == 0 ? message.receive.combiner->staging() : nullptr;
   if (room != nullptr) copy_bytes(room, left.data(), left.size());
   const Result<void> outcome = detail::attempt([&] {
     while (!left.empty()) {
@@ -248,7 +233,7 @@ bool Network::feed(const Message& message) {
       const std::size_t skipped = parts_.below(kMostSkipped);
       std::vector<std::byte> part(skipped + bytes);
       copy_bytes(part.data() + skipped, left.data(), bytes);
-      message.receive.combiner->take({room != nullptr ? room : part.data() + skipped, bytes});
+      message.receive.combiner->combine({room != nullptr ? room : part.data() + skipped, bytes});
       if (room != nullptr) room += bytes;
       left = left.subspan(bytes);
     }
@@ -267,28 +252,25 @@ std::vector<Completion> Network::poll(Rank self) {
 
 void Network::find_unmatched(Rank self, std::uint64_t pending) {
   if (!endpoint(self).alive()) return;
-  for (const auto& message : endpoint(self).unexpected)
-    if (is_unmatched(message->send.fingerprint, pending)) {
-      fail(self, unmatched_message(message->source, message->send.fingerprint, pending));
-      throw Error{*endpoint(self).failure};
+  for (Rank from = 0; from < options_.size; ++from)
+    if (const auto error = endpoint(self).matcher.find_unmatched(from, pending)) {
+      fail(self, *error);
+      throw Error{*error};
     }
 }
 
-std::optional<Unexpected> Network::probe(Rank self, Rank from, std::uint32_t tag) const {
-  const Endpoint& own = endpoints_[static_cast<std::size_t>(self)];
+std::optional<Unexpected> Network::probe(Rank self, Rank from, std::uint32_t tag) {
+  Endpoint& own = endpoint(self);
   if (own.dead || now_ < own.stalled_until) return std::nullopt;
   if (own.failure) throw Error{*own.failure};
-  for (const auto& message : own.unexpected)
-    if (message->tag == tag && (from == any_rank || message->source == from))
-      return Unexpected{message->source, message->send.bytes, message->send.fingerprint};
-  return std::nullopt;
+  return own.matcher.probe(from, tag, [](Rank) {});
 }
 
 void Network::abort(Rank self, const Error& cause) {
   Endpoint& own = endpoint(self);
   if (own.dead || std::exchange(own.aborted, true)) return;
   fail(self, cause);
-  // Word that is passed on stays as it was, so that it does not grow from rank to rank.
+  // A notice that is passed on stays unchanged, so that it does not grow from rank to rank.
   const std::string text = cause.code() == ErrorCode::aborted
                                ? std::string{cause.what()}
                                : "rank " + std::to_string(self) + " failed: " + cause.what();

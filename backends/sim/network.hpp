@@ -1,5 +1,5 @@
 /// @file
-/// What lies between the ranks of a simulated cluster: messages under way, the clock, the faults.
+/// The network of a simulated cluster: messages under way, the clock, the faults.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/matching.hpp"
 #include "random.hpp"
 #include "sim.hpp"
 
@@ -15,6 +16,7 @@ namespace tutti::sim {
 
 /// One side of a message: a posted transfer.
 struct Half {
+  std::uint32_t tag = 0;            ///< As posted.
   std::uint64_t fingerprint = 0;    ///< As posted.
   std::uint64_t cookie = 0;         ///< As posted.
   std::span<const Piece> pieces{};  ///< Valid until the completion, or the rank's failure.
@@ -22,48 +24,59 @@ struct Half {
   Combiner* combiner = nullptr;     ///< As posted.
   bool waits = false;               ///< Whether it is a wait.
   ResultPlace result{};             ///< As posted.
+
+  [[nodiscard]] detail::Envelope envelope() const noexcept { return {tag, fingerprint, bytes}; }
 };
 
-/// A message: both halves once they have met.
+/// A receive that waits for its message.
+struct Receive {
+  std::shared_ptr<Receive> next{};  ///< In the queue it is in.
+  Half half{};                      ///< As posted.
+
+  [[nodiscard]] detail::Envelope envelope() const noexcept { return half.envelope(); }
+};
+
+/// A message: both halves once they match.
 struct Message {
-  Rank source = 0;                   ///< Who sends.
-  Rank destination = 0;              ///< Who receives.
-  std::uint32_t tag = 0;             ///< With source and destination, decides who matches.
+  std::shared_ptr<Message> next{};   ///< In the queue it is in.
+  Rank source = 0;                   ///< The sender.
+  Rank destination = 0;              ///< The receiver.
   bool eager = false;                ///< Its bytes are in `payload`; the send waits for nobody.
   Half send{};                       ///< The sender's half.
   Half receive{};                    ///< The receiver's half.
   std::vector<std::byte> payload{};  ///< Bytes of an eager message.
   Duration arrival{0};               ///< When an eager message is at its destination.
   bool is_stored = false;            ///< Its result stands at the sender's.
+
+  [[nodiscard]] detail::Envelope envelope() const noexcept { return send.envelope(); }
 };
 
 /// Something that will happen.
 struct Event {
-  /// What will happen.
+  /// The kinds of events.
   enum class Kind : std::uint8_t { send_done, deliver, signalled, notice, wake, fault };
-  Duration time{0};                    ///< When.
-  std::uint64_t tie = 0;               ///< Chance decides between events of the same time.
-  std::uint64_t sequence = 0;          ///< And, should even that be equal, the order of creation.
-  Kind kind = Kind::wake;              ///< What.
-  Rank rank = 0;                       ///< To whom, for notices and faults.
-  std::shared_ptr<Message> message{};  ///< Which, for deliveries, signals and completed sends.
+  Duration time{0};                    ///< The earliest event is the next.
+  std::uint64_t tie = 0;               ///< Random: orders events of the same time.
+  std::uint64_t sequence = 0;          ///< Of creation: orders events that are equal so far.
+  Kind kind = Kind::wake;              ///< The effect.
+  Rank rank = 0;                       ///< Of notices and faults: who is affected.
+  std::shared_ptr<Message> message{};  ///< Of deliveries, signals and completed sends.
 };
 
-/// What the network knows of one rank.
+/// The state of one rank.
 struct Endpoint {
-  std::vector<std::shared_ptr<Message>> unexpected{};  ///< Sent to it, not yet received.
-  std::vector<std::shared_ptr<Message>> expected{};    ///< Receives that wait for their message.
-  std::vector<Completion> ready{};                     ///< For its next poll.
-  std::vector<std::shared_ptr<Message>> accesses{};    ///< By number; null where ended.
+  detail::Matcher<Receive, Message> matcher{};       ///< Its receives, and messages to it.
+  std::vector<Completion> ready{};                   ///< For its next poll.
+  std::vector<std::shared_ptr<Message>> accesses{};  ///< By number; null where ended.
   std::optional<Error> failure{};  ///< Thrown by every poll and post from now on.
-  std::optional<Error> notice{};   ///< Becomes its failure when word arrives.
+  std::optional<Error> notice{};   ///< Becomes its failure at the event `notice`.
   Duration port_free{0};           ///< When its last send has left.
   Duration stalled_until{0};       ///< It does nothing before that time.
   std::uint64_t transfers = 0;     ///< Posted so far.
   bool taken = false;              ///< Its transport has been handed out.
-  bool aborted = false;            ///< It has told the others.
+  bool aborted = false;            ///< It has informed the others.
   bool dead = false;               ///< A fault killed it.
-  bool closed = false;             ///< Its transport is gone.
+  bool closed = false;             ///< Its transport has ended.
 
   /// @return whether its pieces may be touched.
   [[nodiscard]] bool alive() const noexcept { return !dead && !closed && !failure; }
@@ -74,6 +87,9 @@ class Network {
  public:
   /// @param options checked here. Throws Error{invalid_argument}.
   explicit Network(const ClusterOptions& options);
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  ~Network();
 
   /// As Transport::post. @param self who posts. @param transfers in matching order.
   void post(Rank self, std::span<const Transfer> transfers);
@@ -85,19 +101,19 @@ class Network {
   /// As Transport::signal. @param self who does. @param access which. @param is_stored as there.
   void signal(Rank self, AccessId access, bool is_stored);
   /// As Transport::probe.
-  [[nodiscard]] std::optional<Unexpected> probe(Rank self, Rank from, std::uint32_t tag) const;
+  [[nodiscard]] std::optional<Unexpected> probe(Rank self, Rank from, std::uint32_t tag);
   /// As Transport::find_unmatched. @param self who looks. @param pending as in is_unmatched.
   void find_unmatched(Rank self, std::uint64_t pending);
   /// @param self whose. @return messages to it that have no receive.
   [[nodiscard]] std::size_t unclaimed(Rank self) noexcept {
-    return endpoint(self).unexpected.size();
+    return endpoint(self).matcher.unexpected();
   }
   /// As Transport::abort. @param self who fails. @param cause why.
   void abort(Rank self, const Error& cause);
-  /// The transport is gone: its pieces are not touched any more. @param self whose.
+  /// The transport has ended: its pieces are not touched any more. @param self whose.
   void close(Rank self) noexcept { endpoint(self).closed = true; }
   /// Marks a rank's transport as handed out. @param rank whose. Throws Error{invalid_argument}.
-  void take(Rank rank);
+  void mark_taken(Rank rank);
 
   /// As Cluster::advance. @return whether there was an event.
   bool advance();
@@ -121,7 +137,7 @@ class Network {
   Endpoint& endpoint(Rank rank) noexcept { return endpoints_[static_cast<std::size_t>(rank)]; }
   void post_one(Rank self, const Transfer& transfer);
   void post_send(std::shared_ptr<Message> message);
-  void post_receive(std::shared_ptr<Message> message);
+  void post_receive(Rank self, Rank from, const Half& half);
   void match(const std::shared_ptr<Message>& message);
   void deliver(const std::shared_ptr<Message>& delivered);
   bool feed(const Message& message);

@@ -27,7 +27,7 @@ class SimTransport final : public Transport {
   [[nodiscard]] Duration now() const noexcept override { return network_->now(); }
   void post(std::span<const Transfer> transfers) override { network_->post(self_, transfers); }
   void poll() override {
-    unclaimed_ = network_->unclaimed(self_);
+    unexpected_ = network_->unclaimed(self_);
     for (const Completion& completion : network_->poll(self_)) complete(completion);
   }
   void find_unmatched(std::uint64_t pending, bool /*thoroughly*/) override {
@@ -47,7 +47,7 @@ class SimTransport final : public Transport {
     try {
       network_->abort(self_, cause);
     } catch (const std::bad_alloc&) {
-      // Without memory the others are not told; their deadlines will tell them.
+      // Without memory the others get no notice; they fail by their deadlines.
       network_->close(self_);
     }
     return true;
@@ -64,7 +64,7 @@ class SimTransport final : public Transport {
 Cluster::Cluster(const ClusterOptions& options) : network_{std::make_shared<Network>(options)} {}
 
 std::unique_ptr<Transport> Cluster::transport(Rank rank) {
-  network_->take(rank);
+  network_->mark_taken(rank);
   return std::make_unique<SimTransport>(network_, rank);
 }
 

@@ -1,6 +1,6 @@
 /// @file
-/// A cluster in one process: N ranks, one thread, virtual time, everything decided by a seed. The
-/// reference every other backend is held to.
+/// A cluster in one process: N ranks, one thread, virtual time, everything decided by a seed. It
+/// is the reference for every other backend.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ enum class Delivery : std::uint8_t {
 
 /// Something that goes wrong, once, as soon as all its conditions hold.
 struct Fault {
-  /// What goes wrong.
+  /// The kinds of faults.
   enum class Kind : std::uint8_t {
     delay,  ///< The rank neither polls nor sends for a while; then it goes on.
     death   ///< The rank falls silent for good.
   };
-  Rank rank = 0;                      ///< Whom it hits.
-  Kind kind = Kind::delay;            ///< What happens.
+  Rank rank = 0;                      ///< The rank with the fault.
+  Kind kind = Kind::delay;            ///< The fault.
   Duration at{0};                     ///< Not before this time.
-  std::uint64_t after_transfers = 0;  ///< Not before the rank has posted so many transfers.
+  std::uint64_t after_transfers = 0;  ///< The least transfers that the rank has posted before.
   Duration length{0};                 ///< Of a delay.
 };
 
-/// What a cluster is made with.
+/// Options of a cluster.
 struct ClusterOptions {
   int size = 1;                                   ///< Number of ranks.
   std::uint64_t seed = 1;                         ///< Decides the order of deliveries.
@@ -42,9 +42,9 @@ struct ClusterOptions {
   Duration jitter = std::chrono::microseconds{4};  ///< Added to a latency: from zero up to this.
   std::vector<int> slowdown{};     ///< Factor on a rank's send costs; empty: 1 for all.
   std::vector<Fault> faults{};     ///< The script.
-  bool detect_death = false;       ///< Whether the others are told of a death.
-  bool scribble = false;           ///< Fill the pieces of a receive with rubbish when it
-                                   ///< is posted: who reads them too early shows.
+  bool detect_death = false;       ///< Whether the others get a notice of a death.
+  bool scribble = false;           ///< Whether the pieces of a receive are filled with rubbish
+                                   ///< when it is posted, which shows reads that come too early.
   bool combines = true;            ///< As Capabilities::combines; the seed decides the parts.
   bool visible = true;             ///< As there; the seed decides which messages stay.
   std::uint32_t tags = 1U << 30U;  ///< As Capabilities::tags.

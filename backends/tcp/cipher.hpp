@@ -1,5 +1,5 @@
 /// @file
-/// Cipher: what stands between a connection and whoever uses it, if what it carries is encrypted.
+/// Cipher: encrypts the bytes of a connection.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace tutti::tcp {
 
-/// What became of a read or a write.
+/// The outcome of a read or a write.
 struct Moved {
-  std::size_t bytes = 0;  ///< How many were moved; fewer than asked where the socket had no more.
+  std::size_t bytes = 0;  ///< That were moved; fewer than asked where the socket had no more.
   bool closed = false;    ///< The peer sends nothing any more.
   int error = 0;          ///< The errno of a failure; 0 if there was none.
 };
 
 /// Encrypts what is written to a socket and decrypts what is read. Never blocks. One thread at a
-/// time. The socket belongs to somebody else, who closes it later.
+/// time. The socket belongs to the caller.
 class Cipher {
  public:
   Cipher() = default;
@@ -25,16 +25,16 @@ class Cipher {
   Cipher& operator=(const Cipher&) = delete;
   virtual ~Cipher() = default;
 
-  /// @param from may be empty, to send only what is owed. @return what was taken. It may not have
-  /// left yet.
+  /// @param from may be empty, to send only what is unsent. @return the bytes that were
+  /// accepted. They may not have left yet.
   [[nodiscard]] virtual Moved write(std::span<const iovec> from) noexcept = 0;
-  /// @param into not empty. @return what was there; fewer bytes than asked only where no more can
-  /// be read now. Bytes that are not those the peer wrote are an error.
+  /// @param into not empty. @return the bytes that were read; fewer than asked only where no more
+  /// can be read now. Bytes that the peer did not write are an error.
   [[nodiscard]] virtual Moved read(std::span<const iovec> into) noexcept = 0;
-  /// @return whether something that was taken waits for the socket to have room.
-  [[nodiscard]] virtual bool owes() const noexcept = 0;
+  /// @return whether accepted bytes wait for the socket to have room.
+  [[nodiscard]] virtual bool has_unsent() const noexcept = 0;
   /// @return whether something may be read although the socket has nothing.
-  [[nodiscard]] virtual bool holds() const noexcept = 0;
+  [[nodiscard]] virtual bool has_unread() const noexcept = 0;
 };
 
 }  // namespace tutti::tcp

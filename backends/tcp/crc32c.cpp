@@ -1,5 +1,5 @@
 // The instruction takes three cycles but one can start in every cycle. So three neighbouring runs
-// are summed at once, and the sums joined by tables that tell what a run of zeros makes of a sum
+// are summed at once, and the sums joined by tables of the effect of a run of zeros on a sum
 // (M. Adler, crc32c.c, 2013).
 #include "crc32c.hpp"
 
@@ -18,7 +18,7 @@ constexpr std::uint32_t kPolynomial = 0x82f63b78;  // bits reversed
 using Table = std::array<std::uint32_t, 256>;
 using Slices = std::array<Table, 8>;
 
-// What one byte, followed by k zero bytes, adds to a sum: slice k.
+// The contribution of one byte, followed by k zero bytes, to a sum: slice k.
 constexpr Slices make_slices() {
   Slices slices{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
@@ -65,7 +65,7 @@ constexpr std::uint32_t multiply(const Matrix& matrix, std::uint32_t sum) {
   return result;
 }
 
-// What a run of zero bytes makes of a sum. @param bytes a power of two.
+// The effect of a run of zero bytes on a sum. @param bytes a power of two.
 constexpr Matrix zeros(std::size_t bytes) {
   Matrix matrix{};
   for (std::uint32_t bit = 0; bit < 32; ++bit) {

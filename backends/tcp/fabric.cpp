@@ -27,8 +27,8 @@ class TcpTransport final : public Transport {
   ~TcpTransport() override {
     if (hub_.guard().is_forked()) return;
     const std::lock_guard lock{hub_.mutex()};
-    // What nobody polled for any more counts too: the peers are not waited for.
-    if (failure_signal_->went_off())
+    // A failure after the last poll counts too: the peers are not waited for.
+    if (failure_signal_->is_raised())
       port_->fail({ErrorCode::aborted, "the communicator has failed"});
     hub_.stop(*port_);
     hub_.close(*port_);
@@ -51,7 +51,7 @@ class TcpTransport final : public Transport {
       hub_.post(*port_, transfer);
     }
     hub_.flush(*port_, transfers);
-    unclaimed_ = port_->unclaimed;
+    unexpected_ = port_->matcher.unexpected();
     check();
   }
 
@@ -59,9 +59,9 @@ class TcpTransport final : public Transport {
     failure_signal_->check();
     const std::lock_guard lock{hub_.mutex()};
     if (!port_->failure && port_->done.empty()) hub_.progress(*port_);
-    unclaimed_ = port_->unclaimed;
-    if (port_->failure) return complain();
-    if (!hub_.send_owed()) return;
+    unexpected_ = port_->matcher.unexpected();
+    if (port_->failure) return throw_failure();
+    if (!hub_.send_accepted()) return;
     for (const std::uint64_t cookie : port_->done) complete(cookie);
     port_->done.clear();
   }
@@ -85,10 +85,10 @@ class TcpTransport final : public Transport {
   void end_idle_wait() noexcept override { wake_up_.signal(); }
 
   void find_unmatched(std::uint64_t pending, bool thoroughly) override {
-    if (hub_.guard().is_forked() || (unclaimed_ == 0 && !thoroughly)) return;
+    if (hub_.guard().is_forked() || (unexpected_ == 0 && !thoroughly)) return;
     const std::lock_guard lock{hub_.mutex()};
     hub_.find_unmatched(*port_, pending, thoroughly);
-    if (port_->failure) complain();
+    if (port_->failure) throw_failure();
   }
 
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
@@ -96,8 +96,8 @@ class TcpTransport final : public Transport {
     const std::lock_guard lock{hub_.mutex()};
     std::optional<Unexpected> found;
     if (!port_->failure) found = hub_.probe(*port_, from, tag);
-    unclaimed_ = port_->unclaimed;
-    if (port_->failure) complain();
+    unexpected_ = port_->matcher.unexpected();
+    if (port_->failure) throw_failure();
     return found;
   }
 
@@ -114,11 +114,11 @@ class TcpTransport final : public Transport {
   void check() const {
     if (port_->failure) throw Error{*port_->failure};
   }
-  // A rank may have closed its connections because it heard of a failure, which the alarm then
-  // tells here as well.
-  void complain() {
+  // A rank may have closed its connections because of a failure elsewhere, of which the failure
+  // signal then informs this rank as well.
+  void throw_failure() {
     if (failed_ == Duration::zero()) failed_ = now();
-    if (port_->failure->code() != ErrorCode::peer_dead || now() - failed_ >= kAlarmPatience)
+    if (port_->failure->code() != ErrorCode::peer_dead || now() - failed_ >= kSignalPatience)
       check();
   }
 
@@ -143,7 +143,7 @@ std::unique_ptr<Transport> Fabric::transport(std::uint64_t communicator,
                                              const std::vector<Rank>& members,
                                              std::shared_ptr<FailureSignal> failure_signal,
                                              bool oversubscribed) {
-  expects(failure_signal != nullptr, "a transport was given no alarm");
+  expects(failure_signal != nullptr, "a transport was given no failure signal");
   hub_->guard().check();
   std::shared_ptr<Fabric> self = shared_from_this();
   const std::lock_guard lock{hub_->mutex()};

@@ -12,7 +12,7 @@ std::uint32_t sum_of(Header header) noexcept {
   return crc32c(0, std::as_bytes(std::span{&header, 1}));
 }
 
-// The checksum stands before everything but the magic number: what fails after it was sent so.
+// The checksum is tested before everything but the magic number: a later fault was sent.
 Flaw flaw_of(const Header& header, const FrameLimits& limits) noexcept {
   if (header.magic != kMagic) return Flaw::magic;
   if (header.header_sum != sum_of(header)) return Flaw::checksum;

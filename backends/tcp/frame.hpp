@@ -1,5 +1,6 @@
 /// @file
-/// What travels between two ranks: frames, a header of 64 bytes each, some with a payload behind.
+/// The format of messages between two ranks: frames, a header of 64 bytes each, some with a
+/// payload.
 #pragma once
 
 #include <bit>
@@ -11,7 +12,7 @@
 
 namespace tutti::tcp {
 
-/// What a frame is for.
+/// The purpose of a frame.
 enum class FrameType : std::uint8_t {
   message = 1,  ///< A whole message: its bytes are the payload.
   request = 2,  ///< Announces a message of `length` bytes, `offset` of which follow unasked.
@@ -24,14 +25,14 @@ enum class FrameType : std::uint8_t {
 inline constexpr std::uint16_t kPayloadSummed = 1;
 /// The first bytes of every frame: "tutt".
 inline constexpr std::uint32_t kMagic = 0x74747574;
-/// Of the format. Another one is refused.
+/// Of the format. Frames of another version are rejected.
 inline constexpr std::uint8_t kVersion = 1;
 
 /// The front of every frame, as it lies on the wire: lower bytes first.
 struct Header {
   std::uint32_t magic = kMagic;         ///< See kMagic.
   std::uint8_t version = kVersion;      ///< See kVersion.
-  FrameType type = FrameType::message;  ///< What it is for.
+  FrameType type = FrameType::message;  ///< Its purpose.
   std::uint16_t flags = 0;              ///< See kPayloadSummed.
   std::uint32_t header_sum = 0;         ///< CRC32C of the header with zero here.
   std::uint32_t payload_sum = 0;        ///< See kPayloadSummed.
@@ -55,7 +56,7 @@ static_assert(offsetof(Header, header_sum) == 8 && offsetof(Header, communicator
 static_assert(offsetof(Header, sequence) == 32 && offsetof(Header, offset) == 56);
 static_assert(std::endian::native == std::endian::little, "headers travel as they lie in memory");
 
-/// What is wrong with a header.
+/// A fault of a header.
 enum class Flaw : std::uint8_t {
   none,      ///< Nothing.
   cut,       ///< It is shorter than a header.
@@ -63,7 +64,7 @@ enum class Flaw : std::uint8_t {
   checksum,  ///< Its checksum does not fit.
   version,   ///< It is of another version.
   type,      ///< There is no such type.
-  flags,     ///< It has flags nobody knows.
+  flags,     ///< It has unknown flags.
   length     ///< Its payload is longer than any may be.
 };
 /// @param flaw any. @return it in words, such as "its checksum does not fit".
@@ -75,10 +76,10 @@ struct FrameLimits {
   std::uint64_t data = 0;     ///< Of FrameType::data.
 };
 
-/// A header, or what is wrong with it.
+/// A header, or its fault.
 struct Decoded {
   Header header{};          ///< Of use only where there is no flaw.
-  Flaw flaw = Flaw::magic;  ///< What is wrong.
+  Flaw flaw = Flaw::magic;  ///< Its fault.
 };
 
 /// Reads a header. @param bytes the front of a frame. @param limits what ranks may send.

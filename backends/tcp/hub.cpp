@@ -8,12 +8,13 @@
 namespace tutti::tcp {
 namespace {
 
-// Numbers of communicators that have ended are remembered, so that late frames are not taken for
-// those of a communicator to come. Frames so late that this many have ended since do not exist.
-constexpr std::size_t kMostGone = 65536;
 constexpr std::chrono::microseconds kLingerStep{50};
-// So long at the most where a communicator has failed: what it sent helps nobody.
+/// The longest wait for links of a failed communicator: its messages help nobody.
 constexpr std::chrono::milliseconds kFailedLinger{100};
+/// Up to this many links are read right away; for more it is cheaper to ask which have something.
+constexpr std::size_t kMostUnasked = 3;
+/// Polls from one look at the links that other communicators wait for to the next.
+constexpr std::uint32_t kPollsPerLookAround = 16;
 
 void check(bool condition, const std::string& message) {
   if (!condition) throw Error{ErrorCode::invalid_argument, message};
@@ -29,8 +30,7 @@ void check(const Options& options) {
 }  // namespace
 
 Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
-    : self_{self}, options_{options}, limits_{options.eager_bytes, options.fragment_bytes},
-      warm_{options.warm_bytes}, waste_{options.warm_bytes} {
+    : self_{self}, options_{options} {
   add(peers);
 }
 
@@ -61,42 +61,40 @@ void Hub::add(const std::vector<Peer>& peers) {
 // forked child the connections are the parent's.
 Hub::~Hub() {
   if (guard_.is_forked()) return;
-  std::vector<Leaving> leaving{};
+  std::vector<Closing> closing{};
   for (const auto& link : links_) {
     if (link == nullptr || link->loss) continue;
-    flush(*link);
-    if (!link->socket.owes()) link->socket.end_writing();
-    leaving.push_back({.link = link.get()});
+    sender_.flush(*link);
+    if (!link->socket.has_unsent()) link->socket.end_writing();
+    closing.push_back({.link = link.get()});
   }
   for (;;) {
-    std::erase_if(leaving, [this](Leaving& one) { return has_left(one); });
-    if (leaving.empty()) return;
+    std::erase_if(closing, [this](Closing& one) { return is_closed(one); });
+    if (closing.empty()) return;
     std::this_thread::sleep_for(kLingerStep);
   }
 }
 
-// Reads what nobody will look at. Returns whether all that was written has reached the peer's host,
-// or is waited for no longer: the peer, which may compute for long, is given time anew with every
-// byte that gets there.
-bool Hub::has_left(Leaving& one) noexcept {
-  Socket& socket = one.link->socket;
-  if (socket.owes()) {
+// A link is closed once all that was written has reached the peer's host, or takes too long. The
+// peer, which may compute for long, is given time anew with every byte that gets there.
+bool Hub::is_closed(Closing& closing) noexcept {
+  Socket& socket = closing.link->socket;
+  if (socket.has_unsent()) {
     if (socket.write({}).error != 0) return true;
-    if (!socket.owes()) socket.end_writing();
+    if (!socket.has_unsent()) socket.end_writing();
   }
-  const iovec whole{waste_.data(), waste_.size()};
-  const Moved moved = socket.read({&whole, 1});
+  const Moved moved = reader_.discard(socket);
   if (moved.error != 0) return true;
   if (moved.bytes > 0) return false;
   const int unacknowledged = socket.unacknowledged();
-  if (unacknowledged == 0) return !socket.owes();
+  if (unacknowledged == 0) return !socket.has_unsent();
   const auto now = std::chrono::steady_clock::now();
-  if (unacknowledged != std::exchange(one.unacknowledged, unacknowledged)) one.progress = now;
-  return now - one.progress >= (one.link->failed ? kFailedLinger : options_.linger);
+  if (unacknowledged != std::exchange(closing.unacknowledged, unacknowledged))
+    closing.progress = now;
+  return now - closing.progress >= (closing.link->failed ? kFailedLinger : options_.linger);
 }
 
 std::unique_ptr<Port> Hub::open(std::uint64_t id, const std::vector<Rank>& members) {
-  check(!ports_.contains(id) && !gone_.contains(id), "a communicator's number was used before");
   auto port = std::make_unique<Port>();
   port->id = id;
   port->self = -1;
@@ -113,69 +111,148 @@ std::unique_ptr<Port> Hub::open(std::uint64_t id, const std::vector<Rank>& membe
     if (world == self_) port->self = static_cast<Rank>(rank);
   }
   check(port->self >= 0, "the own rank is no member of the communicator");
+  port->matcher = decltype(port->matcher){members.size()};
   port->awaited.reserve(members.size());
   awaited_links_.reserve(links_.size());
   descriptors_.reserve(links_.size());
-  ports_.emplace(id, port.get());
-  Queue<Inbound> others{};
-  while (!early_.empty()) {
-    Inbound& message = *early_.pop();
-    if (message.start.communicator != id) others.push(&message);
-    else if (port->rank_of(message.link->peer) < 0) forget(message);
-    else admit(*port, message);
-  }
-  early_ = others;
+  ports_.add(*port);
+  receiver_.accept_early(*port);
   return port;
-}
-
-void Hub::close(const Port& port) noexcept {
-  ports_.erase(port.id);
-  if (last_found_ == &port) last_found_ = nullptr;
-  gone_.insert(port.id);
-  gone_order_.push_back(port.id);
-  if (gone_order_.size() <= kMostGone) return;
-  gone_.erase(gone_order_.front());
-  gone_order_.pop_front();
-}
-
-Port* Hub::find(std::uint64_t id) noexcept {
-  if (last_found_ != nullptr && last_found_->id == id) return last_found_;
-  const auto found = ports_.find(id);
-  if (found == ports_.end()) return nullptr;
-  return last_found_ = found->second;
 }
 
 void Hub::stop(Port& port) noexcept {
   if (std::exchange(port.stopped, true)) return;
-  for (Member& member : port.members) stop(member, port);
-  while (!port.own.empty()) outbounds_.put(port.own.pop());
-  port.unclaimed = 0;
+  const auto size = static_cast<Rank>(port.members.size());
+  for (Rank rank = 0; rank < size; ++rank) stop(port, rank);
   port.awaited.clear();
 }
 
-void Hub::stop(Member& member, const Port& port) noexcept {
+void Hub::stop(Port& port, Rank rank) noexcept {
+  Member& member = port.member(rank);
   try {
-    for (Queue<Receive>& posted : member.posted)
-      while (!posted.empty()) receives_.put(posted.pop());
-    for (Queue<Inbound>& unexpected : member.unexpected)
-      while (!unexpected.empty()) forget(*unexpected.pop());
+    receiver_.stop(port, rank);
     if (member.link == nullptr) return;
     if (port.failure) member.link->failed = true;
     member.link->pending -= std::exchange(member.pending, 0);
-    stop_receiving(*member.link, port);
-    stop_sending(*member.link, port);
-  } catch (const std::bad_alloc&) {
-    lose(*member.link, {ErrorCode::transport, "lost memory"});  // so that no piece is touched
+    sender_.stop(port, *member.link);
+  } catch (const std::bad_alloc&) {  // so that no piece is touched
+    if (std::exchange(member.link->loss, Loss{ErrorCode::transport, "lost memory"})) return;
+    abandon(*member.link);
   }
 }
 
-void Hub::stop_receiving(Link& link, const Port& port) {
-  if (Inbound* const inbound = link.frame.inbound; inbound != nullptr && inbound->port == &port)
-    forget(*inbound);
-  for (auto entry = link.announced.begin(); entry != link.announced.end();) {
-    Inbound& message = *(entry++)->second;
-    if (message.port == &port) forget(message);
+void Hub::post(Port& port, const Transfer& transfer) {
+  expects(transfer.peer >= 0 && static_cast<std::size_t>(transfer.peer) < port.members.size(),
+          "a transfer names no rank of the communicator");
+  const bool sends = transfer.kind == Transfer::Kind::send;
+  Link* const link = port.member(transfer.peer).link;
+  if (link == nullptr && transfer.peer != port.self)
+    throw Error{ErrorCode::invalid_argument,
+                "there is no link to rank " + std::to_string(transfer.peer)};
+  if (!sends) return receiver_.post(port, transfer);
+  if (link == nullptr) return receiver_.send_to_self(port, transfer);
+  if (link->loss) return port.fail(transfer.peer, *link->loss);
+  sender_.post(port, transfer, *link);
+}
+
+void Hub::flush(Port& port, std::span<const Transfer> transfers) {
+  const Link* flushed = nullptr;  // mostly all of a batch are for the same peer
+  for (const Transfer& transfer : transfers) {
+    Link* const link = port.member(transfer.peer).link;
+    if (link == nullptr || link == flushed) continue;
+    sender_.flush(*link);
+    flushed = link;
   }
+}
+
+void Hub::progress(Port& port) {
+  awaited_links_.clear();
+  if (++polls_ % kPollsPerLookAround == 0) {
+    for (const auto& link : links_)
+      if (link != nullptr && link->pending > 0) awaited_links_.push_back(link.get());
+  } else {
+    for (const Rank rank : port.awaited)
+      if (Link* const link = port.member(rank).link) awaited_links_.push_back(link);
+  }
+  if (awaited_links_.size() <= kMostUnasked) {
+    for (Link* const link : awaited_links_) read_and_write(*link);
+    return;
+  }
+  descriptors_.clear();
+  for (const Link* const link : awaited_links_) descriptors_.push_back(events_of(*link));
+  static_cast<void>(::poll(descriptors_.data(), descriptors_.size(), 0));
+  for (std::size_t i = 0; i < awaited_links_.size(); ++i)
+    if (descriptors_[i].revents != 0 || awaited_links_[i]->socket.has_unread())
+      read_and_write(*awaited_links_[i]);
+}
+
+pollfd Hub::events_of(const Link& link) noexcept {
+  const bool writes = link.has_to_write() && !link.write_failed;
+  return {.fd = link.socket.descriptor(),
+          .events = static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN),
+          .revents = 0};
+}
+
+void Hub::list_awaited(const Port& port, std::vector<pollfd>& descriptors) {
+  descriptors.clear();
+  if (port.failure || !port.done.empty()) return;
+  for (const Rank rank : port.awaited)
+    if (const Link* const link = port.members[static_cast<std::size_t>(rank)].link) {
+      if (link->socket.has_unread()) return descriptors.clear();
+      descriptors.push_back(events_of(*link));
+    }
+}
+
+void Hub::read(Link& link) {
+  if (!link.loss && !reader_.read(link)) abandon(link);
+}
+
+void Hub::read_and_write(Link& link) {
+  if (link.has_to_write()) sender_.flush(link);
+  read(link);
+  if (link.has_to_write()) sender_.flush(link);
+}
+
+// A peer that has no room may be waiting for room of its own, so it is read as well.
+bool Hub::send_accepted() {
+  if (!encrypts_) return true;
+  bool is_done = true;
+  for (const auto& link : links_) {
+    if (link == nullptr || !link->socket.has_unsent() || link->write_failed || link->loss) continue;
+    read_and_write(*link);
+    is_done = is_done && (!link->socket.has_unsent() || link->write_failed);
+  }
+  return is_done;
+}
+
+// Communicators that wait for the peer fail now; others, once they use the link.
+void Hub::abandon(Link& link) {
+  for (const auto& [id, port] : ports_.all()) {
+    const Rank rank = port->rank_of(link.peer);
+    if (rank >= 0 && port->member(rank).pending > 0) port->fail(rank, *link.loss);
+  }
+  sender_.abandon(link);
+  receiver_.abandon(link);
+}
+
+// The oldest of each queue will do: it is the first that should have been received.
+void Hub::find_unmatched(Port& port, std::uint64_t pending, bool thoroughly) {
+  const auto size = static_cast<Rank>(port.members.size());
+  for (Rank rank = 0; rank < size && !port.failure; ++rank) {
+    Link* const link = port.member(rank).link;
+    if (thoroughly && link != nullptr) read(*link);
+    if (const auto error = port.matcher.find_unmatched(rank, pending, 1)) port.fail(*error);
+  }
+}
+
+std::optional<Unexpected> Hub::probe(Port& port, Rank from, std::uint32_t tag) {
+  const auto found = port.matcher.probe(from, tag, [&](Rank rank) {
+    if (Link* const link = port.member(rank).link) read(*link);
+  });
+  if (found || from == any_rank) return found;
+  const Link* const link = port.member(from).link;
+  if (link != nullptr && link->loss) port.fail(from, *link->loss);
+  return found;
 }
 
 }  // namespace tutti::tcp

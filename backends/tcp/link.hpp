@@ -6,6 +6,7 @@
 #include <memory_resource>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "message.hpp"
@@ -13,10 +14,11 @@
 
 namespace tutti::tcp {
 
-/// What is read at once where it is not known what comes: a header, and small messages whole.
+/// Bytes that are read at once where the next frame is not known: a header, and small messages
+/// whole.
 inline constexpr std::size_t kAheadBytes = 16384;
-/// A message nobody has asked for costs its peer this much credit beside its bytes, so that small
-/// ones are bounded too.
+/// A message without a receive costs its peer this much credit beside its bytes, so that the number
+/// of small ones has a limit, too.
 inline constexpr std::uint64_t kMessageCost = 256;
 
 /// The frame that is being read.
@@ -30,7 +32,7 @@ struct Incoming {
 
 /// Why a link can be used no more.
 struct Loss {
-  ErrorCode code = ErrorCode::peer_dead;  ///< What its users are told.
+  ErrorCode code = ErrorCode::peer_dead;  ///< Of the error that its users get.
   std::string reason{};                   ///< Such as "its connection was reset".
 };
 
@@ -44,10 +46,17 @@ struct Link {
   /// @param credit_bytes what each side may send unasked. @param memory outlives the link.
   Link(Rank rank, Socket connection, std::uint64_t credit_bytes, std::pmr::memory_resource* memory)
       : peer{rank}, socket{std::move(connection)}, credit{credit_bytes}, requested{memory},
-        lent{credit_bytes}, announced{memory} {}
+        peer_credit{credit_bytes}, announced{memory} {}
 
   /// @return whether something waits to leave.
-  [[nodiscard]] bool has_to_write() const noexcept { return !outgoing.empty() || socket.owes(); }
+  [[nodiscard]] bool has_to_write() const noexcept {
+    return !outgoing.empty() || socket.has_unsent();
+  }
+  /// The peer has sent bytes that no rank of ours would. @param flaw in words. @return false.
+  bool reject(std::string_view flaw) {
+    loss = {ErrorCode::transport, "sent corrupt bytes: " + std::string{flaw}};
+    return false;
+  }
 
   Rank peer;                   ///< In the world, or as this process numbers its links.
   Rank own_source = -1;        ///< As Peer.
@@ -68,8 +77,8 @@ struct Link {
   std::size_t ahead_end = 0;      ///< See ahead.
   Incoming frame{};               ///< The frame being read.
   std::uint64_t next_start = 0;   ///< The least sequence that the peer's next message may have.
-  std::uint64_t lent;             ///< What the peer may still send unasked.
-  std::uint64_t owed = 0;         ///< What it may be given back.
+  std::uint64_t peer_credit;      ///< What the peer may still send unasked.
+  std::uint64_t returnable = 0;   ///< Credit that may be given back to it.
   BySequence<Inbound> announced;  ///< The peer's requests, by sequence.
 };
 

@@ -7,10 +7,10 @@
 
 namespace tutti::tcp {
 
-void Receive::take(std::span<const std::byte> from) {
+void Receive::store(std::span<const std::byte> from) {
   received += from.size();
   if (transfer.combiner == nullptr) cursor.write(from.data(), from.size());
-  else if (!from.empty()) transfer.combiner->take(from);
+  else if (!from.empty()) transfer.combiner->combine(from);
 }
 
 void Outbound::reset() noexcept {

@@ -1,17 +1,19 @@
 /// @file
-/// Messages under way: posted receives, messages that peers started, messages being sent.
+/// Messages under way: posted receives, messages that have begun to come, messages being sent.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include <tutti/spi/transport.hpp>
-
+#include "base/matching.hpp"
+#include "buffers.hpp"
 #include "frame.hpp"
-#include "pool.hpp"
 #include "vectors.hpp"
 
 namespace tutti::tcp {
+
+using detail::Envelope;
+using detail::Queue;
 
 struct Link;
 struct Port;
@@ -26,26 +28,35 @@ struct Receive {
 
   /// Readies a used one.
   void reset() noexcept { *this = {}; }
-  /// Takes the next bytes. @param from no more than are to come. Throws what a combiner throws.
-  void take(std::span<const std::byte> from);
+  [[nodiscard]] Envelope envelope() const noexcept {
+    return {transfer.tag, transfer.fingerprint, bytes};
+  }
+  /// Stores or combines the next bytes. @param from no more than are to come. Throws what a
+  /// combiner throws.
+  void store(std::span<const std::byte> from);
 };
 
-/// A message that a peer has started, not yet complete or not yet asked for.
+/// A message that a peer has started, not yet complete or without a receive; or one to the own rank
+/// without a receive.
 struct Inbound {
   Inbound* next = nullptr;     ///< In the queue it is in.
-  Link* link = nullptr;        ///< From where.
+  Link* link = nullptr;        ///< From where; null for one of the own rank.
   Port* port = nullptr;        ///< Null while its communicator has yet to be made.
   Header start{};              ///< Of the message or request.
   std::uint64_t received = 0;  ///< Bytes so far.
   std::uint64_t charge = 0;    ///< Credit that it holds.
-  Buffer buffer{};             ///< Bytes nobody has asked for.
-  Receive* receive = nullptr;  ///< What asked for it.
-  bool granted = false;        ///< Whether the peer was told to go on.
+  Buffer buffer{};             ///< Bytes that came before the receive.
+  Receive* receive = nullptr;  ///< That it matches, once that is posted.
+  std::span<const Piece> pieces{};  ///< Of the own rank: as its send was posted.
+  std::uint64_t cookie = 0;         ///< Of the own rank: as its send was posted.
 
   /// Readies a used one.
   void reset() noexcept { *this = {}; }
+  [[nodiscard]] Envelope envelope() const noexcept {
+    return {start.tag, start.fingerprint, start.length};
+  }
   /// @return whether frames of their own bring its bytes.
-  [[nodiscard]] bool requested() const noexcept { return start.type == FrameType::request; }
+  [[nodiscard]] bool is_requested() const noexcept { return start.type == FrameType::request; }
 };
 
 /// A frame being sent, and the message it is of.
@@ -65,17 +76,17 @@ struct Outbound {
   bool queued = false;            ///< Whether it is in its link's queue.
   bool granted = false;           ///< Whether the peer has asked for the rest.
   Piece rest_piece{};             ///< All of `rest`.
-  std::vector<std::byte> rest{};  ///< What an abort copied aside, so that the stream stays whole.
+  std::vector<std::byte> rest{};  ///< Bytes that an abort copied, so that the stream stays whole.
 
   /// Readies a used one; keeps memory.
   void reset() noexcept;
   /// Completes the header. @param summed whether the payload gets a checksum.
   void seal_frame(bool summed);
   /// @return whether a part of the frame has left.
-  [[nodiscard]] bool begun() const noexcept {
+  [[nodiscard]] bool has_begun() const noexcept {
     return sealed && (header_left < sizeof(Header) || frame_left < header.payload());
   }
-  /// Copies the rest of the frame aside and forgets the message.
+  /// Copies the rest of the frame and forgets the message.
   void detach();
 };
 

@@ -50,7 +50,7 @@ Socket::~Socket() {
 }
 
 // There is no TCP_USER_TIMEOUT: it would also end connections to peers that acknowledge everything
-// but read nothing, because they compute. Whether a host is there is for heartbeats to tell.
+// but read nothing, because they compute. Heartbeats find hosts that have ended.
 void Socket::prepare() {
   check(fcntl(descriptor_, F_SETFD, FD_CLOEXEC), "mark a connection to be closed by exec");
   const int flags = fcntl(descriptor_, F_GETFL);
@@ -86,7 +86,7 @@ void Socket::end_writing() noexcept {
 int Socket::unacknowledged() const noexcept {
   int bytes = 0;
   const bool is_known = ioctl(descriptor_, SIOCOUTQ, &bytes) == 0;
-  return (is_known ? bytes : 0) + (owes() ? 1 : 0);
+  return (is_known ? bytes : 0) + (has_unsent() ? 1 : 0);
 }
 
 }  // namespace tutti::tcp

@@ -27,14 +27,14 @@ class Socket {
 
   /// Sets what a data connection needs. Throws Error{transport}.
   void prepare();
-  /// @param from not empty, unless it owes. @return what left, as far as the socket has room.
+  /// @param from not empty, unless has_unsent. @return what left, as far as the socket has room.
   [[nodiscard]] Moved write(std::span<const iovec> from) noexcept;
   /// @param into not empty. @return what was there.
   [[nodiscard]] Moved read(std::span<const iovec> into) noexcept;
-  /// @return whether a write is to be tried although there is nothing new to say.
-  [[nodiscard]] bool owes() const noexcept { return cipher_ != nullptr && cipher_->owes(); }
+  /// @return whether a write is to be tried although there is nothing new to send.
+  [[nodiscard]] bool has_unsent() const noexcept { return cipher_ != nullptr && cipher_->has_unsent(); }
   /// @return whether a read is to be tried although poll(2) sees nothing.
-  [[nodiscard]] bool holds() const noexcept { return cipher_ != nullptr && cipher_->holds(); }
+  [[nodiscard]] bool has_unread() const noexcept { return cipher_ != nullptr && cipher_->has_unread(); }
   /// Tells the peer that nothing more comes.
   void end_writing() noexcept;
   /// @return how many bytes written the peer's host has not yet acknowledged.

@@ -1,5 +1,5 @@
 /// @file
-/// WakeUp: what a thread that sleeps on sockets is woken by.
+/// WakeUp: wakes a thread that sleeps on sockets.
 #pragma once
 
 #include <cerrno>

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <tutti/gradient_sync.hpp>
-#include <tutti/periodic_sync.hpp>
 #include <tutti/training.hpp>
 #include <tutti/tutti.hpp>
 
@@ -192,7 +191,7 @@ class Trainer {
   }
 
   void end_epoch(int epoch) {
-    if (periodic_) periodic_->meet();
+    if (periodic_) periodic_->exchange_now();
     share_buffers();
     const double loss = world_.all_reduce(progress_.loss);
     const std::size_t correct = world_.all_reduce(model_.correct(test_));
@@ -233,7 +232,7 @@ class Trainer {
   void save() {
     if (periodic_) {
       // A checkpoint has one rank's arrays, so all ranks go on with the same ones.
-      periodic_->meet();
+      periodic_->exchange_now();
       for (Tensor* tensor : model_.tensors()) world_.all_reduce(tensor->velocity, tutti::average);
     }
     share_buffers();

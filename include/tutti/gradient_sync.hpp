@@ -1,5 +1,5 @@
 /// @file
-/// GradientSync: reduces the gradients of a model over ranks while others are still computed.
+/// GradientSync: the gradients of a model, reduced over ranks while they are still computed.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,12 @@
 
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
+#include <tutti/gradient_enumerators.hpp>
 
 namespace tutti::v0 {
 
 namespace detail {
-struct SyncAccess;
+class SyncAccess;
 }  // namespace detail
 
 /// An array of the program that GradientSync reduces, or makes equal.
@@ -55,42 +56,6 @@ struct Parameter {
     if constexpr (requires { elements.is_visible(); }) parameter.visible = elements.is_visible();
     return parameter;
   }
-};
-
-/// The order in which buckets are filled and reduced.
-enum class GradientOrder : std::uint8_t {
-  reversed,  ///< Parameters from last to first, the order of backward in most models.
-  /// First reversed; from the second step on the order in which rank 0 had them ready in the first.
-  observed,
-  /// Buckets are filled as with reversed, and start when they are ready on all ranks, in any order;
-  /// ranks find that out by a small all_reduce. For frameworks that compute gradients in another
-  /// order on each rank (Sergeev, Del Balso, "Horovod", 2018).
-  negotiated,
-  /// Reversed with GradientStorage::views and flat and with GradientOptions::on_shard, since
-  /// gradients may not move then; otherwise observed.
-  automatic
-};
-
-/// The place of gradients.
-enum class GradientStorage : std::uint8_t {
-  /// The program's arrays; buckets are copies, in memory that peers see. See
-  /// GradientOptions::in_place_bytes.
-  copies,
-  views,  ///< The buckets, at GradientSync::view. Not with GradientOrder::observed.
-  /// One array of the program, with the parameters in their order and without gaps; buckets are
-  /// parts of it. Not with GradientOrder::observed.
-  flat
-};
-
-/// The treatment of unused gradients: neither ready nor accumulated was called for them since the
-/// last step.
-enum class UnusedGradients : std::uint8_t {
-  error,  ///< The step ends in an Error that names one, on all ranks.
-  zeros,  ///< They count as zeros.
-  /// They count as zeros, and are unchanged if no rank of their group uses them;
-  /// ReducedBucket::parameters then lacks them, and on_bucket is called when all buckets are
-  /// reduced. Not with on_shard.
-  detect
 };
 
 /// A bucket that has been reduced.
@@ -137,8 +102,7 @@ struct GradientOptions {
   std::vector<std::size_t> known_order{};
   GradientStorage storage = GradientStorage::copies;  ///< See GradientStorage.
   UnusedGradients unused = UnusedGradients::error;    ///< See UnusedGradients.
-  /// Whether the result is the mean over the ranks that take part, or the sum.
-  bool average = true;
+  bool average = true;  ///< Whether ranks get the mean over the active ranks, or the sum.
   /// Whether a gradient that is infinite or not a number makes the step void: an Error on all
   /// ranks, whose culprit is the rank that computed it; see StepReport::not_finite. Costs one more
   /// pass over the own gradients.
@@ -170,9 +134,8 @@ struct GradientOptions {
   std::vector<Parameter> state{};
   /// Sets of ranks that share parameters, if a model is divided. They must live.
   std::vector<Communicator*> groups{};
-  int in_flight = 2;  ///< Most buckets that are reduced at the same time; 1 or more.
-  /// Deadline of a bucket, and of the end of a step; zero: the communicator's.
-  Duration timeout{0};
+  int in_flight = 2;    ///< Most buckets that are reduced at the same time; 1 or more.
+  Duration timeout{0};  ///< Of a bucket, and of the step's end; zero: the communicator's.
   /// As Options::algorithm of all_reduce, for buckets that one all_reduce reduces; empty: tutti
   /// chooses. The two halves of on_shard and compression always choose.
   std::string algorithm{};
@@ -367,7 +330,7 @@ class TUTTI_API GradientSync {
   void write_trace(const std::string& path);
 
  private:
-  friend struct detail::SyncAccess;
+  friend class detail::SyncAccess;
   class [[gnu::visibility("hidden")]] State;
   std::shared_ptr<State> state_;
 };

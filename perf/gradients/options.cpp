@@ -25,16 +25,16 @@ constexpr double kMostStep_s = 60;
 constexpr double kMostTimeout_s = 86400;
 constexpr int kMostBucketsInFlight = 1024;
 constexpr int kMostSteps = 1'000'000;
-constexpr std::array<std::string_view, 4> kOrderNames{"reversed", "observed", "negotiated",
-                                                      "automatic"};
-constexpr std::size_t kOrdersListed = 3;  // automatic is one of them
-constexpr std::array<std::string_view, 3> kStorageNames{"copies", "views", "flat"};
+/// The orders of --order: automatic is one of the others.
+constexpr std::span kListedOrders = std::span{kGradientOrders}.first<kGradientOrders.size() - 1>();
+static_assert(kGradientOrders.back().value == GradientOrder::automatic);
 
 struct GradientsFlag {
   const char* name;
   std::string GradientsFlags::*member;
   bool is_output;
   const char* help;
+  std::string (*names)() = nullptr;  // which follow the help
 };
 
 constexpr std::array kGradientsFlags{
@@ -46,12 +46,14 @@ constexpr std::array kGradientsFlags{
                   "list; 0: each tensor, flat: one bucket, predicted"},
     GradientsFlag{"--first-bucket-bytes", &GradientsFlags::first_bucket_bytes, false,
                   "list: sizes of the first bucket"},
-    GradientsFlag{"--storage", &GradientsFlags::storage, false, "list: copies, views, flat"},
-    GradientsFlag{"--compression", &GradientsFlags::compression, false,
-                  "list: none, bf16, int8, one_bit, power_sgd, ..."},
+    GradientsFlag{"--storage", &GradientsFlags::storage, false,
+                  "list: ", [] { return joined_names(kGradientStorages); }},
+    GradientsFlag{"--compression", &GradientsFlags::compression, false, "list: none, ",
+                  [] { return joined_names(kGradientCompressions); }},
     GradientsFlag{"--algorithms", &GradientsFlags::algorithms, false,
                   "list of algorithms: auto, ring, ..."},
-    GradientsFlag{"--order", &GradientsFlags::order, false, "list: reversed, observed, negotiated"},
+    GradientsFlag{"--order", &GradientsFlags::order, false,
+                  "list: ", [] { return joined_names(kListedOrders); }},
     GradientsFlag{"--in-flight", &GradientsFlags::in_flight, false,
                   "list: buckets at the same time"},
     GradientsFlag{"--computing", &GradientsFlags::computing, false,
@@ -112,6 +114,15 @@ std::string algorithm_of(const std::string& word) {
   return word;
 }
 
+/// @return the value of a name. Throws Failure{usage}.
+template <class E, std::size_t Extent>
+E value_among(const char* what, const std::string& word,
+              std::span<const GradientEnumerator<E>, Extent> table) {
+  std::vector<std::string_view> names;
+  for (const GradientEnumerator<E>& one : table) names.push_back(one.name);
+  return table[index_among(what, word, names)].value;
+}
+
 // One list of the product: its entries and what each does to a setting.
 struct Axis {
   std::vector<std::string> words;
@@ -135,8 +146,7 @@ std::vector<Axis> axes_of(const GradientsFlags& flags) {
        }},
       {listed("--storage", flags.storage),
        [](S& s, const std::string& word) {
-         s.options.storage =
-             static_cast<GradientStorage>(index_among("storage", word, kStorageNames));
+         s.options.storage = value_among("storage", word, std::span{kGradientStorages});
        }},
       {listed("--compression", flags.compression),
        [](S& s, const std::string& word) { s.options.compression = word == "none" ? "" : word; }},
@@ -144,8 +154,7 @@ std::vector<Axis> axes_of(const GradientsFlags& flags) {
        [](S& s, const std::string& word) { s.options.algorithm = algorithm_of(word); }},
       {listed("--order", flags.order),
        [](S& s, const std::string& word) {
-         s.options.order = static_cast<GradientOrder>(
-             index_among("order", word, std::span{kOrderNames}.first(kOrdersListed)));
+         s.options.order = value_among("order", word, std::span{kListedOrders});
        }},
       {listed("--in-flight", flags.in_flight), [](S& s, const std::string& word) {
          s.options.in_flight = number_in("--in-flight", word, {1, kMostBucketsInFlight});
@@ -219,7 +228,8 @@ void understand_model(const GradientsFlags& flags, GradientsOptions& options) {
 
 void declare_gradients_flags(CLI::App& app, GradientsFlags& flags) {
   for (const GradientsFlag& flag : kGradientsFlags)
-    app.add_option(flag.name, flags.*flag.member, flag.help)->capture_default_str();
+    app.add_option(flag.name, flags.*flag.member, flag.help + (flag.names ? flag.names() : ""))
+        ->capture_default_str();
   app.footer(
       "GradientSync replays the gradients of a model over the ranks at hand, with\n"
       "each combination of the lists by turns, and the best options are told:\n"
@@ -260,14 +270,6 @@ void normalize(GradientSetting& setting) {
 
 std::string bucket_text(std::size_t bytes) {
   return bytes == GradientOptions::kFlat ? "flat" : format_bytes(bytes);
-}
-
-std::string_view name_of(GradientOrder order) noexcept {
-  return kOrderNames[static_cast<std::size_t>(order)];
-}
-
-std::string_view name_of(GradientStorage storage) noexcept {
-  return kStorageNames[static_cast<std::size_t>(storage)];
 }
 
 }  // namespace tutti::perf

@@ -80,9 +80,5 @@ void declare_gradients_flags(CLI::App& app, GradientsFlags& flags);
 void normalize(GradientSetting& setting);
 /// @param bytes of a bucket. @return as on the command line: "5M", or "flat".
 [[nodiscard]] std::string bucket_text(std::size_t bytes);
-/// @param order any. @return its name on the command line.
-[[nodiscard]] std::string_view name_of(GradientOrder order) noexcept;
-/// @param storage any. @return its name on the command line.
-[[nodiscard]] std::string_view name_of(GradientStorage storage) noexcept;
 
 }  // namespace tutti::perf

@@ -70,7 +70,8 @@ TEST(OwnRows, ThatAreWrongDoNotRun) {
     FAIL() << "it ran";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_NE(std::string{error.what()}.find("cannot serve: it fails the proof: "), std::string::npos)
+    EXPECT_NE(std::string{error.what()}.find("cannot serve: it fails the proof: "),
+              std::string::npos)
         << error.what();
   }
   const std::string explained = world[0].explain(call::all_reduce(x, x, sum));

@@ -65,7 +65,7 @@ struct Backend {
   bool threads = true;       ///< Whether different ranks may be driven by different threads.
   bool helps_others = true;  ///< Whether polling one communicator moves another one's messages.
   bool heeds_alarm = true;   ///< Whether it goes by the alarm it is given; else by one of its own.
-  bool finds_strays = true;  ///< Whether find_unmatched does.
+  bool finds_unmatched = true;               ///< Whether find_unmatched does.
   std::vector<int> sizes{1, 2, 3, 4, 7, 8};  ///< Numbers of ranks it is tested on.
   /// Connects processes.
   std::function<std::unique_ptr<Links>(const LinksOptions&)> connect{};

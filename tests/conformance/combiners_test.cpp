@@ -16,7 +16,7 @@ class Combiners : public ::testing::TestWithParam<Setting> {
 /// Keeps what it is given.
 class Collector final : public Combiner {
  public:
-  void take(std::span<const std::byte> part) override {
+  void combine(std::span<const std::byte> part) override {
     EXPECT_FALSE(part.empty());
     got_.insert(got_.end(), part.begin(), part.end());
   }

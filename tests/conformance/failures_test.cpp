@@ -100,7 +100,7 @@ void expect_stray(Transport& transport, std::uint64_t pending, bool thoroughly, 
 
 // Where nothing is awaited from a rank, what it sent is nothing that polls would see.
 TEST_P(Failures, AMessageOfACallThatHasEndedIsAMismatch) {
-  if (!GetParam().backend.finds_strays)
+  if (!GetParam().backend.finds_unmatched)
     GTEST_SKIP() << "an MPI shows no message that nobody receives; see mpi_disagreement";
   for (const bool is_met : {false, true}) {
     const auto links = GetParam().backend.connect({.size = size_});
@@ -112,7 +112,7 @@ TEST_P(Failures, AMessageOfACallThatHasEndedIsAMismatch) {
       group.send(0, last(), out, {.tag = 2, .fingerprint = make_fingerprint(1, 6)});
       group.receive(last(), 0, in, {.tag = 2, .fingerprint = make_fingerprint(1, 6)});
       ASSERT_TRUE(group.run_until([&] { return in == out; }));
-      EXPECT_TRUE(group[last()].has_unclaimed());
+      EXPECT_TRUE(group[last()].has_unexpected());
     }
     group.linger();
     group[last()].find_unmatched(make_fingerprint(0, 5), true);  // its receive may still be posted
@@ -122,7 +122,7 @@ TEST_P(Failures, AMessageOfACallThatHasEndedIsAMismatch) {
 
 // As where two ranks think that they are the root: each only sends, and nobody receives.
 TEST_P(Failures, AMessageThatDiffersFromTheCallThatWaitsIsAMismatch) {
-  if (!GetParam().backend.finds_strays)
+  if (!GetParam().backend.finds_unmatched)
     GTEST_SKIP() << "an MPI shows no message that nobody receives; see mpi_disagreement";
   const Bytes out = pattern(300000, 1);
   group_.send(0, last(), out, {.tag = 1, .fingerprint = make_fingerprint(1, 5)});
@@ -132,7 +132,7 @@ TEST_P(Failures, AMessageThatDiffersFromTheCallThatWaitsIsAMismatch) {
 }
 
 TEST_P(Failures, NoMessageThatWillBeReceivedIsAStray) {
-  if (!GetParam().backend.finds_strays)
+  if (!GetParam().backend.finds_unmatched)
     GTEST_SKIP() << "an MPI shows no message that nobody receives; see mpi_disagreement";
   const Bytes out = pattern(100, 1);
   Bytes in(out.size());
@@ -147,7 +147,7 @@ TEST_P(Failures, NoMessageThatWillBeReceivedIsAStray) {
   }
   ASSERT_TRUE(group_.finish());
   group_[last()].find_unmatched(make_fingerprint(0, 6), true);
-  EXPECT_FALSE(group_[last()].has_unclaimed());
+  EXPECT_FALSE(group_[last()].has_unexpected());
 }
 
 TEST_P(Failures, AnAbortWakesEveryRank) {
@@ -240,7 +240,7 @@ TEST_P(Failures, AnAlarmEndsPostsAndPolls) {
       links_->transport(0, {.communicator = 3, .members = all(), .failure_signal = failure_signal});
   std::array<Completion, 1> completions{};
   EXPECT_EQ(transport->poll(completions), 0U);
-  failure_signal->hear({ErrorCode::peer_dead, "a rank is gone", last()});
+  failure_signal->set_cause({ErrorCode::peer_dead, "a rank is gone", last()});
   const Bytes word(8);
   const Piece piece{const_cast<std::byte*>(word.data()), word.size()};
   const Transfer transfer{

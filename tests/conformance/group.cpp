@@ -97,7 +97,7 @@ std::uint64_t Group::post(Rank rank, Transfer transfer) {
   if (!own.is_here) return transfer.cookie;
   // The last way, if there are several: the first is what others have.
   const std::size_t transports = own.transport->capabilities().transports.size();
-  transfer.way = static_cast<std::uint8_t>(transports == 0 ? 0 : transports - 1);
+  transfer.route = static_cast<std::uint8_t>(transports == 0 ? 0 : transports - 1);
   try {
     own.transport->post(std::span{&transfer, 1});
   } catch (const Error& error) {

@@ -128,6 +128,35 @@ TEST_P(Messages, MayBeInFlightInThousands) {
   EXPECT_TRUE(in == out);
 }
 
+// A probe describes a message as its sender does, whether its bytes have come or not.
+TEST_P(Messages, AreFoundByAProbeUntilTheyAreReceived) {
+  if (!group_.capabilities().transports.empty()) GTEST_SKIP() << "probes search the first route";
+  const Rank to = size_ - 1;
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{300001}}) {
+    const Envelope envelope{.tag = 3, .fingerprint = 0x4123456789abcdef};
+    const Bytes out = pattern(bytes, bytes);
+    Bytes in(bytes);
+    group_.send(0, to, out, envelope);
+    std::optional<Unexpected> found;
+    ASSERT_TRUE(group_.run_until([&] {
+      if (group_.is_here(to)) found = group_[to].probe(any_rank, envelope.tag);
+      return found || !group_.is_here(to);
+    }));
+    if (found) {
+      EXPECT_EQ(found->from, 0);
+      EXPECT_EQ(found->bytes, bytes);
+      EXPECT_EQ(found->fingerprint, envelope.fingerprint);
+      EXPECT_FALSE(group_[to].probe(0, envelope.tag + 1));
+    }
+    group_.receive(to, 0, in, envelope);
+    ASSERT_TRUE(group_.finish());
+    EXPECT_TRUE(in == out);
+    if (group_.is_here(to)) {
+      EXPECT_FALSE(group_[to].probe(any_rank, envelope.tag));
+    }
+  }
+}
+
 TEST_P(Messages, WithoutAReceiveNeverBlockAnotherTag) {
   const Rank to = size_ - 1;
   const Bytes unwanted = pattern(200000, 1);

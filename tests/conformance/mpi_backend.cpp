@@ -65,7 +65,7 @@ Backend backend(std::string name,
           .threads = false,
           .helps_others = false,
           .heeds_alarm = false,
-          .finds_strays = false,
+          .finds_unmatched = false,
           .sizes = {launched_size()},
           .connect = std::move(connect)};
 }

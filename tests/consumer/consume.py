@@ -32,9 +32,10 @@ add_executable(world world.cpp)
 target_link_libraries(world PRIVATE tutti::tutti)
 foreach(page IN ITEMS recipes training)
   add_executable(${{page}} EXCLUDE_FROM_ALL ${{page}}.cpp)
-  target_link_libraries(${{page}} PRIVATE tutti::tutti)
   target_compile_options(${{page}} PRIVATE -Wall -Wextra -Werror)
 endforeach()
+target_link_libraries(recipes PRIVATE tutti::tutti)
+target_link_libraries(training PRIVATE tutti::training)
 if(TARGET tutti::mpi)
   add_executable(ranks ranks.cpp)
   target_link_libraries(ranks PRIVATE tutti::mpi)
@@ -49,6 +50,10 @@ int main() {
   auto world = tutti::init();
   std::printf("%s: %d\\n", world.describe().c_str(), world.all_reduce(world.rank() + 1));
 }
+""", "short_training": """#include <cstdio>
+#include <tutti/training/sampler.hpp>
+
+int main() { std::printf("%zu\\n", tutti::DistributedSampler(3, 1, 0).size()); }
 """, "short_ranks": """#include <tutti/mpi.hpp>
 
 int main(int count, char** arguments) {
@@ -138,7 +143,7 @@ def use_find_package(arguments, folder):
     prefix = install(arguments, folder)
     world = None  # knows no MPI: one is enough for all launchers
     for mpi, launcher in arguments.mpi or [(None, None)]:
-        component = "COMPONENTS mpi" if mpi else ""
+        component = "COMPONENTS training mpi" if mpi else "COMPONENTS training"
         build = build_with_cmake(arguments, folder, f"find_package(tutti 0.1 REQUIRED {component})",
                                  f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTUTTI_MPI={mpi or ''}",
                                  target="ranks" if world else "all")
@@ -168,6 +173,8 @@ def use_pkg_config(arguments, folder):
         return project / f"{program}.{package}"
 
     check_world(build("short", "tutti"))
+    if run(build("short_training", "tutti-training")) != "3\n":
+        sys.exit("a sampler of 3 samples has another size")
     for mpi, launcher in arguments.mpi:
         check_ranks(build("short_ranks", f"tutti-mpi-{mpi}"), launcher)
 
@@ -210,9 +217,9 @@ def use_partial(arguments, folder):
         sys.exit(f"{command} wrote {list(prefix.rglob('*'))}")
 
 
-def check_exports(arguments, library):
+def check_exports(arguments, library, name):
     """What a shared library exports is what the kept list says: no more, and nothing of others."""
-    kept = arguments.source / "tests" / "consumer" / "exports.txt"
+    kept = arguments.source / "tests" / "consumer" / name
     symbols = run("nm", "-D", "-C", "--defined-only", library).splitlines()
     # Weak ones are inline functions, of which each compiler keeps others.
     found = {" ".join(line.split()[2:]) for line in symbols if line.split()[1] in "TVDBR"}
@@ -232,7 +239,8 @@ def use_shared(arguments, folder):
         "-DBUILD_SHARED_LIBS=ON", "-DTUTTI_BUILD_TESTS=OFF",
         f"-DTUTTI_WARNINGS_AS_ERRORS={arguments.warnings_as_errors}")
     run(arguments.cmake, "--build", arguments.build)
-    check_exports(arguments, arguments.build / "libtutti.so")
+    check_exports(arguments, arguments.build / "libtutti.so", "exports.txt")
+    check_exports(arguments, arguments.build / "training" / "libtutti_training.so", "exports_training.txt")
     run(install(arguments, folder) / "bin" / "tutti", "list")
     use_find_package(arguments, folder)
     use_pkg_config(arguments, folder)

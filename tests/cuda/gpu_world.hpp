@@ -50,7 +50,7 @@ class GpuWorld {
     std::vector<std::optional<Communicator>> ranks(static_cast<std::size_t>(size));
     test::expect_no_error(test::run_ranks(size, [&](Rank rank) {
       runtime::WorldOptions options{.transports = runtime::transports_of(transports),
-                                    .segment_bytes = std::size_t{1} << 30U};
+                                    .links = {.segment_bytes = std::size_t{1} << 30U}};
       options.mesh.interface = "127.0.0.1";
       Channel& channel = *channels[static_cast<std::size_t>(rank)];
       const auto world = runtime::World::connect(channel, options, test::in(test::kAmple));

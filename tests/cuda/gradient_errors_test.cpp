@@ -74,7 +74,7 @@ TEST(GpuGradientRefusals, SayWhereParametersShouldLie) {
       const GradientSync sync{own.world, parameters, options};
     });
     expect_in("parameter 1 'layer1' lies in memory of the host", mixed);
-    expect_in("parameter 0 'layer0' lies in memory of a GPU; say GradientOptions::stream",
+    expect_in("parameter 0 'layer0' lies in memory of a GPU; set GradientOptions::stream",
               refusal_of([&] {
                 const GradientSync sync{own.world, model.parameters()};
               }));

@@ -68,7 +68,7 @@ std::vector<test::Outcome> on_wrapped(int size, const std::function<Wrap(const O
   const auto channels = test::local_channels(size, true);
   return test::run_ranks(size, [&](Rank rank) {
     runtime::WorldOptions options{.transports = runtime::transports_of("shm"),
-                                  .segment_bytes = std::size_t{1} << 30U};
+                                  .links = {.segment_bytes = std::size_t{1} << 30U}};
     options.mesh.interface = "127.0.0.1";
     CommunicatorParts communicator_parts =
         runtime::World::connect(*channels[static_cast<std::size_t>(rank)], options,

@@ -18,7 +18,7 @@ constexpr std::byte kUntouched{0xee};
 /// Looks at every byte it is given.
 class Reader final : public Combiner {
  public:
-  void take(std::span<const std::byte> bytes) override {
+  void combine(std::span<const std::byte> bytes) override {
     if (bytes.empty() || bytes.size() > kBytes - taken_) std::abort();
     taken_ += bytes.size();
     for (const std::byte byte : bytes) sum_ += std::to_integer<unsigned>(byte);

@@ -34,7 +34,7 @@ ENVIRONMENT_FILE = "runtime/config.cpp"  # the only file that looks at the proce
 MPI_CALL = re.compile(r"\bMPI_[A-Z][a-z]\w*\s*\(")  # what profilers see; PMPI_ they do not
 # memcpy of more than an object, which is slow between some addresses: copy_bytes has the reason.
 MEMCPY = re.compile(r"\bmemcpy\s*\((?![^;]*,\s*sizeof[^,*;]*\)\s*;)")
-PAYLOAD = ("include/", "backends/", "collectives/", "objects/", "overlap/")
+PAYLOAD = ("include/", "backends/", "collectives/", "objects/", "overlap/", "training/")
 NOT_PAYLOAD = ("include/tutti/spi/copy.hpp", "backends/cuda/")  # the latter is compiled for devices
 PUBLIC = re.compile(r"(^|/)include/tutti/")
 EXCEPTION = re.compile(r"\b(try|catch|throw)\b")  # programs may be compiled with -fno-exceptions

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <limits>
 
-#include <tutti/periodic_sync.hpp>
 #include <tutti/training.hpp>
 
 #include "gradients.hpp"

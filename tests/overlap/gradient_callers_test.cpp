@@ -7,8 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tutti/periodic_sync.hpp>
-#include <tutti/shared_array.hpp>
 #include <tutti/training.hpp>
 
 #include "gradients.hpp"
@@ -201,12 +199,12 @@ TEST(PeriodicCallers, AreOneThreadAtATime) {
     for (float& x : weights) x += static_cast<float>(world.rank());
     if (world.rank() == 1) {
       while (!is_found) std::this_thread::yield();
-      sync.meet();
+      sync.exchange_now();
     } else {
-      FirstCaller first{[&] { sync.meet(); }};
+      FirstCaller first{[&] { sync.exchange_now(); }};
       await_caller([&] { static_cast<void>(sync.state()); });
       expect_second_refused("step", [&] { sync.step(); });
-      expect_second_refused("meet", [&] { sync.meet(); });
+      expect_second_refused("exchange_now", [&] { sync.exchange_now(); });
       is_found = true;
       first.join();
     }
@@ -310,7 +308,7 @@ TEST(GradientCallers, AreNotForkedChildren) {
                 int refused = 0;
                 const std::vector<std::function<void()>> calls{
                     [&] { sync->wait(); }, [&] { sync->join(); }, [&] { sync->synchronize(); },
-                    [&] { periodic.meet(); }};
+                    [&] { periodic.exchange_now(); }};
                 for (const auto& call : calls)
                   refused +=
                       refusal_of(call).find("child forked from that") == std::string::npos ? 0 : 1;
@@ -320,7 +318,7 @@ TEST(GradientCallers, AreNotForkedChildren) {
               4);
     sync->wait();
     EXPECT_TRUE(model.is_mean(1, 0));
-    periodic.meet();
+    periodic.exchange_now();
   });
 }
 

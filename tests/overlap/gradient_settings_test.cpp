@@ -11,6 +11,48 @@
 namespace tutti::test {
 namespace {
 
+template <class E>
+void expect_named_once(std::span<const GradientEnumerator<E>> table) {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    EXPECT_EQ(static_cast<std::size_t>(table[i].value), i) << "in the order of their values";
+    EXPECT_EQ(name_of(table[i].value), table[i].name);
+    ASSERT_NE(find_gradient_enumerator<E>(table[i].name), nullptr);
+    EXPECT_EQ(find_gradient_enumerator<E>(table[i].name)->value, table[i].value);
+  }
+  EXPECT_EQ(name_of(static_cast<E>(table.size())), "") << "the table has all values";
+  EXPECT_EQ(find_gradient_enumerator<E>(""), nullptr);
+}
+
+TEST(GradientSettings, NameEachValueOnce) {
+  expect_named_once<GradientOrder>(kGradientOrders);
+  expect_named_once<GradientStorage>(kGradientStorages);
+  expect_named_once<UnusedGradients>(kUnusedGradients);
+  EXPECT_EQ(joined_names(kGradientStorages, " or "), "copies, views or flat");
+}
+
+/// Each value of each enumeration, by its name in a file.
+TEST(GradientSettings, AreWrittenByTheNamesOfTheTables) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("tutti_names_" + std::to_string(::getpid()));
+  const auto expect_read = [&](const char* option, std::string_view name, auto member) {
+    std::ofstream{path} << "{\"" << option << "\": \"" << name << "\"}";
+    const GradientOptions read = load_gradient_options(path.string());
+    EXPECT_EQ(name_of(read.*member), name);
+    save_gradient_options(path.string(), read);
+    EXPECT_EQ(load_gradient_options(path.string()).*member, read.*member);
+  };
+  for (const auto& one : kGradientOrders) expect_read("order", one.name, &GradientOptions::order);
+  for (const auto& one : kGradientStorages)
+    expect_read("storage", one.name, &GradientOptions::storage);
+  for (const auto& one : kUnusedGradients)
+    expect_read("unused", one.name, &GradientOptions::unused);
+  for (const GradientCompression& one : kGradientCompressions) {
+    std::ofstream{path} << R"({"compression": ")" << one.name << R"("})";
+    EXPECT_EQ(load_gradient_options(path.string()).compression, one.name);
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(GradientSettings, AreReadAsTheyWereWritten) {
   const auto path =
       std::filesystem::temp_directory_path() / ("tutti_settings_" + std::to_string(::getpid()));

@@ -33,20 +33,19 @@ void expect_all(std::span<const float> elements, float value, const std::string&
 
 /// Two parts of a batch, of which only the first uses parameter 1, and only on rank 2.
 TEST(UnusedGradients, KeepWhatWasAccumulated) {
-  for (const GradientStorage storage :
-       {GradientStorage::copies, GradientStorage::views, GradientStorage::flat})
-    for (const UnusedGradients unused :
-         {UnusedGradients::error, UnusedGradients::zeros, UnusedGradients::detect})
+  for (const auto& storage : kGradientStorages)
+    for (const auto& unused : kUnusedGradients)
       train(kFour, [&](Communicator& world) {
-        Lying model{storage};
-        GradientSync sync{world, model.parameters, {.storage = storage, .unused = unused}};
+        Lying model{storage.value};
+        GradientSync sync{
+            world, model.parameters, {.storage = storage.value, .unused = unused.value}};
         for (int step = 0; step < 3; ++step) {
           for (std::size_t i = 0; i < 3; ++i) std::ranges::fill(model.at(sync, i), 0.0F);
           for (int part = 0; part < 2; ++part) {
             const bool is_last = part == 1;
             for (const std::size_t i : {2U, 1U, 0U}) {
               const bool uses = i != 1 || (!is_last && world.rank() == 2);
-              const bool has_to = unused == UnusedGradients::error && i == 1 && !is_last;
+              const bool has_to = unused.value == UnusedGradients::error && i == 1 && !is_last;
               if (!uses && !has_to) continue;
               if (uses)
                 for (float& element : model.at(sync, i)) element += 4;
@@ -116,11 +115,10 @@ void expect_detected(GradientStorage storage, const std::string& compression, do
 }
 
 TEST(UnusedGradients, AreDetectedWithEveryOption) {
-  for (const GradientStorage storage :
-       {GradientStorage::copies, GradientStorage::views, GradientStorage::flat})
+  for (const auto& storage : kGradientStorages)
     for (const double max_norm : {0.0, 1e6}) {
-      expect_detected(storage, "", max_norm);
-      expect_detected(storage, "f16", max_norm);
+      expect_detected(storage.value, "", max_norm);
+      expect_detected(storage.value, "f16", max_norm);
     }
 }
 

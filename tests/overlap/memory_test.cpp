@@ -5,8 +5,6 @@
 
 #include <unistd.h>
 
-#include <tutti/periodic_sync.hpp>
-#include <tutti/shared_array.hpp>
 #include <tutti/training.hpp>
 
 #include "failing_new.hpp"

@@ -49,7 +49,7 @@ class Liars : public ::testing::Test {
         << error->what();
     EXPECT_EQ(error->culprit(), 2);
     std::this_thread::sleep_for(kQuiet / 3);
-    EXPECT_FALSE(honest[0]->went_off() || honest[1]->went_off());
+    EXPECT_FALSE(honest[0]->is_raised() || honest[1]->is_raised());
     honest[1]->raise({ErrorCode::timeout, "the others go on"});
     EXPECT_TRUE(heard(*honest[0]));
   }
@@ -143,7 +143,7 @@ TEST(Control, ReadsMessagesInAnyFragments) {
                                     .origin = 1,
                                     .text = "byte by byte"});
   for (const char byte : bytes) {
-    EXPECT_FALSE(alarms[0]->went_off());
+    EXPECT_FALSE(alarms[0]->is_raised());
     say(crew, 1, 0, std::string(1, byte));
   }
   EXPECT_EQ(heard(*alarms[0])->cause(), ErrorCode::mismatch);
@@ -179,7 +179,7 @@ TEST(Control, WaitsForNobodyWhoDoesNotListen) {
   const auto error = heard(*crew[0].watch(9999, {0, 2}));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::peer_dead);
-  EXPECT_FALSE(other[0]->went_off());
+  EXPECT_FALSE(other[0]->is_raised());
   const auto start = Clock::now();
   crew.leave(0);
   EXPECT_LT(Clock::now() - start, kLongBefore);
@@ -214,7 +214,7 @@ TEST(Control, WatchesManyCommunicators) {
     const bool has_2 = i % 2 == 1;
     for (const std::size_t rank : {0U, 1U}) {
       if (has_2) EXPECT_TRUE(heard(*alarms[i][rank])) << i;
-      else EXPECT_EQ(alarms[i][rank]->went_off(), i == 150) << i;
+      else EXPECT_EQ(alarms[i][rank]->is_raised(), i == 150) << i;
     }
   }
 }

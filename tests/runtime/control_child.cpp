@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
   std::puts("ready");
   std::fflush(stdout);
   for (bool has_said = false;;) {
-    if (!has_said && failure_signal->went_off()) {
+    if (!has_said && failure_signal->is_raised()) {
       has_said = true;
       say_what_it_says(*failure_signal);
     }

@@ -45,7 +45,7 @@ TEST(Control, TellsEverySurvivorOfADeath) {
   EXPECT_EQ(of_part->culprit(), 0);  // as the communicator counts
   EXPECT_STREQ(of_part->what(), "rank 0 (rank 3 of the world, host d) has ended");
   std::this_thread::sleep_for(kQuiet);
-  EXPECT_FALSE(other[0]->went_off() || other[2]->went_off());
+  EXPECT_FALSE(other[0]->is_raised() || other[2]->is_raised());
 }
 
 TEST(Control, TellsTheOtherRanksWhatFailedHere) {
@@ -80,7 +80,7 @@ TEST(Control, TakesAGoodbyeForNoDeath) {
   const auto alarms = crew.watch(1, {0, 1, 2});
   crew.leave(1);
   std::this_thread::sleep_for(kQuiet);
-  EXPECT_FALSE(alarms[0]->went_off() || alarms[2]->went_off());
+  EXPECT_FALSE(alarms[0]->is_raised() || alarms[2]->is_raised());
   alarms[0]->raise({ErrorCode::timeout, "those that stay go on talking"});
   EXPECT_TRUE(heard(*alarms[2]));
 }

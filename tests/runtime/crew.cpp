@@ -52,7 +52,7 @@ std::vector<std::shared_ptr<FailureSignal>> Crew::watch(std::uint64_t communicat
 
 std::optional<Error> heard(const FailureSignal& failure_signal, milliseconds patience) {
   const auto deadline = in(patience);
-  while (!failure_signal.went_off() && Clock::now() < deadline) std::this_thread::sleep_for(100us);
+  while (!failure_signal.is_raised() && Clock::now() < deadline) std::this_thread::sleep_for(100us);
   try {
     failure_signal.check();
   } catch (const Error& error) {

@@ -188,7 +188,7 @@ TEST(SharedLinks, AreFoundByNobodyWhereOneCannotBeMade) {
   const int before = open_descriptors();
   {
     LinkSettings settings;
-    settings.segment_bytes = std::size_t{1} << 26;
+    settings.options.segment_bytes = std::size_t{1} << 26;
     runtime::Links links{settings, 3};
     const std::array<std::uint64_t, 3> processes{links.process(), 7, 8};
     const std::array<std::uint64_t, 3> others{links.process(), 9, 10};

@@ -44,7 +44,7 @@ class LateChannel final : public Channel {
 inline Communicator besieged_world(Channel& channel) {
   constexpr std::chrono::seconds kConnecting{600};
   constexpr std::chrono::seconds kCall{kAmple};
-  runtime::WorldOptions options{.segment_bytes = std::size_t{1} << 30};
+  runtime::WorldOptions options{.links = {.segment_bytes = std::size_t{1} << 30}};
   options.mesh.host.name += std::to_string(channel.rank() % 2);
   options.mesh.host.boot += std::to_string(channel.rank() % 2);
   options.mesh.interface = "127.0.0.1";

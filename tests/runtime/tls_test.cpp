@@ -80,7 +80,7 @@ Bytes move(tcp::Cipher& from, tcp::Cipher& to, const Bytes& sent) {
   Bytes come(sent.size());
   std::size_t out = 0;
   std::size_t in = 0;
-  while (in < sent.size() || from.owes()) {
+  while (in < sent.size() || from.has_unsent()) {
     const std::size_t first = std::min<std::size_t>(sent.size() - out, random() % 100);
     const std::size_t second = std::min<std::size_t>(sent.size() - out - first, random() % 70'000);
     auto* const data = const_cast<std::byte*>(sent.data()) + out;

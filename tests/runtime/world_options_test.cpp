@@ -177,7 +177,7 @@ TEST(World, SaysWhoSharesNoMemory) {
 TEST(World, BelievesNoSpeedThatIsNone) {
   const auto channels = local_channels(2, true);
   expect_no_error(run_ranks(2, [&](Rank rank) {
-    WorldOptions options{.segment_bytes = std::size_t{1} << 26};
+    WorldOptions options{.links = {.segment_bytes = std::size_t{1} << 26}};
     options.mesh.host.name += std::to_string(rank);
     options.mesh.host.boot += std::to_string(rank);
     options.mesh.interface = "127.0.0.1";
@@ -238,7 +238,7 @@ TEST(World, EncryptsOnAllRanksOrNone) {
     const auto channels = local_channels(3, true);
     const auto outcomes = run_ranks(3, [&](Rank rank) {
       WorldOptions options;
-      options.mesh.tls = (rank == 1) == (odd == 1);
+      options.links.tls = (rank == 1) == (odd == 1);
       (void)World::connect(*channels[static_cast<std::size_t>(rank)], options, in(kAmple));
     });
     for (const Outcome& outcome : outcomes) {

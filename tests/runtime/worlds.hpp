@@ -42,11 +42,11 @@ inline std::vector<Outcome> in_world(
   const auto channels = local_channels(setting.n, true);
   return run_ranks(setting.n, [&](Rank rank) {
     runtime::WorldOptions options{.transports = runtime::transports_of(setting.transports),
-                                  .segment_bytes = bytes};
+                                  .links = {.segment_bytes = bytes}};
     options.mesh.host.name += std::to_string(rank % setting.hosts);
     options.mesh.host.boot += std::to_string(rank % setting.hosts);
     options.mesh.interface = "127.0.0.1";
-    options.mesh.tls = setting.tls;
+    options.links.tls = setting.tls;
     options.network_megabits = setting.network_megabits;
     Channel& channel = *channels[static_cast<std::size_t>(rank)];
     Communicator world = make_communicator(

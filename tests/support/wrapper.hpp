@@ -29,7 +29,7 @@ class Wrapper : public Transport {
   using Transport::poll;
   void poll() override {
     inner_->poll();
-    unclaimed_ = inner_->has_unclaimed() ? 1 : 0;
+    unexpected_ = inner_->has_unexpected() ? 1 : 0;
     take_all();
   }
   void find_unmatched(std::uint64_t pending, bool thoroughly) override {
@@ -50,7 +50,7 @@ class Wrapper : public Transport {
 
  private:
   void take_all() {
-    for (; inner_->completed() > 0; inner_->take_oldest()) complete(inner_->oldest_completed());
+    for (; inner_->completed() > 0; inner_->pop_oldest()) complete(inner_->oldest_completed());
   }
 
   std::unique_ptr<Transport> inner_;

@@ -1,5 +1,5 @@
 /// @file
-/// Transport: sends messages between the ranks of one communicator.
+/// Transport: moves messages between the ranks of one communicator.
 #pragma once
 
 #include <chrono>
@@ -36,17 +36,18 @@ class TUTTI_API Combiner {
   Combiner(const Combiner&) = delete;
   Combiner& operator=(const Combiner&) = delete;
   virtual ~Combiner() = default;
-  /// Called with consecutive parts of the message, in order, by post or poll of this transport, or,
-  /// perhaps on another thread, of one that shares its links. So it may touch only data of the
-  /// transfer, and call no transport. Calls never overlap; all precede the completion. An exception
-  /// fails this transport.
-  /// @param bytes the part, one byte or more, of any alignment and cut; valid during the call.
-  /// Bytes in room() may be overwritten.
-  virtual void take(std::span<const std::byte> bytes) = 0;
-  /// Called once per message, before the first part. @return memory for the whole message, from
-  /// which take then gets its parts: a transport that must copy the message once then needs no
-  /// memory of its own, which would displace other data from the caches. Null if there is none.
-  [[nodiscard]] virtual std::byte* room() noexcept { return nullptr; }
+  /// Called with consecutive parts of the message, in order, by post or poll: this transport's, or,
+  /// perhaps on another thread, that of one that shares its links. So it touches nothing but memory
+  /// of the transfer, and calls no transport. Calls never overlap; all come before the completion.
+  /// An exception fails this transport.
+  /// @param bytes the part, one byte or more. They may lie at any address, may end within an
+  /// element, and are valid during the call. In staging() they may be overwritten.
+  virtual void combine(std::span<const std::byte> bytes) = 0;
+  /// Called once per message, before the first part.
+  /// @return memory for the whole message in one piece, from where its parts may be combined: a
+  /// transport that has to copy the message then needs no memory of its own, which would push other
+  /// data out of the caches. Null if there is none.
+  [[nodiscard]] virtual std::byte* staging() noexcept { return nullptr; }
 };
 
 /// The place where the sender of a message will receive a later one from the same peer. A peer that
@@ -54,8 +55,8 @@ class TUTTI_API Combiner {
 struct ResultPlace {
   std::byte* data = nullptr;  ///< Null if there is none.
   std::size_t bytes = 0;      ///< Length of the later message.
-  std::uint32_t ordinal =
-      0;  ///< Index of the later message among those of the peer to this rank in the call.
+  /// The number of messages that the peer sends this rank before the later one in the call.
+  std::uint32_t ordinal = 0;
 };
 
 /// One message to send or to receive.
@@ -64,15 +65,14 @@ struct Transfer {
   enum class Kind : std::uint8_t {
     send,  ///< From the own pieces to the peer.
     recv,  ///< From the peer into the own pieces.
-    /// As recv, but bytes that the transport sees in the peer's memory stay there until
-    /// Transport::signal: see Completion::access. Needs Capabilities::visible.
-    wait
+    wait   ///< As recv, but bytes that the transport sees in the peer's memory stay there until
+           ///< Transport::signal: see Completion::access. Needs Capabilities::visible.
   };
   Kind kind = Kind::send;  ///< Kind of the transfer.
   Rank peer = 0;           ///< The other end; may be the own rank.
   std::uint32_t tag = 0;   ///< At most Capabilities::tags - 1.
-  std::uint64_t fingerprint =
-      0;  ///< The lower 63 bits must agree; otherwise the receiver gets a mismatch.
+  /// The lower 63 bits must agree at both ends, else the receiver gets a mismatch.
+  std::uint64_t fingerprint = 0;
   std::uint64_t cookie = 0;         ///< Returned by the completion.
   std::span<const Piece> pieces{};  ///< Owned by the caller until the completion. May be empty.
   /// Of a receive: gets the bytes; the pieces then have only the length. Needs
@@ -81,8 +81,8 @@ struct Transfer {
   /// Whether the call is a reduction; equal at both ends, so that a transport may send it in parts
   /// that stay in the cache.
   bool reduced = false;
-  std::uint8_t way = 0;          ///< Which of Capabilities::ways it takes; the same at both ends.
-  ResultPlace result{};          ///< For a send. Needs Capabilities::visible.
+  std::uint8_t route = 0;  ///< Index into Capabilities::transports; the same at both ends.
+  ResultPlace result{};    ///< For a send. Needs Capabilities::visible.
 };
 
 /// The number of an access to a peer's memory.
@@ -104,6 +104,32 @@ struct Completion {
   bool is_stored = false;
 };
 
+/// Completions that were not consumed yet, the oldest first.
+class CompletionQueue {
+ public:
+  /// @return how many there are.
+  [[nodiscard]] std::size_t size() const noexcept { return completions_.size() - popped_; }
+  /// @return the oldest one, until the next call that is not const. Not of an empty queue.
+  [[nodiscard]] const Completion& oldest() const noexcept { return completions_[popped_]; }
+  /// Removes the oldest one. Not of an empty queue.
+  void pop_oldest() noexcept {
+    if (++popped_ < completions_.size()) return;
+    completions_.clear();
+    popped_ = 0;
+  }
+  /// @param completion goes to the end.
+  void push(const Completion& completion) { completions_.push_back(completion); }
+  /// Adds one that has nothing but a cookie, member by member: a reader of a whole object would
+  /// wait for stores to its parts. @param cookie of the transfer.
+  void push(std::uint64_t cookie) { completions_.emplace_back().cookie = cookie; }
+  /// Makes room, so that push cannot fail. @param count of completions that are not consumed.
+  void reserve(std::size_t count) { completions_.reserve(count); }
+
+ private:
+  std::vector<Completion> completions_{};
+  std::size_t popped_ = 0;  // of them
+};
+
 /// A message that arrived before its receive was posted.
 struct Unexpected {
   Rank from = -1;                 ///< Its sender.
@@ -120,10 +146,10 @@ struct Capabilities {
   /// Whether a thread may call it while another thread calls other transports of the process, as
   /// CommunicatorOptions::progress_thread needs.
   bool threads = true;
-  /// Empty polls before a waiting thread yields; small if ranks outnumber cores.
-  int idle_spins = 1000;
-  /// Where messages may go by several transports, what each of them is called. A message matches
-  /// only those that go the same way. Else empty, and there is way 0.
+  int idle_spins = 1000;  ///< Empty polls before a waiting thread yields; small where ranks
+                          ///< outnumber cores.
+  /// The names of the transports among which Transfer::route chooses. A message matches only
+  /// receives of the same route. Empty: there is no choice, and the route is 0.
   std::vector<std::string> transports{};
 };
 
@@ -152,21 +178,19 @@ class TUTTI_API Transport {
   /// Makes progress. Throws Error: mismatch (fingerprint or length), peer_dead, aborted, transport.
   virtual void poll() = 0;
   /// @return the number of completions of post and poll that were not taken. No virtual call.
-  [[nodiscard]] std::size_t completed() const noexcept { return completed_.size() - taken_; }
+  [[nodiscard]] std::size_t completed() const noexcept { return completions_.size(); }
   /// @return the oldest of them, if there is one; valid until the next non-const call.
-  [[nodiscard]] const Completion& oldest_completed() const noexcept { return completed_[taken_]; }
-  /// Removes the oldest completion.
-  void take_oldest() noexcept {
-    if (++taken_ < completed_.size()) return;
-    completed_.clear();
-    taken_ = 0;
+  [[nodiscard]] const Completion& oldest_completed() const noexcept {
+    return completions_.oldest();
   }
+  /// Consumes it.
+  void pop_oldest() noexcept { completions_.pop_oldest(); }
   /// Polls, and takes completions. @param completions filled from the front. @return the number
   /// taken.
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) {
     poll();
     std::size_t count = 0;
-    for (; count < completions.size() && completed() > 0; take_oldest())
+    for (; count < completions.size() && completed() > 0; pop_oldest())
       completions[count++] = oldest_completed();
     return count;
   }
@@ -184,7 +208,7 @@ class TUTTI_API Transport {
   /// be sent.
   virtual void signal(AccessId access, bool is_stored) {
     (void)access, (void)is_stored;
-    expects(false, "only a transport that sees memory of peers is signalled");
+    expects(false, "only a transport that sees memory of peers has accesses");
   }
   /// For a thread whose polls were empty for long: releases its core until a poll may find
   /// something, or for some milliseconds at most.
@@ -195,10 +219,10 @@ class TUTTI_API Transport {
   /// Ends idle_wait early if a thread is in it, or about to be. The only call that another thread
   /// may make at the same time. Does nothing if idle_wait is short.
   virtual void end_idle_wait() noexcept {}
-  /// @return whether messages may have arrived that have no receive yet. If find_unmatched is
-  /// implemented, all messages that a peer sent before a received one are counted. No virtual call,
-  /// since it runs after every collective.
-  [[nodiscard]] bool has_unclaimed() const noexcept { return unclaimed_ > 0; }
+  /// @return whether messages may have come for which there is no receive yet. Where find_unmatched
+  /// does something, messages that a peer sent before one that was received have come and count. No
+  /// virtual call, since every collective ends with this question.
+  [[nodiscard]] bool has_unexpected() const noexcept { return unexpected_ > 0; }
   /// Looks for messages that no receive will match: ranks disagree about a call that has ended
   /// here, or waits. It may find some only in a later call. @param pending the calls whose messages
   /// may still be received, see is_unmatched. @param thoroughly whether to look also where no poll
@@ -220,19 +244,17 @@ class TUTTI_API Transport {
 
  protected:
   /// Adds a completion.
-  void complete(const Completion& completion) { completed_.push_back(completion); }
+  void complete(const Completion& completion) { completions_.push(completion); }
   /// Adds a completion with nothing but a cookie, member by member: a copy of a whole struct would
   /// wait for its partial stores.
-  void complete(std::uint64_t cookie) { completed_.emplace_back().cookie = cookie; }
-  /// Reserves memory, so that complete cannot fail. @param count of completions that were not
-  /// taken.
-  void reserve_completions(std::size_t count) { completed_.reserve(count); }
+  void complete(std::uint64_t cookie) { completions_.push(cookie); }
+  /// @return the completions, for parts of a transport that add to them.
+  [[nodiscard]] CompletionQueue& completions() noexcept { return completions_; }
 
-  std::size_t unclaimed_ = 0;  ///< Messages without a receive, as of the last poll.
+  std::size_t unexpected_ = 0;  ///< Messages that came without a receive, as of the last poll.
 
  private:
-  std::vector<Completion> completed_{};
-  std::size_t taken_ = 0;  // of them
+  CompletionQueue completions_{};
 };
 
 /// @return the value as "0x" and sixteen digits.

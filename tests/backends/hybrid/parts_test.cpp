@@ -219,7 +219,7 @@ TEST_F(Hybrid, LeavesItToControlToSayWhoDied) {
   post({1});
   far_->failure = Error{ErrorCode::peer_dead, "rank 3 closed its connection", 3};
   EXPECT_EQ(poll(), 0U);
-  failure_signal_->hear({ErrorCode::peer_dead, "rank 1 has ended", 1});
+  failure_signal_->set_cause({ErrorCode::peer_dead, "rank 1 has ended", 1});
   EXPECT_STREQ(poll_until_error().first.what(), "rank 1 has ended");
 }
 
@@ -257,11 +257,11 @@ class TwoWays : public Hybrid {
                                  .is_local = {true, false, true, false},
                                  .failure_signal = failure_signal_});
   }
-  void post_by(std::uint8_t way, std::initializer_list<Rank> peers) {
+  void post_by(std::uint8_t route, std::initializer_list<Rank> peers) {
     std::vector<Transfer> transfers;
     for (const Rank peer : peers)
       transfers.push_back(
-          {.kind = Transfer::Kind::recv, .peer = peer, .cookie = ++cookies_, .way = way});
+          {.kind = Transfer::Kind::recv, .peer = peer, .cookie = ++cookies_, .route = route});
     transport_->post(transfers);
   }
 

@@ -85,7 +85,7 @@ class MpiAlarm : public testing::Test {
 TEST_F(MpiAlarm, IsHeardWhereverTheTransportIsCalled) {
   post(Transfer::Kind::recv);
   EXPECT_EQ(poll(), 0U);
-  failure_signal_->hear(kDeath);
+  failure_signal_->set_cause(kDeath);
   EXPECT_EQ(failure().culprit(), 7);
   EXPECT_THROW(post(Transfer::Kind::recv), Error);
 }
@@ -93,7 +93,7 @@ TEST_F(MpiAlarm, IsHeardWhereverTheTransportIsCalled) {
 TEST_F(MpiAlarm, TellsTheOthersOfAnAbort) {
   transport_->abort({ErrorCode::timeout, "too late", 0});
   EXPECT_EQ(told_, 1);
-  failure_signal_->hear(kDeath);  // which all ranks agree on
+  failure_signal_->set_cause(kDeath);  // which all ranks agree on
   EXPECT_EQ(failure().culprit(), 7);
   EXPECT_FALSE(mpi::find_notice(ranks_));
 }
@@ -102,7 +102,7 @@ TEST_F(MpiAlarm, HasTheFirstWordOfWhatTheMpiReports) {
   fails = true;
   EXPECT_NO_THROW(post(Transfer::Kind::send));
   EXPECT_EQ(poll(), 0U);
-  failure_signal_->hear(kDeath);
+  failure_signal_->set_cause(kDeath);
   EXPECT_EQ(failure().culprit(), 7);
 }
 
@@ -111,7 +111,7 @@ TEST_F(MpiAlarm, EndsNoTransportBeforeItsSends) {
   dawdles = true;
   post(Transfer::Kind::send);
   EXPECT_EQ(poll(), 1U);
-  failure_signal_->hear(kDeath);
+  failure_signal_->set_cause(kDeath);
   MPI_Grequest_complete(under_way);
   transport_.reset();
   EXPECT_TRUE(is_seen);
@@ -120,7 +120,7 @@ TEST_F(MpiAlarm, EndsNoTransportBeforeItsSends) {
 TEST_F(MpiAlarm, LetsSendsThatDoNotEndBe) {
   dawdles = true;
   post(Transfer::Kind::send);
-  failure_signal_->hear(kDeath);
+  failure_signal_->set_cause(kDeath);
   const Duration start = transport_->now();
   transport_.reset();
   EXPECT_GE(mpi::time_now() - start, mpi::kSendPatience);

@@ -51,7 +51,7 @@ TEST(MpiTransport, DoesNotAllocateOnceItIsWarm) {
 
 TEST(MpiTransport, DoesNotAllocateForCombinersOnceItIsWarm) {
   struct Counter final : Combiner {
-    void take(std::span<const std::byte> part) override { bytes += part.size(); }
+    void combine(std::span<const std::byte> part) override { bytes += part.size(); }
     std::size_t bytes = 0;
   };
   Port port;

@@ -15,14 +15,14 @@ using Bytes = std::vector<std::byte>;
 /// Keeps what it is given.
 class Keeper final : public Combiner {
  public:
-  void take(std::span<const std::byte> part) override {
+  void combine(std::span<const std::byte> part) override {
     if (!place.empty() && part.size() > 4000) {
       EXPECT_EQ(part.data(), place.data() + got.size());
     }
     largest = std::max(largest, part.size());
     got.insert(got.end(), part.begin(), part.end());
   }
-  [[nodiscard]] std::byte* room() noexcept override {
+  [[nodiscard]] std::byte* staging() noexcept override {
     return place.empty() ? nullptr : place.data();
   }
   Bytes got{};
@@ -36,7 +36,7 @@ class Thrower final : public Combiner {
  public:
   Thrower(Exception exception, std::size_t patience)
       : exception_{std::move(exception)}, patience_{patience} {}
-  void take(std::span<const std::byte> part) override {
+  void combine(std::span<const std::byte> part) override {
     seen_ += part.size();
     if (seen_ > patience_) throw Exception{exception_};
   }
@@ -71,6 +71,29 @@ TEST(MpiCombiners, TakeAllBytesWhereverMessagesAreCut) {
         }
         EXPECT_EQ(unused, Bytes(bytes)) << "a piece of a combined message was written";
       }
+  }
+}
+
+// A plan's messages are probed for, to find those that none of its runs receives.
+TEST(MpiCombiners, TakeAllBytesOfMessagesThatAProbeHasFound) {
+  Port port;
+  for (const std::size_t bytes : {100U, 4000U, 4001U, 50000U}) {
+    Bytes out = pattern(bytes, port.self(), port.right(), 1);
+    Bytes unused(bytes);
+    Keeper combiner{};
+    port.send(port.right(), out, {.reduced = true});
+    std::optional<Unexpected> found;
+    for (const auto end = port.transport().now() + kAmple; !found && port.transport().now() < end;) {
+      found = port.transport().probe(port.left(), 0);
+      port.poll();
+    }
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->fingerprint, 7U);
+    EXPECT_EQ(found->bytes, bytes);
+    port.receive(port.left(), unused, {.combiner = &combiner, .reduced = true});
+    port.wait();
+    EXPECT_EQ(combiner.got, pattern(bytes, port.left(), port.self(), 1)) << bytes;
+    EXPECT_EQ(unused, Bytes(bytes)) << "a piece of a combined message was written";
   }
 }
 

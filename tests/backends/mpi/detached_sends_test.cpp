@@ -81,13 +81,13 @@ TEST(MpiEndedSends, AreToldFromThoseUnderWay) {
   mpi::EndedSends ended{MPI_COMM_SELF};
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request);
-  EXPECT_TRUE(ended.take(request, 100));
+  EXPECT_TRUE(ended.release_ended(request, 100));
   EXPECT_EQ(request, MPI_REQUEST_NULL);
-  EXPECT_TRUE(ended.knows(100));
-  EXPECT_FALSE(ended.knows(101));
+  EXPECT_TRUE(ended.has_ended_as_long(100));
+  EXPECT_FALSE(ended.has_ended_as_long(101));
   std::byte byte{};
   MPI_Irecv(&byte, 1, MPI_BYTE, 0, 0, MPI_COMM_SELF, &request);
-  EXPECT_FALSE(ended.take(request, 1));
+  EXPECT_FALSE(ended.release_ended(request, 1));
   MPI_Cancel(&request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   ended.release();

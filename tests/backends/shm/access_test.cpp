@@ -152,7 +152,7 @@ TEST(ShmAccess, AMessageIsNotDeliveredWhenItsOwnerGaveUp) {
   EXPECT_TRUE(sender->abort({ErrorCode::aborted, "enough"}));
   std::memset(data, 1, kLong);
   EXPECT_EQ(completed(*receiver, 100), 0u);
-  std::this_thread::sleep_for(2 * kAlarmPatience);
+  std::this_thread::sleep_for(2 * kSignalPatience);
   EXPECT_THROW((void)completed(*receiver, 1), Error);
   memory->deallocate(data, kLong);
 }

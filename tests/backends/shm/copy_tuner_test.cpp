@@ -18,7 +18,7 @@ constexpr Duration kNear = 250ns, kFar = 1200ns;  // for 8 KiB
 constexpr std::uint64_t kCopied = 8192;
 
 void copied(CopyTuner& copy_tuner, int times, Duration time) {
-  for (int i = 0; i < times; ++i) copy_tuner.took(kCopied, time);
+  for (int i = 0; i < times; ++i) copy_tuner.add_time(kCopied, time);
 }
 
 /// @return how many of 640 messages of so many bytes are copied so.

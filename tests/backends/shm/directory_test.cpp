@@ -90,7 +90,7 @@ TEST(ShmDirectory, WhatIsSharedWithMembersDoesNotMeet) {
         EXPECT_THROW(static_cast<void>(queue_of(mapping, block, i)), Error);
         continue;
       }
-      const Queue queue = queue_of(mapping, block, i);
+      const QueueMemory queue = queue_of(mapping, block, i);
       EXPECT_EQ(queue.slots, nullptr);
       EXPECT_EQ(queue.bytes, nullptr);
       EXPECT_EQ(queue.slot_count, sizes_for(neighbours).slots);
@@ -112,7 +112,7 @@ TEST(ShmDirectory, AQueueHasWhatItWasGiven) {
   const std::array<bool, 2> has_queue{true, true};
   const std::uint64_t block = segment->allocate(block_bytes(2, 2));
   write_block(mapping.base(), block, has_queue, 2);
-  const Queue before = queue_of(mapping, block, 1);
+  const QueueMemory before = queue_of(mapping, block, 1);
   EXPECT_THROW(static_cast<void>(bytes_of(before)), Error);
   const std::uint64_t slots = segment->allocate(bytes_of(sizes_for(2), QueuePart::slots));
   const std::uint64_t bytes = segment->allocate(bytes_of(sizes_for(2), QueuePart::bytes));

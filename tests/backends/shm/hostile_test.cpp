@@ -50,7 +50,7 @@ class Hostile {
     Slot& next = slot(Kind::request);
     next.access = access;
     set_body(next, request);
-    out_.take_room(request.ranges);
+    out_.commit_room(request.ranges);
     out_.send();
   }
   /// @return the error with which rank 0 fails, which it must and which must stay.
@@ -293,7 +293,7 @@ TEST(ShmHostile, AProcessThatIsGoneIsADeadPeer) {
   Hostile hostile{std::move(host)};
   hostile.request(AccessMode::process, kExpected, {{.where = 8, .bytes = kExpected}});
   EXPECT_EQ(hostile.goes_on(), 0u);  // the alarm may know more of it
-  std::this_thread::sleep_for(kAlarmPatience);
+  std::this_thread::sleep_for(kSignalPatience);
   EXPECT_EQ(hostile.failure(), ErrorCode::peer_dead);
 }
 

@@ -47,9 +47,9 @@ struct Host {
 
 /// @param host where. @param rank whose. @param block of its communicator 1. @param member of it.
 /// @return the queue to the member, with all its memory.
-inline Queue whole_queue(Host& host, Rank rank, std::uint64_t block, std::size_t member) {
+inline QueueMemory whole_queue(Host& host, Rank rank, std::uint64_t block, std::size_t member) {
   const Mapping& mapping = host.segment(rank).mapping();
-  const Queue queue = queue_of(mapping, block, member);
+  const QueueMemory queue = queue_of(mapping, block, member);
   for (const QueuePart part : {QueuePart::slots, QueuePart::bytes})
     set_queue_part(
         mapping, block, member, part,

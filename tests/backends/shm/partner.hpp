@@ -55,7 +55,7 @@ class Partner {
       EXPECT_TRUE(out_.find_room(kBytes / 4, extent));
       std::memcpy(out_.at(extent), source_.data() + moved, kBytes / 4);
       set_body(slot(Kind::chunk, 0), extent);
-      out_.take_room(extent);
+      out_.commit_room(extent);
       out_.send();
       (void)completed(*transport_);
     }
@@ -64,7 +64,7 @@ class Partner {
   /// Sends, and is asked to write. @return where.
   Range be_asked() {
     EXPECT_EQ(send(), Kind::share);
-    return body<Share>().place;
+    return body<Share>().destination;
   }
   /// @return the kind of the slot that rank 0 has sent next.
   Kind next() {
@@ -106,7 +106,7 @@ class Partner {
     Extent extent{};
     ASSERT_TRUE(out_.find_room(bytes, extent));
     set_body(slot(Kind::buffered, 0), Buffered{extent, bytes});
-    out_.take_room(extent);
+    out_.commit_room(extent);
     out_.send();
     EXPECT_EQ(completed(*transport_), 1u);
   }
@@ -141,7 +141,7 @@ class Partner {
     ASSERT_TRUE(out_.find_room(sizeof range, request.ranges));
     std::memcpy(out_.at(request.ranges), &range, sizeof range);
     set_body(slot(Kind::request, kOurs), request);
-    out_.take_room(request.ranges);
+    out_.commit_room(request.ranges);
     out_.send();
   }
   const Consumed* attach() {
@@ -154,7 +154,7 @@ class Partner {
   ReceiveEnd receive_end() {
     const Mapping& theirs = host_.segment(0).mapping();
     const std::uint64_t block = find_entry(front_of(theirs), 1)->block.load();
-    Queue queue = queue_of(theirs, block, 1);
+    QueueMemory queue = queue_of(theirs, block, 1);
     queue.consumed = consumed_of(host_.segment(1).mapping(), block_, 0);
     return ReceiveEnd{queue};
   }

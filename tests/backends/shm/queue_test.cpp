@@ -19,7 +19,7 @@ struct Both {
   std::array<Slot, kSlots> slots{};
   std::array<std::byte, kQueueBytes> bytes{};
   Consumed consumed{};
-  Queue queue{slots.data(), bytes.data(), &consumed, kSlots, kQueueBytes};
+  QueueMemory queue{slots.data(), bytes.data(), &consumed, kSlots, kQueueBytes};
   SendEnd out{queue};
   ReceiveEnd in{queue};
 };
@@ -52,10 +52,10 @@ TEST(ShmQueue, WithoutAReceiverOnlyWhatHasRoomIsSent) {
   EXPECT_FALSE(both.out.has_slot());
   Extent extent{};
   ASSERT_TRUE(both.out.find_room(kQueueBytes, extent));
-  both.out.take_room(extent);
+  both.out.commit_room(extent);
   EXPECT_FALSE(both.out.find_room(1, extent));
   both.out.count_payload(10);
-  EXPECT_EQ(both.out.unmatched(true), 10u);
+  EXPECT_EQ(both.out.unreceived(true), 10u);
 }
 
 TEST(ShmQueue, BytesLieInOnePieceOnALineOfTheirOwn) {
@@ -69,7 +69,7 @@ TEST(ShmQueue, BytesLieInOnePieceOnALineOfTheirOwn) {
   Extent same{};
   ASSERT_TRUE(both.out.find_room(100, same));
   EXPECT_EQ(same.offset, 0u) << "it was not taken";
-  both.out.take_room(first);
+  both.out.commit_room(first);
   EXPECT_EQ(both.out.at(first), both.bytes.data());
   Extent second{};
   ASSERT_TRUE(both.out.find_room(kQueueBytes - 128, second));  // up to the corner
@@ -80,7 +80,7 @@ TEST(ShmQueue, BytesLieInOnePieceOnALineOfTheirOwn) {
   both.in.consume(first);
   ASSERT_FALSE(both.out.find_room(kQueueBytes - 127, second));
   ASSERT_TRUE(both.out.find_room(kQueueBytes - 128, second));
-  both.out.take_room(second);
+  both.out.commit_room(second);
   Extent third{};
   ASSERT_TRUE(both.out.find_room(128, third));
   EXPECT_EQ(third.offset, 0u);
@@ -94,7 +94,7 @@ TEST(ShmQueue, BytesBeyondTheCornerStartAtTheFront) {
   Both both;
   Extent extent{};
   ASSERT_TRUE(both.out.find_room(900, extent));
-  both.out.take_room(extent);
+  both.out.commit_room(extent);
   both.in.consume(extent);
   ASSERT_TRUE(both.out.find_room(65, extent));
   EXPECT_EQ(extent.offset, 0u);
@@ -118,13 +118,13 @@ TEST(ShmQueue, UnmatchedBytesAreLookedUpOnRequest) {
   Both both;
   both.out.count_payload(100);
   both.out.count_payload(50);
-  EXPECT_EQ(both.out.unmatched(false), 150u);
+  EXPECT_EQ(both.out.unreceived(false), 150u);
   both.in.count_match(100);
-  EXPECT_EQ(both.out.unmatched(false), 150u);
-  EXPECT_EQ(both.out.unmatched(true), 50u);
-  EXPECT_EQ(both.out.unmatched(false), 50u);
+  EXPECT_EQ(both.out.unreceived(false), 150u);
+  EXPECT_EQ(both.out.unreceived(true), 50u);
+  EXPECT_EQ(both.out.unreceived(false), 50u);
   both.in.count_match(60);  // more than was sent: nonsense, and no debt
-  EXPECT_EQ(both.out.unmatched(true), 0u);
+  EXPECT_EQ(both.out.unreceived(true), 0u);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(ShmShare, TheSenderWritesTheLastBytes) {
   partner.ask_for({partner.where(), kRest});
   EXPECT_EQ(partner.done(), 0u) << "the others may still be read";
   EXPECT_EQ(partner.next(), Kind::stored);
-  EXPECT_EQ(partner.body<Answer>().is_there, 1u);
+  EXPECT_EQ(partner.body<Answer>().is_stored, 1u);
   const std::byte* const last = partner.source().data() + Partner::kBytes - kRest;
   EXPECT_EQ(std::memcmp(partner.received().data(), last, kRest), 0);
   EXPECT_EQ(partner.received()[kRest], std::byte{0});
@@ -73,7 +73,7 @@ TEST(ShmShare, TheSenderSaysWhereItCannotWrite) {
   partner.ask_for({8, 70000});
   EXPECT_EQ(partner.done(), 0u);
   EXPECT_EQ(partner.next(), Kind::stored);
-  EXPECT_EQ(partner.body<Answer>().is_there, 0u);
+  EXPECT_EQ(partner.body<Answer>().is_stored, 0u);
   partner.answer(Kind::done, false);
   EXPECT_EQ(partner.done(), 1u);
 }
@@ -116,7 +116,7 @@ TEST(ShmShare, TheReceiverDoesNotTrustOneThatGaveUp) {
   (void)partner.be_asked();
   partner.give_up();
   EXPECT_EQ(partner.done(), 0u);
-  std::this_thread::sleep_for(2 * kAlarmPatience);
+  std::this_thread::sleep_for(2 * kSignalPatience);
   EXPECT_THROW((void)partner.done(), Error);
 }
 

@@ -174,7 +174,7 @@ TEST(Sim, ScribblesOverPostedReceives) {
 // Where a combiner gets all at once nobody learns that parts are put together wrong.
 TEST(Sim, GivesCombinersParts) {
   struct Counter final : Combiner {
-    void take(std::span<const std::byte>) override { ++parts; }
+    void combine(std::span<const std::byte>) override { ++parts; }
     int parts = 0;
   };
   constexpr int kMessages = 200;

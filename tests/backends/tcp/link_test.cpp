@@ -291,7 +291,7 @@ TEST(Links, LeaveAFailedCommunicatorInNoTime) {
     for (int k = 0; k < 16; ++k) post(*sender, Transfer::Kind::send, 1, piece);
     const Error cause{ErrorCode::timeout, "too late", 1};
     if (here) sender->abort(cause);
-    else failure_signal->hear(cause);
+    else failure_signal->set_cause(cause);
     sender.reset();
     const auto begin = std::chrono::steady_clock::now();
     fabrics[0].reset();
@@ -346,7 +346,7 @@ TEST(Links, RaiseTheAlarmOfAnAbortedCommunicator) {
   const auto failure_signal = std::make_shared<FailureSignal>();
   const auto transport = fabrics[0]->transport(1, {0, 1}, failure_signal);
   transport->abort({ErrorCode::timeout, "too late", 1});
-  ASSERT_TRUE(failure_signal->went_off());
+  ASSERT_TRUE(failure_signal->is_raised());
   try {
     failure_signal->check();
   } catch (const Error& error) {

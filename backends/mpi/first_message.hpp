@@ -1,0 +1,40 @@
+/// @file
+/// The first MPI message of a transfer: the header, and the payload or its announcement.
+#pragma once
+
+#include "base/matching.hpp"
+#include "message.hpp"
+
+namespace tutti::v0::mpi {
+
+/// Writes a first message. @param buffer of the pool. @param transfer a send. @param bytes of it.
+/// @param tag of its payload, if that does not fit. @return the bytes of the MPI message.
+[[nodiscard]] std::size_t write_first(std::byte* buffer, const Transfer& transfer,
+                                      std::uint64_t bytes, PayloadTag tag) noexcept;
+/// Reads a first message. @param buffer that it was received into. @param status of its receive.
+/// @return its envelope, but for the tag. Throws Error.
+[[nodiscard]] detail::Envelope envelope_of(const std::byte* buffer, const MPI_Status& status);
+/// @param buffer with a first message whose payload does not fit. @return the tag of the payload.
+[[nodiscard]] PayloadTag payload_tag_of(const std::byte* buffer) noexcept;
+/// Checks that a first message is for a receive. @param buffer and @param status as of envelope_of.
+/// @param transfer the receive. @param bytes of it. Throws Error{mismatch}.
+void check_first(const std::byte* buffer, const MPI_Status& status, const Transfer& transfer,
+                 std::uint64_t bytes);
+/// Stores or combines the payload of a first message. @param buffer with the message.
+/// @param transfer the receive. @param bytes of it. Throws what a combiner throws, as Error.
+void unpack_first(const std::byte* buffer, const Transfer& transfer, std::uint64_t bytes);
+
+/// Calls a combiner, which fails the transport by whatever it throws. @param combine called once.
+/// Throws Error.
+template <class Combine>
+void guard(Combine combine) {
+  try {
+    combine();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error{ErrorCode::aborted, std::string{"an exception ended a reduction: "} + error.what()};
+  }
+}
+
+}  // namespace tutti::v0::mpi

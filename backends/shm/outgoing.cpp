@@ -1,0 +1,242 @@
+#include "outgoing.hpp"
+
+#include <algorithm>
+
+#include "payload_path.hpp"
+
+namespace tutti::shm {
+namespace {
+
+/// The most bytes of a message that are sent with it, where the ring has room for them. Where ranks
+/// share cores the ring is the only limit: a sender that waits to be read gives its core away, and
+/// gets it back later than two more copies take.
+constexpr std::uint64_t kEager = 32768;
+/// The same of a rank that has nothing else to do meanwhile. A message that may be read where it
+/// lies is longer, for cores that share no cache are several times slower by copying at both ends.
+constexpr std::uint64_t kEagerAlone = (std::uint64_t{64} << 10) - 1;
+/// The bytes of each part of a message that is sent alone: the receiver reads one part while the
+/// next is written.
+constexpr std::uint64_t kPart = 8192;
+/// The least bytes of a visible message that is read where it lies: a request costs less than a
+/// second copy.
+constexpr std::uint64_t kReadVisible = 8192;
+/// The most bytes that are sent to a rank before it has posted their receives.
+constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
+/// Bytes of a chunk: shorter ones cost more of the time when both ends copy in both directions,
+/// longer ones make the receiver wait for the first.
+constexpr std::uint64_t kChunk = 32768;
+
+Slot& fill(SendEnd& out, Kind kind, const Transfer& transfer, std::uint32_t id) noexcept {
+  Slot& slot = out.slot();
+  slot.kind = kind;
+  slot.tag = transfer.tag;
+  slot.id = id;
+  slot.fingerprint = transfer.fingerprint;
+  return slot;
+}
+
+/// Copies bytes into the ring, in the way that is quick on these two cores.
+void copy_into_ring(Peer& peer, Cursor& cursor, const Extent& extent) {
+  std::byte* const to = peer.out.at(extent);
+  switch (peer.copy_tuner.choose(extent.bytes)) {
+    case CopyTuner::Copy::plain: return cursor.read(to, extent.bytes);
+    case CopyTuner::Copy::past: cursor.stream(to, extent.bytes); return end_streams();
+    case CopyTuner::Copy::timed: break;
+  }
+  const Duration began = Peers::now();
+  cursor.read(to, extent.bytes);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // waits for the stores
+  peer.copy_tuner.add_time(extent.bytes, Peers::now() - began);
+}
+
+}  // namespace
+
+void Outgoing::post(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
+  if (peer.waiting.empty() && may_be_early(peer, transfer, bytes) &&
+      send_message(peer, transfer, bytes))
+    return records_.complete(transfer.cookie);
+  peer.waiting.push_back(&records_.add(transfer, bytes));
+  send_waiting(peer);
+}
+
+bool Outgoing::may_be_early(Peer& peer, const Transfer& transfer, std::uint64_t bytes) noexcept {
+  if (bytes > kInlineBytes) {
+    if (is_in_place(segment(), transfer)) return false;
+    if (bytes >= kReadVisible && is_visible(segment(), transfer)) return false;
+    const std::uint64_t limit = records_.is_alone() ? kEagerAlone : kEager;
+    if ((bytes > limit && !peers_.options().oversubscribed) || bytes > peer.out.byte_limit())
+      return false;
+  }
+  return peer.out.unreceived(false) + bytes <= kCredit ||
+         peer.out.unreceived(true) + bytes <= kCredit;
+}
+
+bool Outgoing::send_message(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
+  return bytes <= kInlineBytes ? send_small(peer, transfer, bytes)
+                               : send_buffered(peer, transfer, bytes);
+}
+
+bool Outgoing::send_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
+  if (!peer.out.has_slot()) return false;
+  Slot& slot = fill(peer.out, Kind::small, transfer, 0);
+  slot.length = static_cast<std::uint8_t>(bytes);
+  Cursor{transfer.pieces}.read(slot.body, bytes);
+  peer.out.count_payload(bytes);
+  peer.out.send();
+  return true;
+}
+
+bool Outgoing::send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
+  const bool is_alone = records_.is_alone();
+  const std::uint64_t most = is_alone ? kPart : kEager;
+  if (!peer.out.fits(bytes, most)) return false;
+  Cursor cursor{transfer.pieces};
+  for (std::uint64_t sent = 0; sent < bytes;) {
+    Extent extent{};
+    expects(peer.out.find_room(std::min(most, bytes - sent), extent), "there is room for a part");
+    copy_into_ring(peer, cursor, extent);
+    const Kind kind = sent == 0 ? Kind::buffered : Kind::more;
+    Slot& slot = fill(peer.out, kind, transfer, 0);
+    slot.alone = is_alone ? 1 : 0;
+    set_body(slot, Buffered{extent, bytes});
+    peer.out.commit_room(extent);
+    peer.out.send();
+    sent += extent.bytes;
+  }
+  peer.out.count_payload(bytes);
+  return true;
+}
+
+InPlace Outgoing::in_place_of(const Transfer& transfer) const noexcept {
+  const std::byte* const base = segment().mapping().base();
+  const Piece& piece = transfer.pieces.front();
+  const ResultPlace& result = transfer.result;
+  return {.message = {static_cast<std::uint64_t>(piece.data - base), piece.bytes},
+          .result = {static_cast<std::uint64_t>(result.data - base), result.bytes},
+          .ordinal = result.ordinal};
+}
+
+bool Outgoing::list_ranges(Peer& peer, const Record& record, AccessMode access, Request& request) {
+  const std::span<const Piece> pieces = record.transfer.pieces;
+  if (!peer.out.find_room(pieces.size() * sizeof(Range), request.ranges)) return false;
+  std::byte* to = peer.out.at(request.ranges);
+  const std::byte* const base = segment().mapping().base();
+  for (const Piece& piece : pieces) {
+    const Range range{access == AccessMode::visible ? static_cast<std::uint64_t>(piece.data - base)
+                                                    : reinterpret_cast<std::uint64_t>(piece.data),
+                      piece.bytes};
+    std::memcpy(to, &range, sizeof range);
+    to += sizeof range;
+  }
+  return true;
+}
+
+bool Outgoing::send_request(Peer& peer, Record& record) {
+  if (!peer.out.has_slot()) return false;
+  const AccessMode access = access_mode_of(segment(), record);
+  Request request{.bytes = record.bytes, .ranges = {}};
+  const bool lists = access == AccessMode::visible || access == AccessMode::process;
+  if (lists && !list_ranges(peer, record, access, request)) return false;
+  Slot& slot = fill(peer.out, Kind::request, record.transfer, record.id);
+  slot.access = access;
+  slot.alone = record.is_exchanged ? 0 : 1;
+  if (access == AccessMode::in_place) set_body(slot, in_place_of(record.transfer));
+  else set_body(slot, request);
+  if (lists) peer.out.commit_room(request.ranges);
+  peer.out.send();
+  ++peer.awaited;  // its reply
+  return true;
+}
+
+void Outgoing::send_reply(Peer& peer, const Reply& reply) {
+  if (!peer.out.is_open()) peers_.open_queue(peer, QueuePart::slots);
+  if (peer.out.has_slot()) write_reply(peer, reply);
+  else peer.replies.push_back(reply);
+}
+
+void Outgoing::write_reply(Peer& peer, const Reply& reply) {
+  Slot& slot = peer.out.slot();
+  slot.kind = reply.kind;
+  slot.id = reply.peer_id;
+  if (reply.kind == Kind::share) set_body(slot, Share{reply.share, reply.id});
+  else set_body(slot, Answer{reply.id, reply.is_stored ? 1u : 0u});
+  peer.out.send();
+}
+
+void Outgoing::receive_reply(Peer& peer, const Slot& slot) {
+  Record& record = records_.find(slot.id);
+  if (!record.is_send() || record.is_streamed || record.share.bytes > 0) throw nonsense();
+  if (slot.kind == Kind::grant && record.path == PayloadPath::share) throw nonsense();
+  --peer.awaited;
+  const auto answer = body_of<Answer>(slot);
+  if (slot.kind == Kind::done) {
+    const bool is_stored = answer.is_stored != 0;
+    if (is_stored && record.transfer.result.data == nullptr) throw nonsense();
+    return records_.complete(record, is_stored);
+  }
+  record.is_streamed = true;
+  record.peer_id = answer.id;
+  peer.streams.push_back(&record);
+}
+
+// Replies first, for they let the other side go on; then messages, in the order posted.
+void Outgoing::send_waiting(Peer& peer) {
+  if (!peer.out.is_open()) peers_.open_queue(peer, QueuePart::slots);
+  std::size_t replied = 0;
+  for (; replied < peer.replies.size() && peer.out.has_slot(); ++replied)
+    write_reply(peer, peer.replies[replied]);
+  peer.replies.erase(peer.replies.begin(),
+                     peer.replies.begin() + static_cast<std::ptrdiff_t>(replied));
+  std::size_t sent = 0;
+  for (; sent < peer.waiting.size(); ++sent) {
+    Record& record = *peer.waiting[sent];
+    if (record.bytes > kInlineBytes && !peer.out.has_bytes())
+      peers_.open_queue(peer, QueuePart::bytes);
+    if (!may_be_early(peer, record.transfer, record.bytes)) {
+      if (!send_request(peer, record)) break;
+      continue;
+    }
+    if (!send_message(peer, record.transfer, record.bytes)) break;
+    records_.complete(record);
+  }
+  peer.waiting.erase(peer.waiting.begin(),
+                     peer.waiting.begin() + static_cast<std::ptrdiff_t>(sent));
+}
+
+bool Outgoing::may_send(Peer& peer) {
+  if (peer.streams.empty() && peer.waiting.empty() && peer.replies.empty()) return false;
+  if (!peer.out.is_open() || (!peer.streams.empty() && !peer.out.has_bytes())) return true;
+  Extent extent{};
+  if (!peer.streams.empty() && peer.out.has_slot() &&
+      peer.out.find_room(std::min<std::uint64_t>(kChunk, peer.out.byte_limit()), extent))
+    return true;
+  return peer.out.has_news();
+}
+
+// One chunk of each granted message in turn, so that none waits for another's end.
+void Outgoing::send_chunks(Peer& peer) {
+  if (!peer.out.has_bytes()) peers_.open_queue(peer, QueuePart::bytes);
+  for (std::size_t i = 0; i < peer.streams.size();) {
+    Record& record = *peer.streams[i];
+    const std::uint64_t bytes =
+        std::min({kChunk, std::uint64_t{peer.out.byte_limit()}, record.bytes - record.moved});
+    Extent extent{};
+    if (!peer.out.has_slot() || !peer.out.find_room(bytes, extent)) return;
+    copy_into_ring(peer, record.cursor, extent);
+    record.moved += bytes;
+    Slot& slot = peer.out.slot();
+    slot.kind = Kind::chunk;
+    slot.id = record.peer_id;
+    set_body(slot, extent);
+    peer.out.commit_room(extent);
+    peer.out.send();
+    if (record.moved < record.bytes) {
+      ++i;
+      continue;
+    }
+    peer.streams.erase(peer.streams.begin() + static_cast<std::ptrdiff_t>(i));
+    records_.complete(record);
+  }
+}
+
+}  // namespace tutti::shm

@@ -1,0 +1,49 @@
+/// @file
+/// Outgoing: what a rank writes into its queues.
+#pragma once
+
+#include "peers.hpp"
+
+namespace tutti::shm {
+
+/// Writes messages, requests, replies and chunks into the queues to other ranks, or keeps them
+/// until there is room.
+class Outgoing {
+ public:
+  /// @param peers and @param records outlive this.
+  Outgoing(Peers& peers, Records& records) noexcept : peers_{peers}, records_{records} {}
+
+  /// Posts a send. @param peer that it is for. @param transfer as posted. @param bytes of it.
+  void post(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
+  /// @param peer that it is for. @param reply that is written, or kept.
+  void send_reply(Peer& peer, const Reply& reply);
+  /// A reply to a request has come: grant or done. @param peer from which. @param slot of it.
+  void receive_reply(Peer& peer, const Slot& slot);
+  /// Writes what was kept, as far as there is room. @param peer that it is for.
+  void flush(Peer& peer) {
+    if (!peer.replies.empty() || !peer.waiting.empty()) send_waiting(peer);
+    if (!peer.streams.empty()) send_chunks(peer);
+  }
+  /// @param peer any. @return whether flush may write something.
+  [[nodiscard]] static bool may_send(Peer& peer);
+
+ private:
+  [[nodiscard]] bool may_be_early(Peer& peer, const Transfer& transfer,
+                                  std::uint64_t bytes) noexcept;
+  [[nodiscard]] bool send_message(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] bool send_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] bool send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
+  [[nodiscard]] bool send_request(Peer& peer, Record& record);
+  [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, AccessMode access,
+                                 Request& request);
+  [[nodiscard]] InPlace in_place_of(const Transfer& transfer) const noexcept;
+  void write_reply(Peer& peer, const Reply& reply);
+  void send_waiting(Peer& peer);
+  void send_chunks(Peer& peer);
+  [[nodiscard]] const Segment& segment() const noexcept { return peers_.domain().segment(); }
+
+  Peers& peers_;
+  Records& records_;
+};
+
+}  // namespace tutti::shm

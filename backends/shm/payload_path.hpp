@@ -1,0 +1,24 @@
+/// @file
+/// How a message reaches its receiver: the decisions of both sides.
+#pragma once
+
+#include "peers.hpp"
+
+namespace tutti::shm {
+
+/// @param segment of this process. @param transfer a send. @return whether all its pieces lie in
+/// the segment.
+[[nodiscard]] bool is_visible(const Segment& segment, const Transfer& transfer) noexcept;
+/// @param segment of this process. @param transfer a send. @return whether both ranks see the
+/// message and the memory for its result, so that the message stays and the result is stored there.
+[[nodiscard]] bool is_in_place(const Segment& segment, const Transfer& transfer) noexcept;
+/// @param segment of this process. @param record of a send. @return how the receiver may get at it.
+[[nodiscard]] AccessMode access_mode_of(const Segment& segment, const Record& record) noexcept;
+/// @param peer the sender. @param record of the receive. @param message that matches it.
+/// @param ranges in which the message lies. @param is_crowded whether ranks outnumber cores.
+/// @return how its bytes come.
+[[nodiscard]] PayloadPath payload_path_of(const Peer& peer, const Record& record,
+                                          const Message& message, std::size_t ranges,
+                                          bool is_crowded) noexcept;
+
+}  // namespace tutti::shm

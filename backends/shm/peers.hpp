@@ -1,0 +1,163 @@
+/// @file
+/// Peers: the ranks of a communicator that share the host.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "copy_tuner.hpp"
+#include "domain.hpp"
+#include "payload.hpp"
+#include "records.hpp"
+
+namespace tutti::shm {
+
+/// The description of a message in a slot.
+struct Message {
+  std::uint32_t tag = 0;
+  std::uint32_t id = 0;  ///< Of a request: the sender's record.
+  std::uint64_t fingerprint = 0;
+  std::uint64_t bytes = 0;
+  bool is_request = false;
+  bool is_alone = false;
+  AccessMode access{};
+  InPlace in_place{};
+};
+
+/// A message that came before its receive, with its bytes, or the ranges of its request.
+struct Arrival {
+  Arrival* next = nullptr;  ///< In the queue it is in.
+  Message message{};
+  Payload payload{};
+  std::vector<Range> ranges{};
+
+  void reset() noexcept { payload.clear(); }  // keeps memory
+  [[nodiscard]] detail::Envelope envelope() const noexcept {
+    return {message.tag, message.fingerprint, message.bytes};
+  }
+};
+
+/// A message that is read where it lies.
+struct Pull {
+  Record* record = nullptr;
+  AccessMode access{};
+  std::vector<Range> ranges{};
+  std::size_t range = 0;     ///< The next one.
+  std::uint64_t offset = 0;  ///< Into it.
+};
+
+/// An answer to a request, or to an answer.
+struct Reply {
+  Kind kind;
+  std::uint32_t peer_id;  ///< The record that it is for.
+  std::uint32_t id;       ///< The record of this side.
+  bool is_stored = false;
+  Range share{};  ///< Of Kind::share.
+};
+
+/// A rank of a communicator, and all that is under way with it.
+struct Peer {
+  Rank rank = 0;
+  const Domain::Member* member = nullptr;    ///< Null where it does not share the host.
+  Entry* entry = nullptr;                    ///< The state of the communicator in its process.
+  std::uint32_t silent = 0;                  ///< Polls since its last slot.
+  Duration suspected{0};                     ///< Since when it looks as if it had ended.
+  Consumed* consumed_here = nullptr;         ///< By us, of its messages.
+  const Consumed* consumed_there = nullptr;  ///< By it, of ours.
+  SendEnd out{};
+  ReceiveEnd in{};
+  std::uint32_t awaited = 0;           ///< Slots of its that we have reason to look for.
+  Record* partial = nullptr;           ///< A receive whose message has come in part.
+  Arrival* partial_arrival = nullptr;  ///< Or a message without a receive that has.
+  std::vector<Record*> waiting{};      ///< Sends that found no room.
+  std::vector<Reply> replies{};        ///< That found no room.
+  std::vector<Record*> streams{};      ///< Granted sends.
+  std::vector<Pull> pulls{};
+  std::vector<Record*> pushes{};  ///< Sends whose last bytes we write.
+  bool may_share = true;          ///< It can write into our memory, as far as is known.
+  CopyTuner copy_tuner{};         ///< Of our copies into the ring.
+
+  [[nodiscard]] bool is_idle() const noexcept {
+    return awaited == 0 && waiting.empty() && replies.empty() && streams.empty() && pulls.empty() &&
+           pushes.empty();
+  }
+};
+
+/// The ranks of a communicator: finds their queues, wakes those that sleep, and notices which of
+/// them have ended.
+class Peers {
+ public:
+  Peers(std::shared_ptr<Domain> domain, std::uint64_t communicator, std::span<const Rank> members,
+        std::shared_ptr<FailureSignal> failure_signal, const Options& options);
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+  ~Peers() { domain_->close(communicator_); }
+
+  [[nodiscard]] Rank self() const noexcept { return self_; }
+  [[nodiscard]] std::span<Peer> all() noexcept { return peers_; }
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(peers_.size()); }
+  [[nodiscard]] Peer& operator[](Rank rank) noexcept {
+    return peers_[static_cast<std::size_t>(rank)];
+  }
+  /// @param transfer any. @return the rank at its other end, which must share the host.
+  [[nodiscard]] Peer& of(const Transfer& transfer);
+  [[nodiscard]] Domain& domain() noexcept { return *domain_; }
+  [[nodiscard]] FailureSignal& failure_signal() const noexcept { return *failure_signal_; }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] static Duration now() noexcept {
+    return std::chrono::steady_clock::now().time_since_epoch();
+  }
+
+  /// Finds the peer's queue, if its process has made it. The peer may make the communicator later
+  /// than we do, and send later yet; until then we send messages that have room. @param peer not
+  /// attached.
+  void attach(Peer& peer);
+  /// Gives the queue to a peer memory. @param peer which. @param part that the queue lacks.
+  void open_queue(Peer& peer, QueuePart part);
+  /// Wakes a rank, if it sleeps. @param peer which.
+  void wake(const Peer& peer) noexcept;
+  /// Sleeps until a peer wakes this rank, or the time of Options::idle_wait has passed.
+  /// @param has_work looked at once peers can see that this rank is about to sleep.
+  template <class HasWork>
+  void sleep(HasWork has_work);
+  /// Wakes the own rank. By any thread.
+  void end_sleep() noexcept;
+
+  /// Throws Error{peer_dead} where the peer has ended and all that it sent has been read.
+  /// @param peer of which something is awaited.
+  void check_end(Peer& peer);
+  /// Throws Error{peer_dead} unless the failure signal is to be waited for. @param peer that cannot
+  /// go on. @param reason in words, behind its rank.
+  static void report_end(Peer& peer, const char* reason);
+  /// @param peer any. @return whether its pieces may be read and written: either it gave up before,
+  /// and its memory is not ours to see, or all that was read until now is as it was.
+  [[nodiscard]] static bool may_access(const Peer& peer) noexcept;
+  /// Forbids the others to read or write the pieces of this rank.
+  void forbid_access() noexcept { entry_->state.store(Entry::failed, std::memory_order_seq_cst); }
+
+  static constexpr const char* kGaveUp = "has given its operations up";
+
+ private:
+  void wait_for_wake() noexcept;
+
+  std::shared_ptr<Domain> domain_;
+  std::uint64_t communicator_;
+  std::shared_ptr<FailureSignal> failure_signal_;
+  Options options_;
+  Rank self_ = 0;
+  std::uint64_t block_;
+  Entry* entry_;
+  std::vector<Peer> peers_{};
+};
+
+// Either a peer sees that this rank is about to sleep, or this rank sees what the peer has written.
+template <class HasWork>
+void Peers::sleep(HasWork has_work) {
+  entry_->asleep.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!has_work()) wait_for_wake();
+  entry_->asleep.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace tutti::shm

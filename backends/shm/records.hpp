@@ -1,0 +1,126 @@
+/// @file
+/// Records: the transfers of a communicator that are not done.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include <tutti/spi/pieces.hpp>
+
+#include "base/matching.hpp"
+#include "ring.hpp"
+
+namespace tutti::shm {
+
+/// How the bytes of a request reach the receiver.
+enum class PayloadPath : std::uint8_t {
+  stream,  ///< Through the ring: both ranks copy, at the same time.
+  read,    ///< The receiver reads them where they lie.
+  share    ///< The receiver reads the first of them, the sender writes the others, at once.
+};
+
+/// A transfer that is not done.
+struct Record {
+  Record* next = nullptr;  ///< In the queue it is in.
+  Transfer transfer{};     ///< As posted.
+  std::uint64_t bytes = 0;
+  std::uint64_t moved = 0;
+  Cursor cursor{};
+  std::uint32_t id = 0;       ///< The own number for it.
+  std::uint32_t peer_id = 0;  ///< The other side's number for it.
+  InPlace in_place{};         ///< Of a message that stays.
+  bool in_use = false;
+  bool is_exchanged = false;  ///< Its sender has something else to do meanwhile.
+  bool is_streamed = false;   ///< It was granted.
+  bool is_accessed = false;   ///< Of a receive: the message stays in the sender's memory,
+  bool is_storing = false;    ///< and the result is being stored there.
+  PayloadPath path = PayloadPath::stream;
+  /// The part that the sender writes: of a send, where; of a receive, how much.
+  Range share{};
+
+  [[nodiscard]] detail::Envelope envelope() const noexcept {
+    return {transfer.tag, transfer.fingerprint, bytes};
+  }
+  [[nodiscard]] bool is_send() const noexcept { return transfer.kind == Transfer::Kind::send; }
+  /// Stores or combines the next bytes. @param part no more than are to come.
+  void deliver(std::span<const std::byte> part) {
+    if (transfer.combiner == nullptr) cursor.write(part.data(), part.size());
+    else if (!part.empty()) transfer.combiner->combine(part);
+    moved += part.size();
+  }
+};
+
+/// The transfers of a communicator that are not done, by numbers, which the other side may name.
+class Records {
+ public:
+  /// @param completions of the transport; outlives this.
+  explicit Records(CompletionQueue& completions) noexcept : completions_{completions} {}
+
+  /// Some transfers are posted. @param count of them.
+  void begin_post(std::size_t count) noexcept {
+    is_alone_ = count == 1 && records_.size() == free_.size();
+  }
+  /// @return whether the transfer posted last has no other beside it.
+  [[nodiscard]] bool is_alone() const noexcept { return is_alone_; }
+  /// @param transfer as posted. @param bytes of its pieces. @return its record.
+  [[nodiscard]] Record& add(const Transfer& transfer, std::uint64_t bytes);
+  /// @param id of a record, as the other side names it. @return it. Throws Error{transport} where
+  /// there is none.
+  [[nodiscard]] Record& find(std::uint32_t id) {
+    if (id >= records_.size() || !records_[id].in_use) throw nonsense();
+    return records_[id];
+  }
+  /// A transfer without a record is done. @param cookie of it.
+  void complete(std::uint64_t cookie) { completions_.push(cookie); }
+  /// A transfer is done. @param record of it, which is free then. @param is_stored as in
+  /// Completion.
+  void complete(Record& record, bool is_stored = false) {
+    completions_.push({.cookie = record.transfer.cookie, .is_stored = is_stored});
+    release(record);
+  }
+  /// A message that is waited for stays in the sender's memory. @param record of its receive, which
+  /// is the access. @param data of the message.
+  void open_access(Record& record, const std::byte* data) {
+    record.is_accessed = true;
+    completions_.push({.cookie = record.transfer.cookie, .access = record.id, .data = data});
+  }
+  /// @param record that is free from now on.
+  void release(Record& record) noexcept {
+    record.in_use = false;
+    free_.push_back(&record);
+  }
+  /// @return all records, free ones as well.
+  [[nodiscard]] std::deque<Record>& all() noexcept { return records_; }
+
+ private:
+  CompletionQueue& completions_;
+  std::deque<Record> records_{};
+  std::vector<Record*> free_{};
+  bool is_alone_ = false;
+};
+
+inline Record& Records::add(const Transfer& transfer, std::uint64_t bytes) {
+  if (free_.empty()) {
+    const auto id = static_cast<std::uint32_t>(records_.size());
+    records_.emplace_back().id = id;
+    free_.reserve(records_.size());
+    free_.push_back(&records_.back());
+  }
+  Record& record = *free_.back();
+  free_.pop_back();
+  record.transfer = transfer;
+  record.bytes = bytes;
+  record.moved = 0;
+  record.cursor = Cursor{transfer.pieces};
+  record.peer_id = 0;
+  record.is_exchanged = !is_alone_;
+  record.in_use = true;
+  record.is_streamed = false;
+  record.is_accessed = false;
+  record.is_storing = false;
+  record.path = PayloadPath::stream;
+  record.share = {};
+  return record;
+}
+
+}  // namespace tutti::shm

@@ -1,0 +1,79 @@
+/// @file
+/// The turns of the program's thread and of GradientSync's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tutti::v0::detail {
+
+/// Passes steps from the program's thread to GradientSync's and back, by atomic words only. Steps
+/// are counted from one.
+class StepHandover {
+ public:
+  /// Gradients of the next step may become ready. By the program's thread.
+  void begin_next() noexcept {
+    begun_.fetch_add(1, std::memory_order_release);
+    wake();
+  }
+  /// Sleeps until the step has its result. By the program's thread. @param is_active whether this
+  /// rank has gradients of its own in the step.
+  void wait(bool is_active) noexcept {
+    is_active_ = is_active;
+    const std::uint32_t before = ended_.load(std::memory_order_acquire);
+    asked_.fetch_add(1, std::memory_order_release);
+    wake();
+    ended_.wait(before, std::memory_order_acquire);
+  }
+  /// The step has its result. By GradientSync's thread.
+  void end_step() noexcept {
+    ended_.fetch_add(1, std::memory_order_release);
+    ended_.notify_all();
+  }
+  /// GradientSync's thread shall return.
+  void end() noexcept {
+    is_over_.store(1, std::memory_order_release);
+    wake();
+  }
+  /// Begins again with step one. No thread of GradientSync's runs.
+  void reset() noexcept {
+    is_over_ = 0;
+    begun_ = 1;
+    asked_ = 0;
+    ended_ = 0;
+  }
+  /// GradientSync's thread has something to do. By any thread.
+  void wake() noexcept {
+    signal_.fetch_add(1, std::memory_order_release);
+    signal_.notify_one();
+  }
+
+  [[nodiscard]] bool is_begun(std::uint32_t step) const noexcept { return begun_ >= step; }
+  /// @return whether the program waits for the step.
+  [[nodiscard]] bool is_awaited(std::uint32_t step) const noexcept { return asked_ >= step; }
+  [[nodiscard]] bool is_over() const noexcept {
+    return is_over_.load(std::memory_order_acquire) != 0;
+  }
+  /// @return as of wait. Once the step is awaited.
+  [[nodiscard]] bool is_active() const noexcept { return is_active_; }
+  /// Sleeps until a condition holds. By GradientSync's thread. @return false at the end.
+  template <class Condition>
+  [[nodiscard]] bool await(Condition condition) noexcept {
+    for (;;) {
+      const std::uint32_t seen = signal_.load(std::memory_order_acquire);
+      if (is_over()) return false;
+      if (condition()) return true;
+      signal_.wait(seen, std::memory_order_acquire);
+    }
+  }
+
+ private:
+  std::atomic<std::uint32_t> signal_{0};  // changes with each wake
+  std::atomic<std::uint32_t> begun_{1};   // steps for which gradients may be ready
+  std::atomic<std::uint32_t> asked_{0};   // steps for which wait was called
+  std::atomic<std::uint32_t> ended_{0};   // steps that have their result
+  std::atomic<std::uint32_t> is_over_{0};
+  bool is_active_ = true;
+};
+
+}  // namespace tutti::v0::detail

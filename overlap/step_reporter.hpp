@@ -1,0 +1,108 @@
+/// @file
+/// The times and reports of steps.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "gradient_buckets.hpp"
+#include "readiness.hpp"
+#include "step_ending.hpp"
+#include "sync_setup.hpp"
+
+namespace tutti::v0::detail {
+
+/// The times of a bucket's reduction.
+struct BucketTimes {
+  using Time = std::chrono::steady_clock::time_point;
+  Time begun{};   ///< The start of its first collective.
+  Time middle{};  ///< The end of that.
+  Time ended{};   ///< It has its result.
+};
+
+/// The times of a step.
+struct StepTimes {
+  using Time = BucketTimes::Time;
+  std::uint64_t step = 0;  ///< Counted from one.
+  Time began{};
+  Time waited{};                       ///< The call of wait.
+  Time ended{};                        ///< Its return.
+  std::vector<Time> ready{};           ///< By parameter; the epoch if it was not ready.
+  std::vector<BucketTimes> buckets{};  ///< By bucket.
+};
+
+/// Measures the steps of this rank, and makes their reports.
+class StepReporter {
+ public:
+  /// @param setup lives longer.
+  explicit StepReporter(const SyncSetup& setup) : setup_{setup} {}
+
+  /// @return the report of the last step; while a step ends, of that one.
+  [[nodiscard]] StepReport& report() noexcept { return report_; }
+  [[nodiscard]] const StepReport& report() const noexcept { return report_; }
+  [[nodiscard]] const std::vector<BucketReport>& buckets() const noexcept {
+    return bucket_reports_;
+  }
+  [[nodiscard]] const std::deque<StepTimes>& recorded() const noexcept { return recorded_; }
+  /// @return the number of the step that is under way.
+  [[nodiscard]] std::uint64_t step() const noexcept { return next_.step; }
+  /// @return whether the step that ends is one of every `steps`.
+  [[nodiscard]] bool is_every(int steps) const noexcept {
+    return steps > 0 && report_.step % static_cast<std::uint64_t>(steps) == 0;
+  }
+
+  // By the program's thread.
+
+  /// The next step is `step` + 1.
+  void restart(std::uint64_t step) { report_ = {.step = step}; }
+  void reset() noexcept { next_ = {.step = report_.step + 1}; }
+  void begin_step() noexcept { began_ = Clock::now(); }
+  void begin_wait() noexcept { waited_ = Clock::now(); }
+  /// Keeps the times of the step, in the memory that begin_report has allocated.
+  void record(Readiness& readiness) noexcept;
+
+  // By GradientSync's thread.
+
+  void begin_bucket(std::size_t bucket) noexcept { times_[bucket] = {.begun = Clock::now()}; }
+  void add_bytes(std::uint64_t sent, std::uint64_t plain) noexcept {
+    next_.sent_bytes += sent;
+    next_.plain_bytes += plain;
+  }
+  void end_first_half(std::size_t bucket) noexcept { times_[bucket].middle = Clock::now(); }
+  void end_bucket(std::size_t bucket) noexcept;
+  /// Adapts to another plan.
+  void adopt_plan(std::size_t buckets) { times_.assign(buckets, {}); }
+  /// The step that was under way ends. Allocates all memory before ranks agree on the outcome.
+  void begin_report();
+  /// @return seconds from the last agreement of ranks to wait.
+  [[nodiscard]] double seconds_to_wait() const noexcept {
+    return std::chrono::duration<double>(waited_ - synchronized_).count();
+  }
+  /// Ranks have just agreed, which they find at the same time.
+  void synchronize() noexcept { synchronized_ = Clock::now(); }
+  /// @param ending sums of all ranks. @param sequence the buckets as they have started.
+  void end_report(StepEnding& ending, GradientBuckets& buckets,
+                  std::span<const std::size_t> sequence);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] Duration communicating_within(std::span<const std::size_t> sequence,
+                                              Clock::time_point begin, Clock::time_point end) const;
+
+  const SyncSetup& setup_;
+  StepReport report_{};
+  StepReport next_{};  // of the step that is under way
+  std::vector<BucketReport> bucket_reports_{};
+  std::vector<BucketTimes> times_{};  // by bucket
+  std::deque<StepTimes> recorded_{};
+  bool is_recording_ = false;  // whether the last of them is this step's
+  Clock::time_point began_ = Clock::now();
+  Clock::time_point waited_{};
+  Clock::time_point synchronized_{};
+  Clock::time_point last_ended_{};  // the end of the last bucket
+};
+
+}  // namespace tutti::v0::detail

@@ -1,0 +1,117 @@
+// Ranks that outnumber the cores sleep where they wait, and are woken.
+#include <chrono>
+#include <thread>
+
+#include <unistd.h>
+
+#include "pair.hpp"
+#include "tests/support/patience.hpp"
+
+namespace tutti::shm {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Longer than any of these tests, however busy the machine is: if nobody is woken, it shows.
+constexpr std::chrono::seconds kLong = 2 * test::kAmple;
+
+Host crowded(int process = -1) {
+  return Host{2, process, {.oversubscribed = true, .idle_wait = kLong}};
+}
+
+/// Waits for some completions, asleep whenever there is nothing to do.
+void await(Transport& transport, std::size_t count) {
+  std::array<Completion, 4> completions{};
+  while (true) {
+    const std::size_t got = transport.poll(completions);
+    count -= std::min(got, count);
+    if (count == 0) return;
+    transport.idle_wait();
+  }
+}
+
+/// Sends so many bytes there and back again and again.
+void ping_pong(Host host, std::size_t bytes, int trips) {
+  const auto play = [&](Rank rank) {
+    const auto transport = host.transport(rank);
+    std::vector<std::byte> data(bytes);
+    const Piece piece{data.data(), bytes};
+    const auto first = rank == 0 ? Transfer::Kind::send : Transfer::Kind::recv;
+    const auto second = rank == 0 ? Transfer::Kind::recv : Transfer::Kind::send;
+    for (int i = 0; i < trips; ++i) {
+      post(*transport, first, {&piece, 1});
+      await(*transport, 1);
+      post(*transport, second, {&piece, 1});
+      await(*transport, 1);
+    }
+  };
+  const auto start = steady_clock::now();
+  std::thread other{[&] { play(1); }};
+  play(0);
+  other.join();
+  EXPECT_LT(steady_clock::now() - start, kLong);
+}
+
+TEST(ShmIdleWait, AMessageWakes) {
+  ping_pong(crowded(), 8, 1000);
+}
+
+// Else a rank would sleep that is woken between its last look and its sleep.
+TEST(ShmIdleWait, WhoIsAboutToSleepIsKeptAwake) {
+  Host host = crowded();
+  const auto sender = host.transport(0);
+  const auto receiver = host.transport(1);
+  Entry* const entry = find_entry(front_of(host.segment(1).mapping()), 1);
+  ASSERT_NE(entry, nullptr);
+  entry->asleep = 1;
+  std::array<std::byte, 8> data{};
+  const Piece piece{data.data(), data.size()};
+  post(*sender, Transfer::Kind::send, {&piece, 1});
+  EXPECT_EQ(entry->asleep, 0u);
+}
+
+TEST(ShmIdleWait, RoomInTheRingWakes) {
+  ping_pong(crowded(), std::size_t{4} << 20, 5);
+}
+
+TEST(ShmIdleWait, AMessageThatWasReadWakes) {
+  ping_pong(crowded(getpid()), std::size_t{4} << 20, 5);
+}
+
+// Else it would have to wait for its receiver's turn on the core, and then for its own.
+TEST(ShmIdleWait, ASenderGoesOnAsLongAsTheRingHasRoom) {
+  for (const std::size_t more : {std::size_t{0}, std::size_t{1}}) {
+    Host host = crowded(getpid());
+    const auto sender = host.transport(0);
+    const auto receiver = host.transport(1);
+    std::vector<std::uint8_t> data(longest_buffered(2) + more);
+    std::iota(data.begin(), data.end(), std::uint8_t{1});
+    std::vector<std::uint8_t> received(data.size());
+    const Piece from{reinterpret_cast<std::byte*>(data.data()), data.size()};
+    const Piece to{reinterpret_cast<std::byte*>(received.data()), received.size()};
+    post(*sender, Transfer::Kind::send, {&from, 1});
+    EXPECT_EQ(completed(*sender), 1 - more);
+    post(*receiver, Transfer::Kind::recv, {&to, 1});
+    EXPECT_EQ(completed(*receiver), 1u);
+    EXPECT_EQ(completed(*sender), more);
+    EXPECT_EQ(received, data);
+  }
+}
+
+TEST(ShmIdleWait, WithSomethingToDoNobodySleeps) {
+  Host host = crowded();
+  const auto sender = host.transport(0);
+  const auto receiver = host.transport(1);
+  std::array<std::byte, 8> data{};
+  const Piece piece{data.data(), data.size()};
+  post(*receiver, Transfer::Kind::recv, {&piece, 1});
+  EXPECT_EQ(completed(*receiver, 1), 0u);
+  post(*sender, Transfer::Kind::send, {&piece, 1});
+  const auto start = steady_clock::now();
+  receiver->idle_wait();
+  EXPECT_LT(steady_clock::now() - start, kLong);
+  EXPECT_EQ(completed(*receiver, 1), 1u);
+}
+
+}  // namespace
+}  // namespace tutti::shm

@@ -1,0 +1,65 @@
+/// @file
+/// The table of a checkpoint's arrays, the replacement of an old checkpoint by a new one, and the
+/// broadcast of the bytes that rank 0 reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include <tutti/communicator.hpp>
+
+#include "checkpoint_file.hpp"
+
+namespace tutti::v0::detail {
+
+/// Throws Error{invalid_argument}. @param text what is wrong.
+[[noreturn]] void reject_checkpoint(const std::string& text);
+/// @param arrays of a checkpoint. @return a line for each: for the comparison of a file and a
+/// program.
+[[nodiscard]] std::string table_of(std::span<const Parameter> arrays);
+/// Rejects arrays that cannot be saved. @param arrays of the program. Throws
+/// Error{invalid_argument}.
+void check_saved(std::span<const Parameter> arrays);
+/// @param arrays of a checkpoint. @param table of them. @param extra_bytes behind them. @return how
+/// its file begins.
+[[nodiscard]] CheckpointHeader header_of(std::span<const Parameter> arrays,
+                                         const std::string& table, std::uint64_t extra_bytes);
+/// Throws Error{invalid_argument} where this rank wants other arrays than there are. @param rank of
+/// it. @param header of the file. @param saved the file's table. @param arrays that it wants.
+void compare_saved(Rank rank, const CheckpointHeader& header, const std::string& saved,
+                   std::span<const Parameter> arrays);
+/// Rank 0 reads, all get. An exception of one reading is kept, since the other ranks wait for
+/// bytes.
+/// @param world the ranks. @param file on rank 0, else null. @param bytes of all. @param outcome of
+/// rank 0's readings so far. @param options of which the timeout counts.
+void spread(Communicator& world, CheckpointFile* file, std::span<std::byte> bytes,
+            Result<void>& outcome, const Options& options);
+
+/// A checkpoint that is written: the old one is there until it is whole. Ends what is not.
+class NewCheckpoint {
+ public:
+  /// @param path of the file. Throws Error{transport}.
+  explicit NewCheckpoint(std::filesystem::path path);
+  NewCheckpoint(const NewCheckpoint&) = delete;
+  NewCheckpoint& operator=(const NewCheckpoint&) = delete;
+  ~NewCheckpoint();
+  /// Writes what stands in front of the arrays. @param arrays that follow. @param extra_bytes
+  /// behind them. Throws Error{transport}.
+  void begin(std::span<const Parameter> arrays, std::uint64_t extra_bytes);
+  /// @return where arrays are written.
+  [[nodiscard]] CheckpointFile& file() noexcept { return file_; }
+  /// Writes the end, and replaces the old file. @param extra bytes. Throws
+  /// Error{transport}.
+  void finish(std::span<const std::byte> extra);
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path partial_;
+  CheckpointFile file_;
+  bool is_whole_ = false;
+};
+
+}  // namespace tutti::v0::detail
