@@ -126,21 +126,17 @@ int run_explain(const ExplainFlags& flags, const ExplainWanted& wanted) {
 void add_explain(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<ExplainFlags>();
   CLI::App* command =
-      app.add_subcommand("explain", "the algorithm of a call on a network, and the reasons");
+      app.add_subcommand("explain", "the algorithm of a call on a network, and why");
   command->add_option("--topology", flags->network, "a family or file, as for tutti topology")
       ->required();
   command->add_option("-C,--collective", flags->collective, "collective")->capture_default_str();
-  command
-      ->add_option("-b,--bytes", flags->bytes,
-                   "bytes of the whole vector: 8, 64K, 4M; or a list with commas")
+  command->add_option("-b,--bytes", flags->bytes, "bytes of the whole vector: 64K, or 8,64K,4M")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--ranks", flags->ranks, "number of ranks; default: one for each place");
   command->add_option("--per-host", flags->per_host, "ranks on each host")->capture_default_str();
   command->add_option("--root", flags->root, "root of rooted collectives")->capture_default_str();
-  command
-      ->add_option("--routing", flags->routing,
-                   "fixed (by the receiver, like tables of switches) or balanced")
+  command->add_option("--routing", flags->routing, "fixed (by the receiver), or balanced")
       ->check(CLI::IsMember({"fixed", "balanced"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json, "an array with one object per number of bytes");

@@ -61,8 +61,7 @@ int export_tuning(ExportFlags flags) {
 
 void add_export(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<ExportFlags>();
-  CLI::App* command =
-      app.add_subcommand("export", "convert a tuning file to a configuration of another library");
+  CLI::App* command = app.add_subcommand("export", "convert a tuning file for another library");
   command->add_option("file", flags->file, "tuning file; default: the one that init reads");
   command->add_option("--to", flags->format, "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
       ->required();

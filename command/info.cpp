@@ -227,10 +227,10 @@ int print_launch() {
 void add_info(CLI::App& app, std::function<int()>& run) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* command =
-      app.add_subcommand("info", "the features of this build and machine, and what is missing");
+      app.add_subcommand("info", "features of this build here, and what is missing");
   const auto launch = std::make_shared<bool>(false);
   CLI::Option* as_json = command->add_flag("--json", *json, "one object");
-  command->add_flag("--launch", *launch, "the world of this process, and the variables behind it")
+  command->add_flag("--launch", *launch, "this process's world, and the variables behind it")
       ->excludes(as_json);
   command->callback([json, launch, &run] {
     run = on_first_rank([json, launch] {

@@ -61,8 +61,7 @@ void add_lint(CLI::App& app, std::function<int()>& run) {
   sweep.end = "4M";
   sweep.budget = "60ms";
   sweep.transport = "";
-  CLI::App* command =
-      app.add_subcommand("lint", "find calls of an MPI that are slower than equivalent ones");
+  CLI::App* command = app.add_subcommand("lint", "find MPI calls slower than their equivalents");
   const auto add = [command](const char* names, std::string& value, const char* help) {
     command->add_option(names, value, help)->capture_default_str();
   };
@@ -76,7 +75,7 @@ void add_lint(CLI::App& app, std::function<int()>& run) {
   add("--threshold", flags->threshold, "least slowdown that breaks a guideline");
   command->add_flag("--own", flags->own, "check tutti's own calls, also under an MPI");
   add("--transport", sweep.transport, "auto, shm, tcp, mpi; default: mpi under one");
-  add("--ranks", sweep.ranks, "number of ranks: to start, or required of the launcher");
+  add("--ranks", sweep.ranks, "number of ranks to start, or to require");
   add("--timeout", sweep.timeout, "deadline of one operation");
   add("--seed", sweep.seed, "seed of the shuffled rounds");
   add("--json", sweep.json, "write all comparisons to a file");

@@ -78,7 +78,7 @@ int run_command(int argc, char** argv) {
   app.set_version_flag("--version", "tutti " + build_version());
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success, 1 wrong data or a failed proof, 2 usage,\n"
+      "Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
       "3 slower than the baseline, or than lint allows, 4 environment, 5 deadline,\n"
       "128 + n: signal n ended a measurement.");
   std::function<int()> run;
@@ -98,7 +98,7 @@ int run_command(int argc, char** argv) {
   add_run(app, run);
   for (CLI::App* command : app.get_subcommands({}))  // in one line: --help fits a terminal
     command->footer(
-        "Exit codes: 0 success, 1 wrong data, 2 usage, 3 slower, 4 environment, 5 deadline.");
+        "Exit codes: 0 good, 1 wrong data, 2 usage, 3 slower, 4 environment, 5 deadline.");
   try {
     std::vector<std::string> words = without_separator(app, {argv + 1, argv + argc});
     std::reverse(words.begin(), words.end());  // as the parser wants them

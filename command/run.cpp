@@ -310,8 +310,7 @@ void add_run(CLI::App& app, std::function<int()>& run) {
   };
   const auto words = std::make_shared<Words>();
   RunOptions& options = words->options;
-  CLI::App* command =
-      app.add_subcommand("run", "start the ranks of a program, and end them together");
+  CLI::App* command = app.add_subcommand("run", "start ranks of a program, end them together");
   command->add_option("-n", words->ranks, "number of ranks")->capture_default_str();
   command->add_option("--timeout", words->timeout, "seconds after which all ranks are ended");
   command->add_flag("--label", options.labels, "put the rank before each line of output");

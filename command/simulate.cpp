@@ -215,8 +215,7 @@ int run_simulation(const SimulateFlags& flags, const SimulateWanted& wanted) {
 
 void add_simulate(CLI::App& app, std::function<int()>& run) {
   const auto flags = std::make_shared<SimulateFlags>();
-  CLI::App* command =
-      app.add_subcommand("simulate", "compute the times of algorithms on a described network");
+  CLI::App* command = app.add_subcommand("simulate", "predict times of algorithms on a network");
   command->add_option("network", flags->network, "a family or file, as for tutti topology")
       ->required();
   command->add_option("-C,--collective", flags->collective, "collective")->capture_default_str();
@@ -228,12 +227,9 @@ void add_simulate(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   command->add_option("--ranks", flags->ranks, "number of ranks; default: one for each place");
   command->add_option("--per-host", flags->per_host, "ranks on each host")->capture_default_str();
-  command->add_option("--segment", flags->segment,
-                      "bytes of a segment, or whole; default: the algorithm's");
+  command->add_option("--segment", flags->segment, "segment in bytes, or whole; default: its own");
   command->add_option("--root", flags->root, "root of rooted collectives")->capture_default_str();
-  command
-      ->add_option("--routing", flags->routing,
-                   "fixed (by the receiver, like tables of switches) or balanced")
+  command->add_option("--routing", flags->routing, "fixed (by the receiver), or balanced")
       ->check(CLI::IsMember({"fixed", "balanced"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json, "an array with one object per algorithm");

@@ -133,10 +133,7 @@ std::string printed(const TopologyFlags& options) try {
 void add_topology(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<TopologyFlags>();
   CLI::App* command = app.add_subcommand("topology", "describe a network: a family or a file");
-  command
-      ->add_option(
-          "network", options->network,
-          "such as torus:8x8; machine: this host; or a file: JSON or SLURM's topology.conf")
+  command->add_option("network", options->network, "torus:8x8, machine (this host), or a file")
       ->required();
   command->add_option("--format", options->format, "text, json, or dot for Graphviz")
       ->check(CLI::IsMember({"text", "json", "dot"}))

@@ -44,8 +44,7 @@ struct TuneFlag {
 constexpr std::array kWorldFlags{
     TuneFlag{"--transport", &SweepFlags::transport, kTransportNames.data()},
     TuneFlag{"--load", &SweepFlags::load, "your own algorithms: module.so,schedule.json,..."},
-    TuneFlag{"--ranks", &SweepFlags::ranks,
-             "number of ranks: to start, or required of the launcher"},
+    TuneFlag{"--ranks", &SweepFlags::ranks, "number of ranks to start, or to require"},
     TuneFlag{"--timeout", &SweepFlags::timeout, "deadline of one operation"},
     TuneFlag{"--seed", &SweepFlags::seed, "seed of the shuffled rounds"},
 };

@@ -93,7 +93,7 @@ std::string changed(const std::string& from, const std::string& to) {
 TEST(Written, ThatCannotBeIsRefused) {
   EXPECT_EQ(refusal(kPair), "");
   const std::array<std::array<const char*, 3>, 20> cases{{
-      {R"({"alg)", R"(["alg)", "no JSON"},
+      {R"({"alg)", R"(["alg)", "not JSON"},
       {R"("algorithm")", R"("algorithms")", "there is no \"algorithm\""},
       {R"("broadcast")", R"("broadcasts")", "'broadcasts' is not a collective"},
       {R"("broadcast")", "7", "\"collective\" is not a text"},
@@ -249,7 +249,7 @@ TEST(Written, ForMscclThatCannotBeIsRefused) {
   const std::array<std::array<const char*, 3>, 15> cases{{
       {"<algo", "<!DOCTYPE a [<!ENTITY b \"c\">]><algo", "document type"},
       {"<gpu", "<tb", "<tb> in the wrong place"},
-      {"</gpu>", "</tb>", "no XML"},
+      {"</gpu>", "</tb>", "not XML"},
       {"<algo", "<algorithm", "expected an <algo> of MSCCL, found <algorithm>"},
       {"allreduce", "allreduces", "'allreduces' is not a collective"},
       {"ngpus=\"3\"", "ngpus=\"4\"", "ngpus is 4"},
