@@ -68,7 +68,7 @@ void CallCounter::advance() noexcept {
   wait_count_ = 0;
 }
 
-CallStatus CallCounter::tell(std::uint64_t number) const {
+CallStatus CallCounter::status_of(std::uint64_t number) const {
   CallStatus told{.state = CallStatus::State::there,
                   .begun = begun_.load(std::memory_order_acquire)};
   if (number == 0) number = told.begun;

@@ -38,8 +38,8 @@ class FirstError {
   std::exception_ptr error_{};
 };
 
-/// Waits for the calls of several communicators, each of which is polled in turn. None is dozed
-/// upon for longer than its transport's patience, since the others would not wake it.
+/// Waits for the calls of several communicators, each of which is polled in turn. The thread sleeps
+/// in one of them for no longer than its idle_wait, since the others would not wake it.
 void wait_for_all(Engine* first, FirstError& errors) {
   Idleness idleness;
   for (bool is_over = false; !is_over;) {
@@ -48,10 +48,10 @@ void wait_for_all(Engine* first, FirstError& errors) {
     Engine* waiting = nullptr;
     for (Engine* engine = first; engine != nullptr; engine = engine->next_in_batch.get())
       errors.attempt([&] {
-        if (!engine->has_awaited()) return;
+        if (!engine->batch().has_awaited()) return;
         is_over = false;
         waiting = engine;
-        moved = engine->step_awaited() || moved;
+        moved = engine->batch().step_awaited() || moved;
       });
     if (is_over) return;
     Transport& transport = waiting->transport();
@@ -78,13 +78,13 @@ void add_range(std::vector<TouchedRange>& ranges, std::span<const std::byte> byt
 
 /// Refuses calls that touch what another one writes: they run at the same time, so that results
 /// would depend on timing. The lists keep their memory for the thread's next batch.
-void check_apart(const Engine* first) {
+void check_apart(Engine* first) {
   thread_local std::vector<TouchedRange> ranges;
   thread_local std::vector<TouchedRange> open;  // those that reach beyond the current one's begin
   ranges.clear();
   open.clear();
-  for (const Engine* engine = first; engine != nullptr; engine = engine->next_in_batch.get())
-    engine->for_each_enlisted([](const Execution& call, const TouchedBytes& bytes) {
+  for (Engine* engine = first; engine != nullptr; engine = engine->next_in_batch.get())
+    engine->batch().for_each([](const Execution& call, const TouchedBytes& bytes) {
       add_range(ranges, bytes.read, call, false);
       add_range(ranges, bytes.written, call, true);
     });
@@ -115,7 +115,8 @@ BatchScope::~BatchScope() {
   while (first_ != nullptr) {
     const std::shared_ptr<Engine> engine = std::move(first_);
     first_ = std::exchange(engine->next_in_batch, nullptr);
-    engine->end_batch();
+    engine->batch().end();
+    if (engine->has_streams()) engine->streamed().end_batch();
     engine->let_go();
     engine->leave();
   }
@@ -152,12 +153,17 @@ void BatchScope::run() {
   is_running_ = true;
   FirstError errors;
   for (Engine* engine = first_.get(); engine != nullptr; engine = engine->next_in_batch.get())
-    errors.attempt([engine] { engine->start_enlisted(); });
+    errors.attempt([engine] {
+      engine->batch().start();
+      if (engine->has_streams()) engine->streamed().start_enlisted();
+    });
   if (first_ != nullptr && first_.get() == last_)
-    errors.attempt([this] { first_->wait_awaited(); });
+    errors.attempt([this] { first_->batch().wait_awaited(); });
   else wait_for_all(first_.get(), errors);
   for (Engine* engine = first_.get(); engine != nullptr; engine = engine->next_in_batch.get())
-    errors.attempt([engine] { engine->wait_awaited_streamed(); });
+    errors.attempt([engine] {
+      if (engine->has_streams()) engine->streamed().wait_awaited();
+    });
   errors.raise();
 }
 

@@ -151,7 +151,7 @@ std::string words_of(const Problem& problem, const Candidate& chosen, const Bind
   if (is_rooted(problem.contract.collective))
     text += ", root " + std::to_string(problem.contract.root);
   text += ", by " + binding.algorithm;
-  if (chosen.route != 0) text += ", route " + std::to_string(chosen.route);
+  if (chosen.route != 0) text += ", transport " + std::to_string(chosen.route);
   if (chosen.digest != 0) text += " of digest " + hexadecimal(chosen.digest);
   if (binding.segments > 1) text += " in " + std::to_string(binding.segments) + " segments";
   if (binding.segments > 1 || in_flight != CommunicatorOptions{}.segments_in_flight)

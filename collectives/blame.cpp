@@ -16,16 +16,15 @@ namespace {
 using State = CallStatus::State;
 using Memory = CallStatus::Memory;
 
-/// How long ranks may take to say what they do.
+/// Time that ranks have to answer a question.
 constexpr Duration kTimeToAnswer = std::chrono::milliseconds{500};
-/// Likewise, where nobody is late yet.
+/// The same where no rank is late yet.
 constexpr Duration kTimeToAnswerInPassing = std::chrono::milliseconds{100};
-/// How long ranks that have not come to a call yet are waited for, so that most can be told from
-/// few.
+/// Time that ranks have to enter a call, so that a majority can be found.
 constexpr std::chrono::milliseconds kTimeToCome{1000};
 /// A rank that has left is asked about this many of its latest calls.
 constexpr std::uint64_t kLookedBack = 8;
-/// From one question to the next while they are, at first and at last.
+/// Between two questions meanwhile: the first pause, and the longest one.
 constexpr std::chrono::milliseconds kPause{1};
 constexpr std::chrono::milliseconds kLongestPause{50};
 
@@ -42,7 +41,7 @@ std::string words_of(Duration time) {
   return text.data();
 }
 
-/// What a rank does instead of its part in what another one waits for.
+/// @return what a rank does, in place of the call that another one waits for.
 std::string words_of(const CallStatus& found, const CallStatus::Wait& wait) {
   switch (found.state) {
     case State::unknown:
@@ -89,7 +88,7 @@ std::string hint_for(const Binding& binding, const CallStatus& culprit,
                      const CallStatus::Wait& wait) {
   const bool has_gone_on = wait.number > 0 && culprit.begun > wait.number;
   return binding.has_own_counts || (has_gone_on && may_have_own_counts(wait.call))
-             ? " (where counts disagree, a rank waits for what the other takes for empty and does "
+             ? " (where counts disagree, a rank waits for what the other considers empty and does "
                "not send)"
              : "";
 }
@@ -105,7 +104,7 @@ std::uint64_t near(std::uint64_t latest, std::uint64_t residue) {
 
 std::vector<CallStatus> Blame::ask(std::uint64_t number) const {
   std::vector<CallStatus> all(static_cast<std::size_t>(size_));
-  all[static_cast<std::size_t>(self_)] = calls_.tell(number);
+  all[static_cast<std::size_t>(self_)] = calls_.status_of(number);
   if (group_ == nullptr) return all;
   std::vector<Rank> others;
   for (Rank rank = 0; rank < size_; ++rank)
@@ -164,7 +163,7 @@ Error Blame::behind_departure(const Error& departure, std::uint64_t latest) cons
   if (group_ == nullptr || peer < 0 || peer == self_ || peer >= size_) return departure;
   for (std::uint64_t number = latest; number > 0 && latest - number < kLookedBack; --number) {
     const std::vector<CallStatus> both{
-        calls_.tell(number),
+        calls_.status_of(number),
         group_->inquire(std::array{peer}, number, kTimeToAnswerInPassing).front()};
     if (both[1].state != State::left && both[1].state != State::ended) break;
     if (!Majority{both, number, false}.differs()) continue;
@@ -184,7 +183,7 @@ std::optional<Error> Blame::disagreement(std::uint64_t number,
 std::optional<Error> Blame::disagreement_with_awaited(const CallWait& wait) const {
   if (group_ == nullptr) return {};
   const std::vector<CallStatus> both{
-      calls_.tell(wait.number),
+      calls_.status_of(wait.number),
       group_->inquire(std::array{wait.rank}, wait.number, kTimeToAnswerInPassing).front()};
   if (!Majority{both, wait.number, false}.differs()) return {};
   return disagreement(wait.number, ask(wait.number));
@@ -203,7 +202,8 @@ Error Blame::lateness(const Execution& execution, Duration now) const {
     if (const auto error = disagreement(earliest, ask(earliest))) return *error;
   const std::string awaited = name_of_rank(wait.rank);
   const bool receives = execution.awaited().receives;
-  text += receives ? awaited + " did not take what was sent to it" : "nothing came from " + awaited;
+  text +=
+      receives ? awaited + " did not receive what was sent to it" : "nothing came from " + awaited;
   if (chain.is_direct()) text += receives ? "; it " : ", which ";
   else text += ": " + chain.words();
   if (chain.culprit() < 0) return {ErrorCode::timeout, text, -1};

@@ -1,5 +1,5 @@
 /// @file
-/// Blame: what the other ranks say when a call does not go on, and who is at fault.
+/// Blame: finds the rank at fault when a call does not advance.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace tutti::v0::detail {
 
-/// The ranks of a communicator, for one that wants to know what happened. Where they cannot be
-/// asked, what it saw itself has to do.
+/// Asks the ranks of a communicator for their calls, and concludes which one is at fault. Where they
+/// cannot be asked it concludes from what this rank saw.
 class Blame {
  public:
   /// @param group who can be asked, or null. @param calls of this rank. @param self this rank.

@@ -10,9 +10,9 @@
 
 namespace tutti::v0::detail {
 
-/// Numbers collectives, which is the same on all ranks. So many from the oldest pending one on have
-/// tags of their own; later ones wait. Tags are used again in turn, so that a message that was
-/// never received, as after a disagreement about the root, meets a later call and is found to be
+/// Numbers collectives alike on all ranks. The first kWindow from the oldest pending one on have tags
+/// of their own; later ones wait. Tags are used again in turn, so that a message that was
+/// never received, as after a disagreement about the root, matches a later call and is found to be
 /// wrong.
 class CallOrder {
  public:
@@ -42,7 +42,7 @@ class CallOrder {
   /// @return collectives that have taken their turns.
   [[nodiscard]] std::uint64_t count() const noexcept { return sequence_; }
   /// @return the next turn.
-  Execution::Turn take() noexcept {
+  Execution::Turn next() noexcept {
     const Execution::Turn turn{sequence_++, place_ * kInstances};
     if (++place_ == window_) place_ = 0;
     laps_ = laps_ || place_ == 0;
@@ -51,7 +51,7 @@ class CallOrder {
   /// @return the next turn, at which something starts later, or never.
   Execution::Turn keep() {
     kept_.push_back(sequence_);
-    return take();
+    return next();
   }
   /// Makes sure that the next keep does not throw.
   void prepare_to_keep() { kept_.reserve(kept_.size() + 1); }

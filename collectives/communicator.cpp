@@ -40,12 +40,13 @@ void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport>
   communicator.engine_->attach_streams(std::move(streams), compares);
 }
 std::shared_ptr<StreamTransport> streams_of(Communicator& communicator) {
-  return detail::engine_of(communicator.engine_).streams();
+  const detail::Engine& engine = detail::engine_of(communicator.engine_);
+  return engine.has_streams() ? engine.streamed().transport() : nullptr;
 }
 
 void wait_for_stream(Communicator& communicator, Stream stream, Duration timeout) {
   const detail::CallGuard use{communicator.engine_};
-  communicator.engine_->wait_for_stream(stream, timeout);
+  communicator.engine_->streamed().wait_for_stream(stream, timeout);
 }
 
 Error fail_as_caught(Communicator& communicator) noexcept {
@@ -105,7 +106,7 @@ class Acquired {
   Acquired(const Acquired&) = delete;
   Acquired& operator=(const Acquired&) = delete;
   ~Acquired() {
-    if (execution_ != nullptr) engine_.release(execution_);
+    if (execution_ != nullptr) engine_.calls().release(execution_);
   }
   detail::Execution* keep() noexcept { return std::exchange(execution_, nullptr); }
 
@@ -117,17 +118,17 @@ class Acquired {
 /// A call that receives from any rank: once a message has come it is one from a rank.
 Call with_sender(detail::Engine& engine, Call call, const Options& options) {
   if (call.point_to_point != PointToPoint::recv) return call;
-  call.from = 0;  // any, since what else is wrong is told before a message comes
+  call.from = 0;  // any, since other errors are thrown before a message comes
   detail::check_point_to_point(call, options, engine.transport().size());
-  call.from = engine.await_message(any_rank, call.tag, options.timeout).from;
+  call.from = engine.calls().await_message(any_rank, call.tag, options.timeout).from;
   return call;
 }
 
 void run_streamed(const std::shared_ptr<detail::Engine>& engine, const Call& call,
                   const Options& options) {
-  if (detail::BatchScope::current() == nullptr) return engine->run_streamed(call, options);
-  const auto bound = engine->bind_streamed(call, options);
-  detail::start_or_enlist(engine, bound, bound->is_marked);
+  if (detail::BatchScope::current() == nullptr) return engine->streamed().run(call, options);
+  const auto bound = engine->streamed().acquire(call, options);
+  detail::start_or_enlist(engine, bound, bound->is_awaited());
 }
 
 }  // namespace
@@ -137,10 +138,10 @@ void Communicator::run(const Call& call, const Options& options) {
   if (options.stream.is_some()) return run_streamed(engine_, call, options);
   engine_->check_on_host(call);
   if (detail::BatchScope::current() == nullptr) {
-    if (call.from != any_rank) return engine_->run(call, options);
-    return engine_->run(with_sender(*engine_, call, options), options);
+    if (call.from != any_rank) return engine_->calls().run(call, options);
+    return engine_->calls().run(with_sender(*engine_, call, options), options);
   }
-  detail::Execution* execution = engine_->acquire(call, options);
+  detail::Execution* execution = engine_->calls().acquire(call, options);
   Acquired acquired{*engine_, execution};
   detail::start_or_enlist(engine_, *execution, call.in, call.out,
                           {.timeout = options.timeout, .blocks = true});
@@ -156,13 +157,13 @@ Request Async::run(const Call& call, const Options& options) {
   const std::shared_ptr<detail::Engine> engine = world_->engine_;  // an operator may end the other
   const detail::CallGuard use{engine};
   if (options.stream.is_some()) {
-    auto bound = engine->bind_streamed(call, options);
-    bound->is_marked = true;
+    auto bound = engine->streamed().acquire(call, options);
+    bound->set_awaited();
     detail::start_or_enlist(engine, bound, false);
     return Request{engine, std::move(bound)};
   }
   engine->check_on_host(call);
-  detail::Execution* execution = engine->acquire(call, options);
+  detail::Execution* execution = engine->calls().acquire(call, options);
   Acquired acquired{*engine, execution};
   detail::start_or_enlist(engine, *execution, call.in, call.out, {.timeout = options.timeout});
   return Request{engine, acquired.keep()};
@@ -172,12 +173,13 @@ Plan Plans::run(const Call& call, const Options& options) {
   const std::shared_ptr<detail::Engine>& engine = world_->engine_;
   const detail::CallGuard use{engine};
   if (options.stream.is_some()) {
-    auto bound = engine->bind_streamed(call, options);
-    bound->is_marked = true;
+    auto bound = engine->streamed().acquire(call, options);
+    bound->set_awaited();
     return Plan{engine, std::move(bound)};
   }
   engine->check_on_host(call);
-  return Plan{engine, engine->acquire_plan(call, options), call.in, call.out, options.timeout};
+  return Plan{engine, engine->calls().acquire_plan(call, options), call.in, call.out,
+              options.timeout};
 }
 
 Result<void> Try::run(const Call& call, const Options& options) noexcept {
@@ -194,12 +196,24 @@ Result<Plan> Try::plan(const Call& call, const Options& options) noexcept {
 
 std::string Communicator::explain(const Call& call, const Options& options) {
   const detail::CallGuard use{engine_};
-  return engine_->explain(call, options);
+  if (call.point_to_point != PointToPoint::none) {
+    detail::check_point_to_point(call, options, size());
+    return detail::words_of(detail::bind_point_to_point(call), call.tag) +
+           ": one message, without an algorithm";
+  }
+  const detail::Problem problem = engine_->binder().problem_of(call, options);
+  return std::string{name_of(call.collective)} + " of " + std::to_string(problem.bytes()) +
+         " bytes on " + std::to_string(size()) + " ranks: " +
+         (options.stream.is_some() ? engine_->streamed().selector().explain(problem)
+                                   : engine_->binder().select(problem).explain());
 }
 
 detail::Selection select_for(Communicator& communicator, const Call& call, const Options& options) {
   const detail::CallGuard use{communicator.engine_};
-  return communicator.engine_->select(call, options);
+  detail::Engine& engine = *communicator.engine_;
+  const detail::Problem problem = engine.binder().problem_of(call, options);
+  return options.stream.is_some() ? engine.streamed().selector().select(problem)
+                                  : engine.binder().select(problem);
 }
 
 }  // namespace tutti::v0

@@ -59,8 +59,8 @@ void check_members(std::span<const Rank> members, Rank self, int size) {
                     " makes a group in which it is not; only the members make it"};
 }
 
-/// Where this rank cannot use what the members have made, such as for want of memory, the others
-/// are told.
+/// If this rank cannot use what the members have made, for example without memory, it raises the
+/// failure signal for the others.
 Communicator host_part_of(const detail::Engine& engine, std::span<const Rank> members,
                           std::uint64_t key, const CommunicatorOptions& options) {
   CommunicatorParts communicator_parts = engine.group().subgroup(members, key);
@@ -79,10 +79,11 @@ Communicator host_part_of(const detail::Engine& engine, std::span<const Rank> me
 /// It has the GPU that the whole has, on which its ranks agree.
 Communicator part_of(const detail::Engine& engine, std::span<const Rank> members, std::uint64_t key,
                      const CommunicatorOptions& options) {
-  const auto streams = engine.streams();
-  if (streams != nullptr) detail::BatchScope::reject("a group of ranks that have GPUs");
+  if (!engine.has_streams()) return host_part_of(engine, members, key, options);
+  detail::BatchScope::reject("a group of ranks that have GPUs");
+  const detail::StreamCalls& calls = engine.streamed();
   Communicator part = host_part_of(engine, members, key, options);
-  if (streams != nullptr) attach_streams(part, streams->divide(part), engine.compares_streamed());
+  attach_streams(part, calls.transport()->divide(part), calls.compares());
   return part;
 }
 

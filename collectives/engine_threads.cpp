@@ -1,4 +1,4 @@
-// How operations go on by the progress thread, and how calls come before it.
+// Threads in an engine: callers, the progress thread, and those that end handles.
 #include <thread>
 #include <utility>
 
@@ -68,7 +68,7 @@ Engine::Advance Engine::advance(bool may_wait_idle) noexcept {
     try {
       if (progress_.step_for_progress()) advance = Advance::moved;
       else if (may_wait_idle && callers_ == 0) transport_->idle_wait();
-    } catch (...) {  // The communicator has failed, and says so to its next call.
+    } catch (...) {  // The communicator has failed: its next call throws why.
     }
   }
   if (has_dropped_) release_dropped();
@@ -78,6 +78,47 @@ Engine::Advance Engine::advance(bool may_wait_idle) noexcept {
   if (is_abandoned)
     static_cast<void>(attempt([this] { std::thread{[this] { delete this; }}.detach(); }));
   return advance;
+}
+
+void Engine::release(Execution& execution) noexcept {
+  batch_.remove(execution);
+  calls_.release(&execution);
+}
+
+void Engine::drop(Execution* execution) noexcept {
+  if (!enter_when_free()) {
+    execution->set_dropped(true);
+    has_dropped_ = true;
+    return;
+  }
+  release(*execution);
+  leave();
+}
+
+void Engine::drop(std::shared_ptr<Task> task) noexcept {
+  if (!enter_when_free()) {
+    task->set_dropped();
+    has_dropped_ = true;
+    return;
+  }
+  if (!task->done()) task->drop_pending();
+  task.reset();  // it gives memory back
+  leave();
+}
+
+void Engine::release_dropped() noexcept {
+  has_dropped_ = false;
+  for (const auto& task : progress_.tasks())
+    if (task->is_dropped() && !task->done()) task->drop_pending();
+  for (ActiveCalls::CachedExecution& cached : active_.queued())
+    if (cached.execution.is_dropped()) failures_.give_up(cached.execution.state());
+  ActiveCalls::List& in_use = active_.in_use();
+  for (auto cached = in_use.begin(); cached != in_use.end();) {
+    Execution& execution = (cached++)->execution;
+    if (!execution.is_dropped()) continue;
+    execution.set_dropped(false);
+    release(execution);
+  }
 }
 
 }  // namespace tutti::v0::detail

@@ -5,8 +5,8 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// What is being handled, for all ranks to be told: an Error as it is, and whatever a user's
-/// operator, the memory or the transport threw beside.
+/// @return the exception that is being handled, as an Error for all ranks. A user's operator, the
+/// memory or the transport may have thrown another exception.
 Error caught(Rank self) {
   const std::string rank = "rank " + std::to_string(self);
   try {
@@ -61,12 +61,12 @@ void Failures::give_up(const std::string& what) noexcept {
 }
 
 void Failures::complain() const {
-  check_alarm();
+  check_signal();
   throw Error{*failure_};
 }
 
-/// Of two ranks in different calls each finds the other one to be wrong: the rest are asked, where
-/// they can be. Where they agree, a rank may have left that had nothing more to do.
+/// Of two ranks in different calls each finds the other one to be wrong, so the other ranks are
+/// asked. If they agree, a rank may have left that had nothing more to do.
 Error Failures::explained(const Error& cause) const {
   const bool is_over =
       failure_ || (sources_.failure_signal && sources_.failure_signal->is_raised());

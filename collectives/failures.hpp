@@ -20,12 +20,12 @@ namespace tutti::v0::detail {
 /// Of one communicator. Called by the thread that is in its engine.
 class Failures {
  public:
-  /// What tells causes. All but the alarm live longer.
+  /// Sources of causes. All but the signal live longer.
   struct Sources {
     Transport& transport;
-    const CallOrder& order;              ///< Of this rank's calls.
-    const CallCounter& calls;            ///< Likewise.
-    Group* group = nullptr;              ///< Who can be asked, or null.
+    const CallOrder& order;                               ///< Of this rank's calls.
+    const CallCounter& calls;                             ///< Likewise.
+    Group* group = nullptr;                               ///< Who can be asked, or null.
     std::shared_ptr<const FailureSignal> failure_signal;  ///< What other ranks say, or null.
   };
   explicit Failures(Sources sources) noexcept : sources_{std::move(sources)} {}
@@ -34,18 +34,18 @@ class Failures {
   [[nodiscard]] bool has_failed() const noexcept { return failure_.has_value(); }
   /// @return whether no peer can write any more into what the failure left pending.
   [[nodiscard]] bool is_quiet() const noexcept { return is_quiet_; }
-  /// @return whether this process is a child of the one that made the communicator, where there is
-  /// an alarm to tell.
+  /// @return whether this process is a child of the one that made the communicator, as far as a
+  /// signal knows.
   [[nodiscard]] bool is_forked() const noexcept {
     return sources_.failure_signal && sources_.failure_signal->is_forked();
   }
-  /// Throws the cause, if it has failed: what all ranks say, where they agree on that, and else
-  /// what was seen here.
+  /// Throws the cause, if it has failed: the one on which all ranks agree, where there is one, else
+  /// the one that this rank found.
   void check() const {
     if (failure_) complain();
   }
-  /// Throws what the alarm says, if it says anything.
-  void check_alarm() const {
+  /// Throws the error of the signal, if it was raised.
+  void check_signal() const {
     if (sources_.failure_signal) sources_.failure_signal->check();
   }
   /// It fails, if it has not. Throws as check. @param cause why.
@@ -53,22 +53,22 @@ class Failures {
   /// It fails of the exception that is being handled. Throws as check.
   [[noreturn]] void fail_as_caught();
   /// Does a part of an operation. What that throws fails the communicator.
-  template <class Part>
-  std::invoke_result_t<Part> attempt(Part part) {
+  template <class Action>
+  std::invoke_result_t<Action> attempt(Action action) {
     check();
     try {
-      return part();
+      return action();
     } catch (...) {
       fail_as_caught();
     }
   }
   /// The same without a throw: later calls throw it.
   void keep_as_caught() noexcept;
-  /// It ends with the exception that is being handled, which the other ranks are told.
+  /// It ends with the exception that is being handled, which is sent to the other ranks.
   void end_as_caught() noexcept;
   /// It fails, since something is not waited for any more. @param what that is.
   void give_up(const std::string& what) noexcept;
-  /// @return who finds out which rank is at fault.
+  /// @return what finds the rank at fault.
   [[nodiscard]] Blame blame() const;
 
  private:

@@ -15,7 +15,7 @@ Request::Request(std::shared_ptr<detail::Engine> engine, detail::Execution* exec
     : engine_{std::move(engine)}, execution_{execution} {}
 
 Request::Request(std::shared_ptr<detail::Engine> engine,
-                 std::shared_ptr<detail::StreamedCall> call) noexcept
+                 std::shared_ptr<detail::StreamExecution> call) noexcept
     : engine_{std::move(engine)}, streamed_{std::move(call)} {}
 
 Request::Request(Request&& other) noexcept
@@ -23,10 +23,10 @@ Request::Request(Request&& other) noexcept
       execution_{std::exchange(other.execution_, nullptr)}, streamed_{std::move(other.streamed_)} {}
 
 Request& Request::operator=(Request&& other) noexcept {
-  Request taken{std::move(other)};  // ends with what was ours
-  std::swap(engine_, taken.engine_);
-  std::swap(execution_, taken.execution_);
-  std::swap(streamed_, taken.streamed_);
+  Request source{std::move(other)};  // ends with what was ours
+  std::swap(engine_, source.engine_);
+  std::swap(execution_, source.execution_);
+  std::swap(streamed_, source.streamed_);
   return *this;
 }
 
@@ -45,7 +45,7 @@ bool Request::test() {
   detail::Execution& execution = *execution_;
   const bool is_done = engine_->progress().test(execution);
   if (execution.is_dropped()) return true;  // by an operator, with this handle
-  if (is_done) engine_->release(std::exchange(execution_, nullptr));
+  if (is_done) engine_->calls().release(std::exchange(execution_, nullptr));
   return is_done;
 }
 
@@ -60,7 +60,7 @@ void Request::wait() {
   detail::Execution& execution = *execution_;
   engine_->progress().wait(execution);
   if (execution.is_dropped()) return;  // by an operator, with this handle
-  engine_->release(std::exchange(execution_, nullptr));
+  engine_->calls().release(std::exchange(execution_, nullptr));
 }
 
 Result<bool> Request::try_test() noexcept {
@@ -75,9 +75,9 @@ Plan::Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution,
     : engine_{std::move(engine)}, execution_{execution}, in_{in}, out_{out}, timeout_{timeout} {}
 
 Plan::Plan(std::shared_ptr<detail::Engine> engine,
-           std::shared_ptr<detail::StreamedCall> call) noexcept
-    : engine_{std::move(engine)}, streamed_{std::move(call)}, in_{streamed_->buffers.in},
-      out_{streamed_->buffers.out} {}
+           std::shared_ptr<detail::StreamExecution> call) noexcept
+    : engine_{std::move(engine)}, streamed_{std::move(call)}, in_{streamed_->buffers().in},
+      out_{streamed_->buffers().out} {}
 
 Plan::Plan(Plan&& other) noexcept
     : engine_{std::move(other.engine_)},
@@ -85,13 +85,13 @@ Plan::Plan(Plan&& other) noexcept
       in_{other.in_}, out_{other.out_}, timeout_{other.timeout_} {}
 
 Plan& Plan::operator=(Plan&& other) noexcept {
-  Plan taken{std::move(other)};  // ends with what was ours
-  std::swap(engine_, taken.engine_);
-  std::swap(execution_, taken.execution_);
-  std::swap(streamed_, taken.streamed_);
-  in_ = taken.in_;
-  out_ = taken.out_;
-  timeout_ = taken.timeout_;
+  Plan source{std::move(other)};  // ends with what was ours
+  std::swap(engine_, source.engine_);
+  std::swap(execution_, source.execution_);
+  std::swap(streamed_, source.streamed_);
+  in_ = source.in_;
+  out_ = source.out_;
+  timeout_ = source.timeout_;
   return *this;
 }
 
@@ -106,10 +106,10 @@ void Plan::start() {
 /// The run before need not be over: runs follow each other on their stream.
 void Plan::start_streamed(const void* in, void* out) {
   const detail::CallGuard use{engine_};
-  if (streamed_->is_enlisted)
+  if (streamed_->is_enlisted())
     throw Error{ErrorCode::invalid_argument,
                 "the plan is in a batch that has not started yet; start it again after the batch"};
-  streamed_->buffers = {in, out};
+  streamed_->set_buffers({in, out});
   detail::start_or_enlist(engine_, streamed_, false);
 }
 
@@ -122,7 +122,8 @@ void Plan::start(const void* in, void* out) {
   if (!execution_->done() || execution_->is_enlisted())
     throw Error{ErrorCode::invalid_argument,
                 "the plan is running; wait for it before starting again"};
-  if (in != in_ || out != out_) engine_->check_on_host(execution_->binding().layout(), in, out);
+  if ((in != in_ || out != out_) && engine_->has_streams())
+    engine_->streamed().check_on_host(execution_->binding().layout(), in, out);
   detail::start_or_enlist(engine_, *execution_, in, out, {.timeout = timeout_});
 }
 
@@ -153,7 +154,7 @@ Result<void> Plan::try_wait() noexcept {
 
 const std::string& Plan::algorithm() const noexcept {
   static const std::string none{};
-  if (streamed_ != nullptr) return streamed_->binding->algorithm;
+  if (streamed_ != nullptr) return streamed_->binding().algorithm;
   return execution_ == nullptr ? none : execution_->binding().algorithm;
 }
 bool Plan::is_empty() const noexcept {

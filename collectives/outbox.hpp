@@ -1,5 +1,5 @@
 /// @file
-/// Outbox: messages on their way to the transport, one by one or many at once.
+/// Outbox: the messages of calls that start together.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace tutti::v0::detail {
 
-/// Where executions post.
+/// Keeps the first messages of calls that start together, and posts them at once.
 class Outbox {
  public:
   /// @param transport to which messages go.
@@ -18,10 +18,10 @@ class Outbox {
   Outbox& operator=(const Outbox&) = delete;
 
   [[nodiscard]] Transport& transport() noexcept { return transport_; }
-  /// Posts, or keeps for the flush. What it throws fails the communicator. @param transfers whose
-  /// pieces stay where they are.
-  void post(std::span<const Transfer> transfers) {
-    if (!gathers_) return transport_.post(transfers);
+  /// @return whether messages are kept for the flush.
+  [[nodiscard]] bool gathers() const noexcept { return gathers_; }
+  /// Keeps messages, where it gathers. @param transfers whose pieces stay where they are.
+  void add(std::span<const Transfer> transfers) {
     gathered_.insert(gathered_.end(), transfers.begin(), transfers.end());
   }
   /// From now on messages are kept.

@@ -1,5 +1,5 @@
 /// @file
-/// A partitioned request: a call whose data become ready, and are taken, part by part.
+/// A partitioned request: a call whose data are made, and read, segment by segment.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tutti::v0::detail {
 
-/// Whoever makes the data of a call, or takes them, segment by segment, as in MPI's partitioned
+/// Makes the data of a call, or reads them, segment by segment, as in MPI's partitioned
 /// communication. Called by the run's thread.
 class Partitioned {
  public:

@@ -9,7 +9,7 @@
 
 namespace tutti::v0::detail {
 
-RawBytes PayloadMemory::take(std::size_t bytes) {
+RawBytes PayloadMemory::acquire(std::size_t bytes) {
   RawBytes* best = nullptr;
   for (RawBytes& block : blocks_) {
     if (block.bytes < bytes) continue;
@@ -21,14 +21,14 @@ RawBytes PayloadMemory::take(std::size_t bytes) {
   return {std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
 }
 
-void PayloadMemory::give(RawBytes memory) noexcept {
+void PayloadMemory::give_back(RawBytes memory) noexcept {
   if (memory.bytes > kept_bytes_ / blocks_.size()) return;
   RawBytes& smallest = *std::ranges::min_element(blocks_, {}, &RawBytes::bytes);
   if (smallest.bytes < memory.bytes)
     smallest = {std::move(memory.data), std::exchange(memory.bytes, 0)};
 }
 
-Buffer<std::byte> PayloadMemory::take_visible(std::size_t bytes) {
+Buffer<std::byte> PayloadMemory::acquire_visible(std::size_t bytes) {
   if (visible_.size() >= bytes) return std::move(visible_);
   const auto memory = group_ != nullptr ? group_->visible_memory() : nullptr;
   if (memory == nullptr || bytes > kept_bytes_ / blocks_.size()) return {};
@@ -39,7 +39,7 @@ Buffer<std::byte> PayloadMemory::take_visible(std::size_t bytes) {
   }
 }
 
-void PayloadMemory::give_visible(Buffer<std::byte> memory) noexcept {
+void PayloadMemory::give_back_visible(Buffer<std::byte> memory) noexcept {
   if (memory.size() > visible_.size()) visible_ = std::move(memory);
 }
 

@@ -20,16 +20,16 @@ class PayloadMemory {
   PayloadMemory(std::size_t kept_bytes, Group* group) noexcept
       : kept_bytes_{kept_bytes}, group_{group} {}
 
-  /// @param bytes that are needed, or none to take the largest block there is. @return so many at
+  /// @param bytes that are needed, or none for the largest block there is. @return so many at
   /// least where some are needed. Throws std::bad_alloc only then.
-  [[nodiscard]] RawBytes take(std::size_t bytes);
-  /// @param memory that take gave.
-  void give(RawBytes memory) noexcept;
+  [[nodiscard]] RawBytes acquire(std::size_t bytes);
+  /// @param memory that acquire returned.
+  void give_back(RawBytes memory) noexcept;
   /// Memory that peers see, which costs more yet. @param bytes that are needed. @return so many at
   /// least, or none where there is no such memory, or it would be more than may be kept.
-  [[nodiscard]] Buffer<std::byte> take_visible(std::size_t bytes);
-  /// @param memory that take_visible gave.
-  void give_visible(Buffer<std::byte> memory) noexcept;
+  [[nodiscard]] Buffer<std::byte> acquire_visible(std::size_t bytes);
+  /// @param memory that acquire_visible returned.
+  void give_back_visible(Buffer<std::byte> memory) noexcept;
 
  private:
   std::size_t kept_bytes_;

@@ -49,8 +49,8 @@ void check_kind(const Call& call) {
 void check_peer(const Call& call, Rank peer, int size) {
   if (peer == any_rank && call.point_to_point == PointToPoint::recv)
     reject(call,
-           "only a call that waits receives from any rank; probe_now tells whose message has "
-           "come, to be received from that rank");
+           "only a call that waits receives from any rank; probe_now returns the sender of a "
+           "message that has come, to be received from that rank");
   if (peer < 0 || peer >= size)
     reject(call, "rank " + std::to_string(peer) + " is not in this communicator; expected 0 .. " +
                      std::to_string(size - 1));
@@ -66,7 +66,7 @@ void check_point_to_point(const Call& call, const Options& options, int size) {
     reject(call,
            "a message has no algorithm; leave \"" + std::string{options.algorithm} + "\" out");
   if (!options.transport.empty())
-    reject(call, "a message goes the first way; leave transport \"" +
+    reject(call, "a message goes by the first transport; leave transport \"" +
                      std::string{options.transport} + "\" out");
   if (options.segment != 0 && options.segment != Options::kWhole)
     reject(call, "a message has no segments; leave Options::segment as it is");

@@ -64,8 +64,8 @@ Execution& ProgramCache::acquire(Shape& shape, std::list<CachedExecution>& to) n
   return to.front().execution;
 }
 
-void ProgramCache::take_back(std::list<CachedExecution>& from,
-                             std::list<CachedExecution>::iterator held) noexcept {
+void ProgramCache::put_back(std::list<CachedExecution>& from,
+                            std::list<CachedExecution>::iterator held) noexcept {
   Shape& shape = *held->shape;
   --shape.users;
   recount(*held);

@@ -24,7 +24,7 @@ class ProgramCache {
   struct CachedExecution {
     Execution execution;
     Shape* shape;
-    std::size_t counted = 0;  ///< Of its bytes, in the budget: none while it is lent.
+    std::size_t counted = 0;  ///< Of its bytes, in the budget: none while it is in use.
 
     CachedExecution(Outbox& outbox, Scratch& scratch, Shape& owner, int instances)
         : execution{outbox, scratch, owner.binding, instances}, shape{&owner} {}
@@ -46,7 +46,7 @@ class ProgramCache {
     explicit Shape(const ShapeKey& shape);
   };
 
-  /// @param outbox and @param scratch of executions. @param calls is told what is forgotten.
+  /// @param outbox and @param scratch of executions. @param calls forgets shapes that are evicted.
   /// @param budget bytes of all that nobody uses. @param instances of an execution at most.
   ProgramCache(Outbox& outbox, Scratch& scratch, CallCounter& calls, std::size_t budget,
                int instances) noexcept
@@ -66,8 +66,8 @@ class ProgramCache {
   /// Moves the first idle execution to the front of a list. @return it.
   Execution& acquire(Shape& shape, std::list<CachedExecution>& to) noexcept;
   /// Moves it back. @param from its list. @param held its place there.
-  void take_back(std::list<CachedExecution>& from,
-                 std::list<CachedExecution>::iterator held) noexcept;
+  void put_back(std::list<CachedExecution>& from,
+                std::list<CachedExecution>::iterator held) noexcept;
   /// Forgets what nobody uses, the least recently used first, until the budget is met.
   void evict() noexcept {
     if (bytes_ > budget_) evict_some();

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "check_call.hpp"
+#include "idleness.hpp"
+
 namespace tutti::v0::detail {
 namespace {
 
@@ -10,64 +13,63 @@ namespace {
 /// count.
 constexpr int kPollsPerClock = 32;
 
+const Execution* execution_of(const Execution& pending) noexcept {
+  return &pending;
+}
+template <class Pending>
+const Execution* execution_of(const Pending& /*pending*/) noexcept {
+  return nullptr;
+}
+
 }  // namespace
 
 Progress::Progress(const Parts& parts)
     : transport_{parts.transport}, order_{parts.order}, calls_{parts.calls},
-      failures_{parts.failures}, options_{parts.options},
+      failures_{parts.failures}, active_{parts.active}, options_{parts.options},
+      unmatched_{transport_, order_, failures_, active_}, monitor_{calls_, failures_, active_,
+                                                                   unmatched_},
       polls_per_clock_{std::clamp(transport_.capabilities().idle_spins, 1, kPollsPerClock)},
       polls_until_clock_{polls_per_clock_}, hook_{static_cast<bool>(options_.progress)} {}
 
-/// Who destroys a communicator hears of nothing any more, but ranks that still call it do.
+/// A program that destroys its communicator gets no more errors, but ranks that still call it do.
 void Progress::end() noexcept {
   waiting_.clear();
-  if (!failures_.has_failed()) look_back();
+  if (!failures_.has_failed()) unmatched_.end();
   if (failures_.is_quiet()) return;
-  for (CachedExecution& held : in_use_)
-    if (!held.execution.done()) held.execution.abandon();
+  for (ActiveCalls::CachedExecution& cached : active_.in_use())
+    if (!cached.execution.done()) cached.execution.abandon();
   // Peers may still write into their memory, so that is never freed.
   if (!tasks_.empty()) static_cast<void>(new auto(std::move(tasks_)));
 }
 
-bool Progress::has_anything_pending() const noexcept {
-  if (failures_.has_failed()) return false;
-  return !tasks_.empty() || !waiting_.empty() ||
-         std::ranges::any_of(in_use_,
-                             [](const CachedExecution& held) { return !held.execution.done(); });
-}
-
 void Progress::begin(Execution& execution, const void* in, void* out, Duration timeout) {
-  if (execution.binding().layout().contract().collective == Collective::barrier) in = out = &token_;
+  if (execution.binding().is_barrier()) in = out = &token_;
   try {
     execution.start({in, out}, turn_of(execution), timeout);
     while (!execution.done() && transport_.completed() > 0) deliver();
   } catch (...) {
     failures_.fail_as_caught();
   }
-  if (hook_.is_asked_at_start()) help_others(transport_.now());
+  if (hook_.is_asked_at_start()) call_hook(transport_.now());
 }
 
-void Progress::hold(Execution& execution, const void* in, void* out, Duration timeout) {
+void Progress::queue(Execution& execution, const void* in, void* out, Duration timeout) {
   waiting_.push_back({.execution = &execution, .in = in, .out = out, .timeout = timeout});
-  held_.splice(held_.end(), in_use_, find(in_use_, execution));
-  execution.hold(timeout);
-}
-
-std::list<Progress::CachedExecution>::iterator Progress::find(std::list<CachedExecution>& held,
-                                                              const Execution& execution) noexcept {
-  return std::ranges::find_if(
-      held, [&execution](const CachedExecution& other) { return &other.execution == &execution; });
+  ActiveCalls::List& queued = active_.queued();
+  queued.splice(queued.end(), active_.in_use(), ActiveCalls::find(active_.in_use(), execution));
+  execution.queue(timeout);
 }
 
 /// In the order of the calls, which is the same on all ranks.
 void Progress::start_waiting() {
   while (!waiting_.empty()) {
     const Waiting next = waiting_.front();
-    const std::uint64_t places = next.task ? next.task->places() : 1;
-    if (!is_within_window(places)) return;
+    const std::uint64_t turns = next.task ? next.task->turns() : 1;
+    if (!is_within_window(turns)) return;
     waiting_.pop_front();
     if (!next.task) {
-      in_use_.splice(in_use_.begin(), held_, held_.begin());
+      ActiveCalls::List& started = active_.in_use();
+      started.splice(started.begin(), active_.queued(), active_.queued().begin());
       begin(*next.execution, next.in, next.out, next.timeout);
       continue;
     }
@@ -82,28 +84,23 @@ void Progress::start_waiting() {
 /// counted for each.
 Execution::Turn Progress::turn_of(const Execution& execution) {
   if (execution.plan() != 0) {
-    find_unmatched_of(execution);
+    unmatched_.look_for_runs(execution);
     return {execution.sequence() + 1, order_.tag_of_plan(execution.plan())};
   }
   if (!execution.binding().is_collective) return {0, order_.tag_of_message(execution.user_tag())};
-  if (order_.laps() || (transport_.has_unexpected() && !has_looked_)) {
-    const bool thoroughly = order_.laps();
-    order_.end_lap();
-    find_unmatched(thoroughly);
-  }
-  const Execution::Turn turn = order_.take();
+  unmatched_.look_before(execution.binding());
+  const Execution::Turn turn = order_.next();
   calls_.begin(order_.count(), execution.binding().fingerprint);
-  unmatched_are_likely_ = unmatched_are_likely_ || execution.binding().may_leave_unmatched;
   return turn;
 }
 
 std::size_t Progress::poll() {
   failures_.check();
-  has_looked_ = false;
+  unmatched_.note_poll();
   try {
     transport_.poll();
-    const std::size_t count = deliver();
-    if (count == 0 && polls_until_clock_ <= 1) find_unmatched(false);
+    const std::size_t count = transport_.completed() > 0 ? deliver() : 0;
+    if (count == 0 && polls_until_clock_ <= 1) unmatched_.look(false);
     if (!waiting_.empty()) start_waiting();
     return count;
   } catch (...) {
@@ -111,11 +108,12 @@ std::size_t Progress::poll() {
   }
 }
 
-/// Tells executions what is done. @return how much; what that completes comes next.
+/// Advances executions of which transfers are done. @return how many these are; those that this
+/// completes come next.
 std::size_t Progress::deliver() {
   const std::size_t count = transport_.completed();
   for (std::size_t i = 0; i < count && transport_.completed() > 0; ++i)
-    Execution::complete_oldest(transport_);
+    SegmentRun::complete_oldest(transport_);
   return count;
 }
 
@@ -136,7 +134,7 @@ void Progress::start(const std::shared_ptr<Task>& task) {
     task->prepare();
     order_.prepare_to_keep();
     tasks_.push_back(task);
-    if (task->places() > 0 && !has_room(task->places())) {
+    if (task->turns() > 0 && !has_room(task->turns())) {
       waiting_.push_back({.task = task});
       return;
     }
@@ -165,6 +163,100 @@ void Progress::advance_tasks() {
     failures_.fail_as_caught();
   }
   std::erase_if(tasks_, [](const auto& task) { return task->done(); });
+}
+
+/// Other libraries may have to advance before what is awaited here can come.
+void Progress::call_hook(Duration now) {
+  if (!hook_.is_due(now)) return;
+  try {
+    options_.progress();
+  } catch (...) {
+    failures_.fail_as_caught();
+  }
+  hook_.end_call(now, transport_.now());
+}
+
+/// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,
+/// for all operations: whoever is polled, none waits beyond its deadline unnoticed, and
+/// CommunicatorOptions::progress is called. @param blocks whether the caller polls until it is
+/// done. @return whether something moved.
+template <class Pending>
+bool Progress::poll_for(const Pending& pending, bool blocks) {
+  const bool moved = poll() > 0;
+  if (moved) hook_.end_idleness();
+  if (!tasks_.empty()) {  // also for what completed otherwise
+    advance_tasks();
+    if (!waiting_.empty()) failures_.attempt([this] { start_waiting(); });
+  }
+  if (polls_until_clock_ > 0) --polls_until_clock_;
+  if (polls_until_clock_ == 0 && !pending.done()) {
+    polls_until_clock_ = polls_per_clock_;
+    const Duration now = transport_.now();
+    monitor_.look(execution_of(pending), blocks, now);
+    call_hook(now);
+  } else if (hook_.is_waited_for() && !pending.done()) {
+    call_hook(transport_.now());
+  }
+  // Where something above fails the report stands: others that fail just then still read it, and
+  // nobody asks later.
+  if (pending.done()) end_reports();
+  return moved;
+}
+
+/// A program may do other things between two tests, for long.
+template <class Pending>
+void Progress::test_for(const Pending& pending) {
+  poll_for(pending, false);
+  if (hook_.exists() && !pending.done()) call_hook(transport_.now());
+}
+
+/// The program itself does not wait, so the report says that it looks now and then.
+bool Progress::step_for_progress() {
+  struct AnyCompletion {
+    [[nodiscard]] static bool done() noexcept { return false; }
+  };
+  const bool moved = poll_for(AnyCompletion{}, false);
+  if (!has_anything_pending()) end_reports();
+  return moved;
+}
+
+bool Progress::step(const Execution& execution) {
+  check_started(execution.is_enlisted());
+  return poll_for(execution, true);
+}
+
+bool Progress::test(const Execution& execution) {
+  check_started(execution.is_enlisted());
+  if (!execution.done()) test_for(execution);
+  if (execution.done()) unmatched_.look_after(execution);
+  return execution.done();
+}
+
+bool Progress::test(const Task& task) {
+  if (!task.done()) test_for(task);
+  return task.done();
+}
+
+template <class Pending>
+void Progress::wait_for(const Pending& pending) {
+  const int spins = transport_.capabilities().idle_spins;
+  for (Idleness idleness; !pending.done();) {
+    if (poll_for(pending, true)) idleness.end();
+    else if (idleness.advance(transport_, spins, hook_.exists())) wake();
+  }
+}
+
+void Progress::wait(const Execution& execution) {
+  check_started(execution.is_enlisted());
+  wait_for(execution);
+  unmatched_.look_after(execution);
+}
+void Progress::wait_until(const std::function<bool()>& condition) {
+  struct ConditionHolds {
+    [[nodiscard]] bool done() const { return condition(); }
+    const std::function<bool()>& condition;
+  };
+  wait_for(ConditionHolds{condition});
 }
 
 }  // namespace tutti::v0::detail

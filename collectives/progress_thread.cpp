@@ -10,7 +10,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Polls that bring nothing before the thread dozes: what is about to come comes within them.
+/// Empty polls before the thread sleeps: an answer that is on its way arrives within them.
 constexpr int kPolls = 20;
 /// Where several communicators have something pending, in none of which it may wait idle for the
 /// others.

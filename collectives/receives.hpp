@@ -31,7 +31,7 @@ struct Received {
 /// Decides, round by round.
 class Receives {
  public:
-  /// @param lowering what may be done. @param homes tells sizes and places. Both live longer.
+  /// @param lowering what may be done. @param homes has sizes and places. Both live longer.
   /// @param in_place whether a unit's input and output are the same memory.
   Receives(const LoweringOptions& lowering, const Homes& homes, bool in_place)
       : lowering_{lowering}, homes_{homes}, in_place_{in_place} {}
@@ -41,10 +41,10 @@ class Receives {
   [[nodiscard]] Received decide(const Round& round, const Round& next);
 
  private:
-  /// Of a message that is received: how much of it which folds take.
+  /// Units of a received message by the folds that read them.
   struct MessageUse {
-    std::uint32_t units = 0;  // that no fold takes
-    std::uint32_t folds = 0;  // that take some
+    std::uint32_t units = 0;  // that no fold reads
+    std::uint32_t folds = 0;  // that read some
     std::uint32_t fold = 0;   // the last of them
     bool is_staged = true;    // all of it
     bool is_alone = true;     // so are all folds

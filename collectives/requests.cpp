@@ -15,14 +15,14 @@ struct Requests {
   struct Step {
     std::optional<std::size_t> ended{};                // the first that has
     const std::shared_ptr<Engine>* waiting = nullptr;  // of one that is pending
-    const StreamedCall* streamed = nullptr;            // it, if it is on a stream
+    const StreamExecution* streamed = nullptr;         // it, if it is on a stream
     bool moved = false;
   };
 
   static void end(Request& request) {
     Execution& execution = *std::exchange(request.execution_, nullptr);
     const Release release{*request.engine_, execution};
-    request.engine_->progress().end(execution);
+    request.engine_->progress().unmatched().look_after(execution);
   }
 
   /// @param until_first whether to stop where one has ended.
@@ -69,7 +69,7 @@ struct Requests {
       if (made.ended || made.waiting == nullptr) return made;
       if (made.streamed != nullptr) {  // its end wakes nobody
         const CallGuard use{*made.waiting};
-        (*made.waiting)->streamed().rest(*made.streamed, begin, looks);
+        (*made.waiting)->streamed().pause(*made.streamed, begin, looks);
         continue;
       }
       if (made.moved) {
@@ -87,11 +87,11 @@ struct Requests {
   }
 
  private:
-  /// Gives an execution back however its end is told.
+  /// Gives an execution back, also if its end throws.
   struct Release {
     Engine& engine;
     Execution& execution;
-    ~Release() { engine.release(&execution); }
+    ~Release() { engine.calls().release(&execution); }
   };
 };
 

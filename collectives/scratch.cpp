@@ -30,7 +30,7 @@ ScratchBlock Scratch::acquire(std::size_t bytes) {
   return block;
 }
 
-void Scratch::take_back(ScratchBlock block) noexcept {
+void Scratch::give_back(ScratchBlock block) noexcept {
   idle_.push_back(block);
   idle_bytes_ += block.bytes;
   if (idle_bytes_ <= kept_bytes_) return;

@@ -18,7 +18,7 @@ struct ScratchBlock {
 /// Blocks start at, and their parts are padded to, this many bytes.
 inline constexpr std::size_t kScratchAlignment = 64;
 
-/// Lends blocks, and keeps those that come back for the next borrower. So shapes that run one after
+/// Hands out blocks, and keeps those that come back for the next owner. So shapes that run one after
 /// the other share memory that is warm, and what is kept does not grow with their number.
 class Scratch {
  public:
@@ -33,9 +33,9 @@ class Scratch {
   [[nodiscard]] Memory& memory() const noexcept { return memory_; }
   /// @param bytes more than zero. @return a block of as many or more; throws std::bad_alloc.
   [[nodiscard]] ScratchBlock acquire(std::size_t bytes);
-  /// @param block what acquire gave.
-  void take_back(ScratchBlock block) noexcept;
-  /// Forgets a block that was lent: somebody else may still write into it.
+  /// @param block that acquire returned.
+  void give_back(ScratchBlock block) noexcept;
+  /// Forgets a block that was acquired: a peer may still write into it.
   void abandon() noexcept { --blocks_; }
 
  private:
@@ -43,7 +43,7 @@ class Scratch {
   std::size_t kept_bytes_;
   std::vector<ScratchBlock> idle_{};  // the one that came back last at the end
   std::size_t idle_bytes_ = 0;
-  std::size_t blocks_ = 0;  // idle or lent
+  std::size_t blocks_ = 0;  // idle or acquired
 };
 
 }  // namespace tutti::v0::detail

@@ -68,7 +68,7 @@ std::size_t ShapeKey::hash() const noexcept {
               static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op));
   hash = combine(combine(hash, in_count), out_count);
   hash = combine(combine(hash, segment), static_cast<std::uint64_t>(root));
-  // Calls of one block are given no counts. Those that are, all the same, are refused unread.
+  // A call of one block has no counts. If it has some, they are rejected unread.
   const bool has_blocks =
       point_to_point == PointToPoint::none && Contract{collective, 2}.blocks() > 1;
   for (const Counts list : {has_blocks ? counts : Counts{}, own.in, own.out})

@@ -13,18 +13,18 @@ namespace tutti::v0::detail {
 
 /// Starts a call, at once or with the others of this thread's batch.
 inline void start_or_enlist(const std::shared_ptr<Engine>& engine, Execution& execution,
-                            const void* in, void* out, const Engine::Enlistment& how) {
+                            const void* in, void* out, const BatchCalls::Enlistment& how) {
   BatchScope* const batch = BatchScope::current();
-  if (batch == nullptr) return engine->start(execution, in, out, how.timeout);
-  engine->enlist(execution, in, out, how);
+  if (batch == nullptr) return engine->calls().start(execution, in, out, how.timeout);
+  engine->batch().add(execution, in, out, how);
   batch->add(engine);
 }
 /// The same of a call on a stream. @param blocks whether a batch waits for it.
 inline void start_or_enlist(const std::shared_ptr<Engine>& engine,
-                            const std::shared_ptr<StreamedCall>& call, bool blocks) {
+                            const std::shared_ptr<StreamExecution>& call, bool blocks) {
   BatchScope* const batch = BatchScope::current();
-  if (batch == nullptr) return engine->start_streamed(*call);
-  engine->enlist_streamed(call, blocks);
+  if (batch == nullptr) return engine->streamed().start(*call);
+  engine->streamed().enlist(call, blocks);
   batch->add(engine);
 }
 

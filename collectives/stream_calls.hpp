@@ -1,79 +1,73 @@
 /// @file
-/// Calls on streams of a GPU: what they run, how they start, alone or in a batch, and how their
-/// ends are found.
+/// Calls on streams of a GPU, from their arguments to their end.
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <tutti/spi/streams.hpp>
 
-#include "execution.hpp"
-#include "failures.hpp"
-#include "selector/selectors.hpp"
+#include "host_calls.hpp"
+#include "stream_execution.hpp"
+#include "stream_selector.hpp"
 
 namespace tutti::v0::detail {
 
-/// A call on a stream, as its handle and its batch know it.
-struct StreamedCall {
-  std::shared_ptr<const Binding> binding{};  ///< What to do.
-  RunBuffers buffers{};                      ///< On which memory.
-  Stream stream{};                           ///< Where.
-  Duration timeout{0};                       ///< Of a wait for its end.
-  bool is_marked = false;                    ///< Whether somebody asks for its end.
-  bool is_enlisted = false;                  ///< Whether its batch has not started.
-  std::unique_ptr<StreamMark> mark{};        ///< Its end; null: it has not begun, or is done.
-};
-
-/// Those of one communicator. Called by the thread that is in its engine.
+/// Makes a StreamExecution for each call on a stream, starts it, alone or in a batch, and waits for
+/// its end. Called by the thread that is in the communicator's engine.
 class StreamCalls {
  public:
-  /// @param streams what they are enqueued on; not null. @param catalog as Selectors. @param hosts
-  /// of the ranks, as CommunicatorParts::hosts. @param failures of the communicator. @param
-  /// poll_host goes on with what its host's calls have pending.
-  StreamCalls(std::shared_ptr<StreamTransport> streams,
-              const std::shared_ptr<const Catalog>& catalog, const std::vector<int>& hosts,
-              Failures& failures, std::function<void()> poll_host);
+  /// All but the streams live longer.
+  struct Parts {
+    std::shared_ptr<StreamTransport> streams;  ///< On which calls are enqueued; not null.
+    bool compares;                             ///< Whether ranks compare what they call first.
+    Transport& transport;                      ///< Of the host.
+    const CommunicatorOptions& options;
+    const std::vector<int>& hosts;  ///< As CommunicatorParts::hosts.
+    ProgramCache& cache;
+    const CallBinder& binder;
+    Failures& failures;
+    Progress& progress;  ///< Of the host's calls.
+    HostCalls& calls;    ///< Of the host.
+  };
+  explicit StreamCalls(Parts parts)
+      : parts_{std::move(parts)}, selector_{*parts_.streams, parts_.options.catalog, parts_.hosts} {
+  }
 
   [[nodiscard]] const std::shared_ptr<StreamTransport>& transport() const noexcept {
-    return streams_;
+    return parts_.streams;
   }
-  /// Refuses a call without a stream whose buffers the host cannot touch. Throws
-  /// Error{invalid_argument}.
-  void check_on_host(const void* in, const void* out) const;
-  /// What a problem runs, as a binding. @param problem checked. @param self the own rank.
-  /// Throws Error{invalid_argument} where a forced algorithm cannot serve.
-  [[nodiscard]] Binding bind(const Problem& problem, Rank self);
-  /// @return what it would run on a stream by schedules, and why.
-  [[nodiscard]] Selection select(const Problem& problem) {
-    return selectors_.select(as_seen(problem));
-  }
-  /// @return what it would run, in words.
-  [[nodiscard]] std::string explain(const Problem& problem);
-  /// Refuses what cannot run on streams. Throws Error{invalid_argument}.
-  void check_call(const Call& call, const Options& options) const;
-  /// Refuses buffers and streams that cannot serve. @param call with a binding. Throws
-  /// Error{invalid_argument}, and what failed before.
-  void check(const StreamedCall& call);
-  /// Has a call know where its stream is. @param call that is marked. Throws as check.
-  void mark(StreamedCall& call);
-  /// Enqueues. @param call that was checked. Throws Error, of which the communicator has failed.
-  void start(StreamedCall& call);
-  /// @return whether it is done. Throws Error, of which the communicator has failed.
-  [[nodiscard]] bool test(StreamedCall& call);
-  /// Waits until it is. Throws likewise, and Error{timeout}.
-  void wait(StreamedCall& call);
-  using Clock = std::chrono::steady_clock;
-  /// Rests between two looks at what is not done. @param call of whose timeout the communicator
-  /// fails. @param since when somebody waits for it. @param looks so far. Throws Error{timeout}.
-  void rest(const StreamedCall& call, Clock::time_point since, int looks);
+  /// Whether ranks compare what they call on streams first.
+  [[nodiscard]] bool compares() const noexcept { return parts_.compares; }
+  [[nodiscard]] StreamSelector& selector() noexcept { return selector_; }
+  /// Rejects a call of the host whose buffers it cannot touch. Throws Error{invalid_argument}.
+  void check_on_host(const Call& call, Rank self) const;
+  /// The same of a plan. @param layout of its buffers.
+  void check_on_host(const Layout& layout, const void* in, const void* out) const;
 
-  /// Notes that a call starts with others. @param call that was checked. @param blocks whether the
-  /// batch waits for it.
-  void enlist(std::shared_ptr<StreamedCall> call, bool blocks);
+  /// @return what runs a call. Throws Error{invalid_argument} for wrong arguments, and the first
+  /// failure.
+  [[nodiscard]] std::shared_ptr<StreamExecution> acquire(const Call& call, const Options& options);
+  /// A call that is enqueued on Options::stream, or has ended on a stream of our own.
+  void run(const Call& call, const Options& options);
+  /// Enqueues. Throws Error; one that is no invalid_argument has failed the communicator.
+  void start(StreamExecution& call);
+  /// @return whether it has ended. Throws Error, of which the communicator has failed.
+  [[nodiscard]] bool test(StreamExecution& call);
+  /// Waits until it has. Throws likewise, and Error{timeout}.
+  void wait(StreamExecution& call);
+  /// Waits until a stream has done all that is enqueued on it. Throws likewise.
+  void wait_for_stream(Stream stream, Duration timeout);
+  using Clock = std::chrono::steady_clock;
+  /// Pauses between two looks at what has not ended. @param call of whose timeout the communicator
+  /// fails. @param since when somebody waits for it. @param looks so far. Throws Error{timeout}.
+  void pause(const StreamExecution& call, Clock::time_point since, int looks);
+
+  /// Notes that a call starts with others. @param blocks whether the batch waits for it. Throws as
+  /// start.
+  void enlist(std::shared_ptr<StreamExecution> call, bool blocks);
   /// Enqueues what was enlisted, messages between two ranks as one group. Throws as start.
   void start_enlisted();
   /// Waits for those that block. Throws as wait.
@@ -82,24 +76,23 @@ class StreamCalls {
   void end_batch() noexcept;
 
  private:
-  void check_captured(const StreamedCall& call) const;
-  [[nodiscard]] bool sees_peers(const Problem& problem) const;
-  [[nodiscard]] std::string why_not_native(const Problem& problem) const;
-  [[nodiscard]] Problem as_seen(const Problem& problem) const;
+  [[nodiscard]] Stream stream_of(Stream stream) const {
+    return stream.is_own() ? parts_.streams->own_stream() : stream;
+  }
+  [[nodiscard]] Binding bind(const Call& call, const Options& options);
+  void check(const StreamExecution& call);
+  void compare(const Binding& binding);
   void check_failures() const;
   [[noreturn]] void fail_as_caught();
-  template <class Part>
-  void attempt(Part part);
-  template <class Part>
-  void examine(Part part);
-  void enqueue_messages(std::span<const std::shared_ptr<StreamedCall>> calls);
+  template <class Action>
+  void attempt(Action action);
+  template <class Action>
+  void examine(Action action);
 
-  std::shared_ptr<StreamTransport> streams_;
-  Selectors selectors_;
-  Failures& failures_;
-  std::function<void()> poll_host_;
-  std::vector<std::shared_ptr<StreamedCall>> enlisted_{};
-  std::vector<std::shared_ptr<StreamedCall>> awaited_{};  // by a batch
+  Parts parts_;
+  StreamSelector selector_;
+  std::vector<std::shared_ptr<StreamExecution>> enlisted_{};
+  std::vector<std::shared_ptr<StreamExecution>> awaited_{};  // by a batch
 };
 
 }  // namespace tutti::v0::detail

@@ -9,7 +9,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/streams.hpp>
 
-#include "execution.hpp"
+#include "binding.hpp"
 
 namespace tutti::v0::detail {
 
@@ -62,8 +62,7 @@ class StreamPlaces {
 /// where an input does that is still to be sent, and so that is copied first.
 class StreamInput {
  public:
-  StreamInput(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
-              Stream stream)
+  StreamInput(const Binding& binding, RunBuffers buffers, StreamTransport& streams, Stream stream)
       : in_{static_cast<const std::byte*>(buffers.in)}, in_place_{is_in_place(binding, buffers)} {
     if (!in_place_ || binding.layout().contract().collective != Collective::all_to_all) return;
     const std::size_t bytes = binding.layout().in_total() * binding.element_bytes;

@@ -19,7 +19,7 @@ constexpr std::size_t kTokenBytes = 128;
 /// A run of a program while it is enqueued.
 class StreamRun {
  public:
-  StreamRun(const Binding& binding, const Program& program, Execution::Buffers buffers,
+  StreamRun(const Binding& binding, const Program& program, RunBuffers buffers,
             StreamTransport& streams, Stream stream)
       : binding_{binding}, program_{program}, streams_{streams}, stream_{stream},
         places_{program, buffers, streams, stream}, is_captured_{streams.is_captured(stream)} {}
@@ -120,17 +120,11 @@ class StreamRun {
       for (const Place& place : places) operands.push_back(at(place));
       std::vector<std::int8_t> exponents(binding_.is_scaled ? places.size() : 0);
       if (binding_.is_scaled) set_exponents(combination, places, exponents);
-      streams_.fold(
-          {.type = binding_.type,
-           .element_bytes = binding_.element_bytes,
-           .op = &binding_.op,
-           .destination = destination,
-           .operands = operands,
-           .count = combination.count,
-           .divisor = combination.finish ? binding_.layout().contract().size : 1,
-           .exponents = exponents,
-           .divisor_exponent = combination.finish ? -combination.destination.exponent : 0},
-          stream_);
+      Fold fold = fold_of(binding_, combination);
+      fold.destination = destination;
+      fold.operands = operands;
+      fold.exponents = exponents;
+      streams_.fold(fold, stream_);
     }
   }
 
@@ -146,13 +140,10 @@ class StreamRun {
 
 }  // namespace
 
-void enqueue(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
-             Stream stream) {
-  // The tokens of a barrier are nobody's.
-  const bool is_barrier =
-      binding.is_collective && binding.layout().contract().collective == Collective::barrier;
-  const StreamMemory tokens{is_barrier ? kTokenBytes : 0, streams, stream};
-  if (is_barrier) buffers = {tokens.data(), tokens.data() + kTokenBytes / 2};
+void enqueue(const Binding& binding, RunBuffers buffers, StreamTransport& streams, Stream stream) {
+  // The tokens of a barrier belong to no caller.
+  const StreamMemory tokens{binding.is_barrier() ? kTokenBytes : 0, streams, stream};
+  if (binding.is_barrier()) buffers = {tokens.data(), tokens.data() + kTokenBytes / 2};
   const StreamInput input{binding, buffers, streams, stream};
   auto* const out = static_cast<std::byte*>(buffers.out);
   for (std::size_t segment = 0; segment < binding.segments; ++segment) {

@@ -6,25 +6,24 @@
 
 #include <tutti/spi/streams.hpp>
 
-#include "execution.hpp"
+#include "binding.hpp"
 
 namespace tutti::v0::detail {
 
 /// Enqueues a run. @param binding lowered for streams: nothing is combined while it comes. @param
 /// buffers device memory, checked. @param streams of the communicator. @param stream of the call.
 /// Throws what StreamTransport throws: then some of it may have been enqueued.
-void enqueue(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
-             Stream stream);
+void enqueue(const Binding& binding, RunBuffers buffers, StreamTransport& streams, Stream stream);
 
 /// The same where ranks see each other's memory: a message stays where its sender has it, and is
 /// combined from there. @param binding lowered for that. @param streams that have peers.
-void enqueue_visible(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
+void enqueue_visible(const Binding& binding, RunBuffers buffers, StreamTransport& streams,
                      Stream stream);
 
 /// A message between two ranks that starts with others.
 struct StreamedMessage {
   const Binding& binding;
-  Execution::Buffers buffers;
+  RunBuffers buffers;
 };
 /// Enqueues messages between two ranks as one group, so that none waits for another one. @param
 /// calls with such bindings. @param streams and @param stream as above. Throws likewise.

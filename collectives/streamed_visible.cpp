@@ -111,17 +111,12 @@ class VisibleRun {
       std::vector<std::int8_t> exponents(binding_.is_scaled ? operands.size() : 0);
       if (binding_.is_scaled)
         set_exponents(combination, program_.operands_of(combination), exponents);
-      const bool is_copy = operands.size() == 1 && !combination.finish;
-      peers_.fold({.type = binding_.type,
-                   .element_bytes = binding_.element_bytes,
-                   .op = is_copy ? nullptr : &binding_.op,
-                   .destination = places_.at(combination.destination),
-                   .operands = operands,
-                   .count = combination.count,
-                   .divisor = combination.finish ? binding_.layout().contract().size : 1,
-                   .exponents = exponents,
-                   .divisor_exponent = combination.finish ? -combination.destination.exponent : 0},
-                  theirs, stream_);
+      Fold fold = fold_of(binding_, combination);
+      if (operands.size() == 1 && !combination.finish) fold.op = nullptr;
+      fold.destination = places_.at(combination.destination);
+      fold.operands = operands;
+      fold.exponents = exponents;
+      peers_.fold(fold, theirs, stream_);
     }
   }
 
@@ -135,7 +130,7 @@ class VisibleRun {
 
 }  // namespace
 
-void enqueue_visible(const Binding& binding, Execution::Buffers buffers, StreamTransport& streams,
+void enqueue_visible(const Binding& binding, RunBuffers buffers, StreamTransport& streams,
                      Stream stream) {
   const StreamInput input{binding, buffers, streams, stream};
   StreamPeers& peers = *streams.peers();

@@ -16,63 +16,46 @@
 #include "perf/command_line.hpp"
 #include "perf/failure.hpp"
 #include "perf/load.hpp"
-#include "perf/units.hpp"
 #include "selector/selector.hpp"
 #include "selector/structured.hpp"
-#include "topology/load.hpp"
 
 namespace tutti::perf {
 namespace {
 
 /// More would take long to profile where nothing is alike.
 constexpr int kMostExplained = 65'536;
-struct ExplainFlags {
-  std::string network;
-  std::string collective = "all_reduce";
-  std::vector<std::string> bytes{"1M"};
-  std::string ranks;
-  std::string per_host = "1";
-  std::string root = "0";
-  std::string routing = "fixed";
-  std::string load;
-  bool json = false;
-};
 
+/// What the flags mean.
 struct ExplainWanted {
+  std::shared_ptr<const Catalog> catalog = load_catalog("");
+  std::optional<NamedTopology> network{};
+  Collective collective = Collective::all_reduce;
+  int ranks = 0;  // 0: as many as there is place for
+  int per_host = 1;
+  Rank root = 0;
+  std::string routing = "fixed";
+  std::vector<std::size_t> bytes{std::size_t{1} << 20};
+  bool json = false;
   Contract contract{};
-  std::vector<std::size_t> bytes{};
   std::shared_ptr<detail::Selector> selector{};
 };
 
-std::shared_ptr<detail::Selector> selector_of(const ExplainFlags& flags,
-                                              const NamedTopology& network, int ranks,
-                                              int per_host) {
-  const Routing routing = flags.routing == "fixed" ? Routing::fixed : Routing::balanced;
-  std::vector<int> hosts = hosts_filled(ranks, per_host);
-  auto graph = per_host == 1 ? detail::router_graph(network.topology, ranks) : nullptr;
-  Topology placed = with_ranks(network, ranks, per_host).topology;
-  return std::make_shared<detail::Selector>(RankNetwork{std::move(placed), routing},
-                                            load_catalog(flags.load), std::move(hosts),
-                                            std::move(graph));
-}
-
-ExplainWanted understand_explain(const ExplainFlags& flags) try {
-  const NamedTopology network = read_network(find_network(flags.network));
-  const int per_host = number_in("--per-host", flags.per_host, {1, kMostExplained});
+/// What flags say together.
+void complete(ExplainWanted& wanted) try {
+  const Topology& topology = wanted.network->topology;
   const auto places =
-      std::min<std::int64_t>(std::int64_t{network.topology.hosts()} * per_host, kMostExplained);
+      std::min<std::int64_t>(std::int64_t{topology.hosts()} * wanted.per_host, kMostExplained);
   const int most = static_cast<int>(places);
-  ExplainWanted wanted;
-  const int ranks = flags.ranks.empty() ? most : number_in("--ranks", flags.ranks, {1, most});
-  wanted.contract = {collective_named(flags.collective), ranks,
-                     number_in("--root", flags.root, {0, ranks - 1})};
-  for (const std::string& text : flags.bytes) {
-    const auto bytes = parse_bytes(text);
-    if (!bytes) reject_word("number of bytes", text, {"8", "64K", "1M"});
-    wanted.bytes.push_back(*bytes);
-  }
-  wanted.selector = selector_of(flags, network, ranks, per_host);
-  return wanted;
+  const int ranks = wanted.ranks == 0 ? most : wanted.ranks;
+  require_in("--ranks", ranks, {1, most});
+  require_in("--root", wanted.root, {0, ranks - 1});
+  wanted.contract = {wanted.collective, ranks, wanted.root};
+  const Routing routing = wanted.routing == "fixed" ? Routing::fixed : Routing::balanced;
+  auto graph = wanted.per_host == 1 ? detail::router_graph(topology, ranks) : nullptr;
+  Topology placed = with_ranks(*wanted.network, ranks, wanted.per_host).topology;
+  wanted.selector =
+      std::make_shared<detail::Selector>(RankNetwork{std::move(placed), routing}, wanted.catalog,
+                                         hosts_filled(ranks, wanted.per_host), std::move(graph));
 } catch (const Error& error) {
   throw Failure{ExitCode::usage, error.what()};
 }
@@ -93,7 +76,7 @@ nlohmann::ordered_json json_of_candidate(const detail::Candidate& candidate) {
   return json;
 }
 
-int run_explain(const ExplainFlags& flags, const ExplainWanted& wanted) {
+int run_explain(const ExplainWanted& wanted) {
   auto json = nlohmann::ordered_json::array();
   std::string text;
   const std::size_t blocks = std::max<std::size_t>(wanted.contract.blocks(), 1);
@@ -117,33 +100,51 @@ int run_explain(const ExplainFlags& flags, const ExplainWanted& wanted) {
                     {"rests_on", selection.costs},
                     {"candidates", std::move(candidates)}});
   }
-  write_text(flags.json ? json.dump(1) + "\n" : text, "");
+  write_text(wanted.json ? json.dump(1) + "\n" : text, "");
   return static_cast<int>(ExitCode::good);
 }
 
 }  // namespace
 
 void add_explain(CLI::App& app, std::function<int()>& run) {
-  const auto flags = std::make_shared<ExplainFlags>();
+  const auto wanted = std::make_shared<ExplainWanted>();
   CLI::App* command =
       app.add_subcommand("explain", "the algorithm of a call on a network, and why");
-  command->add_option("--topology", flags->network, "a family or file, as for tutti topology")
-      ->required();
-  command->add_option("-C,--collective", flags->collective, "collective")->capture_default_str();
-  command->add_option("-b,--bytes", flags->bytes, "bytes of the whole vector: 64K, or 8,64K,4M")
-      ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--ranks", flags->ranks, "number of ranks; default: one for each place");
-  command->add_option("--per-host", flags->per_host, "ranks on each host")->capture_default_str();
-  command->add_option("--root", flags->root, "root of rooted collectives")->capture_default_str();
-  command->add_option("--routing", flags->routing, "fixed (by the receiver), or balanced")
+  const auto add = [command](const char* name, const char* help,
+                             std::function<void(const std::string&)> read) {
+    return command->add_option_function<std::string>(name, std::move(read), help);
+  };
+  add("--topology", "a family or file, as for tutti topology", [wanted](const std::string& text) {
+    wanted->network = described_network(text);
+  })->required();
+  add("-C,--collective", "collective", [wanted](const std::string& text) {
+    wanted->collective = collective_named(text);
+  })->default_str("all_reduce");
+  add("-b,--bytes", "bytes of the whole vector: 64K, or 8,64K,4M",
+      [wanted](const std::string& text) {
+        wanted->bytes.clear();
+        for (const std::string& word : split(text, ','))
+          wanted->bytes.push_back(bytes_in("--bytes", word));
+      })
+      ->default_str("1M");
+  add("--ranks", "number of ranks; default: one for each place", [wanted](const std::string& text) {
+    wanted->ranks = number_in("--ranks", text, {1, kMostExplained});
+  });
+  add("--per-host", "ranks on each host", [wanted](const std::string& text) {
+    wanted->per_host = number_in("--per-host", text, {1, kMostExplained});
+  })->default_str("1");
+  add("--root", "root of rooted collectives", [wanted](const std::string& text) {
+    wanted->root = number_in("--root", text, {0, kMostExplained});
+  })->default_str("0");
+  command->add_option("--routing", wanted->routing, "fixed (by the receiver), or balanced")
       ->check(CLI::IsMember({"fixed", "balanced"}))
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "an array with one object per number of bytes");
-  command->add_option("--load", flags->load, kLoadHelp);
-  command->callback([flags, &run] {
-    const auto wanted = std::make_shared<ExplainWanted>(understand_explain(*flags));
-    run = on_first_rank([flags, wanted] { return run_explain(*flags, *wanted); });
+  command->add_flag("--json", wanted->json, "an array with one object per number of bytes");
+  add("--load", kLoadHelp,
+      [wanted](const std::string& text) { wanted->catalog = load_catalog(text); });
+  command->callback([wanted, &run] {
+    complete(*wanted);
+    run = on_first_rank([wanted] { return run_explain(*wanted); });
   });
 }
 

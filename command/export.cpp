@@ -17,12 +17,10 @@ namespace tutti::perf {
 
 namespace {
 
-struct ExportFlags {
+struct ExportOptions {
   std::string file;
   std::string format;
   ExportScope scope;
-  std::string collectives = "all";
-  std::string buffers = "private";
   std::string output;
 };
 
@@ -36,43 +34,56 @@ detail::Tuning tuning_to_export(const std::string& file) {
   }
 }
 
-int export_tuning(ExportFlags flags) {
-  const std::vector<std::string> formats = export_formats();
-  if (std::ranges::find(formats, flags.format) == formats.end())
-    reject_word("format", flags.format, formats);
-  if (flags.buffers != "private" && flags.buffers != "visible")
-    reject_word("kind of buffers", flags.buffers, {"private", "visible"});
-  const detail::Tuning tuning = tuning_to_export(flags.file);
-  flags.scope.visible = flags.buffers == "visible";
-  flags.scope.collectives = collectives_named(flags.collectives);
-  const Exported exported = export_for(tuning, library_of(flags.format), flags.scope);
+int export_tuning(const ExportOptions& options) {
+  const detail::Tuning tuning = tuning_to_export(options.file);
+  const Exported exported = export_for(tuning, library_of(options.format), options.scope);
   for (const std::string& sentence : exported.left_out)
     fmt::print(stderr, "tutti export: left out {}\n", sentence);
   if (exported.tables.empty())
     throw Failure{
         ExitCode::usage,
         fmt::format("{} has nothing to export{}", tuning.origin,
-                    flags.scope.transport.empty() ? "" : " over " + flags.scope.transport)};
-  write_text(text_in_format(flags.format, exported, tuning.origin), flags.output);
+                    options.scope.transport.empty() ? "" : " over " + options.scope.transport)};
+  write_text(text_in_format(options.format, exported, tuning.origin), options.output);
   return static_cast<int>(ExitCode::good);
 }
 
 }  // namespace
 
 void add_export(CLI::App& app, std::function<int()>& run) {
-  const auto flags = std::make_shared<ExportFlags>();
+  const auto options = std::make_shared<ExportOptions>();
+  ExportScope& scope = options->scope;
+  scope.collectives = collectives_named("all");
   CLI::App* command = app.add_subcommand("export", "convert a tuning file for another library");
-  command->add_option("file", flags->file, "tuning file; default: the one that init reads");
-  command->add_option("--to", flags->format, "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
+  command->add_option("file", options->file, "tuning file; default: the one that init reads");
+  command
+      ->add_option_function<std::string>(
+          "--to",
+          [options](const std::string& text) {
+            index_among("format", text, export_formats());
+            options->format = text;
+          },
+          "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
       ->required();
-  command->add_option("--transport", flags->scope.transport, "only tables of this transport");
-  command->add_option("-C,--collective", flags->collectives, "names with commas, or all")
-      ->capture_default_str();
-  command->add_option("--ranks", flags->scope.ranks, "only tables of this number of ranks");
-  command->add_option("--buffers", flags->buffers, "private or visible")->capture_default_str();
-  command->add_option("-o,--output", flags->output, "file; default: standard output");
+  command->add_option("--transport", scope.transport, "only tables of this transport");
+  command
+      ->add_option_function<std::string>(
+          "-C,--collective",
+          [&scope](const std::string& text) { scope.collectives = collectives_named(text); },
+          "names with commas, or all")
+      ->default_str("all");
+  command->add_option("--ranks", scope.ranks, "only tables of this number of ranks");
+  command
+      ->add_option_function<std::string>(
+          "--buffers",
+          [&scope](const std::string& text) {
+            scope.visible = index_among("kind of buffers", text, {"private", "visible"}) == 1;
+          },
+          "private or visible")
+      ->default_str("private");
+  command->add_option("-o,--output", options->output, "file; default: standard output");
   command->callback(
-      [flags, &run] { run = on_first_rank([flags] { return export_tuning(*flags); }); });
+      [options, &run] { run = on_first_rank([options] { return export_tuning(*options); }); });
 }
 
 }  // namespace tutti::perf

@@ -34,7 +34,6 @@ namespace tutti::perf {
 namespace {
 
 const std::string kGradientsName = "tutti gradients";
-constexpr int kExitOfSignal = 128;  // as shells report a process that a signal ended
 constexpr double kProgressEvery_s = 5;
 
 // Rank 0's text on all ranks, so that they agree on what is wrong with it.
@@ -70,13 +69,13 @@ Model model_of(Communicator& world, const GradientsOptions& options) {
 // What rank 0 writes. On other ranks it is idle.
 class GradientsReports {
  public:
-  explicit GradientsReports(const GradientsFlags& flags) : flags_{flags} {}
+  explicit GradientsReports(const GradientsOptions& options) : options_{options} {}
 
   void open() {
-    if (!flags_.plot.empty()) commands_.push_back(plot_command(flags_.plot));
-    if (!flags_.html.empty()) commands_.push_back(page_command(flags_.html, "gradients.py"));
-    check_writable(flags_.settings);
-    json_ = LineFile{flags_.json};
+    if (!options_.plot.empty()) commands_.push_back(plot_command(options_.plot));
+    if (!options_.html.empty()) commands_.push_back(page_command(options_.html, "gradients.py"));
+    check_writable(options_.best);
+    json_ = LineFile{options_.json};
   }
   void record(const nlohmann::ordered_json& record) {
     lines_.push_back(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -87,9 +86,9 @@ class GradientsReports {
     write_out(gradients_table(verdict, wanted_s), stdout);
   }
   void save_best(const GradientVerdict& verdict, const std::string& comment) const {
-    if (flags_.settings.empty()) return;
-    save_gradient_options(flags_.settings, verdict.results.front().setting.options);
-    std::ofstream file{flags_.settings, std::ios::app};
+    if (options_.best.empty()) return;
+    save_gradient_options(options_.best, verdict.results.front().setting.options);
+    std::ofstream file{options_.best, std::ios::app};
     file << "// " << comment << "\n";
   }
   [[nodiscard]] ExitCode draw_all() const {
@@ -98,12 +97,12 @@ class GradientsReports {
     return code;
   }
   void close() const {
-    for (const std::string& path : {flags_.json, flags_.plot, flags_.html, flags_.settings})
+    for (const std::string& path : {options_.json, options_.plot, options_.html, options_.best})
       if (!path.empty()) write_out("# wrote " + path + "\n", stdout);
   }
 
  private:
-  const GradientsFlags& flags_;
+  const GradientsOptions& options_;
   LineFile json_{};
   std::vector<std::string> lines_{};     // what pictures are made of
   std::vector<std::string> commands_{};  // that make them
@@ -111,17 +110,18 @@ class GradientsReports {
 
 class GradientsCommand {
  public:
-  GradientsCommand(World& world, const GradientsFlags& flags, GradientsOptions options)
-      : world_{world}, flags_{flags}, options_{std::move(options)}, reports_{flags} {}
+  GradientsCommand(World& world, GradientsOptions options)
+      : world_{world}, options_{std::move(options)}, reports_{options_} {}
 
   // Runs on all ranks and returns the same exit code on all of them.
   int run() {
     Communicator& ranks = world_.communicator();
     const Model model = model_of(ranks, options_);
-    const Context context = collect_context(world_, repeat_arguments(flags_));
+    const Context context = collect_context(world_, options_.arguments);
     check_memory(world_, context, bytes_needed(model, options_.settings),
                  fmt::format("{} settings of {}", options_.settings.size(), model.name));
-    if (const int code = on_rank_zero([&] { reports_.open(); }); code != 0) return code;
+    const auto open = [&] { return reports_.open(), 0; };
+    if (const int code = on_rank_zero(world_, kGradientsName, open); code != 0) return code;
     if (is_reporter()) {
       reports_.record(gradients_record(context, model, options_));
       say(gradients_header(context, model, options_));
@@ -137,7 +137,8 @@ class GradientsCommand {
       told_s = elapsed.count();
       tell_progress(round, elapsed.count());
     });
-    return on_rank_zero([&] { report(rounds.times(), context, model); });
+    return on_rank_zero(world_, kGradientsName,
+                        [&] { return report(rounds.times(), context, model); });
   }
 
  private:
@@ -146,22 +147,6 @@ class GradientsCommand {
 
   void say(const std::string& text) {
     if (is_reporter()) write_out(text, stdout);
-  }
-
-  // Rank 0 deals with files; whether that went well is everybody's business.
-  template <class Task>
-  int on_rank_zero(Task task) {
-    std::array<std::int64_t, 1> code{0};
-    if (is_reporter()) {
-      try {
-        task();
-      } catch (const std::exception& error) {
-        code[0] = fail_alike(kGradientsName, error);
-      }
-      if (code[0] == 0) code[0] = code_;
-    }
-    from_rank_zero(world_.communicator(), code);
-    return static_cast<int>(code[0]);
   }
 
   void tell_estimate(double seconds) {
@@ -185,7 +170,9 @@ class GradientsCommand {
     return model.compute_s;
   }
 
-  void report(const GradientTimes& times, const Context& context, const Model& model) {
+  // @return the exit status.
+  int report(const GradientTimes& times, const Context& context, const Model& model) {
+    int code = 0;
     GradientVerdict verdict;
     if (times.rounds() > 0) {
       verdict = judge(times, options_.settings);
@@ -196,56 +183,40 @@ class GradientsCommand {
     }
     reports_.record(gradients_summary(verdict, times.is_interrupted));
     if (verdict.steps > 0) {
-      code_ = static_cast<int>(reports_.draw_all());
-      if (code_ == 0) reports_.close();
+      code = static_cast<int>(reports_.draw_all());
+      if (code == 0) reports_.close();
     }
-    if (!times.is_interrupted) return;
+    if (!times.is_interrupted) return code;
     say(fmt::format("# interrupted: {} of {} steps were measured\n", verdict.steps,
                     options_.steps));
-    code_ = kExitOfSignal + std::max(interrupt_signal(), 2);
+    return kSignalExit + std::max(interrupt_signal(), 2);
   }
 
   World& world_;
-  const GradientsFlags& flags_;
   GradientsOptions options_;  // where sizes are predicted, with them
   GradientsReports reports_;
-  int code_ = 0;
 };
 
-int gradients_on(World& world, const GradientsFlags& flags, const GradientsOptions& options) {
-  try {
-    catch_interrupts();
-    return GradientsCommand{world, flags, options}.run();
-  } catch (const Failure& failure) {
-    if (failure.code() == ExitCode::usage) return fail_alike(kGradientsName, failure);
-    return fail_for_all(kGradientsName, world.communicator().rank(), failure);
-  } catch (const std::exception& error) {
-    return fail_for_all(kGradientsName, world.communicator().rank(), error);
-  }
-}
-
-int gradients(const GradientsFlags& flags) {
-  try {
-    const GradientsOptions options = understand(flags);
-    const std::chrono::duration<double> timeout{options.timeout_s};
-    const std::unique_ptr<World> world =
-        join_world(options.transport, {.timeout = std::chrono::duration_cast<Duration>(timeout)});
-    return gradients_on(*world, flags, options);
-  } catch (const Failure& failure) {
-    return fail_alike(kGradientsName, failure);
-  } catch (const std::exception& error) {
-    return fail_for_all(kGradientsName, launched_rank(), error);
-  }
+int gradients(const GradientsOptions& options) {
+  SweepOptions joining;
+  joining.transport = options.transport;
+  joining.timeout_s = options.timeout_s;
+  return on_world(kGradientsName, joining, [&](World& world) {
+    return GradientsCommand{world, options}.run();
+  });
 }
 
 }  // namespace
 
 void add_gradients(CLI::App& app, std::function<int()>& run) {
-  const auto flags = std::make_shared<GradientsFlags>();
+  const auto options = std::make_shared<GradientsOptions>();
   CLI::App* command =
       app.add_subcommand("gradients", "find the best options of GradientSync for a model");
-  declare_gradients_flags(*command, *flags);
-  command->callback([flags, &run] { run = [flags] { return gradients(*flags); }; });
+  declare_gradients_flags(*command, *options);
+  command->callback([options, command, &run] {
+    complete(*command, *options);
+    run = [options] { return gradients(*options); };
+  });
 }
 
 }  // namespace tutti::perf

@@ -142,8 +142,9 @@ std::string gpus_in_words(const Info& info) {
   std::string text = "gpus\n" + line("driver", cuda.driver, cuda.why_no_driver) +
                      line("nccl", cuda.nccl, cuda.why_no_nccl);
   if (!info.nccl_blocking.empty())
-    text += fmt::format("  {:<16}NCCL_COMM_BLOCKING={} overrides cuda::Options::nonblocking\n", "",
-                        info.nccl_blocking);
+    text +=
+        fmt::format("  {:<16}NCCL_COMM_BLOCKING={} overrides cuda::AttachOptions::nonblocking\n",
+                    "", info.nccl_blocking);
   for (std::size_t i = 0; i < cuda.gpus.size(); ++i)
     text += fmt::format("  {:<16}{}, compute capability {}, {:.1f} GiB\n", fmt::format("gpu {}", i),
                         cuda.gpus[i].name, cuda.gpus[i].capability,

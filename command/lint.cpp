@@ -5,81 +5,56 @@
 #include <string>
 
 #include "command/commands.hpp"
-#include "command/fail.hpp"
 #include "command/on_world.hpp"
 #include "perf/command_line.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
 #include "perf/tuning/lint.hpp"
-#include "perf/units.hpp"
 
 namespace tutti::perf {
 
 namespace {
 
-// As written.
-struct LintFlags {
-  SweepFlags sweep;
-  std::string threshold = "10%";
-  bool own = false;
-};
-
-LintOptions understand_lint(const LintFlags& flags) {
-  SweepFlags sweep = flags.sweep;
-  if (sweep.transport.empty()) sweep.transport = is_mpi_launch() && !flags.own ? "mpi" : "auto";
-  LintOptions options{
-      .sweep = understand(sweep), .own_calls = flags.own, .json_path = flags.sweep.json};
-  const auto threshold = parse_share(flags.threshold);
-  if (!threshold || *threshold < 0)
-    throw Failure{ExitCode::usage,
-                  "--threshold is '" + flags.threshold + "'; expected a share such as 10% or 0.1"};
-  options.threshold = *threshold;
-  if (!options.sweep.uneven.empty() || !options.sweep.messages.empty())
+void complete(LintOptions& options, const CLI::App& app) {
+  SweepOptions& sweep = options.sweep;
+  if (app.count("--transport") == 0)
+    sweep.transport = is_mpi_launch() && !options.own_calls ? "mpi" : "auto";
+  check_together(sweep);
+  if (!sweep.uneven.empty() || !sweep.messages.empty())
     throw Failure{ExitCode::usage,
                   "--collective: guidelines cover collectives with equal blocks, without v-forms "
                   "and messages"};
-  return options;
-}
-
-int run_lint(const LintFlags& flags) {
-  LintOptions options;
-  try {
-    options = understand_lint(flags);
-  } catch (const Failure& failure) {
-    return fail_alike("tutti lint", failure);
-  }
-  return on_world("tutti lint", options.sweep, [&](World& world) {
-    return Linter{world, options}.run();
-  });
 }
 
 }  // namespace
 
 void add_lint(CLI::App& app, std::function<int()>& run) {
-  const auto flags = std::make_shared<LintFlags>();
-  SweepFlags& sweep = flags->sweep;
-  sweep.end = "4M";
-  sweep.budget = "60ms";
-  sweep.transport = "";
+  const auto options = std::make_shared<LintOptions>();
+  SweepOptions& sweep = options->sweep;
   CLI::App* command = app.add_subcommand("lint", "find MPI calls slower than their equivalents");
-  const auto add = [command](const char* names, std::string& value, const char* help) {
-    command->add_option(names, value, help)->capture_default_str();
-  };
-  add("-C,--collective", sweep.collective, "names with commas, or all");
-  add("-b,--begin", sweep.begin, "least bytes: 8, 64K, 4M, 1G");
-  add("-e,--end", sweep.end, "greatest bytes");
-  add("-f,--factor", sweep.factor, "factor between sizes");
-  add("-d,--dtype", sweep.type, "type of the elements");
-  add("-o,--op", sweep.op, "operator of reductions");
-  add("--budget", sweep.budget, "time per size and call");
-  add("--threshold", flags->threshold, "least slowdown that breaks a guideline");
-  command->add_flag("--own", flags->own, "check tutti's own calls, also under an MPI");
-  add("--transport", sweep.transport, "auto, shm, tcp, mpi; default: mpi under one");
-  add("--ranks", sweep.ranks, "number of ranks to start, or to require");
-  add("--timeout", sweep.timeout, "deadline of one operation");
-  add("--seed", sweep.seed, "seed of the shuffled rounds");
-  add("--json", sweep.json, "write all comparisons to a file");
-  command->callback([flags, &run] { run = [flags] { return run_lint(*flags); }; });
+  declare_flags(*command, sweep,
+                {"--collective", "--begin", "--end", "--factor", "--dtype", "--op", "--transport",
+                 "--ranks", "--budget", "--timeout", "--seed", "--json"});
+  set_usual(*command, sweep, "--end", "4M");
+  set_usual(*command, sweep, "--budget", "60ms");
+  command->get_option("--transport")->default_str("");  // mpi under one, else auto
+  command
+      ->add_option_function<std::string>(
+          "--threshold",
+          [options](const std::string& text) {
+            options->threshold = share_in("--threshold", text);
+          },
+          "least slowdown that breaks a guideline")
+      ->default_str("10%");
+  command->add_flag("--own", options->own_calls, "check tutti's own calls, also under an MPI");
+  command->callback([options, command, &run] {
+    complete(*options, *command);
+    run = [options] {
+      return on_world("tutti lint", options->sweep, [&](World& world) {
+        return Linter{world, *options}.run();
+      });
+    };
+  });
 }
 
 }  // namespace tutti::perf

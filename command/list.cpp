@@ -20,8 +20,8 @@ namespace tutti::perf {
 namespace {
 
 struct Options {
-  std::string collective = "all";
-  std::string load;
+  std::vector<Collective> collectives = collectives_named("all");
+  std::shared_ptr<const Catalog> catalog = load_catalog("");
   bool json = false;
 };
 
@@ -95,14 +95,19 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
 void add_list(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("list", "list the algorithms of every collective");
-  command->add_option("--collective", options->collective, "names with commas, or all")
-      ->capture_default_str();
+  command
+      ->add_option_function<std::string>(
+          "--collective",
+          [options](const std::string& text) { options->collectives = collectives_named(text); },
+          "names with commas, or all")
+      ->default_str("all");
   command->add_flag("--json", options->json, "an array with one object per algorithm");
-  command->add_option("--load", options->load, kLoadHelp);
+  command->add_option_function<std::string>(
+      "--load", [options](const std::string& text) { options->catalog = load_catalog(text); },
+      kLoadHelp);
   command->callback([options, &run] {
-    const auto catalog = load_catalog(options->load);
-    const auto rows = rows_named(*catalog, collectives_named(options->collective), "");
-    run = on_first_rank([options, catalog, rows] {
+    run = on_first_rank([options] {
+      const auto rows = rows_named(*options->catalog, options->collectives, "");
       write_text(options->json ? json_of(rows) : table(rows), "");
       return static_cast<int>(ExitCode::good);
     });

@@ -4,6 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include <tutti/error.hpp>
+
+#include "perf/failure.hpp"
+#include "topology/load.hpp"
 #include "topology/placed.hpp"
 
 namespace tutti::perf {
@@ -27,6 +31,12 @@ nlohmann::ordered_json parts_json(const Level& level, const NamedTopology& netwo
 }
 
 }  // namespace
+
+NamedTopology described_network(const std::string& text) try {
+  return read_network(find_network(text));
+} catch (const Error& error) {
+  throw Failure{ExitCode::usage, error.what()};
+}
 
 double nanoseconds(const LinkSpeed& speed) {
   return static_cast<double>(speed.latency) / 1e6;

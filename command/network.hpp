@@ -3,11 +3,15 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
 #include "topology/read.hpp"
 
 namespace tutti::perf {
+
+/// Throws Failure{usage}. @param text of a network, as find_network takes it. @return the network.
+[[nodiscard]] NamedTopology described_network(const std::string& text);
 
 /// @param speed of a link. @return its latency in nanoseconds.
 [[nodiscard]] double nanoseconds(const LinkSpeed& speed);

@@ -72,6 +72,19 @@ int fail_for_all(const std::string& who, std::optional<int> rank, const std::exc
   return code;
 }
 
+int on_rank_zero(World& world, const std::string& who, const std::function<int()>& task) {
+  std::int64_t code = 0;
+  if (world.communicator().rank() == 0) {
+    try {
+      code = task();
+    } catch (const std::exception& error) {
+      code = fail_alike(who, error);
+    }
+  }
+  from_rank_zero(world.communicator(), std::span{&code, 1});
+  return static_cast<int>(code);
+}
+
 int on_world(const std::string& who, const SweepOptions& options,
              const std::function<int(World&)>& work) {
   if (options.ranks && *options.ranks > 1 && !is_of_mpi(options.transport) && !launched_size())

@@ -301,39 +301,37 @@ std::vector<std::string> without_separator(const CLI::App& app, std::vector<std:
 }
 
 void add_run(CLI::App& app, std::function<int()>& run) {
-  struct Words {
-    RunOptions options{};
-    std::string ranks = "1";
-    std::string hosts{};
-    std::string keep{};
-    std::string timeout{};
-  };
-  const auto words = std::make_shared<Words>();
-  RunOptions& options = words->options;
+  const auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "start ranks of a program, end them together");
-  command->add_option("-n", words->ranks, "number of ranks")->capture_default_str();
-  command->add_option("--timeout", words->timeout, "seconds after which all ranks are ended");
-  command->add_flag("--label", options.labels, "put the rank before each line of output");
-  CLI::Option* hosts = command->add_option("--hosts", words->hosts, "hosts to run on, with commas");
+  const auto add = [command](const char* name, const char* help,
+                             std::function<void(const std::string&)> read) {
+    return command->add_option_function<std::string>(name, std::move(read), help);
+  };
+  add("-n", "number of ranks", [options](const std::string& text) {
+    options->ranks = number_in("-n", text, {1, kMostRanks});
+  })->default_str("1");
+  add("--timeout", "seconds after which all ranks are ended", [options](const std::string& text) {
+    options->seconds = number_in("--timeout", text, {1, 1'000'000'000});
+  });
+  command->add_flag("--label", options->labels, "put the rank before each line of output");
+  add("--hosts", "hosts to run on, with commas",
+      [options](const std::string& text) { options->hosts = split(text, ','); });
   CLI::Option* agent = command
-                           ->add_option("--agent", options.agent,
+                           ->add_option("--agent", options->agent,
                                         "program that starts a command: AGENT HOST COMMAND")
                            ->capture_default_str();
-  command->add_option("--env", words->keep, "variables for ranks on other hosts, with commas");
-  command->add_option("--url", options.url, "meeting place of the ranks; default: tutti chooses");
-  command->add_option("--follow", options.follow)->group("");  // for tutti itself
+  add("--env", "variables for ranks on other hosts, with commas",
+      [options](const std::string& text) {
+        if (!text.empty()) options->keep = split(text, ',');
+      });
+  command->add_option("--url", options->url, "meeting place of the ranks; default: tutti chooses");
+  command->add_option("--follow", options->follow)->group("");  // for tutti itself
   command->prefix_command();
   command->footer("The program and its arguments follow the flags.");
-  command->callback([words, command, hosts, agent, &run] {
-    RunOptions& chosen = words->options;
-    chosen.program = command->remaining();
-    if (hosts->count() > 0) chosen.hosts = split(words->hosts, ',');
-    if (!words->keep.empty()) chosen.keep = split(words->keep, ',');
-    chosen.ranks = number_in("-n", words->ranks, {1, kMostRanks});
-    if (!words->timeout.empty())
-      chosen.seconds = number_in("--timeout", words->timeout, {1, 1'000'000'000});
-    check(chosen, agent->count() > 0);
-    run = [words] { return run_job(words->options); };
+  command->callback([options, command, agent, &run] {
+    options->program = command->remaining();
+    check(*options, agent->count() > 0);
+    run = [options] { return run_job(*options); };
   });
 }
 

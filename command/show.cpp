@@ -24,40 +24,30 @@ namespace {
 
 constexpr int kMostDrawn = 64;  // beyond it no screen shows the picture
 
-struct ShowFlags {
-  std::string collective;
-  std::string algorithm;
-  std::string ranks = "8";
-  std::string root = "0";
-  std::string rank;
-  std::string format = "text";
-  std::string output;
-  std::string load;
-};
-
-/// The flags as understood.
+/// What the flags mean.
 struct ShowWanted {
-  std::shared_ptr<const Catalog> catalog{};
+  std::shared_ptr<const Catalog> catalog = load_catalog("");
+  Collective collective{};
+  std::string algorithm{};
   Choice choice{};
-  int ranks = 1;
+  int ranks = 8;
   Rank root = 0;
   std::optional<Rank> only{};
+  std::string format = "text";
+  std::string output{};
 };
 
-ShowWanted understand_show(const ShowFlags& flags) {
-  ShowWanted wanted{.catalog = load_catalog(flags.load)};
-  const Collective collective = collective_named(flags.collective);
-  wanted.choice = parse_choice(*wanted.catalog, collective, with_graphs_of_files(flags.algorithm));
+/// What flags say together: a rank is one of as many as there are.
+void complete(ShowWanted& wanted) {
+  const Collective collective = wanted.collective;
+  wanted.choice = parse_choice(*wanted.catalog, collective, wanted.algorithm);
   const Algorithm& row = *wanted.choice.algorithm;
-  wanted.ranks = number_in("--ranks", flags.ranks, {1, kMostRanks});
-  wanted.root = number_in("--root", flags.root, {0, wanted.ranks - 1});
-  if (!flags.rank.empty()) wanted.only = number_in("--rank", flags.rank, {0, wanted.ranks - 1});
-  const std::vector<std::string> formats{"text", "json", "svg", "msccl"};
-  if (std::find(formats.begin(), formats.end(), flags.format) == formats.end())
-    reject_word("format", flags.format, formats);
-  if (flags.format == "msccl" && !flags.rank.empty())
+  const RankRange ranks{0, wanted.ranks - 1};
+  require_in("--root", wanted.root, ranks);
+  if (wanted.only) require_in("--rank", *wanted.only, ranks);
+  if (wanted.format == "msccl" && wanted.only)
     throw Failure{ExitCode::usage, "--format msccl has all ranks: leave --rank out"};
-  if (flags.format == "svg" && wanted.ranks > kMostDrawn)
+  if (wanted.format == "svg" && wanted.ranks > kMostDrawn)
     throw Failure{ExitCode::usage, fmt::format("a picture of {} ranks would be unreadable: use "
                                                "--ranks {} or fewer",
                                                wanted.ranks, kMostDrawn)};
@@ -76,10 +66,9 @@ ShowWanted understand_show(const ShowFlags& flags) {
                   fmt::format("{} {} cannot serve {} ranks: {}", wanted.choice.text(),
                               name_of(collective), wanted.ranks, error.what())};
   }
-  return wanted;
 }
 
-int show(const ShowFlags& flags, const ShowWanted& wanted) {
+int show(const ShowWanted& wanted) {
   std::vector<Schedule> schedules;
   for (Rank rank = 0; rank < wanted.ranks; ++rank)
     schedules.push_back(wanted.choice.build(wanted.ranks, wanted.root, rank));
@@ -88,30 +77,51 @@ int show(const ShowFlags& flags, const ShowWanted& wanted) {
                         .root = wanted.root,
                         .schedules = schedules,
                         .only = wanted.only};
-  write_text(flags.format == "text"   ? to_text(printed)
-             : flags.format == "json" ? to_json(printed)
-             : flags.format == "svg"  ? to_svg(printed)
-                                      : to_msccl(printed),
-             flags.output);
+  write_text(wanted.format == "text"   ? to_text(printed)
+             : wanted.format == "json" ? to_json(printed)
+             : wanted.format == "svg"  ? to_svg(printed)
+                                       : to_msccl(printed),
+             wanted.output);
   return static_cast<int>(ExitCode::good);
 }
 
 }  // namespace
 
 void add_show(CLI::App& app, std::function<int()>& run) {
-  const auto flags = std::make_shared<ShowFlags>();
+  const auto wanted = std::make_shared<ShowWanted>();
   CLI::App* command =
       app.add_subcommand("show", "print or draw a schedule: text, JSON, SVG or XML");
-  command->add_option("collective", flags->collective, "such as all_reduce")->required();
-  command->add_option("algorithm", flags->algorithm, "such as ring or knomial:k=4")->required();
-  command->add_option("--ranks", flags->ranks, "number of ranks")->capture_default_str();
-  command->add_option("--root", flags->root, "root of rooted collectives")->capture_default_str();
-  command->add_option("--rank", flags->rank, "one rank only; a picture highlights it");
-  command->add_option("--format", flags->format, "text, json, svg or msccl")->capture_default_str();
-  command->add_option("--load", flags->load, kLoadHelp);
-  command->add_option("--output", flags->output, "file to write instead of standard output");
-  command->callback([flags, &run] {
-    run = on_first_rank([flags, wanted = understand_show(*flags)] { return show(*flags, wanted); });
+  const auto add = [command](const char* name, const char* help,
+                             std::function<void(const std::string&)> read) {
+    return command->add_option_function<std::string>(name, std::move(read), help);
+  };
+  const auto rank_in = [](const char* flag, const std::string& text) {
+    return number_in(flag, text, {0, kMostRanks - 1});
+  };
+  add("collective", "such as all_reduce", [wanted](const std::string& text) {
+    wanted->collective = collective_named(text);
+  })->required();
+  add("algorithm", "such as ring or knomial:k=4", [wanted](const std::string& text) {
+    wanted->algorithm = with_graphs_of_files(text);
+  })->required();
+  add("--ranks", "number of ranks", [wanted](const std::string& text) {
+    wanted->ranks = number_in("--ranks", text, {1, kMostRanks});
+  })->default_str("8");
+  add("--root", "root of rooted collectives", [=](const std::string& text) {
+    wanted->root = rank_in("--root", text);
+  })->default_str("0");
+  add("--rank", "one rank only; a picture highlights it",
+      [=](const std::string& text) { wanted->only = rank_in("--rank", text); });
+  add("--format", "text, json, svg or msccl", [wanted](const std::string& text) {
+    index_among("format", text, {"text", "json", "svg", "msccl"});
+    wanted->format = text;
+  })->default_str("text");
+  add("--load", kLoadHelp,
+      [wanted](const std::string& text) { wanted->catalog = load_catalog(text); });
+  command->add_option("--output", wanted->output, "file to write instead of standard output");
+  command->callback([wanted, &run] {
+    complete(*wanted);
+    run = on_first_rank([wanted] { return show(*wanted); });
   });
 }
 

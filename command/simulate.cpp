@@ -20,41 +20,29 @@
 #include "perf/failure.hpp"
 #include "perf/load.hpp"
 #include "perf/pages/draw.hpp"
-#include "perf/units.hpp"
 #include "selector/selector.hpp"
 #include "selector/simulate.hpp"
-#include "topology/load.hpp"
 
 namespace tutti::perf {
 namespace {
 
-struct SimulateFlags {
-  std::string network;
-  std::string collective = "all_reduce";
-  std::vector<std::string> algorithms;
-  std::string bytes = "1M";
-  std::string ranks;
-  std::string per_host = "1";
-  std::string segment;
-  std::string root = "0";
-  std::string routing = "fixed";
-  std::string load;
-  std::string heat;
-  bool json = false;
-};
-
-/// The flags as understood.
+/// What the flags mean.
 struct SimulateWanted {
-  std::shared_ptr<const Catalog> catalog{};
-  NamedTopology network;
-  Collective collective{};
+  std::shared_ptr<const Catalog> catalog = load_catalog("");
+  std::optional<NamedTopology> network{};
+  Collective collective = Collective::all_reduce;
+  std::vector<std::string> algorithms{};
   std::vector<Choice> choices{};
   std::vector<std::size_t> blocks{};
-  int ranks = 1;
+  int ranks = 0;  // 0: as many as there is place for
+  int per_host = 1;
   std::vector<int> hosts{};  // of ranks, if some share one, or another part of the network
   std::optional<std::size_t> segment_bytes{};  // if it is said
-  std::size_t bytes = 0;
+  std::size_t bytes = std::size_t{1} << 20;
   Rank root = 0;
+  std::string routing = "fixed";
+  std::string heat{};
+  bool json = false;
 };
 
 struct SimulatedChoice {
@@ -65,9 +53,9 @@ struct SimulatedChoice {
 };
 
 /// Those that are named, or all that need no network or groups of their own.
-std::vector<Choice> choices_of(const SimulateFlags& flags, const SimulateWanted& wanted) {
+std::vector<Choice> choices_of(const SimulateWanted& wanted) {
   std::vector<Choice> choices;
-  for (const std::string& text : flags.algorithms) {
+  for (const std::string& text : wanted.algorithms) {
     choices.push_back(
         on_hosts(parse_choice(*wanted.catalog, wanted.collective, with_graphs_of_files(text)),
                  wanted.hosts));
@@ -82,14 +70,16 @@ std::vector<Choice> choices_of(const SimulateFlags& flags, const SimulateWanted&
 }
 
 /// Puts ranks on hosts.
-void place(SimulateWanted& wanted, const SimulateFlags& flags) {
-  const Topology& topology = wanted.network.topology;
-  const int per_host = number_in("--per-host", flags.per_host, {1, kMostRanks});
+void place(SimulateWanted& wanted) {
+  const Topology& topology = wanted.network->topology;
+  const int per_host = wanted.per_host;
   const auto places = static_cast<int>(
       std::min<std::int64_t>(std::int64_t{topology.hosts()} * per_host, Topology::kMost));
   const int most = std::min(places, kMostRanks);
-  wanted.ranks = flags.ranks.empty() ? most : number_in("--ranks", flags.ranks, {1, places});
-  if (wanted.ranks < places && flags.ranks.empty())
+  const bool is_said = wanted.ranks != 0;
+  if (is_said) require_in("--ranks", wanted.ranks, {1, places});
+  else wanted.ranks = most;
+  if (wanted.ranks < places && !is_said)
     throw Failure{ExitCode::usage,
                   fmt::format("network {} has places for {} ranks: give --ranks, at most {}",
                               topology.name(), places, kMostRanks)};
@@ -97,28 +87,18 @@ void place(SimulateWanted& wanted, const SimulateFlags& flags) {
   else if (!topology.levels().empty())
     wanted.hosts.assign(topology.levels().back().part_of.begin(),
                         topology.levels().back().part_of.begin() + wanted.ranks);
-  wanted.network = with_ranks(std::move(wanted.network), wanted.ranks, per_host);
+  wanted.network = with_ranks(std::move(*wanted.network), wanted.ranks, per_host);
 }
 
-SimulateWanted understand(const SimulateFlags& flags) try {
-  SimulateWanted wanted{.catalog = load_catalog(flags.load),
-                        .network = read_network(find_network(flags.network)),
-                        .collective = collective_named(flags.collective)};
-  place(wanted, flags);
-  wanted.root = number_in("--root", flags.root, {0, wanted.ranks - 1});
-  const auto bytes = parse_bytes(flags.bytes);
-  if (!bytes) reject_word("number of bytes", flags.bytes, {"8", "64K", "1M"});
-  wanted.bytes = *bytes;
-  if (flags.segment == "whole") wanted.segment_bytes = 0;
-  else if (!flags.segment.empty()) wanted.segment_bytes = parse_bytes(flags.segment);
-  if (!flags.segment.empty() && !wanted.segment_bytes)
-    reject_word("length of segments", flags.segment, {"64K", "1M", "whole"});
+/// What flags say together.
+void complete(SimulateWanted& wanted) try {
+  place(wanted);
+  require_in("--root", wanted.root, {0, wanted.ranks - 1});
   const Contract contract{wanted.collective, wanted.ranks, wanted.root};
-  const Partition partition{*bytes, contract.blocks()};
+  const Partition partition{wanted.bytes, contract.blocks()};
   for (std::size_t block = 0; block < contract.blocks(); ++block)
     wanted.blocks.push_back(partition.size(block));
-  wanted.choices = choices_of(flags, wanted);
-  return wanted;
+  wanted.choices = choices_of(wanted);
 } catch (const Error& error) {
   throw Failure{ExitCode::usage, error.what()};
 }
@@ -133,8 +113,8 @@ SimulatedChoice outcome_of(const Choice& choice, const SimulateWanted& wanted, R
   SimulatedChoice outcome{
       .algorithm = choice.text(),
       .segments = segments,
-      .simulated = simulate(schedules, wanted.blocks, 1, wanted.network.topology, routing,
-                            wanted.network.topology.endpoints(), {.count = segments})};
+      .simulated = simulate(schedules, wanted.blocks, 1, wanted.network->topology, routing,
+                            wanted.network->topology.endpoints(), {.count = segments})};
   const std::vector<double>& carried = outcome.simulated.carried;
   if (!carried.empty()) outcome.busiest = *std::ranges::max_element(carried);
   return outcome;
@@ -146,15 +126,14 @@ std::string name_of_row(const SimulatedChoice& outcome) {
              : fmt::format("{}, {} segments", outcome.algorithm, outcome.segments);
 }
 
-std::string table(const std::vector<SimulatedChoice>& outcomes, const SimulateFlags& flags,
-                  const SimulateWanted& wanted) {
+std::string table(const std::vector<SimulatedChoice>& outcomes, const SimulateWanted& wanted) {
   std::size_t width = 32;
   for (const SimulatedChoice& outcome : outcomes)
     width = std::max(width, name_of_row(outcome).size());
   std::string text = fmt::format(
       "{} of {} bytes on {} ranks, network {}, routing {}\n\n{:<{}}{:>14}{:>10}{:>12}{:>14}\n",
-      name_of(wanted.collective), wanted.bytes, wanted.ranks, wanted.network.topology.name(),
-      flags.routing, "algorithm", width, "us", "x best", "messages", "busiest link");
+      name_of(wanted.collective), wanted.bytes, wanted.ranks, wanted.network->topology.name(),
+      wanted.routing, "algorithm", width, "us", "x best", "messages", "busiest link");
   for (const SimulatedChoice& outcome : outcomes)
     text += fmt::format(
         "{:<{}}{:>14.1f}{:>10.2f}{:>12}{:>14.0f}\n", name_of_row(outcome), width,
@@ -181,13 +160,13 @@ std::string json_of(const std::vector<SimulatedChoice>& outcomes) {
 
 /// What heat.py draws: the network, and bytes by channel of each algorithm.
 std::vector<std::string> heat_lines(const std::vector<SimulatedChoice>& outcomes,
-                                    const SimulateFlags& flags, const SimulateWanted& wanted) {
+                                    const SimulateWanted& wanted) {
   nlohmann::ordered_json network{{"record", "network"},
                                  {"collective", name_of(wanted.collective)},
                                  {"vector_bytes", wanted.bytes},
                                  {"ranks", wanted.ranks},
-                                 {"routing", flags.routing}};
-  network.update(network_json(wanted.network));
+                                 {"routing", wanted.routing}};
+  network.update(network_json(*wanted.network));
   std::vector<std::string> lines{network.dump()};
   for (const SimulatedChoice& outcome : outcomes) {
     nlohmann::ordered_json record{{"record", "algorithm"}};
@@ -198,46 +177,63 @@ std::vector<std::string> heat_lines(const std::vector<SimulatedChoice>& outcomes
   return lines;
 }
 
-int run_simulation(const SimulateFlags& flags, const SimulateWanted& wanted) {
-  const Routing routing = flags.routing == "fixed" ? Routing::fixed : Routing::balanced;
-  const std::string heat = flags.heat.empty() ? "" : heat_command(flags.heat);
+int run_simulation(const SimulateWanted& wanted) {
+  const Routing routing = wanted.routing == "fixed" ? Routing::fixed : Routing::balanced;
+  const std::string heat = wanted.heat.empty() ? "" : heat_command(wanted.heat);
   std::vector<SimulatedChoice> outcomes;
   for (const Choice& choice : wanted.choices)
     outcomes.push_back(outcome_of(choice, wanted, routing));
   std::ranges::stable_sort(
       outcomes, {}, [](const SimulatedChoice& outcome) { return outcome.simulated.nanoseconds; });
-  write_text(flags.json ? json_of(outcomes) : table(outcomes, flags, wanted), "");
-  return static_cast<int>(heat.empty() ? ExitCode::good
-                                       : draw(heat, heat_lines(outcomes, flags, wanted)));
+  write_text(wanted.json ? json_of(outcomes) : table(outcomes, wanted), "");
+  return static_cast<int>(heat.empty() ? ExitCode::good : draw(heat, heat_lines(outcomes, wanted)));
 }
 
 }  // namespace
 
 void add_simulate(CLI::App& app, std::function<int()>& run) {
-  const auto flags = std::make_shared<SimulateFlags>();
+  const auto wanted = std::make_shared<SimulateWanted>();
   CLI::App* command = app.add_subcommand("simulate", "predict times of algorithms on a network");
-  command->add_option("network", flags->network, "a family or file, as for tutti topology")
-      ->required();
-  command->add_option("-C,--collective", flags->collective, "collective")->capture_default_str();
+  const auto add = [command](const char* name, const char* help,
+                             std::function<void(const std::string&)> read) {
+    return command->add_option_function<std::string>(name, std::move(read), help);
+  };
+  add("network", "a family or file, as for tutti topology", [wanted](const std::string& text) {
+    wanted->network = described_network(text);
+  })->required();
+  add("-C,--collective", "collective", [wanted](const std::string& text) {
+    wanted->collective = collective_named(text);
+  })->default_str("all_reduce");
   command
-      ->add_option("-a,--algorithm", flags->algorithms,
+      ->add_option("-a,--algorithm", wanted->algorithms,
                    "such as ring; may be repeated; default: all")
       ->allow_extra_args(false);
-  command->add_option("-b,--bytes", flags->bytes, "bytes of the whole vector: 8, 64K, 4M")
-      ->capture_default_str();
-  command->add_option("--ranks", flags->ranks, "number of ranks; default: one for each place");
-  command->add_option("--per-host", flags->per_host, "ranks on each host")->capture_default_str();
-  command->add_option("--segment", flags->segment, "segment in bytes, or whole; default: its own");
-  command->add_option("--root", flags->root, "root of rooted collectives")->capture_default_str();
-  command->add_option("--routing", flags->routing, "fixed (by the receiver), or balanced")
+  add("-b,--bytes", "bytes of the whole vector: 8, 64K, 4M", [wanted](const std::string& text) {
+    wanted->bytes = bytes_in("--bytes", text);
+  })->default_str("1M");
+  add("--ranks", "number of ranks; default: one for each place", [wanted](const std::string& text) {
+    wanted->ranks = number_in("--ranks", text, {1, Topology::kMost});
+  });
+  add("--per-host", "ranks on each host", [wanted](const std::string& text) {
+    wanted->per_host = number_in("--per-host", text, {1, kMostRanks});
+  })->default_str("1");
+  add("--segment", "segment in bytes, or whole; default: its own",
+      [wanted](const std::string& text) {
+        wanted->segment_bytes = text == "whole" ? 0 : bytes_in("--segment", text);
+      });
+  add("--root", "root of rooted collectives", [wanted](const std::string& text) {
+    wanted->root = number_in("--root", text, {0, Topology::kMost});
+  })->default_str("0");
+  command->add_option("--routing", wanted->routing, "fixed (by the receiver), or balanced")
       ->check(CLI::IsMember({"fixed", "balanced"}))
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "an array with one object per algorithm");
-  command->add_option("--heat", flags->heat, "draw the load of each link: an .svg or .png");
-  command->add_option("--load", flags->load, kLoadHelp);
-  command->callback([flags, &run] {
-    const auto wanted = std::make_shared<SimulateWanted>(understand(*flags));
-    run = on_first_rank([flags, wanted] { return run_simulation(*flags, *wanted); });
+  command->add_flag("--json", wanted->json, "an array with one object per algorithm");
+  command->add_option("--heat", wanted->heat, "draw the load of each link: an .svg or .png");
+  add("--load", kLoadHelp,
+      [wanted](const std::string& text) { wanted->catalog = load_catalog(text); });
+  command->callback([wanted, &run] {
+    complete(*wanted);
+    run = on_first_rank([wanted] { return run_simulation(*wanted); });
   });
 }
 

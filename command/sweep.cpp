@@ -29,7 +29,6 @@ namespace tutti::perf {
 namespace {
 
 const std::string kWho = "tutti sweep";
-constexpr int kSignalExit = 128;  // as shells report a process that a signal ended
 
 // All sizes of one collective, or of messages.
 struct Part {
@@ -56,20 +55,19 @@ struct Reports {
 
 class Sweep {
  public:
-  Sweep(World& world, const SweepFlags& flags, const SweepOptions& options)
-      : world_{world}, flags_{flags}, options_{options} {}
+  Sweep(World& world, const SweepOptions& options) : world_{world}, options_{options} {}
 
   // Runs on all ranks and returns the same exit code on all of them.
   int run() {
     check_options();
     const std::vector<Part> parts = plan();
-    const Context context = collect_context(world_, repeat_arguments(flags_));
+    const Context context = collect_context(world_, options_.arguments);
     is_oversubscribed_ = context.is_oversubscribed();
     if (const int code = open_reports(); code != 0) return code;
     if (is_reporter()) {
       reports_.record(json_of(context, options_));
       reports_.table.header(context, options_);
-      if (!flags_.plot.empty() && !std::ranges::all_of(parts, has_sizes))
+      if (!options_.plot.empty() && !std::ranges::all_of(parts, has_sizes))
         reports_.table.note("the barrier has no sizes: the plot leaves it out");
     }
     std::size_t cells = 0;
@@ -78,9 +76,7 @@ class Sweep {
     hosts_ = static_cast<int>(context.hosts.size());
     for (const Part& part : parts)
       if (!interrupted_) run_part(part, progress);
-    std::int64_t code = is_reporter() ? close_reports() : 0;
-    from_rank_zero(world_.communicator(), std::span{&code, 1});
-    return static_cast<int>(code);
+    return on_rank_zero(world_, kWho, [&] { return close_reports(); });
   }
 
  private:
@@ -142,7 +138,7 @@ class Sweep {
           "nothing to measure: " + (refused.empty() ? "none of the collectives has one of the "
                                                       "algorithms, or none runs --in-place"
                                                     : refused)};
-    if (!flags_.plot.empty() && std::ranges::none_of(parts, has_sizes))
+    if (!options_.plot.empty() && std::ranges::none_of(parts, has_sizes))
       throw Failure{ExitCode::usage,
                     "--plot draws over sizes, and the barrier has none: leave --plot out, or add "
                     "another collective"};
@@ -185,26 +181,19 @@ class Sweep {
     if (has_in_place(problem) && total_bytes(problem) > 0) problems.push_back(problem);
   }
 
-  // Rank 0 opens its files; whether that went well is everybody's business.
   int open_reports() {
-    std::int64_t code = 0;
-    if (is_reporter()) {
-      try {
-        reports_.table = Table{stdout, options_.color};
-        if (!flags_.plot.empty()) reports_.commands.push_back(plot_command(flags_.plot));
-        if (!flags_.html.empty())
-          reports_.commands.push_back(page_command(flags_.html, "sweep.py"));
-        if (!flags_.baseline.empty())
-          reports_.baseline = std::make_unique<Baseline>(flags_.baseline, options_.touch);
-        reports_.csv = LineFile{flags_.csv};
-        reports_.json = LineFile{flags_.json};
-        reports_.csv.write(csv_header());
-      } catch (const Failure& failure) {
-        code = fail_alike(kWho, failure);
-      }
-    }
-    from_rank_zero(world_.communicator(), std::span{&code, 1});
-    return static_cast<int>(code);
+    return on_rank_zero(world_, kWho, [&] {
+      reports_.table = Table{stdout, options_.color};
+      if (!options_.plot.empty()) reports_.commands.push_back(plot_command(options_.plot));
+      if (!options_.html.empty())
+        reports_.commands.push_back(page_command(options_.html, "sweep.py"));
+      if (!options_.baseline.empty())
+        reports_.baseline = std::make_unique<Baseline>(options_.baseline, options_.touch);
+      reports_.csv = LineFile{options_.csv};
+      reports_.json = LineFile{options_.json};
+      reports_.csv.write(csv_header());
+      return 0;
+    });
   }
 
   void run_part(const Part& part, ProgressLine& progress) {
@@ -308,7 +297,7 @@ class Sweep {
     int code = 0;
     if (tally_.cells > 0)
       for (const std::string& command : reports_.commands) code = std::max(code, drawn_by(command));
-    for (const std::string& path : {flags_.csv, flags_.json, flags_.plot, flags_.html})
+    for (const std::string& path : {options_.csv, options_.json, options_.plot, options_.html})
       if (!path.empty() && code == 0) reports_.table.note("wrote " + path);
     if (tally_.wrong > 0 || tally_.unequal > 0) return static_cast<int>(ExitCode::wrong_data);
     if (interrupted_) return kSignalExit + std::max(interrupt_signal(), 2);
@@ -323,7 +312,6 @@ class Sweep {
   }
 
   World& world_;
-  const SweepFlags& flags_;
   const SweepOptions& options_;
   Reports reports_{};
   Tally tally_{};
@@ -332,44 +320,48 @@ class Sweep {
   bool is_oversubscribed_ = false;
 };
 
-// The flags of the run that is to be repeated, and as many ranks, where no launcher started some.
-SweepFlags repeated(const SweepFlags& flags) {
-  const RecordedRun run = recorded_run(flags.replay);
-  SweepFlags repeating = flags_of(run.arguments, flags);
-  if (launched_size() || run.ranks <= 1) return repeating;
-  if (!run.mpi.empty())
-    throw Failure{ExitCode::usage,
-                  fmt::format("'{}' was measured by {} ranks under {}, which starts them: mpirun "
-                              "-n {} tutti sweep --replay {}",
-                              flags.replay, run.ranks, run.mpi, run.ranks, quoted({flags.replay}))};
-  repeating.ranks = std::to_string(run.ranks);
-  return repeating;
+// The options of the run that is to be repeated, and as many ranks, where no launcher started some.
+SweepOptions of_recorded_run(const SweepOptions& options) {
+  RecordedRun run = recorded_run(options.replay);
+  const bool starts_ranks = !launched_size() && run.ranks > 1;
+  if (starts_ranks && !run.mpi.empty())
+    throw Failure{
+        ExitCode::usage,
+        fmt::format("'{}' was measured by {} ranks under {}, which starts them: mpirun "
+                    "-n {} tutti sweep --replay {}",
+                    options.replay, run.ranks, run.mpi, run.ranks, quoted({options.replay}))};
+  if (starts_ranks) {
+    std::erase_if(run.arguments,
+                  [](const std::string& word) { return word.starts_with("--ranks="); });
+    run.arguments.push_back(fmt::format("--ranks={}", run.ranks));
+  }
+  return repeated(run.arguments, options);
 }
 
-int sweep(SweepFlags flags) {
-  SweepOptions options;
+int sweep(SweepOptions options) {
   try {
-    if (!flags.replay.empty()) flags = repeated(flags);
-    options = understand(flags);
-  } catch (const Failure& failure) {
-    if (flags.replay.empty()) return fail_alike(kWho, failure);
-    return fail_for_all(kWho, launched_rank(), failure);  // another host's file may be another one
-  } catch (const std::exception& error) {
+    if (!options.replay.empty()) options = of_recorded_run(options);
+  } catch (const std::exception& error) {  // another host's file may be another one
     return fail_for_all(kWho, launched_rank(), error);
   }
-  return on_world(kWho, options, [&](World& world) { return Sweep{world, flags, options}.run(); });
+  return on_world(kWho, options, [&](World& world) { return Sweep{world, options}.run(); });
 }
 
 }  // namespace
 
 void add_sweep(CLI::App& app, std::function<int()>& run) {
-  const auto flags = std::make_shared<SweepFlags>();
+  const auto options = std::make_shared<SweepOptions>();
   CLI::App* command =
       app.add_subcommand("sweep", "measure every algorithm beside the MPI's or NCCL's");
-  declare_flags(*command, *flags);
-  command->callback([flags, command, &run] {
-    if (!flags->replay.empty()) reject_beside_replay(*command);
-    run = [flags] { return sweep(*flags); };
+  declare_flags(*command, *options);
+  command->callback([options, command, &run] {
+    if (!options->replay.empty()) {
+      reject_beside_replay(*command);
+    } else {
+      check_together(*options);
+      options->arguments = repeat_arguments(*command, *options);
+    }
+    run = [options] { return sweep(*options); };
   });
 }
 

@@ -14,8 +14,6 @@
 #include "command/network.hpp"
 #include "perf/command_line.hpp"
 #include "perf/exit_code.hpp"
-#include "perf/failure.hpp"
-#include "topology/load.hpp"
 
 namespace tutti::perf {
 namespace {
@@ -120,12 +118,10 @@ std::string dot_of(const NamedTopology& network) {
   return text + "}\n";
 }
 
-std::string printed(const TopologyFlags& options) try {
-  const NamedTopology network = read_network(find_network(options.network));
+std::string printed(const TopologyFlags& options) {
+  const NamedTopology network = described_network(options.network);
   if (options.format == "json") return network_json(network).dump(1) + "\n";
   return options.format == "dot" ? dot_of(network) : text_of(network.topology);
-} catch (const Error& error) {
-  throw Failure{ExitCode::usage, error.what()};
 }
 
 }  // namespace

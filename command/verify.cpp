@@ -28,29 +28,19 @@ namespace {
 constexpr RankRange kRanks{1, 512};
 constexpr RankRange kBuilds{0, 65536};
 
-struct VerifyFlags {
-  std::string collective = "all";
-  std::string algorithm;
-  std::string ranks = "1:64";
-  std::string slim_fly_to;
-  std::string sample_to = "0";
-  std::string seed = "1";
-  std::string build = "0";
-  std::string load;
-  bool json = false;
-};
-
 /// A row, or one choice of it.
 struct Subject {
   const Algorithm* row = nullptr;
   std::string choice{};  ///< Such as "knomial:k=3"; empty for what is verified of the row.
 };
 
-/// The flags as understood.
+/// What the flags mean.
 struct VerifyWanted {
-  std::shared_ptr<const Catalog> catalog{};
+  std::shared_ptr<const Catalog> catalog = load_catalog("");
+  std::vector<Collective> collectives = collectives_named("all");
+  std::string algorithms{};  ///< Names and choices, with commas between them.
   std::vector<Subject> subjects{};
-  VerifyRange range{};
+  VerifyRange range{.min_size = 1, .max_size = 64};
   int build = 0;
   bool json = false;
 };
@@ -71,38 +61,21 @@ struct Outcome {
 };
 
 /// The rows of names, and choices where more than a name is written.
-std::vector<Subject> subjects_of(const VerifyFlags& flags, const Catalog& catalog) {
-  const std::vector<Collective> collectives = collectives_named(flags.collective);
+std::vector<Subject> subjects_of(const VerifyWanted& wanted) {
   std::vector<Subject> subjects;
   std::string names;
-  for (const std::string& word : split(with_graphs_of_files(flags.algorithm), ',')) {
+  for (const std::string& word : split(wanted.algorithms, ',')) {
     const std::size_t end = word.find_first_of("(:");
     if (end == word.npos) names += (names.empty() ? "" : ",") + word;
     else
-      for (const Algorithm* row : rows_named(catalog, collectives, word.substr(0, end)))
-        subjects.push_back({row, parse_choice(catalog, row->collective, word).text()});
+      for (const Algorithm* row :
+           rows_named(*wanted.catalog, wanted.collectives, word.substr(0, end)))
+        subjects.push_back({row, parse_choice(*wanted.catalog, row->collective, word).text()});
   }
   if (names.empty() && !subjects.empty()) return subjects;
-  for (const Algorithm* row : rows_named(catalog, collectives, names)) subjects.push_back({row});
+  for (const Algorithm* row : rows_named(*wanted.catalog, wanted.collectives, names))
+    subjects.push_back({row});
   return subjects;
-}
-
-VerifyWanted understand_verify(const VerifyFlags& flags) {
-  VerifyWanted wanted{.catalog = load_catalog(flags.load)};
-  wanted.subjects = subjects_of(flags, *wanted.catalog);
-  wanted.range.catalog = wanted.catalog.get();
-  const RankRange ranks = range_in("--ranks", flags.ranks, kRanks);
-  wanted.range.min_size = ranks.first;
-  wanted.range.max_size = ranks.last;
-  wanted.range.sample_to = number_in("--sample-to", flags.sample_to, {0, kRanks.last});
-  if (!flags.slim_fly_to.empty())
-    wanted.range.slim_fly_to = number_in("--slim-fly-to", flags.slim_fly_to, {0, kRanks.last});
-  else if (flags.ranks == VerifyFlags{}.ranks) wanted.range.slim_fly_to = 242;
-  constexpr int kMostSeeds = 1'000'000'000;
-  wanted.range.seed = static_cast<std::uint64_t>(number_in("--seed", flags.seed, {0, kMostSeeds}));
-  wanted.build = number_in("--build", flags.build, kBuilds);
-  wanted.json = flags.json;
-  return wanted;
 }
 
 /// The choice that costs are told of.
@@ -331,26 +304,48 @@ int verify(const VerifyWanted& wanted) {
 }  // namespace
 
 void add_verify(CLI::App& app, std::function<int()>& run) {
-  const auto flags = std::make_shared<VerifyFlags>();
+  const auto wanted = std::make_shared<VerifyWanted>();
+  VerifyRange& range = wanted->range;
   CLI::App* command = app.add_subcommand("verify", "prove that algorithms are correct");
-  command->add_option("--ranks", flags->ranks, "every number of ranks in FIRST:LAST, every root")
-      ->capture_default_str();
-  command->add_option("--collective", flags->collective, "names with commas, or all")
-      ->capture_default_str();
-  command->add_option("--algorithm", flags->algorithm,
-                      "names, or choices such as knomial:k=5, with commas");
-  command->add_option("--sample-to", flags->sample_to, "most ranks of a sample of larger shapes")
-      ->capture_default_str();
-  command->add_option("--slim-fly-to", flags->slim_fly_to,
-                      "most ranks of Slim Flies (242 for 1:64)");
-  command->add_option("--seed", flags->seed, "seed of the sample, and of random skips and graphs")
-      ->capture_default_str();
-  command->add_option("--build", flags->build, "also build all schedules for this number of ranks")
-      ->capture_default_str();
-  command->add_option("--load", flags->load, kLoadHelp);
-  command->add_flag("--json", flags->json, "an array with one object per row");
-  command->callback([flags, &run] {
-    run = on_first_rank([wanted = understand_verify(*flags)] { return verify(wanted); });
+  const auto add = [command](const char* name, const char* usual, const char* help,
+                             std::function<void(const std::string&)> read) {
+    return command->add_option_function<std::string>(name, std::move(read), help)
+        ->default_str(usual);
+  };
+  add("--ranks", "1:64", "every number of ranks in FIRST:LAST, every root",
+      [&range](const std::string& text) {
+        const RankRange ranks = range_in("--ranks", text, kRanks);
+        range.min_size = ranks.first;
+        range.max_size = ranks.last;
+      });
+  add("--collective", "all", "names with commas, or all",
+      [wanted](const std::string& text) { wanted->collectives = collectives_named(text); });
+  add("--algorithm", "", "names, or choices such as knomial:k=5, with commas",
+      [wanted](const std::string& text) { wanted->algorithms = with_graphs_of_files(text); });
+  add("--sample-to", "0", "most ranks of a sample of larger shapes",
+      [&range](const std::string& text) {
+        range.sample_to = number_in("--sample-to", text, {0, kRanks.last});
+      });
+  const CLI::Option* slim_flies =
+      add("--slim-fly-to", "", "most ranks of Slim Flies (242 for 1:64)",
+          [&range](const std::string& text) {
+            range.slim_fly_to = number_in("--slim-fly-to", text, {0, kRanks.last});
+          });
+  add("--seed", "1", "seed of the sample, and of random skips and graphs",
+      [&range](const std::string& text) {
+        range.seed = count_in("--seed", text, 0, 1'000'000'000);
+      });
+  add("--build", "0", "also build all schedules for this number of ranks",
+      [wanted](const std::string& text) { wanted->build = number_in("--build", text, kBuilds); });
+  add("--load", "", kLoadHelp,
+      [wanted](const std::string& text) { wanted->catalog = load_catalog(text); });
+  command->add_flag("--json", wanted->json, "an array with one object per row");
+  command->callback([wanted, slim_flies, &run] {
+    VerifyRange& all = wanted->range;
+    if (slim_flies->count() == 0 && all.min_size == 1 && all.max_size == 64) all.slim_fly_to = 242;
+    all.catalog = wanted->catalog.get();
+    wanted->subjects = subjects_of(*wanted);
+    run = on_first_rank([wanted] { return verify(*wanted); });
   });
 }
 

@@ -16,8 +16,8 @@ namespace detail {
 RawBytes ObjectAccess::bytes(Communicator& world) noexcept {
   try {
     const CallGuard use{world.engine_};
-    return world.engine_->payloads().take(0);
-  } catch (...) {  // There is none now; what else is wrong start says.
+    return world.engine_->payloads().acquire(0);
+  } catch (...) {  // There is none now; start throws other errors.
     return {};
   }
 }
@@ -30,7 +30,7 @@ ObjectExchange ObjectAccess::start(Communicator& world, ObjectCall call) {
   const std::shared_ptr<Engine>& engine = world.engine_;
   const CallGuard use{engine};
   BatchScope::reject("an object collective");
-  auto operation = std::make_shared<ObjectOperation>(*engine, std::move(call));
+  std::shared_ptr<ObjectOperation> operation = ObjectOperation::make(*engine, std::move(call));
   engine->progress().start(operation);
   return ObjectExchange{engine, std::move(operation)};
 }
@@ -54,9 +54,9 @@ ObjectExchange::ObjectExchange(std::shared_ptr<detail::Engine> engine,
 ObjectExchange::ObjectExchange(ObjectExchange&& other) noexcept = default;
 
 ObjectExchange& ObjectExchange::operator=(ObjectExchange&& other) noexcept {
-  ObjectExchange taken{std::move(other)};  // ends with what was ours
-  std::swap(engine_, taken.engine_);
-  std::swap(operation_, taken.operation_);
+  ObjectExchange source{std::move(other)};  // ends with what was ours
+  std::swap(engine_, source.engine_);
+  std::swap(operation_, source.operation_);
   return *this;
 }
 

@@ -93,15 +93,15 @@ Error failure_of(std::span<const ObjectAccount> accounts) {
                   text_in(accounts[rank].call) + ": " + text_in(accounts[rank].problem),
               static_cast<Rank>(rank)};
   std::size_t giver = 0;
-  std::size_t taker = 0;
+  std::size_t limiter = 0;
   for (std::size_t rank = 1; rank < accounts.size(); ++rank) {
     if (accounts[rank].report.largest > accounts[giver].report.largest) giver = rank;
-    if (accounts[rank].report.most < accounts[taker].report.most) taker = rank;
+    if (accounts[rank].report.most < accounts[limiter].report.most) limiter = rank;
   }
   return {ErrorCode::object,
           text_in(accounts[giver].call) + ": " + words_of_rank(giver) + " gives an object of " +
-              std::to_string(accounts[giver].report.largest) + " bytes, " + words_of_rank(taker) +
-              " takes at most " + std::to_string(accounts[taker].report.most) +
+              std::to_string(accounts[giver].report.largest) + " bytes, " + words_of_rank(limiter) +
+              " accepts at most " + std::to_string(accounts[limiter].report.most) +
               " (ObjectOptions::most_bytes)",
           static_cast<Rank>(giver)};
 }

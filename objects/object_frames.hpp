@@ -1,5 +1,5 @@
 /// @file
-/// What ranks tell each other about the objects they move: frames, votes, and accounts of failures.
+/// What ranks exchange about the objects that they move: frames, votes, and accounts of failures.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace tutti::v0::detail {
 
-/// What one rank knows of an object collective before it hears from others.
+/// What one rank knows of an object collective before it receives anything.
 struct ObjectReport {
   std::uint64_t fingerprint = 0;  ///< Of the call's name and the objects' type.
   std::uint64_t failed = 0;       ///< 1 where the rank could not encode its objects.
@@ -46,7 +46,7 @@ class ObjectVote {
 /// No object has more bytes, whatever a rank says.
 inline constexpr std::size_t kMostObjectBytes = std::size_t{1} << 62;
 
-/// Objects of so many bytes need no second round.
+/// Objects of up to this many bytes need no second round.
 inline constexpr std::size_t kInlineBytes = 208;
 
 /// What moves in the first round: the sender's report, and one object if that is small.

@@ -1,6 +1,5 @@
 /// @file
-/// Moves the bytes of objects by the engine's own collectives: small ones in one round, together
-/// with what ranks must agree on, large ones in a second.
+/// An operation on objects: what a collective of objects and a message of one have in common.
 #pragma once
 
 #include <cstddef>
@@ -20,43 +19,29 @@
 
 namespace tutti::v0::detail {
 
-/// One object collective. First comes a round of frames; where not every rank sees a frame of every
-/// other, a vote goes beside it. Then the vote is known everywhere, and with it whether there is
-/// another round: the bytes of large objects, or accounts of what went wrong. That round may begin
-/// at another time on each rank, so its place in the order of calls is kept from the beginning.
-/// A message to one rank is a frame, and the bytes of a large object behind it, with the same tag.
-class ObjectOperation final : public Task {
+/// Keeps the bytes and frames that a rank gives and receives, and the executions of the round at
+/// hand. Derived classes decide the rounds: first frames, then the bytes of large objects.
+class ObjectOperation : public Task {
  public:
-  /// @param engine outlives this. @param call what to do. Throws Error{invalid_argument}.
-  ObjectOperation(Engine& engine, ObjectCall call);
+  /// @param engine outlives this. @param call what to do. @return the task. Throws
+  /// Error{invalid_argument}.
+  [[nodiscard]] static std::shared_ptr<ObjectOperation> make(Engine& engine, ObjectCall call);
   ~ObjectOperation() override;
 
-  void prepare() override;
   void let_start() noexcept override { may_start_ = true; }
-  /// Encodes what was only counted, while the first round and the second are under way.
-  void started() override;
-  void advance() override;
+  void advance() final;
   void drop() noexcept override;
-  void drop_pending() noexcept override;
-  [[nodiscard]] bool done() const noexcept override { return stage_ == Stage::done; }
-  [[nodiscard]] std::optional<std::pair<Rank, int>> receives() const noexcept override {
-    if (done() || call_.kind != Kind::recv) return std::nullopt;
-    return std::pair{call_.peer, call_.tag};
-  }
+  [[nodiscard]] bool done() const noexcept override { return is_done_; }
+
   /// Whether an object is arriving that may be decoded meanwhile.
-  [[nodiscard]] bool is_arriving() const noexcept {
-    return stage_ == Stage::payload && arrivals_ != nullptr;
-  }
-  /// Begins to decode it. @return its bytes. What follows may be called until it is done.
+  [[nodiscard]] bool is_arriving() const noexcept { return arrivals_ != nullptr && !is_done_; }
+  /// Begins to decode it. @return its bytes. The next functions may be called until it is done.
   [[nodiscard]] std::size_t begin_decoding() noexcept;
   /// As Arrivals::await.
   [[nodiscard]] std::span<const std::byte> await(std::size_t from, std::size_t bytes);
   /// Nothing is left to decode, whatever has come. Nothing where that has not begun.
   void end_decoding();
-  /// Calls of the first round, and one to come.
-  [[nodiscard]] std::uint32_t places() const noexcept override {
-    return is_message() ? 0 : has_vote() ? 3 : 2;
-  }
+
   /// What all ranks get in place of objects, if they do.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   [[nodiscard]] std::size_t count() const noexcept { return received_.size(); }
@@ -64,78 +49,58 @@ class ObjectOperation final : public Task {
     return index < received_.size() ? received_[index] : std::span<const std::byte>{};
   }
   /// The rank that gave an object.
-  [[nodiscard]] Rank giver(std::size_t index) const noexcept {
-    if (is_message()) return call_.peer;
-    return comes_from_root() ? call_.root : static_cast<Rank>(index);
-  }
+  [[nodiscard]] virtual Rank giver(std::size_t index) const noexcept = 0;
   /// The call, for a person.
   [[nodiscard]] std::string words() const;
 
- private:
+ protected:
   using Kind = ObjectCall::Kind;
-  enum class Stage : std::uint8_t { frames, payload, accounts, done };
 
-  [[nodiscard]] bool is_message() const noexcept {
-    return call_.kind == Kind::send || call_.kind == Kind::recv;
-  }
-  [[nodiscard]] bool comes_from_root() const noexcept {
-    return call_.kind == Kind::broadcast || call_.kind == Kind::scatter;
-  }
-  [[nodiscard]] bool has_vote() const noexcept {
-    return comes_from_root() || call_.kind == Kind::gather;
-  }
-  [[nodiscard]] bool is_root() const noexcept { return self_ == call_.root; }
+  /// Throws Error{invalid_argument}. @param fingerprint of what ranks must agree on.
+  ObjectOperation(Engine& engine, std::uint64_t fingerprint, ObjectCall call);
+  /// Starts the first round.
+  virtual void start() = 0;
+  /// All executions of a round are done.
+  virtual void end_round() = 0;
+
+  /// Makes a frame of each object. A rank that gives a wrong number of them could not encode what
+  /// it should: then its objects are empty. @param expected number of them. @param received frames
+  /// that come from other ranks.
+  void make_frames(std::size_t expected, std::size_t received);
   [[nodiscard]] ObjectReport report() const noexcept;
-  void start();
-  void check_bytes();
-  void take_memory();
-  void check_count();
-  void fill_frames();
-  [[nodiscard]] Call frames_call() noexcept;
-  void after_frames();
-  void start_payload();
-  void start_stream();
-  void after_payload();
-  [[nodiscard]] bool is_streamed() const noexcept;
-  [[nodiscard]] StreamShape stream_of(std::size_t object) const noexcept;
-  [[nodiscard]] bool is_decoding() const noexcept {
-    return is_arriving() && arrivals_->is_decoding();
-  }
-  [[nodiscard]] std::string words_of_end() const;
-  void start_accounts();
-  void start_later(const Call& call, const Options& options, Partitioned* partitions = nullptr);
-  void finish();
-  void place_received();
-  [[nodiscard]] Call message_call(std::span<ObjectFrame> frame) const noexcept;
-  [[nodiscard]] Call message_call(std::span<std::byte> bytes) const noexcept;
-  void prepare_message();
-  void start_message();
-  void start_frame();
-  void after_message();
-  void finish_sending();
+  /// The deadline is so long from now as the call, or the communicator, says.
+  void start_clock();
+  [[nodiscard]] Duration time_left() const;
+  /// @return an idle execution, which becomes one of the round's.
+  Execution& acquire(const Call& call, const Options& options);
+  /// The operation ends. @param has_own whether the rank has its object already.
+  void finish(bool has_own);
 
   Engine& engine_;
   ObjectCall call_;
   Rank self_;
   std::size_t size_;
-  Stage stage_ = Stage::frames;
-  bool may_start_ = false;
   bool has_started_ = false;
+  std::vector<ObjectFrame> sent_{};    // one, or one for each rank
+  std::vector<ObjectFrame> frames_{};  // those received
+  std::vector<std::size_t> beside_{};  // bytes of each received object in payload_
+  RawBytes payload_{};
+  std::unique_ptr<ObjectArrivals> arrivals_{};  // of a streamed object
+  std::optional<std::string> end_{};            // why that could not be encoded, or nothing
+  std::vector<Execution*> executions_{};        // of this round
+  std::optional<Error> failure_{};
+
+ private:
+  [[nodiscard]] bool is_decoding() const noexcept {
+    return is_arriving() && arrivals_->is_decoding();
+  }
+  void check_bytes();
+
+  std::uint64_t fingerprint_;
+  bool may_start_ = false;
+  bool is_done_ = false;
   Duration deadline_{0};
-  ObjectVote vote_{};
-  std::vector<ObjectFrame> sent_;        // one, or one for each rank
-  std::vector<ObjectFrame> frames_;      // those received
-  std::vector<ObjectAccount> accounts_;  // of all ranks
-  std::vector<std::size_t> beside_;      // bytes of each received object in payload_
-  RawBytes payload_;
-  Buffer<std::byte> visible_{};               // in its place
-  std::unique_ptr<ObjectSource> source_;      // of a streamed object at the root
-  std::unique_ptr<ObjectArrivals> arrivals_;  // and elsewhere
-  std::optional<std::string> end_;            // why it could not be encoded, or nothing
-  std::vector<std::span<const std::byte>> received_;
-  std::vector<Execution*> executions_;  // of this round
-  std::optional<Execution::Turn> later_;
-  std::optional<Error> failure_;
+  std::vector<std::span<const std::byte>> received_{};
 };
 
 }  // namespace tutti::v0::detail

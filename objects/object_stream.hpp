@@ -52,7 +52,7 @@ class ObjectSource final : public Partitioned, public Outlet {
  public:
   using Encode = std::function<void(Encoder&)>;
 
-  /// @param engine takes the bytes on. @param operation of which this is a part. @param shape of
+  /// @param engine moves the bytes. @param operation of which this is a part. @param shape of
   /// the object. @param memory for all bytes that move.
   ObjectSource(Engine& engine, const ObjectOperation& operation, const StreamShape& shape,
                std::byte* memory) noexcept
@@ -90,11 +90,11 @@ class ObjectSource final : public Partitioned, public Outlet {
 /// sender has it: until that has been decoded, or is wanted in one piece with what lies elsewhere.
 class ObjectArrivals final : public Partitioned {
  public:
-  /// @param transport is told when bytes may go. @param shape of the object. @param memory for all
+  /// @param transport is signalled when the sender may reuse the bytes. @param shape of the object. @param memory for all
   /// bytes that move. @param lanes segments in flight.
   ObjectArrivals(Transport& transport, const StreamShape& shape, std::byte* memory, int lanes);
 
-  /// Lets segments stay where they are. From now on expect and take are called, until leave is.
+  /// Lets segments stay where they are. From now on expect and read are called, until leave is.
   void begin_decoding() noexcept {
     copied_ = 0;
     is_decoding_ = true;
@@ -105,7 +105,7 @@ class ObjectArrivals final : public Partitioned {
   /// Whether it is there.
   [[nodiscard]] bool done() const noexcept { return there_ >= wanted_; }
   /// All of it in one piece, and what follows in that. Throws what Transport::signal throws.
-  [[nodiscard]] std::span<const std::byte> take(std::size_t from, std::size_t bytes);
+  [[nodiscard]] std::span<const std::byte> read(std::size_t from, std::size_t bytes);
   /// Nothing is wanted any more. What is to come is copied.
   void leave();
   [[nodiscard]] const StreamShape& shape() const noexcept { return shape_; }
@@ -115,7 +115,7 @@ class ObjectArrivals final : public Partitioned {
   void arrived(std::size_t segment) noexcept override;
 
  private:
-  struct Part {
+  struct Arrival {
     const std::byte* at;
     AccessId access = kNoAccess;
     bool is_there = false;
@@ -127,7 +127,7 @@ class ObjectArrivals final : public Partitioned {
   StreamShape shape_;
   std::byte* memory_;
   std::size_t kept_;  // segments that may stay where they are while one is waited for
-  std::vector<Part> parts_;
+  std::vector<Arrival> arrived_;
   std::size_t there_ = 0;   // segments that have come, up to the first that has not
   std::size_t first_ = 0;   // of those that are wanted
   std::size_t wanted_ = 0;  // behind them

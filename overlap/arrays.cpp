@@ -12,7 +12,7 @@ namespace tutti::v0::detail {
 namespace {
 
 [[noreturn]] void reject_array(std::string_view caller, const std::string& text) {
-  throw Error{ErrorCode::invalid_argument, std::string{who} + ": " + text};
+  throw Error{ErrorCode::invalid_argument, std::string{caller} + ": " + text};
 }
 
 /// Bytes that a call touches.

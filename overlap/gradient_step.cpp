@@ -28,11 +28,11 @@ GradientStep::GradientStep(SyncSetup& setup, GradientBuckets& buckets, Readiness
                                                                                     problem} {}
 
 void GradientStep::make_reductions(bool is_compressed) {
-  flights_.clear();
+  reductions_.clear();
   verdict_.adopt_plan(buckets_.size());
   reporter_.adopt_plan(buckets_.size());
   for (std::size_t i = 0; i < buckets_.size(); ++i)
-    flights_.push_back({.reduction = make_reduction(context_of(i, is_compressed))});
+    reductions_.push_back({.reduction = make_reduction(context_of(i, is_compressed))});
 }
 
 BucketContext GradientStep::context_of(std::size_t index, bool is_compressed) {
@@ -74,15 +74,15 @@ bool GradientStep::reduce_all(std::uint32_t step) {
   own_not_finite_.reset();
   is_cut_short_ = false;
   const auto is_awaited = [&] { return handover_.is_awaited(step); };
-  Reached reached;
+  SequenceProgress progress;
   auto moved = std::chrono::steady_clock::now();
-  while (reached.ended < buckets_.size()) {
+  while (progress.ended < buckets_.size()) {
     sequence_.extend();
-    // If all wait for the last bucket, first collectives are a flight of their own.
-    const std::size_t first = verdict_.is_pending() ? reached.seen : reached.ended;
-    if (advance(reached)) {
+    // If all wait for the last bucket, first collectives are awaited by themselves.
+    const std::size_t first = verdict_.is_pending() ? progress.seen : progress.ended;
+    if (advance(progress)) {
       check_callbacks();
-    } else if (verdict_.is_pending() && reached.seen == buckets_.size()) {
+    } else if (verdict_.is_pending() && progress.seen == buckets_.size()) {
       if (!handover_.await(is_awaited)) return false;
       verdict_.agree(handover_.is_active());
     } else if (first == sequence_.size() && sequence_.is_waiting_for_gradients()) {
@@ -91,9 +91,10 @@ bool GradientStep::reduce_all(std::uint32_t step) {
       if (handover_.is_over()) return false;
       // While the program computes, the progress thread advances the requests. When the program
       // waits, the processor is free.
-      const bool is_reducing = first < reached.begun;
+      const bool is_reducing = first < progress.begun;
       if (is_reducing) awaited_ = sequence_[first];
-      Request& oldest = is_reducing ? flights_[sequence_[first]].request : sequence_.negotiation();
+      Request& oldest =
+          is_reducing ? reductions_[sequence_[first]].request : sequence_.negotiation();
       if (is_awaited()) oldest.wait();
       else nap(std::chrono::steady_clock::now() - moved);
       continue;
@@ -105,28 +106,28 @@ bool GradientStep::reduce_all(std::uint32_t step) {
 
 /// First collectives start in the order of the sequence, and so do second ones. Ranks see each of
 /// the two orders alike, however they follow each other. @return whether something has happened.
-bool GradientStep::advance(Reached& reached) {
+bool GradientStep::advance(SequenceProgress& progress) {
   // On a stream they follow each other, so that none need wait for gradients of the next.
   const auto most = static_cast<std::size_t>(setup_.streams ? 1 : setup_.options.in_flight);
-  const std::size_t landed = holds_shards(setup_.options) ? reached.seen : reached.ended;
-  if (reached.begun < sequence_.size() && reached.begun - landed < most) {
-    begin(sequence_[reached.begun++]);
+  const std::size_t finished = holds_shards(setup_.options) ? progress.seen : progress.ended;
+  if (progress.begun < sequence_.size() && progress.begun - finished < most) {
+    begin(sequence_[progress.begun++]);
     return true;
   }
-  if (reached.seen < reached.begun && flights_[sequence_[reached.seen]].request.test()) {
-    const std::size_t index = sequence_[reached.seen++];
+  if (progress.seen < progress.begun && reductions_[sequence_[progress.seen]].request.test()) {
+    const std::size_t index = sequence_[progress.seen++];
     reporter_.end_first_half(index);
-    flights_[index].reduction->inspect();
+    reductions_[index].reduction->inspect();
     if (verdict_.is_pending()) return true;
   }
-  if (reached.middle < reached.seen && !verdict_.is_pending() &&
-      reached.middle - reached.ended < most) {
-    Flight& next = flights_[sequence_[reached.middle++]];
+  if (progress.middle < progress.seen && !verdict_.is_pending() &&
+      progress.middle - progress.ended < most) {
+    RunningReduction& next = reductions_[sequence_[progress.middle++]];
     next.request = next.reduction->advance();
     return true;
   }
-  if (reached.ended < reached.middle && flights_[sequence_[reached.ended]].request.test()) {
-    end(sequence_[reached.ended++]);
+  if (progress.ended < progress.middle && reductions_[sequence_[progress.ended]].request.test()) {
+    end(sequence_[progress.ended++]);
     return true;
   }
   return false;
@@ -141,14 +142,14 @@ void GradientStep::begin(std::size_t index) {
   const std::optional<std::size_t> found = buckets_.load(index, readiness_, inspects);
   if (inspects) own_not_finite_ = found;
   reporter_.begin_bucket(index);
-  Flight& flight = flights_[index];
-  flight.request = flight.reduction->begin();
-  reporter_.add_bytes(flight.reduction->sent_bytes(), flight.reduction->plain_bytes());
+  RunningReduction& running = reductions_[index];
+  running.request = running.reduction->begin();
+  reporter_.add_bytes(running.reduction->sent_bytes(), running.reduction->plain_bytes());
 }
 
 void GradientStep::end(std::size_t index) {
   if (is_cut_short_) return;
-  flights_[index].reduction->end();
+  reductions_[index].reduction->end();
   reporter_.end_bucket(index);
   if (setup_.detects_unused() || setup_.is_clipping()) return;
   for (const std::size_t i : buckets_[index].parameters) buckets_.store(i);

@@ -63,17 +63,17 @@ class GradientStep {
   [[nodiscard]] StepVerdict& verdict() noexcept { return verdict_; }
   /// @return elements that the reduction of a bucket keeps from step to step.
   [[nodiscard]] std::vector<KeptElements> kept(std::size_t bucket) const {
-    return flights_[bucket].reduction->kept();
+    return reductions_[bucket].reduction->kept();
   }
 
  private:
   /// The reduction of a bucket.
-  struct Flight {
+  struct RunningReduction {
     std::unique_ptr<BucketReduction> reduction{};
     Request request{};
   };
   /// The number of buckets of the sequence that have got to each state.
-  struct Reached {
+  struct SequenceProgress {
     std::size_t begun = 0;   // their first collective has started
     std::size_t seen = 0;    // it has ended, and they were looked at
     std::size_t middle = 0;  // their second has started, if there is one
@@ -81,7 +81,7 @@ class GradientStep {
   };
 
   [[nodiscard]] BucketContext context_of(std::size_t bucket, bool is_compressed);
-  [[nodiscard]] bool advance(Reached& reached);
+  [[nodiscard]] bool advance(SequenceProgress& progress);
   void begin(std::size_t bucket);
   void end(std::size_t bucket);
   template <class Function>
@@ -101,7 +101,7 @@ class GradientStep {
   StepReporter& reporter_;
   BucketSequence sequence_;
   StepVerdict verdict_;
-  std::vector<Flight> flights_{};                  // by bucket
+  std::vector<RunningReduction> reductions_{};     // by bucket
   std::vector<std::uint8_t> is_used_somewhere_{};  // by parameter in a bucket: in its group
   std::optional<std::size_t> awaited_{};
   std::optional<std::size_t> own_not_finite_{};

@@ -19,6 +19,7 @@
 #include "base/text_file.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
+#include "perf/units.hpp"
 
 namespace tutti::perf {
 
@@ -28,15 +29,8 @@ namespace {
   throw Failure{ExitCode::usage, message};
 }
 
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (int index = 0; index < kCollectives; ++index)
-    names.emplace_back(name_of(static_cast<Collective>(index)));
-  return names;
-}
-
-std::optional<int> number_of(const std::string& text) {
-  int value = 0;
+std::optional<std::uint64_t> number_of(const std::string& text) {
+  std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return {};
   return value;
@@ -54,8 +48,8 @@ void remove_file(const std::string& path) {
   if (std::filesystem::is_regular_file(file, error)) std::filesystem::remove(file, error);
 }
 
-bool lies_in(std::optional<int> number, RankRange range) {
-  return number && *number >= range.first && *number <= range.last;
+bool lies_in(std::optional<std::uint64_t> number, std::uint64_t least, std::uint64_t most) {
+  return number && *number >= least && *number <= most;
 }
 
 }  // namespace
@@ -98,11 +92,15 @@ void reject_word(std::string_view what, const std::string& word,
                      nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
+std::size_t index_among(std::string_view what, const std::string& word,
+                        const std::vector<std::string>& names) {
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found == names.end()) reject_word(what, word, names);
+  return static_cast<std::size_t>(found - names.begin());
+}
+
 Collective collective_named(const std::string& text) {
-  const std::vector<std::string> names = collective_names();
-  const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) reject_word("collective", text, names);
-  return static_cast<Collective>(found - names.begin());
+  return named<Collective>("collective", text, kCollectives);
 }
 
 const TransportTraits& transport_named(const std::string& text) {
@@ -154,21 +152,58 @@ std::vector<const Algorithm*> rows_named(const Catalog& catalog,
   return rows;
 }
 
-int number_in(std::string_view flag, const std::string& text, RankRange range) {
-  const std::optional<int> number = number_of(text);
-  if (!lies_in(number, range))
-    reject(fmt::format("{} '{}' is not a number in {} .. {}", flag, text, range.first, range.last));
+std::uint64_t count_in(std::string_view flag, const std::string& text, std::uint64_t least,
+                       std::uint64_t most) {
+  const std::optional<std::uint64_t> number = number_of(text);
+  if (!lies_in(number, least, most))
+    reject(fmt::format("{} '{}' is not a number in {} .. {}", flag, text, least, most));
   return *number;
+}
+
+int number_in(std::string_view flag, const std::string& text, RankRange range) {
+  return static_cast<int>(count_in(flag, text, static_cast<std::uint64_t>(range.first),
+                                   static_cast<std::uint64_t>(range.last)));
+}
+
+void require_in(std::string_view flag, int number, RankRange range) {
+  static_cast<void>(number_in(flag, std::to_string(number), range));
+}
+
+std::size_t bytes_in(std::string_view flag, const std::string& text) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes) reject(fmt::format("{} '{}' is not a size: write 8, 64K, 4M or 1G", flag, text));
+  return *bytes;
+}
+
+double seconds_in(std::string_view flag, const std::string& text, double least_s, double most_s) {
+  const auto seconds = parse_seconds(text);
+  if (!seconds || *seconds < least_s || *seconds > most_s)
+    reject(fmt::format("{} '{}' is not a time in {:.0f}us .. {:.0f}s: write 2s, 200ms or 1m", flag,
+                       text, least_s * 1e6, most_s));
+  return *seconds;
+}
+
+double share_in(std::string_view flag, const std::string& text) {
+  const auto share = parse_share(text);
+  if (!share) reject(fmt::format("{} '{}' is not a share: write 10% or 0.1", flag, text));
+  return *share;
 }
 
 RankRange range_in(std::string_view flag, const std::string& text, RankRange range) {
   const std::vector<std::string> ends = split(text, ':');
-  const std::optional<int> first = number_of(ends.front());
-  const std::optional<int> last = number_of(ends.back());
-  if (ends.size() > 2 || !lies_in(first, range) || !lies_in(last, range) || *first > *last)
+  const auto number = [&](const std::string& end) {
+    const std::optional<std::uint64_t> value = number_of(end);
+    return value && lies_in(value, static_cast<std::uint64_t>(range.first),
+                            static_cast<std::uint64_t>(range.last))
+               ? static_cast<int>(*value)
+               : -1;
+  };
+  const int first = number(ends.front());
+  const int last = number(ends.back());
+  if (ends.size() > 2 || first < 0 || last < 0 || first > last)
     reject(fmt::format("{} '{}' is not a range: write {}:{} or a number in {} .. {}", flag, text,
                        range.first, std::min(range.last, 64), range.first, range.last));
-  return {*first, *last};
+  return {first, last};
 }
 
 std::string_view words_of(Sizes sizes) noexcept {

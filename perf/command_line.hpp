@@ -44,6 +44,20 @@ struct RankRange {
 [[noreturn]] void reject_word(std::string_view what, const std::string& word,
                               const std::vector<std::string>& choices);
 
+/// @param what kind of word. @param word as written. @param names the choices. @return which of
+/// them it is. Throws Failure{usage}.
+std::size_t index_among(std::string_view what, const std::string& word,
+                        const std::vector<std::string>& names);
+
+/// @param what kind of word. @param word a name. @param count how many enumerators have one, from
+/// the first. @return the enumerator. Throws Failure{usage}.
+template <class Enum>
+[[nodiscard]] Enum named(std::string_view what, const std::string& word, int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.emplace_back(name_of(static_cast<Enum>(i)));
+  return static_cast<Enum>(index_among(what, word, names));
+}
+
 /// @param text a collective's name. @return it. Throws Failure{usage}.
 [[nodiscard]] Collective collective_named(const std::string& text);
 
@@ -67,6 +81,27 @@ struct RankRange {
 /// @param flag its name. @param text its value. @param range what it may be. @return the number.
 /// Throws Failure{usage}.
 [[nodiscard]] int number_in(std::string_view flag, const std::string& text, RankRange range);
+
+/// As number_in, of a number that was read. Throws Failure{usage}. @param flag its name. @param
+/// number its value. @param range what it may be.
+void require_in(std::string_view flag, int number, RankRange range);
+
+/// As number_in, of larger numbers. @param flag its name. @param text its value. @param least what
+/// it may be. @param most what it may be. @return the number. Throws Failure{usage}.
+[[nodiscard]] std::uint64_t count_in(std::string_view flag, const std::string& text,
+                                     std::uint64_t least, std::uint64_t most);
+
+/// @param flag its name. @param text such as "64K". @return bytes. Throws Failure{usage}.
+[[nodiscard]] std::size_t bytes_in(std::string_view flag, const std::string& text);
+
+/// @param flag its name. @param text such as "200ms". @param least_s seconds that it may be.
+/// @param most_s seconds that it may be. @return seconds. Throws Failure{usage}.
+[[nodiscard]] double seconds_in(std::string_view flag, const std::string& text, double least_s,
+                                double most_s);
+
+/// @param flag its name. @param text such as "10%" or "0.1". @return the share. Throws
+/// Failure{usage}.
+[[nodiscard]] double share_in(std::string_view flag, const std::string& text);
 
 /// @param flag its name. @param text such as "8" or "1:64". @param range what it may be.
 /// @return the range asked for. Throws Failure{usage}.

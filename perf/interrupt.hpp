@@ -4,6 +4,9 @@
 
 namespace tutti::perf {
 
+/// As shells report a process that a signal ended: this and the signal.
+inline constexpr int kSignalExit = 128;
+
 /// Catches SIGINT and SIGTERM from now on; a second one ends the process as usual.
 void catch_interrupts();
 

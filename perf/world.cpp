@@ -32,10 +32,16 @@ class OwnWorld final : public World {
 
 }  // namespace
 
+void print_warning(std::string_view text) {
+  fmt::print(stderr, "tutti: {}\n", text);
+}
+
 std::unique_ptr<World> join_own_world(const std::string& transport,
                                       const CommunicatorOptions& options) {
-  return std::make_unique<OwnWorld>(
-      init({.transport = transport, .timeout = options.timeout, .communicator = options}));
+  return std::make_unique<OwnWorld>(init({.transport = transport,
+                                          .timeout = options.timeout,
+                                          .warn = print_warning,
+                                          .communicator = options}));
 }
 
 std::unique_ptr<World> World::part(std::span<const Rank> ranks) {

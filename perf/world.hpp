@@ -59,6 +59,9 @@ class World {
   return traits != nullptr && traits->is_of_mpi;
 }
 
+/// As InitOptions::warn: prints on the standard error output. @param text a sentence.
+void print_warning(std::string_view text);
+
 /// Joins ranks that no MPI launched. @param transport see InitOptions. @param options as
 /// join_world.
 /// @return the world.

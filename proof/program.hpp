@@ -20,7 +20,7 @@ enum class Verb : std::uint8_t {
   wait,     ///< Waits for a message that stays where its sender has it, if that memory is visible;
             ///< else it is received into the pieces.
   combine,  ///< Does its combinations.
-  signal    ///< Tells the sender of a message that was waited for that it has its memory back.
+  signal    ///< Gives the sender of a message that was waited for its memory back.
 };
 
 /// Which memory an offset counts from.
@@ -71,8 +71,8 @@ struct Operation {
   Rank peer = -1;                       ///< Of all but combine.
   std::uint32_t round = 0;              ///< Of the schedule.
   std::uint32_t first_piece = 0;        ///< Index into Program::pieces.
-  std::uint32_t pieces = 0;             ///< Of a recv that combines they tell the bytes only.
-  std::uint32_t first_combination = 0;  ///< Index into Program::combinations. Those of a recv take
+  std::uint32_t pieces = 0;             ///< Of a recv that combines they only give the bytes.
+  std::uint32_t first_combination = 0;  ///< Index into Program::combinations. Those of a recv read
                                         ///< the message's bytes in their order.
   std::uint32_t combinations = 0;
   std::uint32_t first_next = 0;  ///< Index into Program::next; they end where those of the next

@@ -13,7 +13,7 @@ namespace tutti::v0::detail {
 /// What came of a choice for one number of ranks and one root.
 struct Proof {
   std::string refusal{};     ///< Why it must not run; empty if it is proved.
-  std::uint64_t digest = 0;  ///< Of all its schedules, so that ranks can tell if theirs differ.
+  std::uint64_t digest = 0;  ///< Of all its schedules, so that ranks find out if theirs differ.
 };
 
 /// Builds the schedules of all ranks and verifies them, with all that the row claims.

@@ -24,7 +24,7 @@ Verifier& Verifier::operator=(Verifier&&) noexcept = default;
 
 namespace {
 
-/// The proof keeps a value for every slot of every rank; refuses what would fill the memory.
+/// The proof keeps a value for every slot of every rank; rejects schedules that would fill the memory.
 void check_extent(const Question& question) {
   constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 28;
   std::uint64_t slots = 0;
@@ -81,7 +81,7 @@ Verdict Verifier::verify(const Question& question) {
     facts.own_counts_only = check_own_counts(question);
     check_claims(question.claims, facts, report);
   }
-  verdict.findings = report.take();
+  verdict.findings = report.release_findings();
   return verdict;
 }
 

@@ -150,16 +150,16 @@ struct DataFlow::Cursor {
 
   Cursor(const State& of, std::span<const Step> round, const Message& walked)
       : state{of}, steps{round}, message{walked}, step{walked.first} {
-    settle();
+    skip_ended_steps();
   }
   void advance() {
     ++index;
-    settle();
+    skip_ended_steps();
   }
   [[nodiscard]] Slots slots() const { return steps[step].slots(); }
 
  private:
-  void settle() {
+  void skip_ended_steps() {
     while (!done && index == steps[step].slots().count) {
       done = step == message.last;
       if (!done) step = state.next[step];
@@ -188,8 +188,8 @@ void DataFlow::transfer(std::size_t sender, const Message& sent, std::size_t rec
     target.received[target.arrivals[into.step] + into.index] = value;
   }
   if (from.done == into.done) return;
-  const Place where{.rank = static_cast<Rank>(receiver),
-                    .round = static_cast<std::int64_t>(target.round)};
+  const FindingPlace where{.rank = static_cast<Rank>(receiver),
+                           .round = static_cast<std::int64_t>(target.round)};
   report_->add(CheckKind::mismatched_message, where,
                std::string{"expects "} + (from.done ? "more" : "fewer") + " parts than rank " +
                    std::to_string(sender) + " sends in round " +

@@ -61,7 +61,7 @@ class DataFlow {
   void fold(std::size_t rank, std::span<const Step> steps);
   void fold_side(std::size_t rank, std::span<const Step> steps, Side side);
   void fold_own(std::size_t rank, std::span<const Step> steps);
-  void accumulate(const Place& place, std::size_t cell, Value operand);
+  void accumulate(const FindingPlace& place, std::size_t cell, Value operand);
   void move(std::size_t rank, const Step& step, std::size_t index);
   void complete(std::size_t rank, const Step& step);
   void report_deadlock();
@@ -70,7 +70,8 @@ class DataFlow {
   [[nodiscard]] std::span<const Step> steps_of(std::size_t rank) const {
     return question_->schedules[rank].round(states_[rank].round);
   }
-  [[nodiscard]] Place place(std::size_t rank, const Slots& slots, std::uint32_t index) const {
+  [[nodiscard]] FindingPlace place(std::size_t rank, const Slots& slots,
+                                   std::uint32_t index) const {
     return {static_cast<Rank>(rank), static_cast<std::int64_t>(states_[rank].round),
             std::int64_t{slots.first} + index, slots.space};
   }

@@ -25,7 +25,7 @@ bool FormCheck::check_shape(const Question& question, Report& report) {
                                      " blocks into equally many parts");
   for (std::size_t rank = 0; rank < size; ++rank) {
     const Schedule& schedule = question.schedules[rank];
-    const Place place{.rank = static_cast<Rank>(rank)};
+    const FindingPlace place{.rank = static_cast<Rank>(rank)};
     if (schedule.units() != units)
       report.add(CheckKind::shape, place,
                  "has " + std::to_string(schedule.units()) + " units, rank 0 has " +

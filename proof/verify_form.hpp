@@ -34,7 +34,7 @@ class FormCheck {
     Rank rank;
     std::int64_t round;
 
-    [[nodiscard]] Place place(Space space = Space::out, std::int64_t slot = -1) const {
+    [[nodiscard]] FindingPlace place(Space space = Space::out, std::int64_t slot = -1) const {
       return {.rank = rank, .round = round, .slot = slot, .space = space};
     }
   };

@@ -70,10 +70,10 @@ std::vector<std::string> groupings(int size, RandomNumbers& random) {
   texts.push_back("groups=" + std::to_string(size - 1) + "+1");
   texts.push_back("groups=" + std::to_string((size + 3) / 4));
   std::string sizes;
-  for (int rest = size - 1; rest > 0;) {
-    const int ranks = random.between(1, std::min(rest, 9));
+  for (int left = size - 1; left > 0;) {
+    const int ranks = random.between(1, std::min(left, 9));
     sizes += std::to_string(ranks) + "+";
-    rest -= ranks;
+    left -= ranks;
   }
   texts.push_back("groups=" + sizes + "1");
   const int groups = random.between(2, std::min(size, 8));

@@ -46,14 +46,14 @@ std::string text_of(Space space, std::int64_t slot) {
   return name + std::to_string(slot) + "]";
 }
 
-std::string text_of(const Place& place) {
+std::string text_of(const FindingPlace& place) {
   std::string text = "rank " + std::to_string(place.rank);
   if (place.round >= 0) text += ", round " + std::to_string(place.round);
   if (place.slot >= 0) text += ", " + text_of(place.space, place.slot);
   return text;
 }
 
-void Report::add(CheckKind kind, const std::string& text, const Place& where) {
+void Report::add(CheckKind kind, const std::string& text, const FindingPlace& where) {
   constexpr std::size_t kEnough = 8;  // One mistake tends to have many consequences.
   if (findings_.size() >= kEnough) return;
   const Contract& contract = question_.contract;

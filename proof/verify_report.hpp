@@ -10,7 +10,7 @@
 namespace tutti::verifying {
 
 /// A place in a schedule; members that are -1 are not known.
-struct Place {
+struct FindingPlace {
   Rank rank = -1;            ///< The rank.
   std::int64_t round = -1;   ///< The round.
   std::int64_t slot = -1;    ///< The slot.
@@ -21,7 +21,7 @@ struct Place {
 [[nodiscard]] std::string text_of(Space space, std::int64_t slot);
 
 /// @param place any. @return such as "rank 2, round 3, out[4]".
-[[nodiscard]] std::string text_of(const Place& place);
+[[nodiscard]] std::string text_of(const FindingPlace& place);
 
 /// The findings about one question.
 class Report {
@@ -31,15 +31,15 @@ class Report {
 
   /// Adds a finding unless there are enough. @param kind the check. @param text what and where.
   /// @param where the same as numbers.
-  void add(CheckKind kind, const std::string& text, const Place& where = {});
+  void add(CheckKind kind, const std::string& text, const FindingPlace& where = {});
   /// Adds a finding. @param kind the check. @param place where. @param text what is wrong there.
-  void add(CheckKind kind, const Place& place, const std::string& text) {
+  void add(CheckKind kind, const FindingPlace& place, const std::string& text) {
     add(kind, text_of(place) + ": " + text, place);
   }
   /// @return whether nothing was found so far.
   [[nodiscard]] bool empty() const noexcept { return findings_.empty(); }
   /// @return all findings; this object has none afterwards.
-  [[nodiscard]] std::vector<Finding> take() { return std::move(findings_); }
+  [[nodiscard]] std::vector<Finding> release_findings() { return std::move(findings_); }
 
  private:
   const Question& question_;

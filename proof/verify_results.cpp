@@ -6,12 +6,12 @@
 namespace tutti::verifying {
 namespace {
 
-Place place_of(Rank rank, std::uint32_t unit) {
+FindingPlace place_of(Rank rank, std::uint32_t unit) {
   return {.rank = rank, .slot = unit};
 }
 
 void check_reduced(const Question& question, const DataFlow& flow, Report& report,
-                   const Place& place) {
+                   const FindingPlace& place) {
   const Contract& contract = question.contract;
   const Value value = flow.result(place.rank, static_cast<std::uint32_t>(place.slot));
   if (!value.present()) {
@@ -34,7 +34,7 @@ void check_reduced(const Question& question, const DataFlow& flow, Report& repor
   }
 }
 
-void check_moved(const DataFlow& flow, Report& report, const Place& place, Rank source) {
+void check_moved(const DataFlow& flow, Report& report, const FindingPlace& place, Rank source) {
   const Value value = flow.result(place.rank, static_cast<std::uint32_t>(place.slot));
   const Value wanted = flow.values().leaf(source);
   if (value.present() && value.tree() == wanted.tree()) return;
@@ -57,7 +57,7 @@ void for_each_result(const Question& question, const Visit& visit) {
     }
 }
 
-void refute(Property& property, const Place& place, const char* why) {
+void refute(Property& property, const FindingPlace& place, const char* why) {
   if (!property.holds) return;
   property = {false, text_of(place) + ": " + why};
 }
@@ -93,7 +93,7 @@ void compare_trees(const Question& question, const DataFlow& flow, Facts& facts)
     const bool first = of_unit[unit] == kNone;
     if (first) of_unit[unit] = value.tree();
     if (of_all == kNone) of_all = value.tree();
-    const Place place = place_of(rank, unit);
+    const FindingPlace place = place_of(rank, unit);
     if (!value.ordered()) refute(facts.ordered, place, "operands are not in the order of ranks");
     if (value.tree() != of_unit[unit] && !differs)
       refute(facts.rank_identical, place,
@@ -115,7 +115,7 @@ Property check_own_counts(const Question& question) {
       for (std::uint32_t i = 0; i < slots.count; ++i) {
         const std::uint32_t block = unit_of(slots, i, units) / parts;
         if (contract.has_input(rank, block) || contract.wants_output(rank, block)) continue;
-        const Place place{
+        const FindingPlace place{
             .rank = rank, .slot = std::int64_t{slots.first} + i, .space = slots.space};
         return {false, text_of(place) + ": a block that is neither input nor output of the rank"};
       }

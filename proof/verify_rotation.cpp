@@ -69,14 +69,15 @@ Property RotationCheck::check(const Question& question) {
   const std::size_t rounds = question.schedules[0].rounds();
   for (std::size_t rank = 1; rank < question.schedules.size(); ++rank)
     if (question.schedules[rank].rounds() != rounds)
-      return {false, text_of(Place{.rank = static_cast<Rank>(rank)}) +
+      return {false, text_of(FindingPlace{.rank = static_cast<Rank>(rank)}) +
                          ": its rounds differ from those of rank 0"};
   for (std::size_t round = 0; round < rounds; ++round) {
     collect(question, 0, round, first_);
     for (std::size_t rank = 1; rank < question.schedules.size(); ++rank) {
       collect(question, rank, round, other_);
       if (first_ == other_) continue;
-      const Place place{.rank = static_cast<Rank>(rank), .round = static_cast<std::int64_t>(round)};
+      const FindingPlace place{.rank = static_cast<Rank>(rank),
+                               .round = static_cast<std::int64_t>(round)};
       return {false, text_of(place) + ": is not rank 0's round, shifted"};
     }
   }

@@ -65,7 +65,7 @@ Value DataFlow::incoming_operand(std::size_t rank, std::span<const Step> steps, 
   return state.received[state.arrivals[step] + index];
 }
 
-void DataFlow::accumulate(const Place& place, std::size_t cell, Value operand) {
+void DataFlow::accumulate(const FindingPlace& place, std::size_t cell, Value operand) {
   if (!report_->empty()) return;
   if (operand.finished() && !idempotent_) {
     report_->add(CheckKind::finished_operand, place, "reduces a value that is already finished");

@@ -82,7 +82,7 @@ ControlMessage answer_to(const ControlMessage& question, const CallCounter* call
                         .communicator = question.number,
                         .number = kNoCommunicator};
   if (calls == nullptr) return answer;
-  CallStatus status = calls->tell(question.call);
+  CallStatus status = calls->status_of(question.call);
   if (is_ended) status.state = CallStatus::State::ended;
   answer.text = encode_call_report(status);
   answer.number = status.begun;
@@ -91,10 +91,10 @@ ControlMessage answer_to(const ControlMessage& question, const CallCounter* call
 
 std::vector<ControlMessage> last_calls(std::uint64_t communicator, const CallCounter& calls) {
   std::vector<ControlMessage> reports;
-  const std::uint64_t begun = calls.tell(0).begun;
+  const std::uint64_t begun = calls.status_of(0).begun;
   for (std::uint64_t call = begun < kLastCalls ? 1 : begun - kLastCalls + 1; call <= begun;
        ++call) {
-    CallStatus status = calls.tell(call);
+    CallStatus status = calls.status_of(call);
     status.waits.clear();
     if (status.memory == CallStatus::Memory::known)
       reports.push_back({.kind = ControlMessage::Kind::last_call,

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "channel_file.hpp"
+#include "folder_note.hpp"
 #include "missing_ranks.hpp"
 #include "store_server.hpp"
 
@@ -53,7 +53,9 @@ class EndResponder {
                                                                             Purpose::store
                                                                         ? Reason::none
                                                                         : Reason::unexpected;
-                                                           }} {}
+                                                           }} {
+    if (!options.folder.empty()) note_ = std::make_unique<FolderNote>(options, deadline);
+  }
 
   /// Tells those who have come. Closing a connection on which they still talk could destroy the
   /// answer before they read it, so they hang up first.
@@ -83,6 +85,7 @@ class EndResponder {
   };
   const std::string failure_;
   Acceptor acceptor_;
+  std::unique_ptr<FolderNote> note_;
   std::vector<Told> told_{};
 };
 
@@ -112,18 +115,12 @@ void EndNotices::progress() noexcept try {
 void EndNotices::attempt() {
   const Deadline deadline = std::chrono::steady_clock::now() + kAttempt;
   const Error error = ended_rank(first_->rank, host_of(launch_, first_->rank), first_->how);
-  std::optional<StoreOptions> options = store_options(launch_, protection_);
-  if (!options) {
-    tell_end(path_of_url(launch_.url), {.size = launch_.size, .job = launch_.job, .hosts = {}},
-             error);
-  } else if (has_rank_0_ended_) {
-    options->rank = 0;
-    responder_ = std::make_unique<EndResponder>(std::move(*options), deadline, error);
-    next_ = Deadline::max();
-  } else {
-    options->rank = first_->rank;
-    tell_end(*options, first_->how, deadline);
-  }
+  StoreOptions options = store_options(launch_, protection_);
+  options.rank = has_rank_0_ended_ ? 0 : first_->rank;
+  if (!options.folder.empty()) meet_in_folder(options, Deadline::min());  // looks once
+  if (!has_rank_0_ended_) return tell_end(options, first_->how, deadline);
+  responder_ = std::make_unique<EndResponder>(std::move(options), deadline, error);
+  next_ = Deadline::max();
 }
 
 int EndNotices::descriptor() const noexcept {

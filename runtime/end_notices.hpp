@@ -17,13 +17,11 @@ class EndResponder;
 
 /// Tells ranks that wait for one that has ended, in its place: their init throws Error{peer_dead}
 /// that names it. As long as the object lives it looks for such ranks, at first four times a second
-/// and then once a second, since they may come late. How it tells depends on where the ranks meet:
-///   - at a Unix socket or a port: it comes to rank 0 in the place of the rank, and rank 0 tells
-///     the others. When rank 0 has ended it listens in the place of rank 0.
-///   - in a folder: it leaves a note for each rank that waits there.
+/// and then once a second, since they may come late:
+/// it comes to rank 0 in the place of the rank, and rank 0 tells the others. When rank 0 has ended
+/// it listens in the place of rank 0.
 ///
-/// The ranks are not told where their address or secret is not the launcher's, and where the file
-/// system of the folder has no locks.
+/// The ranks are not told where their address or secret is not the launcher's.
 class EndNotices {
  public:
   /// @param launch of the job, whose url, size, job and hosts count. @param protection as that of

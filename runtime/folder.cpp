@@ -79,21 +79,14 @@ void Folder::reject_draft(const Draft& draft, int error) {
   throw_system_error("cannot write in the folder '" + path_ + "'", error);
 }
 
-bool Folder::write(const std::string& name, std::string_view text) {
-  const Draft note = draft(name, text);
-  if (!note.file) return false;
-  if (renameat(directory_, note.name.c_str(), directory_, name.c_str()) != 0)
-    reject_draft(note, errno);
-  return true;
-}
-
 Descriptor Folder::claim(const std::string& name, std::string_view text) {
   Draft note = draft(name, text);
   if (!note.file) return {};
   // Where there are no locks nobody can be told from what he left, as is_held says.
   static_cast<void>(flock(note.file.get(), LOCK_EX | LOCK_NB));
   const bool is_new = linkat(directory_, note.name.c_str(), directory_, name.c_str(), 0) == 0;
-  if (!is_new && errno != EEXIST) reject_draft(note, errno);
+  // Another rank 0 may have taken the draft for remains.
+  if (!is_new && errno != EEXIST && errno != ENOENT) reject_draft(note, errno);
   remove(note.name);
   return is_new ? std::move(note.file) : Descriptor{};
 }
@@ -125,23 +118,21 @@ std::optional<std::string> Folder::read(const std::string& name) const {
   }
 }
 
-bool Folder::has(const std::string& name) const noexcept {
-  return faccessat(directory_, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+bool Folder::has_locks() const noexcept {
+  const bool is_locked = flock(directory_, LOCK_SH | LOCK_NB) == 0;
+  const bool is_known = is_locked || errno == EWOULDBLOCK;
+  if (is_locked) flock(directory_, LOCK_UN);
+  return is_known;
 }
 
-std::vector<std::string> Folder::names() const {
+void Folder::remove_drafts() noexcept {
   // A description of its own: readdir moves the offset of the one it is given.
   const int copy = openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (copy < 0) return {};
+  if (copy < 0) return;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream{fdopendir(copy), closedir};
-  std::vector<std::string> names;
-  while (stream != nullptr) {
-    const dirent* entry = readdir(stream.get());
-    if (entry == nullptr) break;
-    const std::string name{entry->d_name};
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  return names;
+  while (const dirent* const entry = stream == nullptr ? nullptr : readdir(stream.get()))
+    if (const std::string name{entry->d_name}; name.ends_with(".draft") && !is_held(name))
+      remove(name);
 }
 
 bool Folder::remove(const std::string& name) noexcept {

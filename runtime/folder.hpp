@@ -5,13 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runtime/socket.hpp"
 
 namespace tutti::runtime {
 
-/// Notes appear and are replaced as a whole. All operations stay inside the directory that was
+/// Notes appear as a whole. All operations stay inside the directory that was
 /// opened, whatever happens to its path.
 class Folder {
  public:
@@ -25,16 +24,9 @@ class Folder {
 
   /// @return whether the directory has been removed since.
   [[nodiscard]] bool is_gone() const noexcept;
-  /// @param name of the note. @param text what it says. @return false if the directory is gone.
-  /// Throws Error{transport}.
-  bool write(const std::string& name, std::string_view text);
   /// @param name of a note. @return what it says, or nothing if it is not there. Throws
   /// Error{transport}.
   [[nodiscard]] std::optional<std::string> read(const std::string& name) const;
-  /// @param name of a note. @return whether it is there.
-  [[nodiscard]] bool has(const std::string& name) const noexcept;
-  /// @return the names of all notes.
-  [[nodiscard]] std::vector<std::string> names() const;
   /// Writes a note of a name that nobody has, and holds it: while the descriptor is open, which
   /// ends with the process, is_held tells that its writer lives.
   /// @param name of the note. @param text what it says. @return nothing if there is such a note, or
@@ -43,6 +35,10 @@ class Folder {
   /// @param name of a note. @return whether somebody holds it; false where file systems know no
   /// locks.
   [[nodiscard]] bool is_held(const std::string& name) const noexcept;
+  /// @return whether the file system knows locks.
+  [[nodiscard]] bool has_locks() const noexcept;
+  /// Removes what killed writers have left of notes.
+  void remove_drafts() noexcept;
   /// Removes a note. @param name of the note. @return whether it was there.
   bool remove(const std::string& name) noexcept;
   /// Removes the directory if nothing is in it.

@@ -65,7 +65,8 @@ runtime::SharedConfigFiles shared_config_files(const InitOptions& options) {
   const std::string& tuning = options.tuning.empty() ? config.tuning : options.tuning;
   return {.tuning = runtime::find_tuning(tuning, environment),
           .timed = runtime::find_timed_calls(tuning, environment),
-          .network = options.topology.empty() ? config.topology : options.topology};
+          .network = options.topology.empty() ? config.topology : options.topology,
+          .warn = options.warn};
 }
 
 Communicator connect(Channel& channel, const InitOptions& options, const Settings& settings,
@@ -95,7 +96,7 @@ Communicator connect(Channel& channel, const InitOptions& options, const Setting
 
 Communicator init(const InitOptions& options) {
   const runtime::Environment environment = runtime::process_environment();
-  const Settings settings = resolve_settings(options, runtime::read_config(environment));
+  Settings settings = resolve_settings(options, runtime::read_config(environment));
   const runtime::Launch launch = runtime::detect_launch(
       environment, {.url = options.url, .rank = options.rank, .size = options.size});
   const std::unique_ptr<Channel> channel =

@@ -22,7 +22,7 @@
 
 namespace tutti::runtime {
 
-/// Options of links; equal on all ranks.
+/// Options of links; equal on all ranks, but for the segment.
 struct LinkOptions {
   bool tls = false;                                ///< As InitOptions.
   bool payload_checksum = false;                   ///< As InitOptions.

@@ -1,8 +1,8 @@
 #include "open_channel.hpp"
 
-#include "channel_file.hpp"
 #include "channel_local.hpp"
 #include "descriptors.hpp"
+#include "folder_note.hpp"
 #include "pmi.hpp"
 #include "pmix.hpp"
 
@@ -18,27 +18,26 @@ std::uint64_t number_of_job(std::string_view name) {
   return hash;
 }
 
-std::unique_ptr<Channel> open_url(const Launch& launch, const Protection& protection,
-                                  Deadline deadline) {
-  std::optional<StoreOptions> options = store_options(launch, protection);
-  if (!options)
-    return file_channel(path_of_url(launch.url),
-                        {launch.rank, launch.size, launch.job, launch.hosts});
-  return open_store(std::move(*options), deadline);
+std::unique_ptr<Channel> open_url(const Launch& launch, Protection& protection, Deadline deadline) {
+  StoreOptions options = store_options(launch, protection);
+  if (!options.folder.empty()) {
+    meet_in_folder(options, deadline);
+    protection.secret = options.secret;
+  }
+  return open_store(std::move(options), deadline);
 }
 
 }  // namespace
 
-std::optional<StoreOptions> store_options(const Launch& launch, const Protection& protection) {
-  const std::optional<HostAndPort> address = meeting_address(launch);
-  const bool is_local = launch.url.starts_with(kUnix);
-  if (!address && !is_local) return {};
+StoreOptions store_options(const Launch& launch, const Protection& protection) {
   StoreOptions options;
   options.rank = launch.rank;
   options.size = launch.size;
   options.hosts = launch.hosts;
-  if (is_local) options.local_name = launch.url.substr(kUnix.size());
-  else options.address = *address;
+  if (const std::optional<HostAndPort> address = meeting_address(launch))
+    options.address = *address;
+  else if (launch.url.starts_with(kUnix)) options.local_name = launch.url.substr(kUnix.size());
+  else options.folder = path_of_url(launch.url);
   options.interface = protection.interface;
   options.job = number_of_job(launch.job);
   options.secret = protection.secret;
@@ -51,7 +50,7 @@ std::optional<HostAndPort> meeting_address(const Launch& launch) {
   return parse_host_and_port(std::string_view{launch.url}.substr(kTcp.size()));
 }
 
-std::unique_ptr<Channel> open_channel(const Launch& launch, const Protection& protection,
+std::unique_ptr<Channel> open_channel(const Launch& launch, Protection& protection,
                                       Deadline deadline) try {
   make_room_for(launch.size);
   switch (launch.exchange) {

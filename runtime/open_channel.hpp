@@ -21,17 +21,16 @@ struct Protection {
   bool insecure = false;           ///< As StoreOptions::insecure.
 };
 
-/// @param launch whose exchange serves. @param protection see Protection. @param deadline for
-/// looking up hosts. @return the channel of all ranks. Throws Error.
-[[nodiscard]] std::unique_ptr<Channel> open_channel(const Launch& launch,
-                                                    const Protection& protection,
+/// @param launch whose exchange serves. @param protection see Protection; gets the secret of a job
+/// that meets in a folder. @param deadline for looking up hosts, and for rank 0's note in a folder.
+/// @return the channel of all ranks. Throws Error.
+[[nodiscard]] std::unique_ptr<Channel> open_channel(const Launch& launch, Protection& protection,
                                                     Deadline deadline);
 
 /// @param launch whose exchange is by a URL. @param protection see Protection. @return how its rank
-/// comes to the store; nothing where the ranks meet in a folder. Throws Error{invalid_argument}
+/// comes to the store; in a folder without what meet_in_folder adds. Throws Error{invalid_argument}
 /// that quotes the URL.
-[[nodiscard]] std::optional<StoreOptions> store_options(const Launch& launch,
-                                                        const Protection& protection);
+[[nodiscard]] StoreOptions store_options(const Launch& launch, const Protection& protection);
 
 /// @param launch any. @return the TCP address at which its ranks meet, if they do.
 [[nodiscard]] std::optional<HostAndPort> meeting_address(const Launch& launch);

@@ -68,6 +68,21 @@ Secret read_secret(const std::string& path) {
   return Secret{digest};
 }
 
+std::string digits_of(const Secret& secret) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : secret.bytes()) {
+    text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
+    text += kDigits[std::to_integer<unsigned>(byte) & 15U];
+  }
+  return text;
+}
+
+Secret secret_of_digits(std::string_view digits) {
+  if (const auto digest = parse_digits(digits)) return Secret{*digest};
+  throw Error{ErrorCode::transport, "a secret that was passed on is not 64 hexadecimal digits"};
+}
+
 bool is_protected(const Endpoint& address, const std::optional<Secret>& secret,
                   bool insecure) noexcept {
   return is_loopback(address) || secret || (insecure && has_cryptography());

@@ -36,6 +36,11 @@ class Secret {
 /// @return it. Throws Error{invalid_argument} that says what is wrong with the file.
 [[nodiscard]] Secret read_secret(const std::string& path);
 
+/// @param secret any. @return it as 64 hexadecimal digits.
+[[nodiscard]] std::string digits_of(const Secret& secret);
+/// @param digits of digits_of. @return the secret. Throws Error{transport}.
+[[nodiscard]] Secret secret_of_digits(std::string_view digits);
+
 /// How a user gives a job a secret.
 inline constexpr std::string_view kHowToGiveASecret =
     "make one by `(umask 077; openssl rand -hex 32 > FILE)`, copy FILE to every host and set "

@@ -8,7 +8,10 @@ namespace tutti::runtime {
 std::string pack_shared_config(const SharedConfigFiles& files) {
   std::string bytes;
   put_text(bytes, files.tuning.path);
-  put_text(bytes, usable_tuning(files.tuning));
+  const UsableTuning tuning = usable_tuning(files.tuning);
+  put_text(bytes, tuning.text);
+  put_text(bytes, tuning.refusal);
+  if (files.warn && !tuning.refusal.empty()) files.warn(tuning.refusal);
   const TimedCallsFile& timed = files.timed;
   const std::string refusal = timed.is_wanted ? why_not_kept(timed.path) : std::string{};
   put(bytes, static_cast<std::uint8_t>(timed.is_wanted && refusal.empty() ? 1 : 0));
@@ -35,6 +38,7 @@ ReceivedConfig unpack_shared_config(std::string_view bytes,
     tuning.origin = path;
     shared_config->tuning = std::make_shared<const detail::Tuning>(std::move(tuning));
   }
+  shared_config->untuned = take_text(bytes);
   const bool may_time_calls = take<std::uint8_t>(bytes) != 0;
   const std::string_view timed_path = take_text(bytes);
   const std::string_view timed = take_text(bytes);

@@ -3,6 +3,7 @@
 /// somebody described.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ struct SharedConfigFiles {
   TuningFile tuning{};     ///< See there.
   TimedCallsFile timed{};  ///< See there.
   std::string network{};   ///< As find_network takes it; empty: nobody says.
+  std::function<void(std::string_view)> warn{};  ///< As InitOptions::warn.
 };
 
 /// @param files to look for. @return what they say, as bytes. Throws Error{invalid_argument} that

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "descriptors.hpp"
+#include "folder_note.hpp"
 #include "missing_ranks.hpp"
 #include "store_frame.hpp"
 #include "store_server.hpp"
@@ -30,7 +31,8 @@ constexpr std::chrono::milliseconds kPause{1};
 class StoreClient final : public Channel {
  public:
   StoreClient(StoreOptions options, std::vector<Endpoint> addresses)
-      : options_{std::move(options)}, self_{identity_of(options_)}, addresses_{std::move(addresses)} {}
+      : options_{std::move(options)}, self_{identity_of(options_)}, addresses_{
+                                                                        std::move(addresses)} {}
 
   [[nodiscard]] Rank rank() const noexcept override { return options_.rank; }
   [[nodiscard]] int size() const noexcept override { return options_.size; }
@@ -48,8 +50,8 @@ class StoreClient final : public Channel {
   [[nodiscard]] Error no_word() const;
   [[nodiscard]] std::string rank_0() const { return "rank 0 at " + describe(); }
 
-  const StoreOptions options_;
-  const Identity self_;
+  StoreOptions options_;  // of which a folder may give others
+  Identity self_;
   const std::vector<Endpoint> addresses_;
   Descriptor socket_;
   std::uint32_t round_ = 0;
@@ -94,13 +96,17 @@ void StoreClient::join(Deadline deadline) {
   };
   if (!addresses_.empty() && std::ranges::none_of(addresses_, is_safe))
     join_without_secret(deadline);
-  const Target target{.addresses = addresses_,
-                      .host = options_.address.host,
-                      .local_name = options_.local_name,
-                      .peer = rank_0()};
+  Target target{.addresses = addresses_,
+                .host = options_.address.host,
+                .local_name = options_.local_name,
+                .peer = rank_0()};
   while (!socket_ && !(socket_ = dial(self_, target, deadline))) {
     if (Clock::now() >= deadline) throw no_word();
     std::this_thread::sleep_for(kPause);
+    if (options_.folder.empty()) continue;
+    meet_in_folder(options_, deadline);  // that rank 0 has ended, and another one may have come
+    self_ = identity_of(options_);
+    target.local_name = options_.local_name;
   }
   const std::string_view host = std::string_view{options_.host}.substr(0, frame::kLongestHost);
   send_all(socket_.get(), frame::bytes_of(frame::make({frame::Kind::host, 0, 0, 0}, host)),
@@ -244,6 +250,7 @@ void name_host(StoreOptions& options) {
 }  // namespace
 
 std::string url_of(const StoreOptions& options) {
+  if (!options.folder.empty()) return "file://" + options.folder;
   if (!options.local_name.empty()) return "unix://" + options.local_name;
   return "tcp://" + text_of(options.address);
 }
@@ -258,9 +265,10 @@ Identity identity_of(const StoreOptions& options) {
 
 std::vector<Listener> listen_for_ranks(StoreOptions& options, Deadline deadline) {
   name_host(options);
-  if (options.local_name.empty()) return listen_at(options, listening_addresses(options, deadline));
   std::vector<Listener> listeners;
-  listeners.push_back({listen_at_name(options), true});
+  if (options.local_name.empty() || !options.address.host.empty())
+    listeners = listen_at(options, listening_addresses(options, deadline));
+  if (!options.local_name.empty()) listeners.push_back({listen_at_name(options), true});
   return listeners;
 }
 
@@ -297,7 +305,8 @@ std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
                                                  std::to_string(options.size)};
   name_host(options);
   if (!options.local_name.empty()) {
-    options.hosts.assign(static_cast<std::size_t>(options.size), options.host);
+    if (options.folder.empty())
+      options.hosts.assign(static_cast<std::size_t>(options.size), options.host);
     if (options.rank != 0)
       return std::make_unique<StoreClient>(std::move(options), std::vector<Endpoint>{});
   } else if (options.rank != 0) {
@@ -308,6 +317,7 @@ std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {
     return std::make_unique<StoreClient>(std::move(options), std::move(addresses));
   }
   auto listeners = listen_for_ranks(options, deadline);
+  if (!options.folder.empty()) options.note = std::make_shared<FolderNote>(options, deadline);
   return std::make_unique<StoreServer>(std::move(options), std::move(listeners));
 }
 

@@ -13,20 +13,26 @@
 
 namespace tutti::runtime {
 
+class FolderNote;
+
 /// How a rank comes to the store.
 struct StoreOptions {
   Rank rank = 0;                   ///< The own rank.
   int size = 1;                    ///< The number of ranks.
   HostAndPort address{};           ///< Where rank 0 listens; port 0 is any, for rank 0 only.
   std::string local_name{};        ///< Or the abstract Unix socket at which it does.
+  std::string folder{};            ///< Or where it leaves a note of both: see meet_in_folder.
   std::string interface {};        ///< Rank 0: the interface or address to listen on instead.
   std::uint64_t job = 0;           ///< Ranks of other jobs are refused.
   std::optional<Secret> secret{};  ///< What all ranks know, see secret.hpp.
+  bool is_secret_drawn = false;    ///< Whether rank 0 drew it, for its note in a folder.
   bool insecure = false;           ///< Whether a network without a secret is allowed.
   std::string host{};  ///< What this host is called where missing ranks are named; empty: its name.
   /// Rank 0: what the hosts of all ranks are called until they have come; empty: not known.
   std::vector<std::string> hosts{};
   Versions versions{};  ///< What this program speaks; tests change it.
+  /// Rank 0 of a folder: its note, removed once all ranks have come.
+  std::shared_ptr<FolderNote> note{};
   /// Called by rank 0 with the port it listens on, if it is one.
   std::function<void(std::uint16_t)> listening{};
 };

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "descriptors.hpp"
+#include "folder_note.hpp"
 #include "missing_ranks.hpp"
 
 namespace tutti::runtime {
@@ -90,6 +91,7 @@ std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline 
   peers_[0].value = std::string{own};
   try {
     collect();
+    if (options_.note) options_.note->remove();
     tell_all(frame::make({frame::Kind::gathered, 0, round_, 0}, gathered()), deadline_);
   } catch (const Error& error) {
     failed_ = error;
@@ -270,7 +272,11 @@ std::string StoreServer::gathered() const {
 }
 
 Error StoreServer::missing_ranks_error() const {
-  MissingRanks known{.self = 0, .waited = Clock::now() - start_, .missing = {}, .hosts = {}};
+  MissingRanks known{.self = 0,
+                     .waited = Clock::now() - start_,
+                     .missing = {},
+                     .hosts = {},
+                     .where = options_.folder.empty() ? "" : url_of(options_)};
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     known.hosts.push_back(peers_[rank].host);
     if (!peers_[rank].value) known.missing.push_back(static_cast<Rank>(rank));

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -46,21 +45,18 @@ TuningFile find_tuning(const std::string& named, const Environment& environment)
   return {.path = usual_tuning_path(environment)};
 }
 
-std::string usable_tuning(const TuningFile& file) {
+UsableTuning usable_tuning(const TuningFile& file) {
   std::error_code ignored;
   if (file.path.empty() || (!file.is_asked && !std::filesystem::exists(file.path, ignored)))
     return {};
   detail::Tuning tuning = detail::read_tuning(file.path);
   const detail::TunedMachine machine = this_machine();
-  if (tuning.machine != machine) {
-    std::fprintf(stderr,
-                 "tutti: %s was measured on %s, and this is %s: it is not used; measure here with "
-                 "tutti tune, or set TUTTI_TUNING=none\n",
-                 file.path.c_str(), words_of(tuning.machine).c_str(), words_of(machine).c_str());
-    return {};
-  }
+  if (tuning.machine != machine)
+    return {.refusal = file.path + " was measured on " + words_of(tuning.machine) +
+                       ", and this is " + words_of(machine) +
+                       ": it is not used; measure here with tutti tune, or set TUTTI_TUNING=none"};
   for (detail::TunedTable& table : tuning.tables) table.cells.clear();
-  return detail::text_of(tuning);
+  return {.text = detail::text_of(tuning)};
 }
 
 }  // namespace tutti::runtime

@@ -31,10 +31,14 @@ struct TuningFile {
 /// @return the file to look for.
 [[nodiscard]] TuningFile find_tuning(const std::string& named, const Environment& environment);
 
-/// Reads what a selector needs of a file. One of another machine is told of on the standard error
-/// output, and not used. @param file see TuningFile. @return its text without the cells, or nothing
-/// where there is nothing to use. Throws Error{invalid_argument} where it cannot be read, or is
-/// malformed.
-[[nodiscard]] std::string usable_tuning(const TuningFile& file);
+/// What a selector needs of a tuning file.
+struct UsableTuning {
+  std::string text{};     ///< Without the cells; empty where there is nothing to use.
+  std::string refusal{};  ///< Why a file that is there is not used; empty: it is.
+};
+
+/// Reads a tuning file; one of another machine is refused. @param file see TuningFile. @return what it
+/// has. Throws Error{invalid_argument} where it cannot be read, or is malformed.
+[[nodiscard]] UsableTuning usable_tuning(const TuningFile& file);
 
 }  // namespace tutti::runtime

@@ -18,7 +18,7 @@ namespace tutti::v0::detail {
 struct Candidate {
   Choice choice{};
   std::size_t segment_bytes = 0;  ///< 0 runs the vector as a whole.
-  Femtoseconds predicted = 0;     ///< Meaningful if not refused.
+  Femtoseconds predicted = 0;     ///< Meaningful if not rejected.
   std::string refusal{};          ///< Why it cannot serve; empty if it can.
   NetworkTerms terms{};           ///< What that is made of, if it was predicted on a network.
   std::uint64_t digest = 0;       ///< As Proof::digest, of what was added to the catalog.
@@ -29,7 +29,7 @@ struct Candidate {
 /// @param choice any. @param problem what it is to serve. @return why it cannot; empty if it can.
 [[nodiscard]] std::string refusal_of(const Choice& choice, const Problem& problem);
 
-/// So that no size runs another expression tree than the others: refuses those that have not that
+/// So that no size runs another expression tree than the others: rejects those that have not that
 /// of the first one in the catalog that can serve. Nothing here depends on a size.
 /// @param candidates in the catalog's order. @param level that asks for it, for a person.
 void keep_one_tree(std::vector<Candidate>& candidates, Determinism level);

@@ -69,7 +69,8 @@ CostModel network_costs(NetworkSpeed speed) {
 }
 
 CostModel network_costs(int megabits) {
-  return {costs_at(megabits), "given: " + std::to_string(megabits) + " Mbit/s between hosts"};
+  return {costs_at(megabits),
+          "as configured: " + std::to_string(megabits) + " Mbit/s between hosts"};
 }
 
 }  // namespace tutti::v0::detail

@@ -1,5 +1,5 @@
 /// @file
-/// What links are taken to cost where nobody measured them.
+/// Assumed costs of links that nobody measured.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ inline constexpr LinkCosts kInsideCosts{
 /// How long a message between hosts keeps the link of its host from others, beside its bytes: both
 /// systems handle it, on cores that ranks leave to them.
 inline constexpr Femtoseconds kMessageOnLink = 1'000'000'000;
-/// The same where ranks outnumber cores: as much as a message over the loopback takes of these.
+/// The same where ranks outnumber cores: as much as a message over the loopback costs of these.
 inline constexpr Femtoseconds kCrowdedMessageOnLink = 7'600'000'000;
 
 /// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
@@ -42,14 +42,14 @@ inline constexpr LinkCosts kCrowdedVisibleCosts{.alpha = 90'000'000,
                                                 .gamma_read = 8'000,
                                                 .fuses = true};
 
-/// @return what links through memory are taken to cost.
+/// @return assumed costs of links through memory.
 /// @param shared_cores how many the ranks share; 0: each has one.
 /// @param buffered_bytes as LinkCosts has it, where they share some.
 [[nodiscard]] CostModel memory_costs(int shared_cores, std::size_t buffered_bytes);
 /// @param shared_cores how many the ranks share; 0: each has one.
-/// @return what links over the loopback are taken to cost.
+/// @return assumed costs of links over the loopback.
 [[nodiscard]] CostModel loopback_costs(int shared_cores);
-/// @param speed as measured. @return what links between hosts are taken to cost.
+/// @param speed as measured. @return assumed costs of links between hosts.
 [[nodiscard]] CostModel network_costs(NetworkSpeed speed);
 /// @param megabits per second, more than zero, that somebody says. @return as above.
 [[nodiscard]] CostModel network_costs(int megabits);

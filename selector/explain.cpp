@@ -64,7 +64,7 @@ std::string Selection::explain() const {
               (on_network ? words_of(candidate.terms) : std::string{});
   }
   for (const Selection& other : other_routes)
-    text += "\nnot taken, " + microseconds(other.chosen.predicted) + ": " + other.explain();
+    text += "\nnot chosen, " + microseconds(other.chosen.predicted) + ": " + other.explain();
   return text;
 }
 

@@ -66,7 +66,7 @@ struct Profile {
 [[nodiscard]] Profile profile_of(const Choice& choice, int size, Rank root);
 
 /// Profiles schedules of one's own. @param schedules of all ranks, in the order of ranks.
-/// @return the profile. Throws Error{invalid_argument} where a receive is never met by a send.
+/// @return the profile. Throws Error{invalid_argument} where a receive has no send.
 [[nodiscard]] Profile profile_of(std::span<const Schedule> schedules);
 
 /// The time of one run, with the sizes its parts really have.

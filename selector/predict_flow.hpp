@@ -103,7 +103,7 @@ class Flow {
       : schedules_{schedules}, size_{size}, pricing_{pricing}, pace_{pace},
         ranks_(schedules.size()) {}
 
-  /// Walks to the end. Throws Error{invalid_argument} where a receive is never met by a send.
+  /// Walks to the end. Throws Error{invalid_argument} where a receive has no send.
   /// @return the end of each rank that was walked.
   std::vector<Value> run() {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {

@@ -25,7 +25,7 @@ bool are_mixed(const std::vector<int>& groups) {
   return count > 1 && count < static_cast<int>(groups.size());
 }
 
-/// Equal numbers for ranks that are in the same part, numbered as they are met.
+/// Equal numbers for ranks that are in the same part, in the order of their first ranks.
 template <class Part>
 std::vector<int> numbered(const std::vector<Part>& parts) {
   std::vector<Part> known;
@@ -147,7 +147,7 @@ void Selector::look_around() {
   is_described_ = true;
   std::ranges::move(levels_among(network_->topology, hosts.size()), std::back_inserter(levels_));
   cost_model_.origin = "network " + described->origin;
-  cost_model_.lasting.reset();  // what somebody says, every run is told alike
+  cost_model_.lasting.reset();  // what is configured is the same in every run
   if (count_of(hosts) == static_cast<int>(hosts.size()))
     graph_ = router_graph(network_->topology, static_cast<int>(hosts.size()));
 }
@@ -248,7 +248,7 @@ void Selector::predict(Candidate& candidate, const Problem& problem) try {
 std::vector<Variant> Selector::variants_for(const Problem& problem) const {
   const Collective collective = problem.contract.collective;
   std::vector<Variant> variants;
-  std::vector<Choice> built;  // of rows that need to be told of groups or a network
+  std::vector<Choice> built;  // of rows that need groups or a network
   if (uses_network(problem)) {
     const auto build = [&built](const std::vector<Choice>& more) {
       built.insert(built.end(), more.begin(), more.end());

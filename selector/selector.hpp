@@ -53,7 +53,7 @@ struct Selection {
   bool on_network = false;    ///< Whether candidates have terms.
   Determinism determinism{};  ///< What was to be kept.
   TimeBasis times{};          ///< What Candidate::predicted rests on.
-  std::string transport{};    ///< What messages go by, where there are several ways.
+  std::string transport{};    ///< What messages go by, where there are several transports.
   std::vector<Selection> other_routes{};  ///< What would have run there.
 
   /// Lines for a person: the winner, what was charged, every prediction, every refusal.
@@ -64,7 +64,7 @@ struct Selection {
 /// that is known to one rank only is looked at.
 class Selector {
  public:
-  /// @param tariff what messages and bytes are taken to cost. @param catalog what there is to
+  /// @param cost_model what messages and bytes cost. @param catalog what there is to
   /// choose from; null for tutti's own. @param surroundings of its ranks.
   Selector(CostModel cost_model, std::shared_ptr<const Catalog> catalog, Placement placement = {});
   /// Chooses for a network that is described. @param network with rank r on its host r.

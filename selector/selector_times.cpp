@@ -63,6 +63,7 @@ Femtoseconds Selector::cost_of(const TunedPlace& place, const TunedCell& cell,
 
 void Selector::put_times(Selection& selection, const Problem& problem) try {
   const SharedConfig& shared_config = *placement_.shared_config;
+  if (!shared_config.untuned.empty()) selection.costs += " (" + shared_config.untuned + ")";
   const bool may_be_timed = share_one_host(placement_.hosts) && !is_described_ && !shares_cores() &&
                             !charges_what_lasts(problem);
   if (!may_be_timed) return;

@@ -11,7 +11,7 @@ Selectors::Selectors(const std::vector<CostModel>& cost_models, std::vector<std:
                      const std::shared_ptr<const Catalog>& catalog, const Placement& placement)
     : names_{std::move(names)} {
   expects(!cost_models.empty() && cost_models.size() == names_.size(),
-          "each route of a transport has a tariff");
+          "each transport has a cost model");
   for (std::size_t route = 0; route < names_.size(); ++route) {
     Placement own = placement;
     own.transport = names_[route];
@@ -19,7 +19,7 @@ Selectors::Selectors(const std::vector<CostModel>& cost_models, std::vector<std:
   }
 }
 
-std::size_t Selectors::way_of(std::string_view transport) const {
+std::size_t Selectors::route_of(std::string_view transport) const {
   if (transport.empty()) return 0;
   for (std::size_t route = 0; route < names_.size(); ++route) {
     const std::string_view name = names_[route];
@@ -39,7 +39,7 @@ Selection Selectors::select(const Problem& problem, std::size_t route) {
 }
 
 Selection Selectors::select(const Problem& problem) {
-  if (!problem.transport.empty()) return select(problem, way_of(problem.transport));
+  if (!problem.transport.empty()) return select(problem, route_of(problem.transport));
   std::vector<Selection> routes;
   for (std::size_t route = 0; route < names_.size(); ++route)
     routes.push_back(select(problem, route));

@@ -11,26 +11,27 @@
 
 namespace tutti::v0::detail {
 
-/// A Selector for each route that a communicator's messages may go. Equal problems give equal
-/// choices on all ranks.
+/// A Selector for each transport that a communicator's messages may go by. Equal problems give
+/// equal choices on all ranks.
 class Selectors {
  public:
-  /// @param tariffs of each route, one at least. @param names of each, as Capabilities::transports.
-  /// @param catalog as Selector. @param surroundings as Selector, but for the transport.
+  /// @param cost_models of each transport, one at least. @param names of each, as
+  /// Capabilities::transports. @param catalog and @param placement as Selector, but for the
+  /// transport.
   Selectors(const std::vector<CostModel>& cost_models, std::vector<std::string> names,
             const std::shared_ptr<const Catalog>& catalog, const Placement& placement);
 
-  /// Chooses the route with the least predicted time; among equals the first one. What was measured
-  /// decides about the algorithm of a route, and is compared by what is predicted of it.
-  /// @param problem any. @return what was chosen, and what the other routes would run. Throws as
-  /// Selector::select, and as way_of where the problem says the transport.
+  /// Chooses the transport with the least predicted time; among equals the first one. Measurements
+  /// decide about the algorithm of a transport, and predictions of it are compared.
+  /// @param problem any. @return what was chosen, and what the others would run. Throws as
+  /// Selector::select, and as route_of where the problem says the transport.
   [[nodiscard]] Selection select(const Problem& problem);
   /// As select, for a person: with times as Selector::put_times makes them. @param problem any.
   /// @return the same choice. Throws as select.
   [[nodiscard]] Selection select_with_times(const Problem& problem);
-  /// @param transport a route's name, or what of it goes between hosts; empty for the first one.
+  /// @param transport its name, or the part of it between hosts; empty for the first one.
   /// @return its number. Throws Error{invalid_argument} that lists the names.
-  [[nodiscard]] std::size_t way_of(std::string_view transport) const;
+  [[nodiscard]] std::size_t route_of(std::string_view transport) const;
   /// As Selector::shares_cores.
   [[nodiscard]] bool shares_cores() const noexcept { return selectors_.front().shares_cores(); }
 

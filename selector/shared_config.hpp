@@ -1,5 +1,5 @@
 /// @file
-/// What the communicators of a world choose by beside their tariffs: measurements, a network that
+/// What the communicators of a world choose by beside their cost models: measurements, a network that
 /// somebody described, and profiles that one of them has made already.
 #pragma once
 
@@ -65,7 +65,7 @@ struct HostNetwork {
 
 /// How ranks are placed, and what links between them cost.
 struct PlacedCosts {
-  std::vector<int> hosts{};            ///< As CommunicatorParts::hosts, numbered as they are met.
+  std::vector<int> hosts{};            ///< As CommunicatorParts::hosts, numbered in the order of their first ranks.
   std::vector<Locality> localities{};  ///< As CommunicatorParts::localities.
   LinkCosts between{};                 ///< Between hosts; of one host: within it.
   LinkCosts inside{};                  ///< Within a host, or an island of GPUs.
@@ -81,6 +81,7 @@ struct SharedConfig {
   /// Plain calls that were timed on this machine, see find_timed; may be null. They change what
   /// explain() says that calls take, and never what is chosen.
   std::shared_ptr<const Tuning> timed{};
+  std::string untuned{};  ///< Why a tuning file that was found is not used.
   std::string untimed{};  ///< Why calls were not timed at the start, if they were to be.
 
   /// Networks of ranks that are placed alike are one, so that their profiles are shared.

@@ -34,7 +34,7 @@ struct Simulated {
 /// have ended that touch what it touches, or all, of a paced schedule; its sends end when they have
 /// left, its receives when they are reduced. A rank begins a segment when the one that was as many
 /// before it as may be under way is done there. Throws Error{invalid_argument} where there are more
-/// ranks than hosts, ranks that cut the vector differently, or a receive is never met by a send.
+/// ranks than hosts, ranks that cut the vector differently, or a receive has no send.
 /// @param schedules of all ranks; rank r sits on host r. @param block_bytes of each block, as
 /// predict_exact. @param element_bytes likewise. @param topology of at least as many hosts.
 /// @param routing how paths are chosen. @param costs of ranks. @param segments of the vector.

@@ -110,7 +110,7 @@ void keep_costs(Tuning& tuning, TunedCosts costs);
 [[nodiscard]] const TunedRule& rule_for(const TunedTable& table, std::size_t bytes) noexcept;
 
 /// Makes rules of what was measured: at each size the fastest, but where the one of the size before
-/// is not told apart from it, that one goes on. Between two sizes the rule changes at their
+/// is within the interval of it, that one is kept. Between two sizes the rule changes at their
 /// geometric mean. @param cells of one place. @return the rules.
 [[nodiscard]] std::vector<TunedRule> rules_of(std::span<const TunedCell> cells);
 

@@ -4,57 +4,39 @@
 #include <new>
 #include <vector>
 
-#include "device.hpp"
+#include "context.hpp"
 
 namespace tutti::v0::cuda::detail {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20U;  // bytes; a host's cache has room for it
+constexpr std::size_t kPiece = std::size_t{1} << 20U;  // bytes, which fit into a host's cache
 
 }  // namespace
 
-/// Memory of a GPU, and the context that it belongs to. No kernels of ours are needed for it.
+/// Memory of a GPU, which needs none of our kernels.
 struct Allocation {
-  explicit Allocation(std::size_t bytes) {
-    const DriverCalls& calls = driver.calls();
-    device = driver.device(driver.choose(-1));
-    driver.check(calls.retain_context(&context, device), "make the context of a GPU");
-    const CUresult result = in_context([&] { return calls.allocate_now(&data, bytes); });
-    if (result == CUDA_SUCCESS) return;
-    calls.release_context(device);
+  explicit Allocation(std::size_t bytes,
+                      const std::shared_ptr<const Driver>& driver = std::make_shared<Driver>())
+      : context{driver, driver->choose(-1)} {
+    const Context::Current current{context};
+    const CUresult result = context.driver().calls().allocate_now(&data, bytes);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
-    driver.check(result, "allocate memory of a GPU");
+    context.driver().check(result, "allocate memory of a GPU");
   }
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation() {
-    in_context([this] { return driver.calls().free_now(data); });
-    driver.calls().release_context(device);
+    context.within([this] { context.driver().calls().free_now(data); });
   }
 
-  /// Copies and waits for it, after what is on the default stream.
+  /// Copies after the work of the default stream, and waits.
   void copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) const {
-    driver.check(in_context([&] {
-                   const CUresult copied = driver.calls().copy(to, from, bytes, nullptr);
-                   return copied == CUDA_SUCCESS ? driver.calls().synchronize(nullptr) : copied;
-                 }),
-                 "copy an array of a GPU");
+    constexpr const char* kWhat = "copy an array of a GPU";
+    context.call(kWhat, &DriverCalls::copy, to, from, bytes, nullptr);
+    context.call(kWhat, &DriverCalls::synchronize, nullptr);
   }
 
-  template <class Action>
-  CUresult in_context(const Action& action) const {
-    CUcontext before = nullptr;
-    driver.calls().current_context(&before);
-    CUresult result = driver.calls().set_context(context);
-    if (result != CUDA_SUCCESS) return result;
-    result = action();
-    driver.calls().set_context(before);
-    return result;
-  }
-
-  Driver driver{};
-  CUdevice device = 0;
-  CUcontext context = nullptr;
+  Context context;
   CUdeviceptr data = 0;
 };
 
@@ -70,8 +52,7 @@ void DeviceBytes::encode(Encoder& to, std::size_t bytes) const {
   std::vector<std::byte> piece(std::min(bytes, kPiece));
   for (std::size_t begin = 0; begin < bytes; begin += piece.size()) {
     const std::size_t size = std::min(bytes - begin, piece.size());
-    // What is only counted is not looked at.
-    if (!to.is_counted())
+    if (!to.is_counted())  // an encoder that only counts reads no bytes
       allocation_->copy(address_of(piece.data()), allocation_->data + begin, size);
     to.write(piece.data(), size);
   }

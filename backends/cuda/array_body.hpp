@@ -12,7 +12,7 @@
 
 namespace tutti::v0::cuda {
 
-/// Calls a function with the kind of element that a datatype of real numbers has.
+/// Calls a function with the element type of a real datatype; of no other datatype.
 template <class Function>
 constexpr void with_real_element(Datatype type, Function function) {
   if (type == Datatype::f16) function(HalfElement<Float16>{});
@@ -21,14 +21,13 @@ constexpr void with_real_element(Datatype type, Function function) {
   else if (type == Datatype::f64) function(RealElement<double>{});
 }
 
-/// @param data an address. @return whether 16 bytes are loaded or stored there at once.
+/// @return whether 16 bytes can be loaded or stored at once from there on.
 template <class T>
 [[nodiscard]] constexpr bool is_chunk(const T* data) noexcept {
   return reinterpret_cast<std::uintptr_t>(data) % kChunkBytes == 0;
 }
 
-/// Converts `count` elements from one on, all of which a thread holds at a time. Several lie where
-/// 16 bytes are one access.
+/// Converts `count` neighbouring elements; several only at addresses aligned to 16 bytes.
 template <class From, class To, std::size_t count>
 constexpr void convert_some(const Conversion& work, std::size_t first) {
   using In = typename From::Stored;
@@ -59,8 +58,7 @@ constexpr void convert_elements(const Conversion& work, std::size_t thread, std:
     convert_some<From, To, 1>(work, i);
 }
 
-/// What one thread does of a conversion. @param work see Conversion. @param thread in [0, threads).
-/// @param threads how many there are.
+/// Runs one thread's share of a conversion. @param thread in [0, threads).
 constexpr void convert(const Conversion& work, std::size_t thread, std::size_t threads) {
   with_real_element(work.from_type, [&](auto from) {
     with_real_element(work.to_type, [&](auto to) {
@@ -69,8 +67,8 @@ constexpr void convert(const Conversion& work, std::size_t thread, std::size_t t
   });
 }
 
-/// @param index of an element. @param bits of it. @param seed any. @return a hash, in which no two
-/// elements of one index are alike (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
+/// @return a hash of an element, which differs between any two values at one index (SplitMix64:
+/// Steele, Lea, Flood, OOPSLA 2014).
 [[nodiscard]] constexpr std::uint64_t hash_of_element(std::size_t index, std::uint64_t bits,
                                                       std::uint64_t seed) noexcept {
   std::uint64_t x = (seed + (index + 1) * 0x9e3779b97f4a7c15) ^ bits;
@@ -79,8 +77,8 @@ constexpr void convert(const Conversion& work, std::size_t thread, std::size_t t
   return x ^ (x >> 31);
 }
 
-/// As inspect, of one kind of element. There are few threads, so each has several loads under way;
-/// it looks at elements in their order.
+/// As inspect, of one element type. Few threads run, so each has several loads under way; it reads
+/// the elements in their order.
 template <class Element, bool with_hash>
 constexpr void inspect_elements(const Inspection& work, std::size_t thread, std::size_t threads) {
   using Stored = typename Element::Stored;
@@ -120,8 +118,8 @@ constexpr void inspect_elements(const Inspection& work, std::size_t thread, std:
   work.sums[thread] = seen;
 }
 
-/// What one thread does of an inspection. @param work see Inspection. @param thread in [0,
-/// threads). @param threads kInspectors, or fewer.
+/// Runs one thread's share of an inspection. @param thread in [0, threads). @param threads
+/// kInspectors, or fewer.
 constexpr void inspect(const Inspection& work, std::size_t thread, std::size_t threads) {
   const auto run = [&](auto element) {
     using Element = decltype(element);

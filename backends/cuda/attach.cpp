@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/all_or_none.hpp"
-#include "host_connect.hpp"
+#include "host_streams.hpp"
 #include "nccl_streams.hpp"
 #include "shared_regions.hpp"
 
@@ -17,19 +17,19 @@ namespace {
 
 constexpr const char* kFailure = "cannot attach a GPU";
 
-/// The GPU of a rank and its options, for all ranks.
+/// A rank's GPU, and the options that have to be equal on all ranks.
 struct Report {
-  Place place{};            // of its GPU
-  int device = 0;           // as its process counts
+  GpuLocation location{};
+  int device = 0;  // as its process counts
   ProcessId process{};
-  bool takes_nccl = true;   // whether its messages go by NCCL
-  bool is_visible = false;  // whether peers are to see its memory
+  bool uses_nccl = true;
+  bool is_visible = false;
 };
 
 void require_distinct(const std::vector<Report>& all) {
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     for (std::size_t other = 0; other < rank; ++other)
-      if (all[rank].place.uuid == all[other].place.uuid)
+      if (all[rank].location.uuid == all[other].location.uuid)
         throw Error{ErrorCode::invalid_argument,
                     "ranks " + std::to_string(other) + " and " + std::to_string(rank) +
                         " have the same GPU; give each rank its own, such as by "
@@ -37,8 +37,7 @@ void require_distinct(const std::vector<Report>& all) {
                     static_cast<Rank>(rank)};
 }
 
-/// @return whether messages go by NCCL, and else over the host.
-bool takes_nccl(const Options& options) {
+bool uses_nccl(const AttachOptions& options) {
   if (options.transport != "nccl" && options.transport != "host")
     throw Error{ErrorCode::invalid_argument, "messages of GPUs do not go by '" +
                                                  std::string{options.transport} +
@@ -46,31 +45,21 @@ bool takes_nccl(const Options& options) {
   return options.transport == "nccl";
 }
 
-[[noreturn]] void reject_difference(std::size_t rank, const std::string& own,
-                                    const std::string& first) {
-  throw Error{ErrorCode::mismatch,
-              "rank " + std::to_string(rank) + " attaches its GPU " + own + ", and rank 0 " +
-                  first + "; all ranks must say the same",
-              static_cast<Rank>(rank)};
-}
-
-/// Ranks that go on differently would wait for each other.
+/// Ranks that continue differently would wait for each other.
 void require_alike(const std::vector<Report>& all) {
-  const auto by = [](const Report& report) {
-    return report.takes_nccl ? "by 'nccl'" : "by 'host'";
+  const auto mode = [](const Report& report) {
+    return std::string{report.uses_nccl ? "by 'nccl' " : "by 'host' "} +
+           (report.is_visible ? "with visible memory" : "without visible memory");
   };
-  const auto with = [](const Report& report) {
-    return report.is_visible ? "with visible memory" : "without visible memory";
-  };
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    if (all[rank].takes_nccl != all.front().takes_nccl)
-      reject_difference(rank, by(all[rank]), by(all.front()));
-    if (all[rank].is_visible != all.front().is_visible)
-      reject_difference(rank, with(all[rank]), with(all.front()));
-  }
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (mode(all[rank]) != mode(all.front()))
+      throw Error{ErrorCode::mismatch,
+                  "rank " + std::to_string(rank) + " attaches its GPU " + mode(all[rank]) +
+                      ", and rank 0 " + mode(all.front()) + "; all ranks must say the same",
+                  static_cast<Rank>(rank)};
 }
 
-std::shared_ptr<StreamTransport> streams_or_refusal(Communicator& world) {
+std::shared_ptr<StreamTransport> attached_streams(Communicator& world) {
   if (auto streams = streams_of(world)) return streams;
   throw Error{ErrorCode::invalid_argument,
               "no GPU is attached to this communicator; call tutti::cuda::attach"};
@@ -78,42 +67,43 @@ std::shared_ptr<StreamTransport> streams_or_refusal(Communicator& world) {
 
 }  // namespace
 
-void attach(Communicator& world, const Options& options) {
+void attach(Communicator& world, const AttachOptions& options) {
   detail::BatchScope::reject("attaching a GPU");
   std::shared_ptr<const Device> device;
   std::shared_ptr<const Nccl> nccl;
   Report own;
   const detail::Exchange exchange = detail::exchange_over(world, Duration{0});
   const auto report = [&] {
-    own.takes_nccl = takes_nccl(options);
+    own.uses_nccl = uses_nccl(options);
     own.is_visible = options.visible;
     if (options.timeout <= Duration::zero())
       throw Error{ErrorCode::invalid_argument, "the timeout must be more than zero"};
     const auto driver = std::make_shared<const Driver>();
     device = std::make_shared<const Device>(driver, driver->choose(options.device));
-    own.place = place_of(*device);
+    own.location = location_of(*device);
     own.device = device->ordinal();
     own.process = this_process();
-    if (own.takes_nccl) nccl = std::make_shared<const Nccl>();
+    if (own.uses_nccl) nccl = std::make_shared<const Nccl>();
     if (nccl && options.nonblocking) nccl->check_nonblocking();
     return own;
   };
   const std::vector<Report> all = detail::all_or_none(exchange, report, kFailure);
   require_alike(all);
-  std::vector<Place> places_of_gpus;
-  for (const Report& one : all) places_of_gpus.push_back(one.place);
-  const Places places = places_of(places_of_gpus, hosts_of(world));
+  std::vector<GpuLocation> locations;
+  for (const Report& each : all) locations.push_back(each.location);
+  const GpuPlacement placement = placement_of(locations, hosts_of(world));
   std::shared_ptr<StreamTransport> streams;
-  if (own.takes_nccl) {
+  if (own.uses_nccl) {
     require_distinct(all);
     const auto share = [&] {
-      for (const Report& one : all)
-        if (one.process == own.process) device->share_pool(one.device);
+      for (const Report& each : all)
+        if (each.process == own.process) device->share_pool(each.device);
     };
     detail::all_or_none(exchange, share, kFailure);
     streams = NcclStreams::connect(
-        world, {{nccl, device, options.timeout, options.nonblocking}, places, options.visible});
-  } else streams = connect_host(world, {device, options.timeout, places, options.visible});
+        world, {{nccl, device, options.timeout, options.nonblocking}, placement, options.visible});
+  } else
+    streams = HostStreams::connect(world, {device, options.timeout, placement, options.visible});
   attach_streams(world, std::move(streams), options.compare_calls);
 }
 
@@ -124,7 +114,7 @@ void wait(Communicator& world, Stream stream, Duration timeout) {
 std::shared_ptr<std::byte> allocate_bytes(Communicator& world, std::size_t bytes) {
   detail::BatchScope::reject("allocating memory of a GPU");
   if (bytes == 0) return nullptr;
-  return streams_or_refusal(world)->allocate_registered(bytes);
+  return attached_streams(world)->allocate_registered(bytes);
 }
 
 }  // namespace tutti::v0::cuda

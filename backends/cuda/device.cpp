@@ -9,195 +9,162 @@
 namespace tutti::v0::cuda {
 namespace {
 
-/// A thread converts this many elements at once where they lie well.
+/// Elements that a thread converts at once if they are aligned.
 constexpr std::size_t kConvertedAtOnce = 8;
 
-/// @param threads that have something to do, one or more. @return how many blocks of them are worth
-/// running.
-std::uint64_t worthwhile(const Kernel& kernel, std::uint64_t threads) noexcept {
+/// @param threads that have work, one or more.
+std::uint64_t blocks_for(const Kernel& kernel, std::uint64_t threads) noexcept {
   return std::min((threads + kernel.block - 1) / kernel.block, kernel.blocks);
 }
 
 }  // namespace
 
 Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
-    : driver_{std::move(driver)}, ordinal_{ordinal} {
-  const int devices = driver_->devices();
-  if (ordinal < 0 || ordinal >= devices)
-    throw Error{ErrorCode::invalid_argument, "there is no GPU " + std::to_string(ordinal) +
-                                                 "; this process sees " + std::to_string(devices)};
-  const DriverCalls& calls = driver_->calls();
-  device_ = driver_->device(ordinal);
+    : Context{std::move(driver), ordinal} {
   if (attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0)
     throw Error{ErrorCode::transport, "GPU " + std::to_string(ordinal) +
                                           " has no memory pools (cuMemAllocAsync), in which calls "
                                           "on streams have their scratch"};
-  driver_->check(calls.retain_context(&context_, device_), "make the context of a GPU");
-  try {
-    const Current current{*this};
-    make_pool();
-    kernels_ = kernels_of(driver_, device_);
-  } catch (...) {
-    end();
-    throw;
-  }
+  make_pool();
+  const Current current{*this};
+  kernels_ = kernels_of(shared_driver(), device());
+}
+
+Device::~Device() {
+  within([this] { kernels_.reset(); });
 }
 
 void Device::make_pool() {
-  const DriverCalls& calls = driver_->calls();
   CUmemPoolProps properties{};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location = {};
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  properties.location.id = ordinal_;
-  driver_->check(calls.create_pool(&pool_, &properties), "make a pool of memory");
+  properties.location.id = ordinal();
+  CUmemoryPool pool = nullptr;
+  call("make a pool of memory", &DriverCalls::create_pool, &pool, &properties);
+  pool_ = {pool, {this}};
   std::uint64_t kept = ~std::uint64_t{0};
-  driver_->check(calls.set_pool(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept),
-                 "have a pool keep memory");
-  // Streams of two communicators would wait for each other where ranks call them in other orders.
+  call("have a pool keep memory", &DriverCalls::set_pool, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+       &kept);
+  // Streams of two communicators would wait for each other if ranks call them in other orders.
   int none = 0;
-  driver_->check(calls.set_pool(pool_, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &none),
-                 "have a pool wait for no stream");
+  call("have a pool wait for no stream", &DriverCalls::set_pool, pool,
+       CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &none);
 }
 
-/// Where memory is short the pool gives back what it holds.
-template <class Allocate>
-CUdeviceptr Device::allocated_by(Allocate allocate) const {
+/// If memory is short, the pool returns what it keeps, and the second attempt may succeed.
+CUdeviceptr Device::allocate(std::size_t bytes, std::optional<CUstream> stream) const {
+  const Current current{*this};
+  const DriverCalls& calls = driver().calls();
   CUdeviceptr data = 0;
-  CUresult result = allocate(&data);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY && driver_->calls().trim_pool(pool_, 0) == CUDA_SUCCESS)
-    result = allocate(&data);
+  const auto attempt = [&] {
+    return stream ? calls.allocate(&data, bytes, pool_.get(), *stream)
+                  : calls.allocate_now(&data, bytes);
+  };
+  CUresult result = attempt();
+  if (result == CUDA_ERROR_OUT_OF_MEMORY && calls.trim_pool(pool_.get(), 0) == CUDA_SUCCESS)
+    result = attempt();
   if (result == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc{};
-  driver_->check(result, "allocate memory of a GPU");
+  driver().check(result, "allocate memory of a GPU");
   return data;
 }
 
-CUdeviceptr Device::allocate(std::size_t bytes, CUstream stream) const {
-  return allocated_by(
-      [&](CUdeviceptr* data) { return driver_->calls().allocate(data, bytes, pool_, stream); });
-}
-
-CUdeviceptr Device::allocate(std::size_t bytes) const {
-  const Current current{*this};
-  return allocated_by(
-      [&](CUdeviceptr* data) { return driver_->calls().allocate_now(data, bytes); });
+void Device::free(CUdeviceptr data, std::optional<CUstream> stream) const noexcept {
+  within([&] {
+    if (stream) driver().calls().free(data, *stream);
+    else driver().calls().free_now(data);
+  });
 }
 
 bool Device::may_access(CUdevice one, CUdevice other) const {
   int can = 0;
-  driver_->check(driver_->calls().can_access_peer(&can, one, other),
-                 "ask whether GPUs see each other");
+  driver().check(driver().calls().can_access_peer(&can, one, other),
+                 "ask whether GPUs have peer access");
   return can != 0;
 }
 
-void Device::share_pool(int ordinal) const {
-  if (ordinal == ordinal_ || !may_access(driver_->device(ordinal), device_)) return;
-  const Current current{*this};
+void Device::share_pool(int other) const {
+  if (other == ordinal() || !may_access(driver().device(other), device())) return;
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  access.location.id = ordinal;
+  access.location.id = other;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  driver_->check(driver_->calls().share_pool(pool_, &access, 1), "share a pool of memory");
-}
-
-void Device::end() noexcept {
-  within([this] {
-    kernels_.reset();
-    if (pool_ != nullptr) driver_->calls().destroy_pool(pool_);
-  });
-  driver_->calls().release_context(device_);
-}
-
-Device::~Device() {
-  end();
-}
-
-Device::Current::Current(const Device& device) : calls_{device.driver().calls()} {
-  device.driver().check(calls_.current_context(&before_), "ask for the current context");
-  is_other_ = before_ != device.context_;
-  if (is_other_) device.driver().check(calls_.set_context(device.context_), "make a GPU current");
-}
-
-Device::Current::~Current() {
-  if (is_other_) calls_.set_context(before_);
+  call("share a pool of memory", &DriverCalls::share_pool, pool_.get(), &access, 1U);
 }
 
 void Device::require_stream_operations() const {
   if (attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) == 0)
     throw Error{ErrorCode::transport,
-                "streams of GPU " + std::to_string(ordinal_) +
+                "streams of GPU " + std::to_string(ordinal()) +
                     " cannot wait for memory (cuStreamWaitValue64); this needs a newer GPU or "
                     "driver"};
 }
 
-void Device::see(int ordinal) const {
-  if (ordinal == ordinal_) return;
-  const DriverCalls& calls = driver_->calls();
-  const CUdevice other = driver_->device(ordinal);
-  if (!may_access(device_, other))
-    throw Error{ErrorCode::transport, "nothing joins GPU " + std::to_string(ordinal_) +
-                                          " and GPU " + std::to_string(ordinal)};
+void Device::enable_access_to(int other) const {
+  if (other == ordinal()) return;
+  const DriverCalls& calls = driver().calls();
+  const CUdevice peer = driver().device(other);
+  if (!may_access(device(), peer))
+    throw Error{ErrorCode::transport, "GPU " + std::to_string(ordinal()) + " and GPU " +
+                                          std::to_string(other) + " have no peer access"};
   CUcontext theirs = nullptr;
-  driver_->check(calls.retain_context(&theirs, other), "find the context of a GPU");
+  driver().check(calls.retain_context(&theirs, peer), "find the context of a GPU");
   const Current current{*this};
   const CUresult result = calls.enable_peer_access(theirs, 0);
-  calls.release_context(other);  // that rank has it
+  calls.release_context(peer);  // the peer's rank keeps it alive
   if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
-    driver_->check(result, "have a GPU see memory of another one");
+    driver().check(result, "enable peer access to a GPU");
 }
 
-CUstream Device::make_stream() const {
-  const Current current{*this};
+OwnedStream Device::make_stream() const {
   CUstream stream = nullptr;
-  driver_->check(driver_->calls().create_stream(&stream, CU_STREAM_NON_BLOCKING), "make a stream");
-  return stream;
+  call("make a stream", &DriverCalls::create_stream, &stream, unsigned{CU_STREAM_NON_BLOCKING});
+  return {stream, {this}};
 }
 
-CUstream Device::make_urgent_stream() const {
-  const Current current{*this};
+OwnedStream Device::make_urgent_stream() const {
   int greatest = 0;
-  driver_->check(driver_->calls().priorities(nullptr, &greatest), "ask for priorities of streams");
   CUstream stream = nullptr;
-  driver_->check(driver_->calls().create_prior_stream(&stream, CU_STREAM_NON_BLOCKING, greatest),
-                 "make a stream");
-  return stream;
+  call("ask for priorities of streams", &DriverCalls::priorities, nullptr, &greatest);
+  call("make a stream", &DriverCalls::create_prior_stream, &stream,
+       unsigned{CU_STREAM_NON_BLOCKING}, greatest);
+  return {stream, {this}};
 }
 
 bool Device::is_captured(CUstream stream) const {
   const Current current{*this};
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult result = driver_->calls().capturing(stream, &status);
+  const CUresult result = driver().calls().capturing(stream, &status);
   if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
     throw Error{ErrorCode::invalid_argument,
                 "the default stream waits for one that is captured in a graph"};
-  driver_->check(result, "ask whether a stream is captured");
+  driver().check(result, "ask whether a stream is captured");
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void Device::launch(const Kernel& kernel, std::uint64_t blocks, void* work, CUstream stream) const {
-  void* parameters[] = {work};
-  driver_->check(driver_->calls().launch(kernel.function, static_cast<unsigned>(blocks), 1, 1,
-                                         kernel.block, 1, 1, 0, stream, parameters, nullptr),
-                 "run one of tutti's kernels");
+template <class Work>
+void Device::launch(const Kernel& kernel, std::uint64_t blocks, const Work& work,
+                    CUstream stream) const {
+  Work passed = work;
+  void* parameters[] = {&passed};
+  call("run one of tutti's kernels", &DriverCalls::launch, kernel.function,
+       static_cast<unsigned>(blocks), 1U, 1U, kernel.block, 1U, 1U, 0U, stream, +parameters,
+       nullptr);
 }
 
 void Device::launch(Datatype type, const KernelWork& work, CUstream stream) const {
   const std::uint64_t in_chunks = work.chunks * (kChunkBytes / size_of(type));
-  KernelWork passed = work;
   const Kernel& kernel = kernels_->folds.at(static_cast<std::size_t>(type));
-  launch(kernel, worthwhile(kernel, std::max(work.chunks, work.count - in_chunks)), &passed,
-         stream);
+  launch(kernel, blocks_for(kernel, std::max(work.chunks, work.count - in_chunks)), work, stream);
 }
 
 void Device::launch(const Conversion& work, CUstream stream) const {
-  Conversion passed = work;
   const std::uint64_t threads = (work.count + kConvertedAtOnce - 1) / kConvertedAtOnce;
-  launch(kernels_->convert, worthwhile(kernels_->convert, threads), &passed, stream);
+  launch(kernels_->convert, blocks_for(kernels_->convert, threads), work, stream);
 }
 
 void Device::launch(const Inspection& work, CUstream stream) const {
-  Inspection passed = work;
-  launch(kernels_->inspect, kInspectors / kernels_->inspect.block, &passed, stream);
+  launch(kernels_->inspect, kInspectors / kernels_->inspect.block, work, stream);
 }
 
 }  // namespace tutti::v0::cuda

@@ -11,37 +11,28 @@
 namespace tutti::v0::cuda {
 namespace {
 
-/// Where memory lies.
-struct Place {
-  unsigned type = 0;        ///< As CUmemorytype; 0: the driver knows nothing of it.
-  int ordinal = -1;         ///< Of its device.
-  unsigned is_managed = 0;  ///< Any device and the host may touch it; then all else means nothing.
+struct PointerInfo {
+  unsigned type = 0;        ///< As CUmemorytype; 0: unknown to the driver.
+  int ordinal = -1;         ///< Of the device.
+  unsigned is_managed = 0;  ///< All devices and the host may access it, whatever the others say.
 };
 
-/// In a context that is current.
-Place place_of(const Device& device, const void* data) {
-  Place place;
+PointerInfo info_of(const Device& device, const void* data) {
+  PointerInfo info;
   std::array<CUpointer_attribute, 3> asked{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                                            CU_POINTER_ATTRIBUTE_IS_MANAGED};
-  std::array<void*, 3> answers{&place.type, &place.ordinal, &place.is_managed};
-  const Driver& driver = device.driver();
-  driver.check(driver.calls().pointer_attributes(static_cast<unsigned>(asked.size()), asked.data(),
-                                                 answers.data(), address_of(data)),
-               "ask what memory that is");
-  return place;
+  std::array<void*, 3> answers{&info.type, &info.ordinal, &info.is_managed};
+  device.call("ask for the kind of memory", &DriverCalls::pointer_attributes,
+              static_cast<unsigned>(asked.size()), asked.data(), answers.data(), address_of(data));
+  return info;
 }
 
 }  // namespace
 
 DeviceStreams::DeviceStreams(std::shared_ptr<const Device> device) : device_{std::move(device)} {}
 
-DeviceStreams::~DeviceStreams() {
-  if (own_stream_ != nullptr) device_->destroy(own_stream_);
-}
-
-/// @param stream of the program. @param current the context of the calling thread, or null: that of
-/// a default stream.
+/// @param current the context of the calling thread, which a default stream belongs to, or null.
 void DeviceStreams::check_stream(CUstream stream, CUcontext current) const {
   if (stream == CU_STREAM_PER_THREAD)
     throw Error{ErrorCode::invalid_argument,
@@ -62,7 +53,7 @@ void DeviceStreams::check_stream(CUstream stream, CUcontext current) const {
 }
 
 void DeviceStreams::check_memory(const char* which, const void* data) const {
-  const auto [type, ordinal, is_managed] = place_of(*device_, data);
+  const auto [type, ordinal, is_managed] = info_of(*device_, data);
   if (is_managed != 0) return;
   const std::string own = "GPU " + std::to_string(device_->ordinal());
   if (type == 0)
@@ -84,9 +75,8 @@ void DeviceStreams::check(Stream stream, std::span<const std::byte> in, std::spa
 }
 
 bool DeviceStreams::is_on_device(const void* data) const {
-  const Device::Current current{*device_};
-  const Place place = place_of(*device_, data);
-  return place.type == CU_MEMORYTYPE_DEVICE && place.is_managed == 0;
+  const PointerInfo info = info_of(*device_, data);
+  return info.type == CU_MEMORYTYPE_DEVICE && info.is_managed == 0;
 }
 
 void DeviceStreams::adopt_thread() const {
@@ -95,8 +85,8 @@ void DeviceStreams::adopt_thread() const {
 }
 
 Stream DeviceStreams::own_stream() {
-  if (own_stream_ == nullptr) own_stream_ = device_->make_stream();
-  return own_stream_;
+  if (!own_stream_) own_stream_ = device_->make_stream();
+  return own_stream_.get();
 }
 
 bool DeviceStreams::is_captured(Stream stream) const {
@@ -118,7 +108,6 @@ void DeviceStreams::follow(Stream stream, const StreamMark& mark) {
 }
 
 std::byte* DeviceStreams::allocate(std::size_t bytes, Stream stream) {
-  const Device::Current current{*device_};
   return reinterpret_cast<std::byte*>(device_->allocate(bytes, of(stream)));
 }
 
@@ -132,39 +121,30 @@ std::shared_ptr<std::byte> DeviceStreams::allocate_unordered(std::size_t bytes) 
 }
 
 void DeviceStreams::clear_now(std::byte* data, std::size_t bytes) {
-  const Device::Current current{*device_};
   clear(data, bytes, own_stream());
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().synchronize(own_stream_), "clear memory of a GPU");
+  device_->call("clear memory of a GPU", &DriverCalls::synchronize, own_stream_.get());
 }
 
 void DeviceStreams::copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
-  const Device::Current current{*device_};
   enqueue_copy(*device_, to, from, bytes, of(stream));
 }
 
 void DeviceStreams::clear(std::byte* to, std::size_t bytes, Stream stream) {
   if (bytes == 0) return;
-  const Device::Current current{*device_};
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().fill(address_of(to), 0, bytes, of(stream)), "clear memory of a GPU");
+  device_->call("clear memory of a GPU", &DriverCalls::fill, address_of(to), std::uint8_t{0}, bytes,
+                of(stream));
 }
 
 void DeviceStreams::fold(const Fold& work, Stream stream) {
-  const Device::Current current{*device_};
   enqueue_fold(*device_, work, of(stream));
 }
 
 void DeviceStreams::convert(const Conversion& work, Stream stream) {
-  if (work.count == 0) return;
-  const Device::Current current{*device_};
-  device_->launch(work, of(stream));
+  if (work.count > 0) device_->launch(work, of(stream));
 }
 
 void DeviceStreams::inspect(const Inspection& work, Stream stream) {
-  if (work.count == 0) return;
-  const Device::Current current{*device_};
-  device_->launch(work, of(stream));
+  if (work.count > 0) device_->launch(work, of(stream));
 }
 
 }  // namespace tutti::v0::cuda

@@ -1,5 +1,5 @@
 /// @file
-/// What calls on streams of a GPU are, whatever moves their messages.
+/// The part of a StreamTransport that does not depend on its messages.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,6 @@ namespace tutti::v0::cuda {
 /// Memory, copies and folds of one GPU, on its streams.
 class DeviceStreams : public StreamTransport {
  public:
-  ~DeviceStreams() override;
-
   void check(Stream stream, std::span<const std::byte> in, std::span<std::byte> out) override;
   [[nodiscard]] bool is_on_device(const void* data) const override;
   void adopt_thread() const override;
@@ -40,8 +38,7 @@ class DeviceStreams : public StreamTransport {
   /// @param bytes more than zero. @return memory of the GPU that belongs to no stream, and may
   /// outlive this. Throws std::bad_alloc, Error.
   [[nodiscard]] std::shared_ptr<std::byte> allocate_unordered(std::size_t bytes) const;
-  /// Clears memory, and waits for that. @param data of the GPU. @param bytes how many. Throws
-  /// Error.
+  /// Clears memory of the GPU, and waits for that. Throws Error.
   void clear_now(std::byte* data, std::size_t bytes);
 
  private:
@@ -49,7 +46,7 @@ class DeviceStreams : public StreamTransport {
   void check_memory(const char* which, const void* data) const;
 
   std::shared_ptr<const Device> device_;
-  CUstream own_stream_ = nullptr;  // or null
+  OwnedStream own_stream_{};  // null until it is asked for
 };
 
 }  // namespace tutti::v0::cuda

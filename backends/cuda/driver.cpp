@@ -42,7 +42,7 @@ int Driver::choose(int wanted) const {
   if (known == 1) return 0;
   throw Error{ErrorCode::invalid_argument,
               "the process sees " + std::to_string(known) +
-                  " GPUs; say which by Options::device, or make the context of one current, by "
+                  " GPUs; set AttachOptions::device, or make the context of one current, by "
                   "cudaSetDevice and, before CUDA 12, cudaFree(0)"};
 }
 
@@ -61,7 +61,7 @@ std::string Driver::name_of(CUdevice device) const {
 
 int Driver::attribute(CUdevice_attribute attribute, CUdevice device) const {
   int value = 0;
-  check(calls_.device_attribute(&value, attribute, device), "ask a GPU what it can");
+  check(calls_.device_attribute(&value, attribute, device), "ask a GPU for an attribute");
   return value;
 }
 

@@ -4,21 +4,19 @@
 
 #include <cuda.h>
 
-#include <memory>
 #include <string>
 
 #include "library.hpp"
 
 namespace tutti::v0::cuda {
 
-/// @param data any. @return its address, as the driver has it.
 [[nodiscard]] inline CUdeviceptr address_of(const void* data) noexcept {
   return reinterpret_cast<CUdeviceptr>(data);
 }
 
-/// Functions of the driver that are called here; see <cuda.h>.
+/// The functions of the driver that tutti calls; see <cuda.h>.
 struct DriverCalls {
-  /// @param library that has them. Throws Error{transport} where it has not.
+  /// Throws Error{transport} if the library lacks one.
   explicit DriverCalls(const Library& library) : from{library} {}
 
   const Library& from;
@@ -92,30 +90,28 @@ struct DriverCalls {
   decltype(&::cuDeviceGetP2PAttribute) peer_attribute = from["cuDeviceGetP2PAttribute"];
 };
 
-/// The driver of this machine, ready to be called. Any thread may.
+/// The driver of this machine. Thread-safe.
 class Driver {
  public:
-  /// Loads and starts it. Throws Error{transport} that says what is missing: the driver, a newer
-  /// one, or a GPU.
+  /// Loads and initialises it. Throws Error{transport} that names what is missing: the driver, a
+  /// newer one, or a GPU.
   Driver();
 
-  /// @return its functions.
   [[nodiscard]] const DriverCalls& calls() const noexcept { return calls_; }
-  /// @param result of a call. @param what was to be done, after "cannot". Throws Error{transport}
-  /// with the driver's own words where it failed.
+  /// Throws Error{transport} with the driver's message unless a call succeeded. @param what the
+  /// text of the error, after "cannot".
   void check(CUresult result, const char* what) const;
   /// @return its version, such as "13.0".
   [[nodiscard]] std::string version() const;
-  /// @return how many GPUs it knows.
+  /// @return the number of GPUs.
   [[nodiscard]] int devices() const;
-  /// @param wanted a GPU, or less than zero. @return it, or else that of the context which is
-  /// current, or else the only one. Throws Error{invalid_argument, transport} where that is none.
+  /// @return the ordinal `wanted`; if that is negative, the GPU of the current context, or else the
+  /// only GPU. Throws Error{invalid_argument} if there is no single candidate; Error{transport}.
   [[nodiscard]] int choose(int wanted) const;
-  /// @param ordinal in [0, devices()). @return that GPU. Throws Error{transport}.
+  /// @param ordinal in [0, devices()). Throws Error{transport}.
   [[nodiscard]] CUdevice device(int ordinal) const;
-  /// @param device a GPU. @return what it is called, such as "NVIDIA H100 80GB HBM3".
+  /// @return its name, such as "NVIDIA H100 80GB HBM3".
   [[nodiscard]] std::string name_of(CUdevice device) const;
-  /// @param attribute any. @param device a GPU. @return its value. Throws Error{transport}.
   [[nodiscard]] int attribute(CUdevice_attribute attribute, CUdevice device) const;
 
  private:

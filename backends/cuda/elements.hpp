@@ -1,7 +1,7 @@
 /// @file
-/// Elements as kernels compute on them: how a datatype is loaded, combined, finished and stored.
-/// All functions are constexpr, so that device code and the host compile the same text; the results
-/// are those of host memory, bit by bit.
+/// Elements of each datatype in kernels: load, combine, finish, store. All functions are constexpr,
+/// so that device code and the host compile the same text; the results equal those of host memory
+/// bit by bit.
 #pragma once
 
 #include <bit>
@@ -15,14 +15,14 @@
 
 namespace tutti::v0::cuda {
 
-/// The one NaN that results carry.
+/// The only NaN in results.
 template <class T>
 [[nodiscard]] constexpr T quiet_nan() noexcept {
   if constexpr (sizeof(T) == 4) return std::bit_cast<T>(std::uint32_t{0x7fc00000});
   else return std::bit_cast<T>(std::uint64_t{0x7ff8000000000000});
 }
 
-/// Divides, then replaces every NaN: whose payload survives depends on the order of operands.
+/// Divides, then replaces every NaN, whose payload would depend on the order of operands.
 template <class T>
 [[nodiscard]] constexpr T finished(T value, std::int32_t divisor) noexcept {
   if (divisor != 1) value = value / static_cast<T>(divisor);
@@ -44,8 +44,8 @@ template <class T>
   return a > b ? a : b;
 }
 
-/// @return whether an operator of integers gives other bits where they are signed: comparisons and
-/// divisions. Others are compiled of unsigned ones alone.
+/// @return whether an operator gives other bits for signed integers than for unsigned ones. Kernels
+/// of the other operators exist for unsigned integers alone.
 [[nodiscard]] constexpr bool sees_sign(OperatorKind op) noexcept {
   return op == OperatorKind::min || op == OperatorKind::max || op == OperatorKind::average;
 }
@@ -56,7 +56,7 @@ struct IntegerElement {
   using Stored = T;
   using Value = T;
   using Unsigned = std::make_unsigned_t<T>;
-  // Short ones would be promoted to signed numbers, whose products may overflow.
+  // Short integers would be promoted to signed ones, whose products may overflow.
   using Wide = std::conditional_t<(sizeof(T) < 4), std::uint32_t, Unsigned>;
 
   [[nodiscard]] static constexpr bool has(OperatorKind op) noexcept {
@@ -65,7 +65,7 @@ struct IntegerElement {
   }
   [[nodiscard]] static constexpr Value load(Stored stored) noexcept { return stored; }
   [[nodiscard]] static constexpr Stored store(Value value, std::int32_t divisor) noexcept {
-    // Short ones are divided as int, which holds them.
+    // Short integers are divided as int, which holds them.
     if constexpr (sizeof(T) == 8) return divisor == 1 ? value : value / static_cast<T>(divisor);
     else if constexpr (std::is_signed_v<T>) return static_cast<T>(value / divisor);
     else return static_cast<T>(value / static_cast<std::uint32_t>(divisor));
@@ -100,7 +100,6 @@ template <OperatorKind op, class T>
   else if constexpr (op == OperatorKind::max) return greater(a, b);
   else return a + b;
 }
-/// Whether real numbers have an operator.
 [[nodiscard]] constexpr bool is_of_reals(OperatorKind op) noexcept {
   return op == OperatorKind::sum || op == OperatorKind::average || op == OperatorKind::prod ||
          op == OperatorKind::min || op == OperatorKind::max;
@@ -122,12 +121,12 @@ struct RealElement {
   }
 };
 
-/// @param exponent of no subnormal. @return two to that power.
+/// @param exponent of a normal number.
 [[nodiscard]] constexpr float power_of_two(std::int32_t exponent) noexcept {
   return std::bit_cast<float>(static_cast<std::uint32_t>(127 + exponent) << 23U);
 }
 
-/// Formats of 16 bits, computed in float and rounded once.
+/// f16 and bf16, computed in float and rounded once.
 template <class T>
 struct HalfElement {
   using Stored = std::uint16_t;
@@ -141,9 +140,9 @@ struct HalfElement {
   [[nodiscard]] static constexpr Stored store(Value value, std::int32_t divisor) noexcept {
     return T{finished(value, divisor)}.bits;
   }
-  /// Stores an average. @param half half of the sum, which no finite operands overflow. @param
-  /// divisor is multiplied by two to the power `exponent`. The mean of finite numbers stays within
-  /// their range.
+  /// Stores an average. @param half half of the sum, which finite operands do not overflow. @param
+  /// divisor without the factor two to the power `exponent`. The mean of finite numbers stays
+  /// within their range.
   [[nodiscard]] static constexpr Stored store_average(Value half, std::int32_t divisor,
                                                       std::int32_t exponent) noexcept {
     constexpr float kBound = std::is_same_v<T, Float16> ? 65504.0F / 2 : 0x1.fep126F;
@@ -159,7 +158,7 @@ struct HalfElement {
   }
 };
 
-/// Complex numbers by their parts, as std::complex lays them out.
+/// Complex numbers, laid out as std::complex.
 template <class T>
 struct ComplexElement {
   struct Value {
@@ -183,7 +182,7 @@ struct ComplexElement {
   }
 };
 
-/// A value and its index, as Indexed lays them out; what lies behind the index becomes zeros.
+/// A value and its index, laid out as Indexed, with zeros in the padding.
 template <class T>
 struct IndexedElement {
   struct Value {
@@ -215,7 +214,7 @@ struct IndexedElement {
     if (a_is_nan != b_is_nan) return a_is_nan ? a : b;
     if (a_is_nan || a.value == b.value) {
       if (a.index != b.index) return a.index < b.index ? a : b;
-      // Only zeros of either sign are equal and differ; the choice must not depend on the order.
+      // Only zeros of different signs are equal and differ; their order must not decide.
       return __builtin_signbit(static_cast<double>(b.value)) != 0 ? b : a;
     }
     const bool is_before = op == OperatorKind::min_loc ? a.value < b.value : a.value > b.value;

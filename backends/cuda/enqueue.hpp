@@ -1,5 +1,5 @@
 /// @file
-/// Copies and folds, enqueued on a stream.
+/// Copies and folds, enqueued on a stream of a device.
 #pragma once
 
 #include <tutti/spi/memory.hpp>
@@ -9,18 +9,14 @@
 
 namespace tutti::v0::cuda {
 
-/// @param device whose context is current. @param to destination. @param from source, which does
-/// not overlap. @param bytes how many. @param stream of the device. Throws Error{transport}.
+/// Copies without overlap; source and destination may be equal. Throws Error{transport}.
 void enqueue_copy(const Device& device, std::byte* to, const std::byte* from, std::size_t bytes,
                   CUstream stream);
-/// @param device whose context is current. @param work as Memory::fold, in memory that the device
-/// sees. @param stream of the device. Throws Error{transport}; Error{invalid_argument} where the
-/// operator is a user's, which is a function of the host, or where an address is none of an
-/// element.
-void enqueue_fold(const Device& device, const Fold& work, CUstream stream);
-/// The same where operands lie where only the device knows. @param peers these, which are null in
-/// the work, among the first kPeerPlaces operands.
-void enqueue_fold(const Device& device, const Fold& work, std::span<const PeerPlace> peers,
-                  CUstream stream);
+/// @param work as Memory::fold, in memory that the device sees. @param peers operands whose
+/// addresses only the device knows; they are null in the work. Throws Error{transport};
+/// Error{invalid_argument} if a user's operator has no function of the device, or an address is not
+/// aligned to elements.
+void enqueue_fold(const Device& device, const Fold& work, CUstream stream,
+                  std::span<const PeerAddress> peers = {});
 
 }  // namespace tutti::v0::cuda

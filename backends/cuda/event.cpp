@@ -7,9 +7,9 @@
 namespace tutti::v0::cuda {
 
 Event::Event(std::shared_ptr<const Device> device, unsigned flags) : device_{std::move(device)} {
-  const Device::Current current{*device_};
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().create_event(&event_, flags), "make an event");
+  CUevent event = nullptr;
+  device_->call("make an event", &DriverCalls::create_event, &event, flags);
+  event_ = {event, {device_.get()}};
 }
 
 Event::Event(std::shared_ptr<const Device> device, CUstream stream) : Event{std::move(device)} {
@@ -17,22 +17,16 @@ Event::Event(std::shared_ptr<const Device> device, CUstream stream) : Event{std:
 }
 
 void Event::record(CUstream stream) {
-  const Device::Current current{*device_};
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().record_event(event_, stream), "record an event");
+  device_->call("record an event", &DriverCalls::record_event, event_.get(), stream);
 }
 
-Event::~Event() {
-  device_->destroy(event_);
-}
-
+/// In relaxed mode the query does not invalidate a capture by another thread.
 bool Event::is_done() {
   const Device::Current current{*device_};
   const Driver& driver = device_->driver();
-  // Else asking would end what threads capture.
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   driver.calls().exchange_capture_mode(&mode);
-  const CUresult result = driver.calls().query_event(event_);
+  const CUresult result = driver.calls().query_event(event_.get());
   driver.calls().exchange_capture_mode(&mode);
   if (result == CUDA_ERROR_NOT_READY) return false;
   driver.check(result, "run what was enqueued on a stream");
@@ -40,18 +34,14 @@ bool Event::is_done() {
 }
 
 void Event::hold(CUstream stream) const {
-  const Device::Current current{*device_};
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().wait_event(stream, event_, CU_EVENT_WAIT_DEFAULT),
-               "have a stream wait for another one");
+  device_->call("have a stream wait for another one", &DriverCalls::wait_event, stream,
+                event_.get(), unsigned{CU_EVENT_WAIT_DEFAULT});
 }
 
 double Event::us_since(const Event& start) const {
-  const Device::Current current{*device_};
   float milliseconds = 0;
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().elapsed(&milliseconds, start.event_, event_),
-               "ask how long work of a GPU took");
+  device_->call("ask how long work of a GPU took", &DriverCalls::elapsed, &milliseconds,
+                start.event_.get(), event_.get());
   return static_cast<double>(milliseconds) * 1e3;
 }
 

@@ -17,27 +17,27 @@ inline constexpr bool is_half = false;
 template <class T>
 inline constexpr bool is_half<HalfElement<T>> = true;
 
-/// Elements of one operand, or of the result, that a thread holds at a time.
+/// Neighbouring elements of one operand, or of the result, which a thread loads or stores at once.
 template <class Element, std::size_t count>
-struct Held {
+struct Block {
   using Stored = typename Element::Stored;
   static constexpr std::size_t kBytes = count * sizeof(Stored);
-  // One element lies where its parts may lie, several where all of them are one access.
+  // A single element has its natural alignment; several are aligned to the whole access.
   static constexpr std::size_t kAlignment = count == 1 ? alignof(Stored) : kBytes;
-  constexpr void load(const std::byte* place, std::size_t first) {
-    std::memcpy(elements, __builtin_assume_aligned(place + first * sizeof(Stored), kAlignment),
+  constexpr void load(const std::byte* data, std::size_t first) {
+    std::memcpy(elements, __builtin_assume_aligned(data + first * sizeof(Stored), kAlignment),
                 kBytes);
   }
-  constexpr void store(std::byte* place, std::size_t first) const {
-    std::memcpy(__builtin_assume_aligned(place + first * sizeof(Stored), kAlignment), elements,
+  constexpr void store(std::byte* data, std::size_t first) const {
+    std::memcpy(__builtin_assume_aligned(data + first * sizeof(Stored), kAlignment), elements,
                 kBytes);
   }
   Stored elements[count];
 };
 
-/// The part of one thread in a fold by one operator. Loads are batched, since memory answers late:
-/// a thread waits once for all loads of a batch.
-template <class Element, OperatorKind op, class Places>
+/// One thread's share of a fold by one operator. A thread waits once for all loads of a batch,
+/// which hides the latency of memory.
+template <class Element, OperatorKind op, class Addresses>
 struct Folder {
   using Value = typename Element::Value;
   using Stored = typename Element::Stored;
@@ -46,7 +46,7 @@ struct Folder {
   static constexpr std::uint32_t kBatch = kCount > 4 ? 2 : 4;
 
   const KernelWork& work;
-  const Places& places;
+  const Addresses& addresses;
 
   constexpr Value value_of(const Stored& stored, std::uint32_t operand) const {
     auto value = Element::load(stored);
@@ -62,13 +62,14 @@ struct Folder {
   }
   template <std::size_t count>
   constexpr void finish(const Value (&values)[count], std::size_t first) const {
-    Held<Element, count> result;
+    Block<Element, count> result;
     for (std::size_t i = 0; i < count; ++i) result.elements[i] = stored_of(values[i]);
 #pragma unroll 1
-    for (std::uint32_t i = 0; i < work.results; ++i) result.store(places[work.operands + i], first);
+    for (std::uint32_t i = 0; i < work.results; ++i)
+      result.store(addresses[work.operands + i], first);
   }
 
-  /// Folds `count` elements of any number of operands. @param first the number of the first one.
+  /// Folds `count` elements of any number of operands. @param first index of the first element.
   template <std::size_t count>
   constexpr void fold_any(std::size_t first) const {
     Value values[count];
@@ -77,9 +78,9 @@ struct Folder {
       values[i] = static_cast<const Value*>(work.carried_in)[first + i];
 #pragma unroll 1
     for (std::uint32_t begin = 0; begin < work.operands; begin += kBatch) {
-      Held<Element, count> held[kBatch];
+      Block<Element, count> held[kBatch];
       for (std::uint32_t j = 0; j < kBatch; ++j)
-        if (begin + j < work.operands) held[j].load(places[begin + j], first);
+        if (begin + j < work.operands) held[j].load(addresses[begin + j], first);
       for (std::uint32_t j = 0; j < kBatch; ++j) {
         if (begin + j >= work.operands) break;
         const bool starts = j == 0 && begin == 0 && !continues;
@@ -94,18 +95,18 @@ struct Folder {
       static_cast<Value*>(work.carried_out)[first + i] = values[i];
   }
 
-  /// Folds one or two chunks of two operands. @param one the number of the first element.
-  /// @param other likewise of the second chunk. @param has_other whether there is one.
+  /// Folds one or two chunks of two operands. @param one index of the first chunk's first element.
+  /// @param other the same of the second chunk, if there is one.
   constexpr void fold_two(std::size_t one, std::size_t other, bool has_other) const {
-    Held<Element, kCount> held[4];
+    Block<Element, kCount> held[4];
     for (std::uint32_t operand = 0; operand < 2; ++operand) {
-      held[operand].load(places[operand], one);
-      if (has_other) held[2 + operand].load(places[operand], other);
+      held[operand].load(addresses[operand], one);
+      if (has_other) held[2 + operand].load(addresses[operand], other);
     }
     finish_two(held[0], held[1], one);
     if (has_other) finish_two(held[2], held[3], other);
   }
-  constexpr void finish_two(const Held<Element, kCount>& left, const Held<Element, kCount>& right,
+  constexpr void finish_two(const Block<Element, kCount>& left, const Block<Element, kCount>& right,
                             std::size_t first) const {
     Value values[kCount];
     for (std::size_t i = 0; i < kCount; ++i)
@@ -115,8 +116,8 @@ struct Folder {
   }
 
   constexpr void run(std::size_t thread, std::size_t threads) const {
-    const auto [head, chunks] =
-        work.peers == 0 ? Chunks{work.head, work.chunks} : chunks_of(places, work, sizeof(Stored));
+    const auto [head, chunks] = work.peers == 0 ? Chunks{work.head, work.chunks}
+                                                : chunks_of(addresses, work, sizeof(Stored));
     if (work.operands == 2 && work.carried_in == nullptr && work.carried_out == nullptr)
 #pragma unroll 1
       for (std::size_t chunk = thread; chunk < chunks; chunk += 2 * threads)
@@ -133,13 +134,12 @@ struct Folder {
   }
 };
 
-/// What one thread does of a fold. @param work see KernelWork; its operator is one that the element
-/// has. @param places what place_of says of each. @param thread in [0, threads). @param threads how
-/// many there are.
-template <class Element, class Places>
-constexpr void fold(const KernelWork& work, const Places& places, std::size_t thread,
+/// Runs one thread's share of a fold. @param work with an operator that the element has. @param
+/// addresses as address_at of each index. @param thread in [0, threads).
+template <class Element, class Addresses>
+constexpr void fold(const KernelWork& work, const Addresses& addresses, std::size_t thread,
                     std::size_t threads) {
-  // Mostly an average is a sum that is divided.
+  // For most elements an average is a sum that is divided.
   constexpr bool sums = !is_half<Element> && Element::has(OperatorKind::sum);
   const bool is_sum = sums && work.op == static_cast<std::uint32_t>(OperatorKind::average);
   const std::uint32_t wanted = is_sum ? static_cast<std::uint32_t>(OperatorKind::sum) : work.op;
@@ -147,7 +147,7 @@ constexpr void fold(const KernelWork& work, const Places& places, std::size_t th
     constexpr auto op = static_cast<OperatorKind>(number);
     if constexpr (Element::has(op) && !(sums && op == OperatorKind::average)) {
       if (wanted != number) return false;
-      Folder<Element, op, Places>{work, places}.run(thread, threads);
+      Folder<Element, op, Addresses>{work, addresses}.run(thread, threads);
       return true;
     }
     return false;

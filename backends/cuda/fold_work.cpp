@@ -11,17 +11,17 @@
 namespace tutti::v0::cuda {
 namespace {
 
-void check_place(Datatype type, const void* place) {
-  if (reinterpret_cast<std::uintptr_t>(place) % traits_of(type).alignment == 0) return;
+void check_alignment(Datatype type, const void* data) {
+  if (reinterpret_cast<std::uintptr_t>(data) % traits_of(type).alignment == 0) return;
   throw Error{ErrorCode::invalid_argument, "elements of " + std::string{name_of(type)} +
                                                " in memory of a GPU begin at multiples of " +
                                                std::to_string(traits_of(type).alignment) + " bytes"};
 }
 
-/// Operands of each launch but the last: all leave room for the results.
+/// Operands of each launch but the last; all leave room for the results.
 std::size_t operands_of_launch(const Fold& fold) {
-  expects(fold.copies.size() < kPassedPlaces / 2, "a launch passes results and some operands");
-  return kPassedPlaces - 1 - fold.copies.size();
+  expects(fold.copies.size() < kPassedAddresses / 2, "a launch passes results and some operands");
+  return kPassedAddresses - 1 - fold.copies.size();
 }
 
 Datatype kernel_of(Datatype type, OperatorKind op) noexcept {
@@ -56,35 +56,35 @@ FoldWork work_of(const Fold& fold, std::size_t launch, void* carried) {
                  .carried_in = launch == 0 ? nullptr : carried,
                  .carried_out = is_last ? nullptr : carried}};
   KernelWork& kernel = work.kernel;
-  std::size_t places = 0;
-  const auto add = [&](void* place) {
-    check_place(fold.type, place);
-    kernel.places[places++] = place;
+  std::size_t addresses = 0;
+  const auto add = [&](void* data) {
+    check_alignment(fold.type, data);
+    kernel.addresses[addresses++] = data;
   };
   for (const void* const operand : operands) add(const_cast<void*>(operand));
   if (is_last) {
     add(fold.destination);
     for (void* const copy : fold.copies) add(copy);
   }
-  kernel.results = static_cast<std::uint32_t>(places - operands.size());
+  kernel.results = static_cast<std::uint32_t>(addresses - operands.size());
   if (kernel.has_exponents)
     std::ranges::copy(fold.exponents.subspan(first, operands.size()), kernel.exponents);
-  const Chunks chunks = chunks_of(PassedPlaces{kernel}, kernel, size_of(fold.type));
+  const Chunks chunks = chunks_of(PassedAddresses{kernel}, kernel, size_of(fold.type));
   kernel.head = chunks.head;
   kernel.chunks = chunks.chunks;
   return work;
 }
 
-void put_peers(KernelWork& work, std::span<const PeerPlace> peers) {
+void put_peers(KernelWork& work, std::span<const PeerAddress> peers) {
   for (const auto& [operand, cell, offset] : peers) {
-    expects(operand < std::min<std::size_t>(kPeerPlaces, work.operands),
-            "a kernel knows of so many operands where their addresses stand");
+    expects(operand < std::min<std::size_t>(kPeerOperands, work.operands),
+            "a kernel reads addresses of its first operands only");
     work.peers |= 1U << operand;
-    work.places[operand] = cell;
+    work.addresses[operand] = cell;
     work.offsets[operand] = offset;
   }
   if (work.peers == 0) return;
-  work.head = work.count;  // the device finds out
+  work.head = work.count;  // the device finds chunks
   work.chunks = 0;
 }
 

@@ -1,6 +1,7 @@
 #include "host_streams.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,11 +9,33 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/communicator.hpp>
 
+#include "base/all_or_none.hpp"
 #include "enqueue.hpp"
-#include "host_connect.hpp"
+#include "private_ranks.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
+
+/// Only the thread of streams calls the transport of these ranks.
+Communicator duplicate_for_thread(Communicator& world) {
+  Communicator second = duplicate_privately(world, kKeyOfMessages);
+  const Capabilities& can = transport_of(second).capabilities();
+  if (!can.threads)
+    throw Error{ErrorCode::invalid_argument,
+                "a thread of tutti's own would call the transport '" + can.name +
+                    "', which does not allow it: an MPI needs MPI_THREAD_MULTIPLE; start it by "
+                    "MPI_Init_thread"};
+  return second;
+}
+
+/// Without peers all messages go over the host.
+std::shared_ptr<DevicePeers> peers_or_none(Communicator& world, const HostStreams::Config& config) {
+  try {
+    return DevicePeers::connect(world, config.device, config.timeout);
+  } catch (const SharedRegion::Unseen&) {
+    return nullptr;
+  }
+}
 
 std::shared_ptr<PinnedMemory> room_for(const StagingPlan& plan,
                                        const std::shared_ptr<const Device>& device) {
@@ -22,27 +45,45 @@ std::shared_ptr<PinnedMemory> room_for(const StagingPlan& plan,
 
 }  // namespace
 
-HostStreams::HostStreams(const Parts& parts, Communicator ranks, const StagingPlan& plan)
-    : DeviceStreams{parts.device}, parts_{parts}, done_{parts.device},
-      memory_{room_for(plan, parts.device)}, ranks_{std::move(ranks)} {
-  const StagedMessages::Parts staged{
-      .device = parts.device, .transport = &transport_of(ranks_), .memory = memory_, .plan = plan};
+std::shared_ptr<HostStreams> HostStreams::connect(Communicator& world, const Config& config) {
+  constexpr const char* kFailure = "cannot move memory of its GPU over the host";
+  const detail::Exchange exchange = detail::exchange_over(world, Duration{0});
+  std::optional<Communicator> second;
+  const auto prepare = [&] {
+    config.device->require_stream_operations();
+    second.emplace(duplicate_for_thread(world));
+  };
+  detail::all_or_none(exchange, prepare, kFailure);
+  Config all = config;
+  if (config.is_visible) all.peers = peers_or_none(world, config);
+  std::shared_ptr<HostStreams> streams;
+  const auto make = [&] {
+    streams = std::make_shared<HostStreams>(all, std::move(*second), staging_plan(world.size()));
+  };
+  detail::all_or_none(exchange, make, kFailure);
+  return streams;
+}
+
+HostStreams::HostStreams(const Config& config, Communicator ranks, const StagingPlan& plan)
+    : DeviceStreams{config.device}, config_{config}, done_{config.device},
+      memory_{room_for(plan, config.device)}, ranks_{std::move(ranks)} {
+  const StagedMessages::Config staged{
+      .device = config.device, .transport = &transport_of(ranks_), .memory = memory_, .plan = plan};
   worker_ = std::make_unique<StreamWorker>(staged, done_);
 }
 
-/// Ends what was enqueued, as far as that ends in time. The end of pinned memory may wait for
-/// streams, and so for peers.
+/// Freeing pinned memory may wait for streams, and so for peers.
 HostStreams::~HostStreams() {
-  worker_->end(parts_.timeout);
-  if (parts_.peers) parts_.peers->finish_calls();
+  worker_->end(config_.timeout);
+  if (config_.peers) config_.peers->finish_calls();
 }
 
-/// Twenty microseconds for a message, which is copied twice and handed to a thread, and 12 GB/s of
+/// Twenty microseconds for a message, which is copied twice and passed to a thread; 12 GB/s of
 /// PCIe; reductions as those of NcclStreams.
 CostModel HostStreams::cost_model() const {
   CostModel cost_model{.costs = {.alpha = 20'000'000'000, .beta = 83'333, .gamma = 1'000},
                        .origin = "assumed of copies through the host"};
-  if (!parts_.peers) return cost_model;
+  if (!config_.peers) return cost_model;
   cost_model.visible = DevicePeers::costs();
   cost_model.origin += ", and of memory of peers";
   return cost_model;
@@ -50,19 +91,19 @@ CostModel HostStreams::cost_model() const {
 
 std::shared_ptr<StreamTransport> HostStreams::divide(Communicator& part) {
   check_health();
-  return connect_host(part, {.device = parts_.device,
-                             .timeout = parts_.timeout,
-                             .places = places_in(part, parts_.places, ranks_.rank()),
-                             .is_visible = parts_.is_visible});
+  return connect(part, {.device = config_.device,
+                        .timeout = config_.timeout,
+                        .placement = placement_in(part, config_.placement, ranks_.rank()),
+                        .is_visible = config_.is_visible});
 }
 
 void HostStreams::abort(const Error& cause) noexcept {
   worker_->abort(cause);
-  if (parts_.peers) parts_.peers->abort();
+  if (config_.peers) config_.peers->abort();
 }
 
 std::shared_ptr<std::byte> HostStreams::allocate_registered(std::size_t bytes) {
-  if (parts_.peers) return parts_.peers->allocate(bytes);
+  if (config_.peers) return config_.peers->allocate(bytes);
   std::shared_ptr<std::byte> memory = allocate_unordered(bytes);
   clear_now(memory.get(), bytes);
   return memory;
@@ -72,14 +113,13 @@ void HostStreams::deallocate(std::byte* data, Stream stream) noexcept {
   bool is_later = false;
   try {
     is_later = !is_captured(stream) && worker_->release(address_of(data), of(stream));
-  } catch (const std::exception&) {  // of a GPU that does nothing any more
+  } catch (const std::exception&) {  // the GPU has failed
   }
   if (!is_later) DeviceStreams::deallocate(data, stream);
 }
 
 void HostStreams::exchange(std::span<const StreamMessage> messages, Stream stream) {
   check_health();
-  const Device::Current current{*device()};
   std::vector<StreamMessage> own;
   std::vector<StreamMessage> others;
   for (const StreamMessage& message : messages)
@@ -106,7 +146,7 @@ void HostStreams::copy_to_itself(std::span<const StreamMessage> messages, Stream
 }
 
 void HostStreams::run_native(const NativeCall&, const std::byte*, std::byte*, Stream) {
-  expects(false, "over the host there are no calls of a library");
+  expects(false, "the host has no collectives on streams of its own");
 }
 
 }  // namespace tutti::v0::cuda

@@ -10,7 +10,7 @@
 
 #include "device_peers.hpp"
 #include "device_streams.hpp"
-#include "places.hpp"
+#include "placement.hpp"
 #include "stream_worker.hpp"
 
 namespace tutti::v0::cuda {
@@ -19,27 +19,31 @@ namespace tutti::v0::cuda {
 /// communicator of the same ranks that has no other messages.
 class HostStreams final : public DeviceStreams {
  public:
-  /// What all of it stands on.
-  struct Parts {
+  struct Config {
     std::shared_ptr<const Device> device;
-    Duration timeout;                      ///< Of the end: how long calls have that are not done.
-    Places places{};                       ///< Of the ranks.
+    Duration timeout;                      ///< How long the destructor waits for calls.
+    GpuPlacement placement{};              ///< Of all ranks.
     bool is_visible = false;               ///< Whether ranks see each other's memory if they can.
-    std::shared_ptr<DevicePeers> peers{};  ///< Null where ranks do not see each other's memory.
+    std::shared_ptr<DevicePeers> peers{};  ///< Null if ranks do not see each other's memory.
   };
-  /// @param parts see there. @param ranks whose transport is used by nothing else. @param plan
-  /// equal on all of them. Throws Error{transport}, std::system_error.
-  HostStreams(const Parts& parts, Communicator ranks, const StagingPlan& plan);
+  /// Collective. @param config without peers. Throws, on all ranks alike, the error of the first
+  /// one that fails: Error{invalid_argument} if the communicator cannot be divided, or a thread of
+  /// tutti's own may not call its transport; Error{transport}.
+  [[nodiscard]] static std::shared_ptr<HostStreams> connect(Communicator& world,
+                                                            const Config& config);
+  /// @param ranks whose transport nothing else uses. @param plan equal on all of them. Throws
+  /// Error{transport}, std::system_error.
+  HostStreams(const Config& config, Communicator ranks, const StagingPlan& plan);
   ~HostStreams() override;
 
   [[nodiscard]] std::string name() const override { return "host"; }
   [[nodiscard]] CostModel cost_model() const override;
   [[nodiscard]] std::vector<Locality> localities() const override {
-    return parts_.places.localities;
+    return config_.placement.localities;
   }
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part) override;
   [[nodiscard]] bool is_capturable() const noexcept override { return false; }
-  [[nodiscard]] StreamPeers* peers() noexcept override { return parts_.peers.get(); }
+  [[nodiscard]] StreamPeers* peers() noexcept override { return config_.peers.get(); }
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override;
   void deallocate(std::byte* data, Stream stream) noexcept override;
   void exchange(std::span<const StreamMessage> messages, Stream stream) override;
@@ -52,9 +56,9 @@ class HostStreams final : public DeviceStreams {
  private:
   void copy_to_itself(std::span<const StreamMessage> messages, Stream stream);
 
-  Parts parts_;
-  // The transport ends before pinned memory does: other ranks then wait no more for this one, and
-  // so neither do their streams, for which the end of pinned memory may wait.
+  Config config_;
+  // The transport ends before pinned memory: other ranks, and so their streams, then do not wait
+  // for this one any more. Freeing pinned memory may wait for all streams.
   Milestone done_;
   std::shared_ptr<PinnedMemory> memory_;  // or null
   Communicator ranks_;

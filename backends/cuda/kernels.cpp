@@ -10,17 +10,15 @@ namespace {
 #include "kernels.fatbin.c"
 
 constexpr unsigned kBlock = 256;
-/// There are few inspectors: shorter blocks take more of the device's processors.
+/// Inspectors are few; short blocks spread them over more of the device's processors.
 constexpr unsigned kInspectorsBlock = 128;
 
 Kernel find(const Driver& driver, CUmodule module, CUdevice device, const std::string& name,
             unsigned block) {
   Kernel kernel{.block = block};
-  int processors = 0;
   int fitting = 0;
+  const int processors = driver.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
   const DriverCalls& calls = driver.calls();
-  constexpr auto kProcessors = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-  driver.check(calls.device_attribute(&processors, kProcessors, device), "ask a GPU what it can");
   driver.check(calls.function(&kernel.function, module, name.c_str()),
                "find one of tutti's kernels");
   driver.check(calls.occupancy(&fitting, kernel.function, static_cast<int>(block), 0),

@@ -1,5 +1,5 @@
-// The kernels: one for each datatype, of all its operators, and two over one array. Compiled by nvcc
-// to one image for all GPUs, which the driver loads at run time.
+// The kernels: one for each datatype, with all its operators, and two over one array. nvcc compiles
+// them to one image for all GPUs, which the driver loads at run time.
 #include "array_body.hpp"
 #include "fold_body.hpp"
 
@@ -9,14 +9,14 @@ namespace {
 __device__ std::size_t own_thread() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ std::size_t all_threads() { return std::size_t{gridDim.x} * blockDim.x; }
 
-/// Addresses lie in shared memory: one thread of a block reads each that only the device knows.
+/// In shared memory, since one thread of a block reads each address that only the device knows.
 template <class Element>
 __device__ void run(const KernelWork& work) {
-  __shared__ std::byte* places[kPassedPlaces];
+  __shared__ std::byte* addresses[kPassedAddresses];
   for (unsigned i = threadIdx.x; i < work.operands + work.results; i += blockDim.x)
-    places[i] = place_of(work, i);
+    addresses[i] = address_at(work, i);
   __syncthreads();
-  fold<Element>(work, places, own_thread(), all_threads());
+  fold<Element>(work, addresses, own_thread(), all_threads());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 /// @file
-/// The kernels of a device, loaded once for all that use it.
+/// The kernels of a device, which are loaded once per process.
 #pragma once
 
 #include <array>
@@ -12,23 +12,23 @@
 
 namespace tutti::v0::cuda {
 
-/// A kernel, and how it is launched.
+/// A kernel, and the shape of its launches.
 struct Kernel {
   CUfunction function = nullptr;
   unsigned block = 0;        ///< Threads of a block.
-  std::uint64_t blocks = 0;  ///< As many as the whole device runs at once; further ones would wait.
+  std::uint64_t blocks = 0;  ///< The most that the whole device runs at once.
 };
 
-/// All kernels, in the context of a device. They end in that context, which then has to be current.
+/// All kernels, in the context of a device, which has to be current when they end.
 struct Kernels {
   std::array<Kernel, kDatatypes> folds{};  ///< By datatype; none of opaque.
   Kernel convert{};
   Kernel inspect{};
 };
 
-/// Loads the kernels, or finds those that another user in this process has loaded. The driver makes
-/// each ready as it is found: at a first launch it might wait for a stream that waits for us.
-/// @param device whose context is current. @return them, not null. Throws Error{transport}.
+/// Loads the kernels, or finds those that are loaded already. The driver prepares each kernel now:
+/// in a first launch it might wait for a stream that waits for us. @param device whose context is
+/// current. @return not null. Throws Error{transport}.
 [[nodiscard]] std::shared_ptr<const Kernels> kernels_of(const std::shared_ptr<const Driver>& driver,
                                                         CUdevice device);
 

@@ -13,64 +13,71 @@
 
 namespace tutti::v0::cuda {
 
-/// Functions of NCCL that are called here; see <nccl.h>.
+/// The functions of NCCL that tutti calls; see <nccl.h>.
 struct NcclCalls {
-  decltype(&::ncclGetVersion) version = nullptr;
-  decltype(&::ncclGetErrorString) error_string = nullptr;
-  decltype(&::ncclGetLastError) last_error = nullptr;
-  decltype(&::ncclGetUniqueId) unique_id = nullptr;
-  decltype(&::ncclCommInitRankConfig) init = nullptr;
-  decltype(&::ncclCommGetAsyncError) state = nullptr;
-  decltype(&::ncclCommDestroy) destroy = nullptr;
-  decltype(&::ncclCommAbort) abort = nullptr;
-  decltype(&::ncclGroupStart) begin_group = nullptr;
-  decltype(&::ncclGroupEnd) end_group = nullptr;
-  decltype(&::ncclSend) send = nullptr;
-  decltype(&::ncclRecv) receive = nullptr;
-  decltype(&::ncclAllReduce) all_reduce = nullptr;
-  decltype(&::ncclReduce) reduce = nullptr;
-  decltype(&::ncclBroadcast) broadcast = nullptr;
-  decltype(&::ncclAllGather) all_gather = nullptr;
-  decltype(&::ncclReduceScatter) reduce_scatter = nullptr;
+  /// Throws Error{transport} if the library lacks one that NCCL 2.23 has.
+  explicit NcclCalls(const Library& library) : from{library} {}
 
-  // The headers that this is compiled with may lack these. A function that NCCL lacks is null.
-  decltype(&::ncclAllGather) all_to_all = nullptr;  ///< ncclAlltoAll, 2.28.
-  decltype(&::ncclBroadcast) gather = nullptr;      ///< 2.28.
-  decltype(&::ncclBroadcast) scatter = nullptr;     ///< 2.28.
-  ncclResult_t (*allocate)(void** data, std::size_t bytes) = nullptr;
-  ncclResult_t (*free)(void* data) = nullptr;
+  const Library& from;
+  decltype(&::ncclGetErrorString) error_string = from["ncclGetErrorString"];
+  decltype(&::ncclGetLastError) last_error = from["ncclGetLastError"];
+  decltype(&::ncclGetUniqueId) unique_id = from["ncclGetUniqueId"];
+  decltype(&::ncclCommInitRankConfig) init = from["ncclCommInitRankConfig"];
+  decltype(&::ncclCommGetAsyncError) state = from["ncclCommGetAsyncError"];
+  decltype(&::ncclCommDestroy) destroy = from["ncclCommDestroy"];
+  decltype(&::ncclCommAbort) abort = from["ncclCommAbort"];
+  decltype(&::ncclGroupStart) begin_group = from["ncclGroupStart"];
+  decltype(&::ncclGroupEnd) end_group = from["ncclGroupEnd"];
+  decltype(&::ncclSend) send = from["ncclSend"];
+  decltype(&::ncclRecv) receive = from["ncclRecv"];
+  decltype(&::ncclAllReduce) all_reduce = from["ncclAllReduce"];
+  decltype(&::ncclReduce) reduce = from["ncclReduce"];
+  decltype(&::ncclBroadcast) broadcast = from["ncclBroadcast"];
+  decltype(&::ncclAllGather) all_gather = from["ncclAllGather"];
+  decltype(&::ncclReduceScatter) reduce_scatter = from["ncclReduceScatter"];
+
+  // Older headers do not declare these.
+  ncclResult_t (*allocate)(void** data, std::size_t bytes) = from["ncclMemAlloc"];
+  ncclResult_t (*free)(void* data) = from["ncclMemFree"];
   ncclResult_t (*register_memory)(ncclComm_t communicator, void* data, std::size_t bytes,
-                                  void** handle) = nullptr;  ///< ncclCommRegister.
-  ncclResult_t (*deregister_memory)(ncclComm_t communicator, void* handle) = nullptr;  ///< Its end.
+                                  void** handle) = from["ncclCommRegister"];
+  ncclResult_t (*deregister_memory)(ncclComm_t communicator,
+                                    void* handle) = from["ncclCommDeregister"];
+
+  // Null if this version lacks them: windows before 2.27, the others before 2.28.
   ncclResult_t (*register_window)(ncclComm_t communicator, void* data, std::size_t bytes,
                                   void** window,
-                                  int flags) = nullptr;  ///< ncclCommWindowRegister, 2.27.
-  ncclResult_t (*deregister_window)(ncclComm_t communicator, void* window) = nullptr;  ///< Its end.
+                                  int flags) = from.optional("ncclCommWindowRegister");
+  ncclResult_t (*deregister_window)(ncclComm_t communicator,
+                                    void* window) = from.optional("ncclCommWindowDeregister");
+  decltype(&::ncclAllGather) all_to_all = from.optional("ncclAlltoAll");
+  decltype(&::ncclBroadcast) gather = from.optional("ncclGather");
+  decltype(&::ncclBroadcast) scatter = from.optional("ncclScatter");
 };
 
-/// NCCL of this machine, 2.23 or newer: older ones write to memory of a peer's GPU in the same
-/// process that belongs to a pool, and so is closed to them. Any thread may call it.
+/// NCCL of this machine, 2.23 or newer. Older versions write to a peer's GPU in the same process
+/// although its memory belongs to a pool that gives them no access. Thread-safe.
 class Nccl {
  public:
-  /// Loads it. Throws Error{transport} that says what is missing.
-  Nccl();
+  /// Loads NCCL. Throws Error{transport} that names what is missing.
+  Nccl() = default;
 
-  /// @return its functions.
   [[nodiscard]] const NcclCalls& calls() const noexcept { return calls_; }
-  /// @param result of a call, not ncclInProgress. @param what was to be done, after "cannot".
-  /// @param communicator it was about, or null. Throws Error{peer_dead} where NCCL says that
-  /// another rank is gone, and else Error{transport}, with NCCL's own words.
+  /// Throws unless a call succeeded, with NCCL's message: Error{peer_dead} if NCCL says that
+  /// another rank is gone, else Error{transport}. @param result not ncclInProgress. @param what the
+  /// text of the error, after "cannot". @param communicator of the call, or null.
   void check(ncclResult_t result, const char* what, ncclComm_t communicator = nullptr) const;
-  /// Throws Error{invalid_argument} where this version fails with communicators that do not block.
+  /// Throws Error{invalid_argument} if nonblocking communicators of this version hang.
   void check_nonblocking() const;
   /// @return such as "2.28.3".
   [[nodiscard]] std::string version() const;
 
  private:
-  [[nodiscard]] int number() const;
-
   Library library_{"libnccl.so.2"};
-  NcclCalls calls_{};
+  int version_ = checked_version(library_);
+  NcclCalls calls_{library_};
+
+  [[nodiscard]] static int checked_version(const Library& library);
 };
 
 }  // namespace tutti::v0::cuda

@@ -11,15 +11,9 @@
 namespace tutti::v0::cuda {
 namespace {
 
-using Clock = NcclCommunicator::Clock;
-
 constexpr Clock::time_point kNever = Clock::time_point::max();
-/// How long an abort may take that no graph holds up.
+/// An abort that no graph delays ends within this time.
 constexpr std::chrono::seconds kAbortPatience{2};
-/// Between two looks at what goes on without us, after the first ones: of a communicator that does
-/// not block, NCCL enqueues each group in a thread of its own, which mostly takes microseconds.
-constexpr std::chrono::microseconds kStateNap{50};
-constexpr int kStateLooks = 200;
 
 [[noreturn]] void fail_as_late(const char* what, Duration patience) {
   throw Error{ErrorCode::timeout,
@@ -27,32 +21,32 @@ constexpr int kStateLooks = 200;
                   std::to_string(std::chrono::ceil<std::chrono::seconds>(patience).count()) + " s"};
 }
 
-/// A thread that is left alone where it does not end in time.
-class Helper {
+/// A thread that is detached if it does not end in time.
+class DetachableThread {
  public:
-  /// @param device whose context it has: NCCL remembers the GPU that is current. @param work what
-  /// it does; it holds all that it needs.
+  /// @param device whose context is current in the thread, since NCCL remembers the current GPU.
+  /// @param work owns all that it uses.
   template <class Work>
-  Helper(std::shared_ptr<const Device> device, Work work) {
+  DetachableThread(std::shared_ptr<const Device> device, Work work) {
     const auto run = [device = std::move(device), work = std::move(work)] {
-      bool has_run = false;
-      device->within([&] {
-        has_run = true;
-        work();
-      });
-      if (!has_run) work();
+      const DriverCalls& calls = device->driver().calls();
+      CUcontext before = nullptr;
+      calls.current_context(&before);
+      calls.set_context(device->context());
+      work();
+      calls.set_context(before);
     };
     std::packaged_task<void()> task{run};
     done_ = task.get_future();
     try {
       thread_ = std::thread{std::move(task)};
     } catch (const std::system_error&) {
-      run();  // nothing is left but to wait
+      run();  // without a thread the caller has to wait
     }
   }
-  Helper(const Helper&) = delete;
-  Helper& operator=(const Helper&) = delete;
-  ~Helper() {
+  DetachableThread(const DetachableThread&) = delete;
+  DetachableThread& operator=(const DetachableThread&) = delete;
+  ~DetachableThread() {
     if (!thread_.joinable()) return;
     if (ends_by(Clock::now())) thread_.join();
     else thread_.detach();
@@ -68,8 +62,8 @@ class Helper {
 
 }  // namespace
 
-NcclCommunicator::NcclCommunicator(Parts parts, int size, Rank rank, const ncclUniqueId& id)
-    : parts_{std::move(parts)} {
+NcclCommunicator::NcclCommunicator(Config config, int size, Rank rank, const ncclUniqueId& id)
+    : config_{std::move(config)} {
   try {
     start(size, rank, id);
     watchdog_ = std::thread{[this] { watch(); }};
@@ -79,31 +73,32 @@ NcclCommunicator::NcclCommunicator(Parts parts, int size, Rank rank, const ncclU
   }
 }
 
-/// In a thread of its own, as it may wait for ever.
+/// In a thread of its own, since NCCL may wait for ever.
 void NcclCommunicator::start(int size, Rank rank, const ncclUniqueId& id) {
   constexpr const char* kStart = "start NCCL";
-  const Clock::time_point deadline = in(parts_.timeout);
+  const Clock::time_point deadline = deadline_in(config_.timeout);
   const auto result = std::make_shared<ncclResult_t>(ncclSuccess);
-  const Helper helper{parts_.device, [result, id, size, rank, handle = handle_, nccl = parts_.nccl,
-                                      is_nonblocking = parts_.is_nonblocking] {
-                        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-                        config.blocking = is_nonblocking ? 0 : 1;
-                        *result = nccl->calls().init(handle.get(), size, id, rank, &config);
-                      }};
-  if (!helper.ends_by(deadline)) {
+  const DetachableThread thread{
+      config_.device, [result, id, size, rank, handle = handle_, nccl = config_.nccl,
+                       is_nonblocking = config_.is_nonblocking] {
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = is_nonblocking ? 0 : 1;
+        *result = nccl->calls().init(handle.get(), size, id, rank, &config);
+      }};
+  if (!thread.ends_by(deadline)) {
     abort();
-    static_cast<void>(helper.ends_by(in(kAbortPatience)));
-    fail_as_late(kStart, parts_.timeout);
+    static_cast<void>(thread.ends_by(deadline_in(kAbortPatience)));
+    fail_as_late(kStart, config_.timeout);
   }
-  if (*result == ncclInProgress) parts_.nccl->check_nonblocking();
-  else parts_.nccl->check(*result, kStart, *handle_);
-  const Device::Current current{*parts_.device};
-  await_state(kStart, parts_.timeout, deadline);
+  if (*result == ncclInProgress) config_.nccl->check_nonblocking();
+  else config_.nccl->check(*result, kStart, *handle_);
+  const Device::Current current{*config_.device};
+  await_state(kStart, config_.timeout, deadline);
 }
 
 NcclCommunicator::~NcclCommunicator() {
   if (guard_.is_forked()) {
-    watchdog_.detach();  // it is the parent's, as NCCL
+    watchdog_.detach();  // the thread is the parent's, as is NCCL
     return;
   }
   {
@@ -113,24 +108,26 @@ NcclCommunicator::~NcclCommunicator() {
   changed_.notify_one();
   watchdog_.join();
   if (*handle_ == nullptr) return;
-  const Helper helper{parts_.device, [nccl = parts_.nccl, communicator = *handle_] {
-                        nccl->calls().destroy(communicator);
-                      }};
-  static_cast<void>(helper.ends_by(in(deadline_after(parts_.timeout, Duration{kAbortPatience}))));
+  const DetachableThread thread{config_.device, [nccl = config_.nccl, communicator = *handle_] {
+                                  nccl->calls().destroy(communicator);
+                                }};
+  static_cast<void>(
+      thread.ends_by(deadline_in(deadline_after(config_.timeout, Duration{kAbortPatience}))));
 }
 
 void NcclCommunicator::abort(std::shared_ptr<const void> held) noexcept {
   if (guard_.is_forked()) return;  // NCCL is the parent's
   ncclComm_t const communicator = std::atomic_ref{*handle_}.exchange(nullptr);
   if (communicator == nullptr) return;
-  const Helper helper{parts_.device, [nccl = parts_.nccl, communicator, held = std::move(held)] {
-                        nccl->calls().abort(communicator);
-                      }};
-  static_cast<void>(helper.ends_by(in(kAbortPatience)));
+  const DetachableThread thread{config_.device,
+                                [nccl = config_.nccl, communicator, held = std::move(held)] {
+                                  nccl->calls().abort(communicator);
+                                }};
+  static_cast<void>(thread.ends_by(deadline_in(kAbortPatience)));
 }
 
 void NcclCommunicator::call(const char* what, Duration patience, const Call& call) {
-  const Clock::time_point deadline = in(patience);
+  const Clock::time_point deadline = deadline_in(patience);
   ncclComm_t communicator = nullptr;
   {
     const std::scoped_lock lock{mutex_};
@@ -146,31 +143,32 @@ void NcclCommunicator::call(const char* what, Duration patience, const Call& cal
     if (is_late_) fail_as_late(what, patience);
     deadline_ = kNever;
   }
-  if (result != ncclInProgress) parts_.nccl->check(result, what, *handle_);
+  if (result != ncclInProgress) config_.nccl->check(result, what, *handle_);
   await_state(what, patience, deadline);
 }
 
-/// Waits for what does not block. NCCL returns success of some of that, so its state alone tells.
+/// Waits until a nonblocking call is complete. NCCL returns success from some of these calls, so
+/// only the state tells.
 void NcclCommunicator::await_state(const char* what, Duration patience,
                                    Clock::time_point deadline) const {
-  for (int looks = 0;; ++looks) {
+  const bool is_complete = poll_until(deadline, [&] {
     ncclResult_t state = ncclSuccess;
-    parts_.nccl->check(parts_.nccl->calls().state(*handle_, &state), what, *handle_);
-    if (state != ncclInProgress) return parts_.nccl->check(state, what, *handle_);
-    if (Clock::now() >= deadline) fail_as_late(what, patience);
-    if (looks < kStateLooks) std::this_thread::yield();
-    else std::this_thread::sleep_for(kStateNap);
-  }
+    config_.nccl->check(config_.nccl->calls().state(*handle_, &state), what, *handle_);
+    if (state != ncclInProgress) config_.nccl->check(state, what, *handle_);
+    return state != ncclInProgress;
+  });
+  if (!is_complete) fail_as_late(what, patience);
 }
 
 void NcclCommunicator::check_health() const {
   ncclResult_t state = ncclSuccess;
-  parts_.nccl->check(parts_.nccl->calls().state(*handle_, &state), "ask NCCL how it is", *handle_);
-  if (state != ncclInProgress) parts_.nccl->check(state, "go on", *handle_);
+  config_.nccl->check(config_.nccl->calls().state(*handle_, &state), "ask NCCL for its state",
+                      *handle_);
+  if (state != ncclInProgress) config_.nccl->check(state, "go on", *handle_);
 }
 
-/// Mostly it sleeps until the deadline of a call that has long returned. ncclCommAbort is the only
-/// call that ends another one which blocks.
+/// Sleeps until the latest deadline it knows of, by which most calls have long returned. Only
+/// ncclCommAbort ends a call that blocks.
 void NcclCommunicator::watch() noexcept {
   std::unique_lock lock{mutex_};
   while (!is_ending_) {
@@ -180,7 +178,7 @@ void NcclCommunicator::watch() noexcept {
       lock.unlock();
       abort();
       lock.lock();
-      continue;  // it may have to end by now
+      continue;  // the communicator may have ended meanwhile
     }
     wakes_ = deadline_;
     if (wakes_ == kNever) changed_.wait(lock);

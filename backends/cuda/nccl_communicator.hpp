@@ -1,8 +1,7 @@
 /// @file
-/// NcclCommunicator: one communicator of NCCL, whose calls end in time.
+/// NcclCommunicator: a communicator of NCCL whose calls end in time.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -10,49 +9,40 @@
 #include <thread>
 
 #include <tutti/spi/fork_guard.hpp>
-#include <tutti/spi/transport.hpp>
 
 #include "device.hpp"
 #include "nccl.hpp"
+#include "polling.hpp"
 
 namespace tutti::v0::cuda {
 
-/// @return the time after so long.
-[[nodiscard]] inline std::chrono::steady_clock::time_point in(Duration patience) noexcept {
-  using Clock = std::chrono::steady_clock;
-  return Clock::time_point{deadline_after(Clock::now().time_since_epoch(), patience)};
-}
-
-/// Calls block, or not, as NCCL has it. A thread of its own aborts the communicator where a call
-/// does not return in time. Calls are of one thread at a time.
+/// Blocking or nonblocking, as NCCL is configured. A thread of its own aborts the communicator if a
+/// call does not return in time. One thread at a time.
 class NcclCommunicator {
  public:
-  using Clock = std::chrono::steady_clock;
   using Call = std::function<ncclResult_t(ncclComm_t)>;
-  /// The library, the GPU, and the mode.
-  struct Parts {
+  struct Config {
     std::shared_ptr<const Nccl> nccl;
     std::shared_ptr<const Device> device;
     Duration timeout;             ///< Of the start and the end.
-    bool is_nonblocking = false;  ///< As ncclConfig_t has it, unless NCCL_COMM_BLOCKING is set.
+    bool is_nonblocking = false;  ///< As ncclConfig_t; NCCL_COMM_BLOCKING overrides it.
   };
-  /// Waits for all ranks. @param id of rank 0's making, the same on all. Throws Error{timeout,
-  /// peer_dead, transport}.
-  NcclCommunicator(Parts parts, int size, Rank rank, const ncclUniqueId& id);
+  /// Waits for all ranks. @param id that rank 0 made. Throws Error{timeout, peer_dead, transport}.
+  NcclCommunicator(Config config, int size, Rank rank, const ncclUniqueId& id);
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
-  /// All that was enqueued is done, but for graphs, for which NCCL waits: after the timeout and two
-  /// seconds that is left to a thread of its own.
+  /// Call it when the streams are done. NCCL also waits for graphs of the communicator; after the
+  /// timeout and two seconds a thread of its own continues with that.
   ~NcclCommunicator();
 
-  /// Calls NCCL in the context of the device. @param what is done, after "cannot". @param patience
-  /// how long that may take. @param call takes the communicator, and gives the result. Throws Error
-  /// with NCCL's words; Error{timeout}, of which the communicator is aborted.
+  /// Calls NCCL in the context of the device. @param what the text of an error, after "cannot".
+  /// @param patience how long the call may take. Throws Error with NCCL's message; Error{timeout},
+  /// after which the communicator is aborted.
   void call(const char* what, Duration patience, const Call& call);
-  /// Throws what has failed.
+  /// Throws the failure of an earlier call.
   void check_health() const;
-  /// Ends all that is under way, so that streams go on. After two seconds a thread of its own goes
-  /// on with it. @param held is kept until NCCL has ended it.
+  /// Aborts all calls, so that streams continue. After two seconds a thread of its own continues
+  /// with that. @param held is kept until NCCL has ended.
   void abort(std::shared_ptr<const void> held = nullptr) noexcept;
 
  private:
@@ -60,14 +50,14 @@ class NcclCommunicator {
   void await_state(const char* what, Duration patience, Clock::time_point deadline) const;
   void watch() noexcept;
 
-  Parts parts_;
+  Config config_;
   ForkGuard guard_{};
   std::shared_ptr<ncclComm_t> handle_ = std::make_shared<ncclComm_t>();  // null after abort
-  std::mutex mutex_{};                                                   // of what follows
+  std::mutex mutex_{};                                                   // of all below
   std::condition_variable changed_{};
-  Clock::time_point deadline_ = Clock::time_point::max();  // of the call under way
-  Clock::time_point wakes_ = Clock::time_point::max();     // when the thread looks again
-  bool is_late_ = false;                                   // the thread has aborted
+  Clock::time_point deadline_ = Clock::time_point::max();  // of the present call
+  Clock::time_point wakes_ = Clock::time_point::max();     // when the watchdog checks again
+  bool is_late_ = false;                                   // the watchdog has aborted
   bool is_ending_ = false;
   std::thread watchdog_{};
 };

@@ -8,67 +8,63 @@
 namespace tutti::v0::cuda {
 namespace {
 
-/// Elements of a reduction as NCCL has them; complex numbers are two where they are added.
-struct Elements {
-  ncclDataType_t type;
-  std::size_t each = 1;
-};
-
-std::optional<Elements> elements_of(Datatype type) noexcept {
+/// Complex numbers are pairs of real ones.
+std::optional<ncclDataType_t> native_type(Datatype type) noexcept {
   switch (type) {
-    case Datatype::i8: return Elements{ncclInt8};
-    case Datatype::u8: return Elements{ncclUint8};
-    case Datatype::i32: return Elements{ncclInt32};
-    case Datatype::u32: return Elements{ncclUint32};
-    case Datatype::i64: return Elements{ncclInt64};
-    case Datatype::u64: return Elements{ncclUint64};
-    case Datatype::f16: return Elements{ncclFloat16};
-    case Datatype::bf16: return Elements{ncclBfloat16};
-    case Datatype::f32: return Elements{ncclFloat32};
-    case Datatype::f64: return Elements{ncclFloat64};
-    case Datatype::c32: return Elements{ncclFloat32, 2};
-    case Datatype::c64: return Elements{ncclFloat64, 2};
+    case Datatype::i8: return ncclInt8;
+    case Datatype::u8: return ncclUint8;
+    case Datatype::i32: return ncclInt32;
+    case Datatype::u32: return ncclUint32;
+    case Datatype::i64: return ncclInt64;
+    case Datatype::u64: return ncclUint64;
+    case Datatype::f16: return ncclFloat16;
+    case Datatype::bf16: return ncclBfloat16;
+    case Datatype::f32:
+    case Datatype::c32: return ncclFloat32;
+    case Datatype::f64:
+    case Datatype::c64: return ncclFloat64;
     default: return {};
   }
 }
 
-/// Ours rounds the quotient of integers as C++ does.
-std::optional<ncclRedOp_t> operator_of(OperatorKind kind, Datatype type) noexcept {
-  const bool is_complex = is_any_of(type, ElementKind::complex);
+/// NCCL rounds averages of integers differently.
+std::optional<ncclRedOp_t> native_operator(OperatorKind kind, Datatype type) noexcept {
   if (kind == OperatorKind::sum) return ncclSum;
   if (kind == OperatorKind::average && !is_integer(type)) return ncclAvg;
-  if (kind == OperatorKind::prod && !is_complex) return ncclProd;
-  if (kind == OperatorKind::min && !is_complex) return ncclMin;
-  if (kind == OperatorKind::max && !is_complex) return ncclMax;
+  if (is_any_of(type, ElementKind::complex)) return {};
+  if (kind == OperatorKind::prod) return ncclProd;
+  if (kind == OperatorKind::min) return ncclMin;
+  if (kind == OperatorKind::max) return ncclMax;
   return {};
 }
 
-/// A call in NCCL's terms.
-struct Translated {
-  ncclDataType_t type = ncclInt8;
-  ncclRedOp_t op = ncclSum;
-  std::size_t count = 0;
+/// The arguments of a call of NCCL.
+struct NativeArguments {
+  ncclDataType_t type;
+  ncclRedOp_t op;
+  std::size_t count;
 };
 
-/// What is only moved is bytes.
-std::optional<Translated> translated(const NativeCall& call) noexcept {
-  if (!call.op) return Translated{.count = call.count * call.element_bytes};
-  const std::optional<Elements> elements = elements_of(call.type);
-  const std::optional<ncclRedOp_t> op = operator_of(*call.op, call.type);
-  if (!elements || !op) return {};
-  return Translated{elements->type, *op, call.count * elements->each};
+/// Without an operator elements are bytes.
+std::optional<NativeArguments> arguments_of(const NativeCall& call) noexcept {
+  if (!call.op) return NativeArguments{ncclInt8, ncclSum, call.count * call.element_bytes};
+  const std::optional<ncclDataType_t> type = native_type(call.type);
+  const std::optional<ncclRedOp_t> op = native_operator(*call.op, call.type);
+  if (!type || !op) return {};
+  return NativeArguments{*type, *op,
+                         is_any_of(call.type, ElementKind::complex) ? 2 * call.count : call.count};
 }
 
 }  // namespace
 
 bool NcclStreams::has_native(const NativeCall& call) const {
-  const NcclCalls& calls = parts_.nccl->calls();
+  const NcclCalls& calls = config_.nccl->calls();
   switch (call.collective) {
     case Collective::all_reduce:
     case Collective::reduce:
     case Collective::reduce_scatter:
     case Collective::broadcast:
-    case Collective::all_gather: return translated(call).has_value();
+    case Collective::all_gather: return arguments_of(call).has_value();
     case Collective::all_to_all: return calls.all_to_all != nullptr;
     case Collective::gather: return calls.gather != nullptr;
     case Collective::scatter: return calls.scatter != nullptr;
@@ -78,13 +74,13 @@ bool NcclStreams::has_native(const NativeCall& call) const {
 
 void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::byte* out,
                              Stream stream) {
-  const NcclCalls& calls = parts_.nccl->calls();
-  const std::optional<Translated> known = translated(call);
-  expects(has_native(call) && known, "a call is NCCL's own where it has one");
-  const auto [type, op, count] = *known;
+  const NcclCalls& calls = config_.nccl->calls();
+  const std::optional<NativeArguments> arguments = arguments_of(call);
+  expects(has_native(call) && arguments, "NCCL has this call");
+  const auto [type, op, count] = *arguments;
   const auto on = of(stream);
-  // NCCL does not exchange blocks in place. Both buffers are scratch then: in a graph NCCL would
-  // register the other one.
+  // NCCL does not exchange blocks in place. Input and output are both scratch then: in a graph NCCL
+  // would register the other one.
   const bool copies = call.collective == Collective::all_to_all && in == out;
   const std::size_t bytes = copies ? count * static_cast<std::size_t>(ranks_.size()) : 0;
   const auto give_back = [&](std::byte* data) { deallocate(data, stream); };
@@ -107,9 +103,9 @@ void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::b
       default: return calls.scatter(from, into, count, type, call.root, by, on);
     }
   };
-  const bool knows =
+  const bool are_registered =
       (from == nullptr || is_registered(from)) && (into == nullptr || is_registered(into));
-  enqueue(knows && registered_ ? *registered_ : *messages_, "enqueue a collective", stream,
+  enqueue(are_registered && registered_ ? *registered_ : *messages_, "enqueue a collective", stream,
           enqueued);
   if (copies) copy(out, into, bytes, stream);
 }

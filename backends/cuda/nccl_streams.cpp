@@ -2,47 +2,40 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "base/all_or_none.hpp"
-#include "connect_peers.hpp"
+#include "private_ranks.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
 
-/// NCCL_WIN_COLL_SYMMETRIC, which old headers have not.
+/// NCCL_WIN_COLL_SYMMETRIC, which old headers lack.
 constexpr int kSymmetric = 1;
-using Clock = NcclCommunicator::Clock;
 constexpr const char* kAllocate = "cannot allocate memory of its GPU";
-/// None of a program's, nor of memory of peers, nor that of splits.
-constexpr std::uint64_t kKeyOfAgreements = kKeyOfSplits - 2;
-/// Between two looks at what is under way at the end.
-constexpr std::chrono::microseconds kNap{50};
 
-std::timed_mutex& turn_on(int device) {
-  static std::array<std::timed_mutex, 64> turns;
-  return turns.at(static_cast<std::size_t>(device) % turns.size());
+std::timed_mutex& mutex_of(int device) {
+  static std::array<std::timed_mutex, 64> mutexes;
+  return mutexes.at(static_cast<std::size_t>(device) % mutexes.size());
 }
 
 /// Collective. @param before the outcome of an earlier step on this rank. @param failure as of
-/// all_or_none. @return a communicator of NCCL of these ranks. Throws the same Error on all.
-std::unique_ptr<NcclCommunicator> start(Communicator& ranks, const NcclCommunicator::Parts& parts,
+/// all_or_none. Throws the same Error on all ranks.
+std::unique_ptr<NcclCommunicator> start(Communicator& ranks, const NcclCommunicator::Config& config,
                                         Result<void> before, const char* failure) {
   const detail::Exchange exchange = detail::exchange_over(ranks, Duration{0});
   const auto draw_id = [&] {
     before.value();
     ncclUniqueId id{};
-    if (ranks.rank() == 0) parts.nccl->check(parts.nccl->calls().unique_id(&id), "start NCCL");
+    if (ranks.rank() == 0) config.nccl->check(config.nccl->calls().unique_id(&id), "start NCCL");
     return id;
   };
   const ncclUniqueId id = detail::all_or_none(exchange, draw_id, failure).front();
   std::unique_ptr<NcclCommunicator> made;
   const auto make = [&] {
-    made = std::make_unique<NcclCommunicator>(parts, ranks.size(), ranks.rank(), id);
+    made = std::make_unique<NcclCommunicator>(config, ranks.size(), ranks.rank(), id);
   };
   detail::all_or_none(exchange, make, failure);
   return made;
@@ -50,56 +43,54 @@ std::unique_ptr<NcclCommunicator> start(Communicator& ranks, const NcclCommunica
 
 }  // namespace
 
-std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Parts parts) {
+std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Config config) {
   std::optional<Communicator> ranks;
   Result<void> outcome =
-      detail::attempt([&] { ranks.emplace(duplicate_for_us(world, kKeyOfAgreements)); });
-  if (parts.is_visible) parts.peers = connect_peers(world, parts.device, parts.timeout);
-  auto messages = start(world, parts, std::move(outcome), "cannot attach a GPU");
-  return std::make_shared<NcclStreams>(std::move(parts), std::move(messages), std::move(*ranks));
+      detail::attempt([&] { ranks.emplace(duplicate_privately(world, kKeyOfAgreements)); });
+  if (config.is_visible) config.peers = DevicePeers::connect(world, config.device, config.timeout);
+  auto messages = start(world, config, std::move(outcome), "cannot attach a GPU");
+  return std::make_shared<NcclStreams>(std::move(config), std::move(messages), std::move(*ranks));
 }
 
-NcclStreams::NcclStreams(Parts parts, std::unique_ptr<NcclCommunicator> messages,
+NcclStreams::NcclStreams(Config config, std::unique_ptr<NcclCommunicator> messages,
                          Communicator ranks)
-    : DeviceStreams{parts.device}, parts_{std::move(parts)}, ranks_{std::move(ranks)},
-      messages_{std::move(messages)} {}
-
-/// Ends what was enqueued, as far as that ends in time.
-NcclStreams::~NcclStreams() {
-  if (parts_.peers) parts_.peers->finish_calls();  // the end of NCCL's memory may wait for them
-  if (!await_calls()) abort(Error{ErrorCode::timeout, "calls on streams have not ended in time"});
-  parts_.device->within([this] { deregister_dropped(true); });
+    : DeviceStreams{config.device}, config_{std::move(config)}, ranks_{std::move(ranks)},
+      messages_{std::move(messages)}, last_call_{std::make_shared<Event>(device())} {
+  if (config_.peers) config_.peers->run_after(last_call_);
 }
 
-/// @return whether all that was enqueued is done, but for graphs, of whose launches nothing is
-/// known. NCCL cannot be told to abort once it waits for that.
+NcclStreams::~NcclStreams() {
+  if (config_.peers) config_.peers->finish_calls();  // the end of NCCL's memory may wait for them
+  if (!await_calls()) abort(Error{ErrorCode::timeout, "calls on streams have not ended in time"});
+  config_.device->within([this] { deregister_dropped(true); });
+}
+
+/// @return whether all calls end in time, but for those in graphs, whose launches are unknown. NCCL
+/// cannot abort any more once it is ending and waits for them itself.
 bool NcclStreams::await_calls() noexcept {
   if (failure_) return true;
-  const Clock::time_point deadline = in(parts_.timeout);
   try {
-    for (bool is_done = false; !is_done; std::this_thread::sleep_for(kNap)) {
-      is_done = !enqueued_ || enqueued_->is_done();
+    return poll_until(deadline_in(config_.timeout), [this] {
       check_health();
-      if (!is_done && Clock::now() >= deadline) return false;
-    }
-    return true;
+      return last_call_->is_done();
+    });
   } catch (const Error&) {
     return false;
   }
 }
 
 CostModel NcclStreams::cost_model() const {
-  CostModel cost_model = nccl_cost_model(parts_.places);
-  if (parts_.peers) cost_model.visible = DevicePeers::costs();
+  CostModel cost_model = nccl_cost_model(config_.placement);
+  if (config_.peers) cost_model.visible = DevicePeers::costs();
   return cost_model;
 }
 
 std::shared_ptr<StreamTransport> NcclStreams::divide(Communicator& part) {
   check_health();
-  Parts parts = parts_;
-  parts.places = places_in(part, parts_.places, ranks_.rank());
-  parts.peers = nullptr;
-  return connect(part, std::move(parts));
+  Config config = config_;
+  config.placement = placement_in(part, config_.placement, ranks_.rank());
+  config.peers = nullptr;
+  return connect(part, std::move(config));
 }
 
 void NcclStreams::check_health() const {
@@ -108,12 +99,12 @@ void NcclStreams::check_health() const {
   if (registered_) registered_->check_health();
 }
 
-/// Tells NCCL of memory, in which it then moves data without copies of its own: as a window, or,
-/// where this version or these ranks have none, by itself. @param memory gets the handles; NCCL may
-/// write them until the communicator ends.
+/// Registers memory with NCCL, which then needs no copies of its own: as a window, or, if this
+/// version or these ranks have none, as a plain buffer. @param memory receives the handles; NCCL
+/// may write them until the communicator ends.
 void NcclStreams::register_memory(Registered& memory) {
   constexpr const char* kRegister = "register memory";
-  const NcclCalls& calls = parts_.nccl->calls();
+  const NcclCalls& calls = config_.nccl->calls();
   std::byte* const data = memory.memory.get();
   if (calls.register_window != nullptr)
     registered_->call(kRegister, patience(), [&](ncclComm_t on) {
@@ -132,11 +123,11 @@ bool NcclStreams::is_registered(const std::byte* data) const noexcept {
   });
 }
 
-/// Gives memory back that nobody uses any more. Whichever thread drops it, the one that calls NCCL
-/// does this. @param all also memory that is used: the communicator ends.
+/// Frees memory that the program has dropped: any thread may drop it, but one thread calls NCCL.
+/// @param all also memory in use, since the communicator ends.
 void NcclStreams::deregister_dropped(bool all) noexcept {
   if (failure_) return;
-  const NcclCalls& calls = parts_.nccl->calls();
+  const NcclCalls& calls = config_.nccl->calls();
   const auto deregister = [&](const std::shared_ptr<Registered>& one) {
     if (!all && !one->user.expired()) return false;
     try {
@@ -145,28 +136,28 @@ void NcclStreams::deregister_dropped(bool all) noexcept {
         return calls.deregister_memory(on, one->handle);
       });
     } catch (const Error&) {
-      // NCCL's end forgets it too
+      // the end of the communicator deregisters it too
     }
     return true;
   };
   std::erase_if(*memory_, deregister);
 }
 
-/// Memory that peers see, or as NCCL has it best.
+/// Memory that peers see, or NCCL's own.
 std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
-  if (parts_.peers) return parts_.peers->allocate(bytes);
+  if (config_.peers) return config_.peers->allocate(bytes);
   void* data = nullptr;
-  const ncclResult_t result = parts_.nccl->calls().allocate(&data, bytes);
-  // The driver tells want of memory from other errors, and NCCL does not.
+  const ncclResult_t result = config_.nccl->calls().allocate(&data, bytes);
+  // NCCL does not distinguish exhausted memory from other errors, and the driver does.
   if (result != ncclSuccess) static_cast<void>(allocate_unordered(bytes));
-  parts_.nccl->check(result, "allocate memory of a GPU");
+  config_.nccl->check(result, "allocate memory of a GPU");
   return {static_cast<std::byte*>(data),
-          [nccl = parts_.nccl, device = parts_.device](std::byte* end) {
+          [nccl = config_.nccl, device = config_.device](std::byte* end) {
             device->within([&] { nccl->calls().free(end); });
           }};
 }
 
-/// All ranks or none: one that registers memory waits for the others.
+/// All ranks or none, since a rank that registers memory waits for the others.
 std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
   std::shared_ptr<std::byte> memory;
   const auto allocate = [&] {
@@ -181,7 +172,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
   };
   const std::vector<std::size_t> all =
       detail::all_or_none(detail::exchange_over(ranks_, Duration{0}), allocate, kAllocate);
-  const auto other = std::ranges::find_if(all, [&](std::size_t its) { return its != all[0]; });
+  const auto other = std::ranges::find_if(all, [&](std::size_t each) { return each != all[0]; });
   if (other == all.end()) return memory;
   throw Error{ErrorCode::mismatch,
               "rank " + std::to_string(other - all.begin()) + " allocates " +
@@ -190,23 +181,23 @@ std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
               static_cast<Rank>(other - all.begin())};
 }
 
-/// NCCL does not register memory of the kind that peers see.
+/// NCCL cannot register memory that peers see.
 std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
-  const Device::Current current{*parts_.device};
+  const Device::Current current{*config_.device};
   deregister_dropped(false);
   const auto registered = std::make_shared<Registered>(Registered{allocate_together(bytes), bytes});
-  if (parts_.peers) return registered->memory;
-  if (!registered_) registered_ = start(ranks_, parts_, {}, kAllocate);
+  if (config_.peers) return registered->memory;
+  if (!registered_) registered_ = start(ranks_, config_, {}, kAllocate);
   std::shared_ptr<std::byte> user{
       registered->memory.get(),
-      [kept = registered](std::byte*) mutable { kept.reset(); }};  // which knows the user
+      [kept = registered](std::byte*) mutable { kept.reset(); }};  // breaks the cycle
   registered->user = user;
   const auto add = [&] {
     try {
       memory_->push_back(registered);
       register_memory(*registered);
     } catch (const Error& error) {
-      abort(error);  // else others wait for this one
+      abort(error);  // else the other ranks wait for this one
       throw;
     }
   };
@@ -214,30 +205,31 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   return user;
 }
 
-/// Waits for its turn: NCCL takes what it enqueues on a GPU from one thread at a time, whichever
-/// communicators that is for. The two of this object have their calls in order, as one has.
+/// NCCL accepts calls for a GPU from one thread at a time, whichever the communicator. Calls of
+/// this object's two communicators, and calls on memory of peers, run in one order, as NCCL's calls
+/// of one communicator do.
 void NcclStreams::enqueue(NcclCommunicator& on, const char* what, Stream stream,
                           const NcclCommunicator::Call& call) {
-  const Device::Current current{*parts_.device};
-  const bool is_captured = parts_.device->is_captured(of(stream));
-  const std::unique_lock turn{turn_on(parts_.device->ordinal()), in(patience())};
-  if (!turn)
+  const Device::Current current{*config_.device};
+  const bool is_captured = config_.device->is_captured(of(stream));
+  const std::unique_lock lock{mutex_of(config_.device->ordinal()), deadline_in(patience())};
+  if (!lock)
     throw Error{ErrorCode::timeout, std::string{"cannot "} + what +
                                         ": another thread calls NCCL for the same GPU, and waits "
                                         "for other ranks"};
   if (!is_captured) {
     deregister_dropped(false);
-    if (last_ != nullptr && last_ != &on) enqueued_->hold(of(stream));
+    if (last_ != nullptr && last_ != &on) last_call_->hold(of(stream));
+    if (config_.peers) config_.peers->hold(of(stream));
   }
   on.call(what, patience(), call);
   if (is_captured) return;
   last_ = &on;
-  if (!enqueued_) enqueued_.emplace(parts_.device);
-  enqueued_->record(of(stream));
+  last_call_->record(of(stream));
 }
 
 void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream stream) {
-  const NcclCalls& calls = parts_.nccl->calls();
+  const NcclCalls& calls = config_.nccl->calls();
   const auto is_error = [](ncclResult_t result) {
     return result != ncclSuccess && result != ncclInProgress;
   };
@@ -250,7 +242,7 @@ void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream strea
                    : calls.receive(data, bytes, ncclInt8, peer, on, of(stream));
       if (is_error(result)) break;
     }
-    const ncclResult_t ended = calls.end_group();  // else the thread stays in it
+    const ncclResult_t ended = calls.end_group();  // else the thread stays in the group
     return is_error(result) ? result : ended;
   });
 }
@@ -258,7 +250,7 @@ void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream strea
 void NcclStreams::abort(const Error& cause) noexcept {
   if (failure_) return;
   failure_ = cause;
-  if (parts_.peers) parts_.peers->abort();
+  if (config_.peers) config_.peers->abort();
   messages_->abort();
   if (registered_) registered_->abort(memory_);
 }

@@ -5,18 +5,6 @@
 #include <utility>
 
 namespace tutti::v0::cuda {
-namespace {
-
-/// Behind all numbers, and not so far that it counts as before them, since what a stream compares
-/// wraps around.
-constexpr std::uint64_t kAll = std::uint64_t{1} << 62U;
-
-void store(std::byte* place, std::uint64_t number) noexcept {
-  std::atomic_ref<std::uint64_t>{*reinterpret_cast<std::uint64_t*>(place)}.store(
-      number, std::memory_order_release);
-}
-
-}  // namespace
 
 PinnedMemory::PinnedMemory(std::shared_ptr<const Device> device, std::size_t bytes)
     : device_{std::move(device)} {
@@ -29,7 +17,7 @@ PinnedMemory::PinnedMemory(std::shared_ptr<const Device> device, std::size_t byt
   data_ = static_cast<std::byte*>(data);
   const CUresult result = driver.calls().pinned_address(&seen_, data, 0);
   if (result != CUDA_SUCCESS) driver.calls().free_pinned(data);
-  driver.check(result, "find where a GPU sees pinned memory");
+  driver.check(result, "find the address of pinned memory on a GPU");
   std::memset(data, 0, bytes);
 }
 
@@ -41,17 +29,13 @@ Milestone::Milestone(std::shared_ptr<const Device> device)
     : device_{std::move(device)}, memory_{device_, sizeof(std::uint64_t)} {}
 
 void Milestone::hold(std::uint64_t number, CUstream stream) const {
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().wait_64(stream, memory_.seen(), number, CU_STREAM_WAIT_VALUE_GEQ),
-               "have a stream wait for messages");
+  device_->call("have a stream wait for messages", &DriverCalls::wait_64, stream, memory_.seen(),
+                number, unsigned{CU_STREAM_WAIT_VALUE_GEQ});
 }
 
 void Milestone::reach(std::uint64_t number) noexcept {
-  store(memory_.data(), number);
-}
-
-void Milestone::reach_all() noexcept {
-  store(memory_.data(), kAll);
+  std::atomic_ref{*reinterpret_cast<std::uint64_t*>(memory_.data())}.store(
+      number, std::memory_order_release);
 }
 
 }  // namespace tutti::v0::cuda

@@ -15,7 +15,7 @@
 namespace tutti::v0::cuda {
 namespace {
 
-/// CUDA IPC shares whole blocks, and nothing else of the program is to be in them.
+/// CUDA IPC shares whole blocks of this size, which then contain nothing else of the program.
 constexpr std::size_t kBlock = std::size_t{2} << 20U;
 
 }  // namespace
@@ -29,7 +29,7 @@ ProcessId this_process() {
   return id;
 }
 
-SharedRegion::Allocation::Allocation(std::shared_ptr<const Device> device, std::size_t bytes)
+SharedRegion::GpuMemory::GpuMemory(std::shared_ptr<const Device> device, std::size_t bytes)
     : device_{std::move(device)} {
   try {
     data_ = device_->allocate((bytes + kBlock - 1) / kBlock * kBlock);
@@ -38,34 +38,34 @@ SharedRegion::Allocation::Allocation(std::shared_ptr<const Device> device, std::
   }
 }
 
-SharedRegion::Allocation::~Allocation() {
+SharedRegion::GpuMemory::~GpuMemory() {
   if (!is_kept_) device_->free(data_);
 }
 
-/// What threads of other ranks take a share in. That messages order them is not seen by tools which
-/// look for races, since they go through memory with several addresses.
-struct SharedRegion::Shown {
-  explicit Shown(std::shared_ptr<Allocation> allocation) : memory{std::move(allocation)} {
-    takers.store(0, std::memory_order_release);
+/// Memory for threads of other ranks. Race detectors do not see that messages order these threads,
+/// since messages pass through memory that is mapped several times; the counter shows it.
+struct SharedRegion::ThreadOffer {
+  explicit ThreadOffer(std::shared_ptr<GpuMemory> own) : memory{std::move(own)} {
+    uses.store(0, std::memory_order_release);
   }
-  Shown(const Shown&) = delete;
-  Shown& operator=(const Shown&) = delete;
-  ~Shown() { static_cast<void>(takers.load(std::memory_order_acquire)); }
-  [[nodiscard]] std::shared_ptr<Allocation> take() {
-    static_cast<void>(takers.load(std::memory_order_acquire));
-    std::shared_ptr<Allocation> share = memory;
-    takers.fetch_add(1, std::memory_order_release);
+  ThreadOffer(const ThreadOffer&) = delete;
+  ThreadOffer& operator=(const ThreadOffer&) = delete;
+  ~ThreadOffer() { static_cast<void>(uses.load(std::memory_order_acquire)); }
+  [[nodiscard]] std::shared_ptr<GpuMemory> share() {
+    static_cast<void>(uses.load(std::memory_order_acquire));
+    std::shared_ptr<GpuMemory> share = memory;
+    uses.fetch_add(1, std::memory_order_release);
     return share;
   }
 
-  std::shared_ptr<Allocation> memory;
-  std::atomic<int> takers{0};
+  std::shared_ptr<GpuMemory> memory;
+  std::atomic<int> uses{0};
 };
 
-/// The memory of a rank, for the others.
+/// A rank's memory, as it offers it to the others.
 struct SharedRegion::Offer {
-  int device = 0;          // as its process counts
-  Shown* shown = nullptr;  // in its process
+  int device = 0;                      // as its process counts
+  ThreadOffer* for_threads = nullptr;  // in its process
   CUipcMemHandle handle{};
 };
 
@@ -74,7 +74,7 @@ SharedRegion::SharedRegion(std::shared_ptr<const Device> device, Communicator& r
     : device_{std::move(device)}, bytes_{bytes}, mapped_(static_cast<std::size_t>(ranks.size())),
       seen_(mapped_.size()) {
   const auto allocate = [&] {
-    own_ = std::make_shared<Allocation>(device_, bytes_);
+    own_ = std::make_shared<GpuMemory>(device_, bytes_);
     return this_process();
   };
   const std::vector<ProcessId> processes = detail::all_or_none(
@@ -92,14 +92,13 @@ SharedRegion::~SharedRegion() {
   close();
 }
 
-/// Other threads acquire a share of `shown`. It ends when all ranks have reported that they are
-/// through; if the exchange fails, it is never freed.
+/// The offer to threads lives until all ranks have opened it; for ever if one of them fails.
 void SharedRegion::open_all(Communicator& ranks, std::span<const ProcessId> processes) {
   const ProcessId& own = processes[static_cast<std::size_t>(ranks.rank())];
   has_processes_ = std::ranges::any_of(processes, [&](const ProcessId& other) {
     return other.system == own.system && other != own;
   });
-  auto shown = std::make_unique<Shown>(own_);
+  auto for_threads = std::make_unique<ThreadOffer>(own_);
   bool is_exchanging = false;
   const detail::Exchange exchange = [&](std::string_view bytes) {
     is_exchanging = true;
@@ -107,26 +106,24 @@ void SharedRegion::open_all(Communicator& ranks, std::span<const ProcessId> proc
     is_exchanging = false;
     return all;
   };
-  const Driver& driver = device_->driver();
-  const auto show = [&] {
-    Offer offer{.device = device_->ordinal(), .shown = shown.get()};
-    const Device::Current current{*device_};
+  const auto offer = [&] {
+    Offer own_offer{.device = device_->ordinal(), .for_threads = for_threads.get()};
     if (has_processes_)
-      driver.check(driver.calls().ipc_get(&offer.handle, own_->data()), "share memory of a GPU");
-    return offer;
+      device_->call("share memory of a GPU", &DriverCalls::ipc_get, &own_offer.handle,
+                    own_->data());
+    return own_offer;
   };
   try {
     const std::vector<Offer> offers =
-        detail::all_or_none(exchange, show, "does not show memory of its GPU");
+        detail::all_or_none(exchange, offer, "does not offer memory of its GPU");
     const auto open_each = [&] {
-      const Device::Current current{*device_};
       for (std::size_t rank = 0; rank < offers.size(); ++rank)
         open(rank, offers[rank], processes[rank], own);
     };
     detail::all_or_none(exchange, open_each, "cannot see memory of other GPUs");
   } catch (const Error& error) {
     if (!is_exchanging) throw Unseen{error};
-    static_cast<void>(shown.release());
+    static_cast<void>(for_threads.release());
     throw;
   }
 }
@@ -136,21 +133,20 @@ void SharedRegion::open(std::size_t rank, const Offer& offer, const ProcessId& p
   if (process.system != own.system)
     throw Error{ErrorCode::transport, "rank " + std::to_string(rank) + " is on another host"};
   if (process == own) {
-    device_->see(offer.device);
-    borrowed_.push_back(offer.shown->take());
+    device_->enable_access_to(offer.device);
+    borrowed_.push_back(offer.for_threads->share());
     mapped_[rank] = borrowed_.back()->data();
     return;
   }
-  const Driver& driver = device_->driver();
-  driver.check(
-      driver.calls().ipc_open(&mapped_[rank], offer.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-      ("open memory of the GPU of rank " + std::to_string(rank)).c_str());
+  const std::string what = "open memory of the GPU of rank " + std::to_string(rank);
+  device_->call(what.c_str(), &DriverCalls::ipc_open, &mapped_[rank], offer.handle,
+                unsigned{CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS});
   opened_.push_back(mapped_[rank]);
 }
 
 void SharedRegion::close() noexcept {
   device_->within([this] {
-    for (const CUdeviceptr place : opened_) device_->driver().calls().ipc_close(place);
+    for (const CUdeviceptr address : opened_) device_->driver().calls().ipc_close(address);
   });
   opened_.clear();
   borrowed_.clear();

@@ -1,47 +1,36 @@
 #include "staged_messages.hpp"
 
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include <tutti/error.hpp>
 
 #include "enqueue.hpp"
+#include "polling.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
 
-/// More than so many slots of a lane do not help.
+/// More slots of a lane do not make it faster.
 constexpr std::size_t kMostOfLane = 8;
 /// The tag of all chunks: between two ranks they match in their order.
 constexpr std::uint32_t kTag = 0;
-/// How long copies have to end that nobody wants any more, and how often they are looked at.
+/// After an abort, pending copies have this long to end.
 constexpr std::chrono::seconds kCopyPatience{1};
-constexpr std::chrono::microseconds kNap{50};
 
 }  // namespace
 
-StagedMessages::StagedMessages(Parts parts)
-    : parts_{std::move(parts)}, down_stream_{parts_.device->make_urgent_stream()},
-      up_stream_{nullptr}, lanes_(2 * static_cast<std::size_t>(parts_.transport->size())) {
-  try {
-    up_stream_ = parts_.device->make_urgent_stream();
-    for (std::size_t i = 0; i < parts_.plan.slots; ++i)
-      slots_.emplace_back(parts_.device).room = parts_.memory->data() + i * parts_.plan.chunk_bytes;
-  } catch (...) {
-    if (up_stream_ != nullptr) parts_.device->destroy(up_stream_);
-    parts_.device->destroy(down_stream_);
-    throw;
-  }
-}
-
-StagedMessages::~StagedMessages() {
-  parts_.device->destroy(up_stream_);
-  parts_.device->destroy(down_stream_);
+StagedMessages::StagedMessages(Config config)
+    : config_{std::move(config)}, down_{config_.device->make_urgent_stream()},
+      up_{config_.device->make_urgent_stream()},
+      lanes_(2 * static_cast<std::size_t>(config_.transport->size())) {
+  for (std::size_t i = 0; i < config_.plan.slots; ++i)
+    slots_.emplace_back(config_.device).room =
+        config_.memory->data() + i * config_.plan.chunk_bytes;
 }
 
 void StagedMessages::begin(std::span<const StreamMessage> messages) {
-  expects(is_done(), "a group begins where the one before is done");
+  expects(is_done(), "a group begins when the one before is done");
   active_.clear();
   for (const StreamMessage& message : messages) {
     const std::size_t lane = lane_of(message);
@@ -49,10 +38,10 @@ void StagedMessages::begin(std::span<const StreamMessage> messages) {
     lanes_[lane].messages.push_back(message);
   }
   uncut_ = messages.size();
-  deal_out_slots();
+  assign_slots();
 }
 
-void StagedMessages::deal_out_slots() {
+void StagedMessages::assign_slots() {
   if (active_.empty()) return;
   const std::size_t each = std::min(slots_.size() / active_.size(), kMostOfLane);
   expects(each > 0, "there is a slot for each lane");
@@ -68,11 +57,12 @@ bool StagedMessages::step() {
   transfers_.clear();
   for (const std::size_t lane : active_)
     while (!lanes_[lane].messages.empty() && !lanes_[lane].free.empty()) cut(lane);
-  post_copied();
-  if (!transfers_.empty()) parts_.transport->post(transfers_);
-  if (posted_ > 0) parts_.transport->poll();
-  take_completed();
-  end_copied();
+  std::size_t slot = 0;
+  while (next_copied(down_, slot)) prepare_transfer(slot);
+  if (!transfers_.empty()) config_.transport->post(transfers_);
+  if (posted_ > 0) config_.transport->poll();
+  handle_completions();
+  while (next_copied(up_, slot)) free(slot);
   return moves_ != before;
 }
 
@@ -82,13 +72,13 @@ void StagedMessages::cut(std::size_t at) {
   const std::size_t index = lane.free.back();
   Slot& slot = slots_[index];
   const std::size_t left = message.bytes - lane.offset;
-  const std::size_t bytes = std::min(left, parts_.plan.chunk_bytes);
+  const std::size_t bytes = std::min(left, config_.plan.chunk_bytes);
   slot.device = message.data + lane.offset;
   slot.piece = {slot.room, bytes};
   slot.lane = at;
   slot.fingerprint = fingerprint_of(message.bytes);
-  if (sends(at)) copy_down(index);
-  else enlist(index);
+  if (sends(at)) copy(index);
+  else prepare_transfer(index);
   lane.free.pop_back();
   ++used_;
   ++moves_;
@@ -99,21 +89,28 @@ void StagedMessages::cut(std::size_t at) {
   --uncut_;
 }
 
-void StagedMessages::copy_down(std::size_t index) {
+/// Between a slot's room and the device.
+void StagedMessages::copy(std::size_t index) {
   Slot& slot = slots_[index];
-  enqueue_copy(*parts_.device, slot.piece.data, slot.device, slot.piece.bytes, down_stream_);
-  slot.copied.record(down_stream_);
-  down_.push_back(index);
+  const bool is_down = sends(slot.lane);
+  Copies& copies = is_down ? down_ : up_;
+  std::byte* const to = is_down ? slot.piece.data : slot.device;
+  const std::byte* const from = is_down ? slot.device : slot.piece.data;
+  enqueue_copy(*config_.device, to, from, slot.piece.bytes, copies.stream.get());
+  slot.copied.record(copies.stream.get());
+  copies.slots.push_back(index);
 }
 
-void StagedMessages::copy_up(std::size_t index) {
-  Slot& slot = slots_[index];
-  enqueue_copy(*parts_.device, slot.device, slot.piece.data, slot.piece.bytes, up_stream_);
-  slot.copied.record(up_stream_);
-  up_.push_back(index);
+/// @param slot of the oldest copy. @return whether it is done, and so removed from the copies.
+bool StagedMessages::next_copied(Copies& copies, std::size_t& slot) {
+  if (copies.slots.empty() || !slots_[copies.slots.front()].copied.is_done()) return false;
+  slot = copies.slots.front();
+  copies.slots.pop_front();
+  ++moves_;
+  return true;
 }
 
-void StagedMessages::enlist(std::size_t index) {
+void StagedMessages::prepare_transfer(std::size_t index) {
   const Slot& slot = slots_[index];
   transfers_.push_back({.kind = sends(slot.lane) ? Transfer::Kind::send : Transfer::Kind::recv,
                         .peer = static_cast<Rank>(slot.lane / 2),
@@ -124,57 +121,40 @@ void StagedMessages::enlist(std::size_t index) {
   ++posted_;
 }
 
-void StagedMessages::post_copied() {
-  for (; !down_.empty() && slots_[down_.front()].copied.is_done(); ++moves_) {
-    enlist(down_.front());
-    down_.pop_front();
-  }
-}
-
-void StagedMessages::take_completed() {
-  for (; parts_.transport->completed() > 0; parts_.transport->pop_oldest(), ++moves_) {
-    const auto index = static_cast<std::size_t>(parts_.transport->oldest_completed().cookie);
-    const Slot& slot = slots_[index];
+void StagedMessages::handle_completions() {
+  for (; config_.transport->completed() > 0; config_.transport->pop_oldest(), ++moves_) {
+    const auto index = static_cast<std::size_t>(config_.transport->oldest_completed().cookie);
     --posted_;
-    if (sends(slot.lane)) end(index);
-    else copy_up(index);
+    if (sends(slots_[index].lane)) free(index);
+    else copy(index);
   }
 }
 
-void StagedMessages::end_copied() {
-  for (; !up_.empty() && slots_[up_.front()].copied.is_done(); ++moves_) {
-    end(up_.front());
-    up_.pop_front();
-  }
-}
-
-/// A lane has had room for all its slots from the start.
-void StagedMessages::end(std::size_t index) noexcept {
+/// The lane has capacity for all its slots.
+void StagedMessages::free(std::size_t index) noexcept {
   lanes_[slots_[index].lane].free.push_back(index);
   --used_;
 }
 
 void StagedMessages::release(CUdeviceptr data, const Event& after) noexcept {
   try {
-    after.hold(up_stream_);
-  } catch (const Error&) {  // where the GPU does nothing any more, nothing uses it
+    after.hold(up_.stream.get());
+  } catch (const Error&) {  // the GPU has failed, so nothing uses the memory
   }
-  parts_.device->free(data, up_stream_);
+  config_.device->free(data, up_.stream.get());
 }
 
-bool StagedMessages::is_idle(CUstream stream) const noexcept {
-  return parts_.device->driver().calls().query(stream) != CUDA_ERROR_NOT_READY;
+bool StagedMessages::is_idle(const Copies& copies) const noexcept {
+  return config_.device->driver().calls().query(copies.stream.get()) != CUDA_ERROR_NOT_READY;
 }
 
-/// Copies wait for nothing, unless the program has more streams at work than its GPU keeps apart:
-/// then they may be stuck behind streams that wait for us.
+/// Copies wait for nothing, unless the program has more busy streams than its GPU has queues: then
+/// streams that wait for us may block them.
 void StagedMessages::stop(const Error& cause) noexcept {
-  const bool is_quiet = parts_.transport->abort(cause);
-  if (!is_quiet && parts_.memory != nullptr) parts_.memory->keep();
-  const auto deadline = std::chrono::steady_clock::now() + kCopyPatience;
-  while (!(is_idle(down_stream_) && is_idle(up_stream_)) &&
-         std::chrono::steady_clock::now() < deadline)
-    std::this_thread::sleep_for(kNap);
+  const bool is_quiet = config_.transport->abort(cause);
+  if (!is_quiet && config_.memory != nullptr) config_.memory->keep();
+  static_cast<void>(
+      poll_until(deadline_in(kCopyPatience), [this] { return is_idle(down_) && is_idle(up_); }));
 }
 
 }  // namespace tutti::v0::cuda

@@ -1,24 +1,16 @@
 #include "stream_worker.hpp"
 
-#include <chrono>
 #include <utility>
 
 #include <tutti/spi/service_thread.hpp>
 
+#include "polling.hpp"
+
 namespace tutti::v0::cuda {
-namespace {
 
-/// Where a stream has much to do before a group is ready, looks at it become rarer.
-constexpr unsigned kLooks = 200;
-constexpr std::chrono::microseconds kShortNap{10};
-constexpr std::chrono::microseconds kLongNap{50};
-constexpr std::uint64_t kAllGroups = ~std::uint64_t{0};
-
-}  // namespace
-
-StreamWorker::StreamWorker(const StagedMessages::Parts& parts, Milestone& done)
-    : device_{parts.device}, transport_{*parts.transport},
-      spins_{parts.transport->capabilities().idle_spins}, done_{done}, staged_{parts} {
+StreamWorker::StreamWorker(const StagedMessages::Config& config, Milestone& done)
+    : device_{config.device}, transport_{*config.transport},
+      spins_{config.transport->capabilities().idle_spins}, done_{done}, staged_{config} {
   transport_.expect_idle_waits();
   thread_ = start_service_thread("tutti-streams", [this] { run(); });
 }
@@ -38,9 +30,9 @@ void StreamWorker::check() const {
   if (failure_) throw Error{*failure_};
 }
 
-/// The stream is held before the thread knows of the group, so that nothing is moved for a call
-/// that fails here; and without the mutex, since a stream that is full takes nothing until the
-/// thread has done a group.
+/// The stream waits before the thread sees the group, so that nothing moves for a call that fails
+/// here. Without the mutex, since a full stream accepts no wait until the thread has completed a
+/// group.
 void StreamWorker::enqueue(std::vector<StreamMessage> messages, CUstream stream) {
   check();
   auto ready = std::make_unique<Event>(device_, stream);
@@ -50,7 +42,7 @@ void StreamWorker::enqueue(std::vector<StreamMessage> messages, CUstream stream)
   changed_.notify_all();
 }
 
-/// While there are groups the thread has the last of them to do, or to fail.
+/// While there are groups, the thread will complete or fail the last of them.
 bool StreamWorker::release(CUdeviceptr data, CUstream stream) {
   const auto is_idle = [this] { return has_ended_ || groups_.empty(); };
   std::unique_lock lock{mutex_};
@@ -86,8 +78,7 @@ void StreamWorker::abort(const Error& cause) noexcept {
 
 void StreamWorker::end(Duration patience) noexcept {
   if (guard_.is_forked()) return;
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  const std::chrono::steady_clock::time_point deadline{deadline_after(now, patience)};
+  const Clock::time_point deadline = deadline_in(patience);
   std::unique_lock lock{mutex_};
   is_ending_ = true;
   changed_.notify_all();
@@ -99,7 +90,7 @@ void StreamWorker::end(Duration patience) noexcept {
            transport_.self()});
 }
 
-/// Whoever captures a stream is not to be disturbed by what this thread calls.
+/// In relaxed mode calls of this thread do not invalidate captures by others.
 void StreamWorker::run() noexcept {
   try {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -118,7 +109,7 @@ void StreamWorker::run() noexcept {
     const std::lock_guard lock{mutex_};
     has_ended_ = true;
   }
-  release_up_to(kAllGroups);
+  release_up_to(Milestone::kAll);
   changed_.notify_all();
 }
 
@@ -126,11 +117,11 @@ void StreamWorker::work() {
   while (const Group* const group = next()) {
     await(*group->ready);
     move(*group);
-    take_front(group->number);
+    complete(group->number);
   }
 }
 
-/// @return the oldest group, which stays where it is until it is done; null at the end.
+/// @return the oldest group, which stays in the queue until it is done; null at the end.
 const StreamWorker::Group* StreamWorker::next() {
   std::unique_lock lock{mutex_};
   changed_.wait(lock, [this] { return is_aborted_ || is_ending_ || !groups_.empty(); });
@@ -145,10 +136,9 @@ void StreamWorker::check_abort() const {
 }
 
 void StreamWorker::await(Event& ready) {
-  for (unsigned looks = 0; !ready.is_done(); ++looks) {
+  for (unsigned polls = 0; !ready.is_done(); ++polls) {
     check_abort();
-    if (looks < kLooks) std::this_thread::yield();
-    else std::this_thread::sleep_for(looks < 2 * kLooks ? kShortNap : kLongNap);
+    pause_after(polls);
   }
 }
 
@@ -157,19 +147,17 @@ void StreamWorker::move(const Group& group) {
   for (unsigned idle = 0; !staged_.is_done();) {
     check_abort();
     idle = staged_.step() ? 0 : idle + 1;
-    if (idle > 0) rest(idle);
+    if (idle > 0) pause(idle);
   }
 }
 
-/// A transport in which this thread sleeps does not see when a copy ends.
-void StreamWorker::rest(unsigned idle) {
-  if (!staged_.is_copying()) {
-    if (std::cmp_greater_equal(idle, spins_)) transport_.idle_wait();
-  } else if (idle < kLooks) std::this_thread::yield();
-  else std::this_thread::sleep_for(kShortNap);
+/// The end of a copy does not wake a thread that sleeps in the transport.
+void StreamWorker::pause(unsigned idle) {
+  if (staged_.is_copying()) pause_after(idle);
+  else if (std::cmp_greater_equal(idle, spins_)) transport_.idle_wait();
 }
 
-void StreamWorker::take_front(std::uint64_t number) {
+void StreamWorker::complete(std::uint64_t number) {
   Group done;
   {
     const std::lock_guard lock{mutex_};
@@ -186,7 +174,7 @@ void StreamWorker::fail(const Error& cause) noexcept {
     if (!failure_) failure_ = cause;
   }
   staged_.stop(cause);
-  done_.reach_all();
+  done_.reach(Milestone::kAll);
 }
 
 }  // namespace tutti::v0::cuda

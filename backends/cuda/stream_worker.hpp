@@ -1,5 +1,5 @@
 /// @file
-/// The thread that moves what streams hand over.
+/// The thread that moves messages of streams.
 #pragma once
 
 #include <atomic>
@@ -22,46 +22,44 @@
 
 namespace tutti::v0::cuda {
 
-/// Moves groups of messages, one after the other in the order in which they are enqueued, each
-/// after what its stream had to do before; its stream waits until the group is done. The thread
-/// sleeps where there is no group. Any thread may call this, but one at a time enqueues.
+/// Moves groups of messages, one after the other in the order in which they are enqueued. A group
+/// begins after the earlier work of its stream, which then waits until the group is done. The
+/// thread sleeps while there is no group. Any thread may call this, but one at a time enqueues.
 class StreamWorker {
  public:
-  /// Starts the thread. @param parts see there. @param done which nobody has reached yet; it lives
-  /// longer. Throws Error{transport}, std::system_error.
-  StreamWorker(const StagedMessages::Parts& parts, Milestone& done);
+  /// Starts the thread. @param done outlives this. Throws Error{transport}, std::system_error.
+  StreamWorker(const StagedMessages::Config& config, Milestone& done);
   StreamWorker(const StreamWorker&) = delete;
   StreamWorker& operator=(const StreamWorker&) = delete;
-  /// Ends the thread, and what is under way. See end.
+  /// Aborts pending groups, and ends the thread.
   ~StreamWorker();
 
-  /// Enqueues a group on a stream. @param messages of which none is to the own rank. @param stream
-  /// of the device, whose context is current. Throws Error, also what failed before.
+  /// Enqueues a group. @param messages none of which is to the own rank. @param stream of the
+  /// device. Throws Error, also of an earlier group.
   void enqueue(std::vector<StreamMessage> messages, CUstream stream);
-  /// Gives memory back behind the groups so far: whatever moves their messages may ask what memory
-  /// that is, which nobody knows after cuMemFreeAsync. @param data of cuMemAllocAsync. @param
-  /// stream in whose order, which is not captured. @return whether that is taken care of; if not,
-  /// all groups are done. Throws Error{transport}, std::bad_alloc.
+  /// Frees memory after the groups so far: a transport may ask the driver for the kind of memory
+  /// that it moves, which the driver forgets in cuMemFreeAsync. @param data of cuMemAllocAsync.
+  /// @param stream in whose order; it is not captured. @return false if all groups are done
+  /// already, and the caller has to free it. Throws Error{transport}, std::bad_alloc.
   [[nodiscard]] bool release(CUdeviceptr data, CUstream stream);
-  /// Throws what failed.
+  /// Throws the first failure.
   void check() const;
-  /// Fails all that is under way; streams go on within a second or two. Does not wait for that.
-  /// @param cause what other ranks are told.
+  /// Fails all groups; streams go on within a second or two, for which this does not wait. Other
+  /// ranks receive the cause.
   void abort(const Error& cause) noexcept;
-  /// Waits until all groups are done. @param patience for so long; then it is aborted.
+  /// Waits until all groups are done, and aborts them after the patience.
   void end(Duration patience) noexcept;
 
  private:
-  /// What was enqueued.
   struct Group {
     std::uint64_t number;
-    std::unique_ptr<Event> ready;  // what came before in its stream
+    std::unique_ptr<Event> ready;  // the earlier work of its stream
     std::vector<StreamMessage> messages;
   };
-  /// Memory to be given back.
+  /// Memory to be freed.
   struct Release {
     std::uint64_t number;          // of the last group that may use it
-    std::unique_ptr<Event> after;  // what its stream may do with it
+    std::unique_ptr<Event> after;  // the last use by its stream
     CUdeviceptr data;
   };
   void run() noexcept;
@@ -69,27 +67,27 @@ class StreamWorker {
   [[nodiscard]] const Group* next();
   void await(Event& ready);
   void move(const Group& group);
-  void rest(unsigned idle);
-  void take_front(std::uint64_t number);
+  void pause(unsigned idle);
+  void complete(std::uint64_t number);
   void check_abort() const;
   void fail(const Error& cause) noexcept;
   void release_up_to(std::uint64_t number) noexcept;
 
   std::shared_ptr<const Device> device_;
   Transport& transport_;
-  const int spins_;  // before the thread rests
-  Milestone& done_;  // the number of the last group that is
+  const int spins_;  // before the thread sleeps in the transport
+  Milestone& done_;  // the number of the last group that is done
   StagedMessages staged_;
   ForkGuard guard_{};
   mutable std::mutex mutex_{};
   std::condition_variable changed_{};
-  std::deque<Group> groups_{};           // that are not done; the thread alone takes one out
+  std::deque<Group> groups_{};           // not done; only the thread removes one
   std::deque<Release> releases_{};       // oldest first
-  std::uint64_t enqueued_ = 0;           // groups so far, for whoever enqueues
-  bool is_ending_ = false;               // there will be no more
+  std::uint64_t enqueued_ = 0;           // groups so far; of the thread that enqueues
+  bool is_ending_ = false;               // no group will follow
   bool has_ended_ = false;               // the thread does nothing any more
-  std::optional<Error> failure_{};       // the first
-  std::atomic<bool> is_aborted_{false};  // whether that is for the thread to see
+  std::optional<Error> failure_{};       // the first one
+  std::atomic<bool> is_aborted_{false};  // the thread has to fail
   std::thread thread_{};
 };
 

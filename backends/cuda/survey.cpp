@@ -6,7 +6,7 @@
 
 #include "driver.hpp"
 #include "nccl.hpp"
-#include "places.hpp"
+#include "placement.hpp"
 
 namespace tutti::v0::cuda {
 namespace {
@@ -27,7 +27,7 @@ std::vector<std::string> links_of(const Driver& driver, int ordinal, int devices
   for (int other = 0; other < devices; ++other)
     links.emplace_back(other == ordinal
                            ? "-"
-                           : kNames.at(static_cast<std::size_t>(joint_of(driver, ordinal, other))));
+                           : kNames.at(static_cast<std::size_t>(link_of(driver, ordinal, other))));
   return links;
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 /// Within a host processors copy the MPI's messages, as they do ours: a rank that sends and
 /// receives at once is slower at both. Reductions run at 30 GB/s, on data that was read just now.
-CostModel tariff_of(const Ranks& ranks) {
+CostModel cost_model_of(const Ranks& ranks) {
   if (!ranks.is_one_roomy_host) return {};
   LinkCosts costs = kDefaultCosts;
   costs.half_duplex = true;
@@ -70,7 +70,7 @@ class MpiGroup final : public tutti::Group {
             .group = std::make_shared<MpiGroup>(ranks, options, std::move(watched.group)),
             .calls = std::move(watched.calls),
             .failure_signal = std::move(watched.failure_signal),
-            .cost_model = tariff_of(ranks),
+            .cost_model = cost_model_of(ranks),
             .hosts = std::move(watched.hosts),
             .localities = std::move(watched.localities),
             .shared_config = std::move(watched.shared_config)};

@@ -58,7 +58,7 @@ class Records {
 
   /// Some transfers are posted. @param count of them.
   void begin_post(std::size_t count) noexcept {
-    is_alone_ = count == 1 && records_.size() == free_.size();
+    is_alone_ = count == 1 && in_use_ == 0;
   }
   /// @return whether the transfer posted last has no other beside it.
   [[nodiscard]] bool is_alone() const noexcept { return is_alone_; }
@@ -87,6 +87,7 @@ class Records {
   /// @param record that is free from now on.
   void release(Record& record) noexcept {
     record.in_use = false;
+    --in_use_;
     free_.push_back(&record);
   }
   /// @return all records, free ones as well.
@@ -96,6 +97,7 @@ class Records {
   CompletionQueue& completions_;
   std::deque<Record> records_{};
   std::vector<Record*> free_{};
+  std::size_t in_use_ = 0;
   bool is_alone_ = false;
 };
 
@@ -108,6 +110,7 @@ inline Record& Records::add(const Transfer& transfer, std::uint64_t bytes) {
   }
   Record& record = *free_.back();
   free_.pop_back();
+  ++in_use_;
   record.transfer = transfer;
   record.bytes = bytes;
   record.moved = 0;

@@ -11,7 +11,7 @@
 #include <tutti/attempt.hpp>
 #include <tutti/spi/copy.hpp>
 
-namespace tutti::sim {
+namespace tutti::v0::sim {
 namespace {
 
 /// The heap's order: the earliest event in front.
@@ -349,4 +349,4 @@ void Network::happen(const Event& event) {
   }
 }
 
-}  // namespace tutti::sim
+}  // namespace tutti::v0::sim

@@ -8,11 +8,12 @@
 #include <span>
 #include <vector>
 
+#include <tutti/testing.hpp>
+
 #include "base/matching.hpp"
 #include "random.hpp"
-#include "sim.hpp"
 
-namespace tutti::sim {
+namespace tutti::v0::sim {
 
 /// One side of a message: a posted transfer.
 struct Half {
@@ -163,4 +164,4 @@ class Network {
   std::uint64_t activity_ = 0;
 };
 
-}  // namespace tutti::sim
+}  // namespace tutti::v0::sim

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::sim {
+namespace tutti::v0::sim {
 
 /// SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixing function.
 class Random {
@@ -29,4 +29,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace tutti::sim
+}  // namespace tutti::v0::sim

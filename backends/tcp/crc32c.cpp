@@ -1,6 +1,7 @@
 // The instruction takes three cycles but one can start in every cycle. So three neighbouring runs
-// are summed at once, and the sums joined by tables of the effect of a run of zeros on a sum
-// (M. Adler, crc32c.c, 2013).
+// are summed at once, and joined by a carry-less product with what the bytes behind a run make of
+// its sum (V. Gopal et al., Fast CRC computation for iSCSI polynomial using CRC32 instruction,
+// 2011).
 #include "crc32c.hpp"
 
 #include <array>
@@ -8,6 +9,7 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#include <wmmintrin.h>
 #endif
 
 namespace tutti::tcp {
@@ -15,25 +17,24 @@ namespace {
 
 constexpr std::uint32_t kPolynomial = 0x82f63b78;  // bits reversed
 
-using Table = std::array<std::uint32_t, 256>;
-using Slices = std::array<Table, 8>;
-
-// The contribution of one byte, followed by k zero bytes, to a sum: slice k.
-constexpr Slices make_slices() {
-  Slices slices{};
+// What one byte adds to a sum.
+constexpr std::array<std::uint32_t, 256> kTable = [] {
+  std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t sum = byte;
     for (int bit = 0; bit < 8; ++bit) sum = (sum >> 1) ^ ((sum & 1) != 0 ? kPolynomial : 0);
-    slices[0][byte] = sum;
+    table[byte] = sum;
   }
-  for (std::size_t k = 1; k < slices.size(); ++k)
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t shorter = slices[k - 1][byte];
-      slices[k][byte] = (shorter >> 8) ^ slices[0][shorter & 255];
-    }
-  return slices;
+  return table;
+}();
+
+std::uint32_t run_by_table(std::uint32_t sum, std::span<const std::byte> bytes) noexcept {
+  for (const std::byte byte : bytes)
+    sum = (sum >> 8) ^ kTable[(sum ^ std::to_integer<std::uint32_t>(byte)) & 255];
+  return sum;
 }
-constexpr Slices kSlices = make_slices();
+
+#if defined(__x86_64__)
 
 std::uint64_t load(const std::byte* from) noexcept {
   std::uint64_t word = 0;
@@ -41,84 +42,41 @@ std::uint64_t load(const std::byte* from) noexcept {
   return word;
 }
 
-// Eight bytes at a time; like the rest of the wire format it wants the lower byte first.
-std::uint32_t run_by_table(std::uint32_t sum, const std::byte* at, std::size_t bytes) noexcept {
-  for (; bytes >= 8; bytes -= 8, at += 8) {
-    const std::uint64_t word = load(at) ^ sum;
-    sum = 0;
-    for (std::size_t k = 0; k < 8; ++k) sum ^= kSlices[7 - k][word >> (8 * k) & 255];
-  }
-  for (; bytes > 0; --bytes, ++at)
-    sum = (sum >> 8) ^ kSlices[0][(sum ^ std::to_integer<std::uint32_t>(*at)) & 255];
-  return sum;
+constexpr std::size_t kRun = 256;
+
+// x^(8 bytes - 33) modulo the polynomial: its product with a sum, which is a bit short, is what so
+// many zero bytes make of that sum once the instruction has added 32 more.
+constexpr std::uint64_t power_behind(std::size_t bytes) {
+  std::uint32_t power = std::uint32_t{1} << 31;
+  for (std::size_t bit = 0; bit < 8 * bytes - 33; ++bit)
+    power = (power >> 1) ^ ((power & 1) != 0 ? kPolynomial : 0);
+  return power;
+}
+constexpr std::uint64_t kBehindOne = power_behind(kRun);
+constexpr std::uint64_t kBehindTwo = power_behind(2 * kRun);
+
+[[gnu::target("sse4.2,pclmul")]] std::uint64_t product(std::uint64_t a, std::uint64_t b) noexcept {
+  const __m128i both = _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<long long>(a)),
+                                            _mm_cvtsi64_si128(static_cast<long long>(b)), 0);
+  return static_cast<std::uint64_t>(_mm_cvtsi128_si64(both));
 }
 
-#if defined(__x86_64__)
-
-// A linear map of sums, column by column: what becomes of each bit.
-using Matrix = std::array<std::uint32_t, 32>;
-
-constexpr std::uint32_t multiply(const Matrix& matrix, std::uint32_t sum) {
-  std::uint32_t result = 0;
-  for (std::size_t bit = 0; bit < 32; ++bit)
-    if ((sum >> bit & 1) != 0) result ^= matrix[bit];
-  return result;
-}
-
-// The effect of a run of zero bytes on a sum. @param bytes a power of two.
-constexpr Matrix zeros(std::size_t bytes) {
-  Matrix matrix{};
-  for (std::uint32_t bit = 0; bit < 32; ++bit) {
-    std::uint32_t sum = std::uint32_t{1} << bit;
-    sum = (sum >> 8) ^ kSlices[0][sum & 255];
-    matrix[bit] = sum;
-  }
-  for (; bytes > 1; bytes /= 2) {
-    Matrix twice{};
-    for (std::size_t bit = 0; bit < 32; ++bit) twice[bit] = multiply(matrix, matrix[bit]);
-    matrix = twice;
-  }
-  return matrix;
-}
-
-using Shift = std::array<Table, 4>;
-constexpr Shift make_shift(std::size_t bytes) {
-  const Matrix matrix = zeros(bytes);
-  Shift shift{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte)
-    for (std::uint32_t k = 0; k < 4; ++k) shift[k][byte] = multiply(matrix, byte << (8 * k));
-  return shift;
-}
-
-constexpr std::size_t kLong = 4096;
-constexpr std::size_t kShort = 256;
-constexpr Shift kLongShift = make_shift(kLong);
-constexpr Shift kShortShift = make_shift(kShort);
-
-std::uint32_t shifted(const Shift& shift, std::uint64_t sum) noexcept {
-  return shift[0][sum & 255] ^ shift[1][sum >> 8 & 255] ^ shift[2][sum >> 16 & 255] ^
-         shift[3][sum >> 24 & 255];
-}
-
-[[gnu::target("sse4.2")]] std::uint64_t sum_of_three(std::uint64_t sum, const std::byte* at,
-                                                     std::size_t run, const Shift& shift) noexcept {
+[[gnu::target("sse4.2,pclmul")]] std::uint64_t sum_of_three(std::uint64_t sum,
+                                                            const std::byte* at) noexcept {
   std::uint64_t second = 0;
   std::uint64_t third = 0;
-  for (const std::byte* const end = at + run; at < end; at += 8) {
+  for (const std::byte* const end = at + kRun; at < end; at += 8) {
     sum = _mm_crc32_u64(sum, load(at));
-    second = _mm_crc32_u64(second, load(at + run));
-    third = _mm_crc32_u64(third, load(at + 2 * run));
+    second = _mm_crc32_u64(second, load(at + kRun));
+    third = _mm_crc32_u64(third, load(at + 2 * kRun));
   }
-  sum = shifted(shift, sum) ^ second;
-  return shifted(shift, sum) ^ third;
+  return _mm_crc32_u64(0, product(sum, kBehindTwo) ^ product(second, kBehindOne)) ^ third;
 }
 
-[[gnu::target("sse4.2")]] std::uint32_t run_by_instruction(std::uint64_t sum, const std::byte* at,
-                                                           std::size_t bytes) noexcept {
-  for (; bytes >= 3 * kLong; bytes -= 3 * kLong, at += 3 * kLong)
-    sum = sum_of_three(sum, at, kLong, kLongShift);
-  for (; bytes >= 3 * kShort; bytes -= 3 * kShort, at += 3 * kShort)
-    sum = sum_of_three(sum, at, kShort, kShortShift);
+[[gnu::target("sse4.2,pclmul")]] std::uint32_t run_by_instruction(std::uint64_t sum,
+                                                                  const std::byte* at,
+                                                                  std::size_t bytes) noexcept {
+  for (; bytes >= 3 * kRun; bytes -= 3 * kRun, at += 3 * kRun) sum = sum_of_three(sum, at);
   for (; bytes >= 8; bytes -= 8, at += 8) sum = _mm_crc32_u64(sum, load(at));
   auto narrow = static_cast<std::uint32_t>(sum);
   for (; bytes > 0; --bytes, ++at)
@@ -131,12 +89,12 @@ std::uint32_t shifted(const Shift& shift, std::uint64_t sum) noexcept {
 }  // namespace
 
 std::uint32_t crc32c_by_table(std::uint32_t sum, std::span<const std::byte> bytes) noexcept {
-  return ~run_by_table(~sum, bytes.data(), bytes.size());
+  return ~run_by_table(~sum, bytes);
 }
 
 std::uint32_t crc32c(std::uint32_t sum, std::span<const std::byte> bytes) noexcept {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2"))
+  if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"))
     return ~run_by_instruction(~sum, bytes.data(), bytes.size());
 #endif
   return crc32c_by_table(sum, bytes);

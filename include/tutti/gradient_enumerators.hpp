@@ -58,18 +58,20 @@ struct GradientEnumerator {
 
 /// All values of GradientOrder.
 inline constexpr std::array kGradientOrders{
-    GradientEnumerator{GradientOrder::reversed, "reversed"},
-    GradientEnumerator{GradientOrder::observed, "observed"},
-    GradientEnumerator{GradientOrder::negotiated, "negotiated"},
-    GradientEnumerator{GradientOrder::automatic, "automatic"}};
+    GradientEnumerator<GradientOrder>{GradientOrder::reversed, "reversed"},
+    GradientEnumerator<GradientOrder>{GradientOrder::observed, "observed"},
+    GradientEnumerator<GradientOrder>{GradientOrder::negotiated, "negotiated"},
+    GradientEnumerator<GradientOrder>{GradientOrder::automatic, "automatic"}};
 /// All values of GradientStorage.
-inline constexpr std::array kGradientStorages{GradientEnumerator{GradientStorage::copies, "copies"},
-                                              GradientEnumerator{GradientStorage::views, "views"},
-                                              GradientEnumerator{GradientStorage::flat, "flat"}};
+inline constexpr std::array kGradientStorages{
+    GradientEnumerator<GradientStorage>{GradientStorage::copies, "copies"},
+    GradientEnumerator<GradientStorage>{GradientStorage::views, "views"},
+    GradientEnumerator<GradientStorage>{GradientStorage::flat, "flat"}};
 /// All values of UnusedGradients.
-inline constexpr std::array kUnusedGradients{GradientEnumerator{UnusedGradients::error, "error"},
-                                             GradientEnumerator{UnusedGradients::zeros, "zeros"},
-                                             GradientEnumerator{UnusedGradients::detect, "detect"}};
+inline constexpr std::array kUnusedGradients{
+    GradientEnumerator<UnusedGradients>{UnusedGradients::error, "error"},
+    GradientEnumerator<UnusedGradients>{UnusedGradients::zeros, "zeros"},
+    GradientEnumerator<UnusedGradients>{UnusedGradients::detect, "detect"}};
 
 /// A format for GradientOptions::compression.
 struct GradientCompression {

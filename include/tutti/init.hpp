@@ -1,9 +1,11 @@
 /// @file
-/// init: the communicator of all ranks that were started together.
+/// The way in: the communicator of all ranks that were started together.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <tutti/communicator.hpp>
 #include <tutti/export.hpp>
@@ -64,6 +66,9 @@ struct InitOptions {
   /// file, whose hosts are found by name. Rank 0's is used by all. Empty: TUTTI_TOPOLOGY, or one
   /// switch with the speed that is measured at the start.
   std::string topology{};
+  /// Gets a sentence on rank 0 where the world starts without something that was found, such as a
+  /// tuning file of another machine. Called within init; empty: nobody is warned.
+  std::function<void(std::string_view)> warn{};
   CommunicatorOptions communicator{};  ///< Options of the communicator.
 };
 

@@ -17,7 +17,7 @@ namespace detail {
 class Engine;
 class Execution;
 struct Requests;
-struct StreamedCall;
+class StreamExecution;
 }  // namespace detail
 
 /// A message that has come, or is announced, and was not received yet.
@@ -74,10 +74,10 @@ class [[nodiscard]] TUTTI_API Request {
   friend struct detail::Requests;
   Request(std::shared_ptr<detail::Engine> engine, detail::Execution* execution) noexcept;
   Request(std::shared_ptr<detail::Engine> engine,
-          std::shared_ptr<detail::StreamedCall> call) noexcept;
+          std::shared_ptr<detail::StreamExecution> call) noexcept;
   std::shared_ptr<detail::Engine> engine_;
   detail::Execution* execution_ = nullptr;
-  std::shared_ptr<detail::StreamedCall> streamed_;  // in its place, or null
+  std::shared_ptr<detail::StreamExecution> streamed_;  // in its place, or null
 };
 
 /// Waits for all. When all have ended, throws the first Error.
@@ -142,12 +142,13 @@ class [[nodiscard]] TUTTI_API Plan {
   friend class Plans;
   Plan(std::shared_ptr<detail::Engine> engine, detail::Execution* execution, const void* in,
        void* out, Duration timeout) noexcept;
-  Plan(std::shared_ptr<detail::Engine> engine, std::shared_ptr<detail::StreamedCall> call) noexcept;
+  Plan(std::shared_ptr<detail::Engine> engine,
+       std::shared_ptr<detail::StreamExecution> call) noexcept;
   void start_streamed(const void* in, void* out);
   [[nodiscard]] bool is_empty() const noexcept;
   std::shared_ptr<detail::Engine> engine_;
   detail::Execution* execution_ = nullptr;
-  std::shared_ptr<detail::StreamedCall> streamed_;  // in its place, or null
+  std::shared_ptr<detail::StreamExecution> streamed_;  // in its place, or null
   const void* in_ = nullptr;
   void* out_ = nullptr;
   Duration timeout_{0};

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -29,56 +29,12 @@ constexpr int kMostSteps = 1'000'000;
 constexpr std::span kListedOrders = std::span{kGradientOrders}.first<kGradientOrders.size() - 1>();
 static_assert(kGradientOrders.back().value == GradientOrder::automatic);
 
-struct GradientsFlag {
-  const char* name;
-  std::string GradientsFlags::*member;
-  bool is_output;
-  const char* help;
-  std::string (*names)() = nullptr;  // which follow the help
-};
-
-constexpr std::array kGradientsFlags{
-    GradientsFlag{"--model", &GradientsFlags::model, false,
-                  "resnet50, vgg16, bert_base, or a trace's file"},
-    GradientsFlag{"--compute", &GradientsFlags::compute, false,
-                  "time of a step: 120ms; default: the file's"},
-    GradientsFlag{"--bucket-bytes", &GradientsFlags::bucket_bytes, false,
-                  "list; 0: each tensor, flat: one bucket, predicted"},
-    GradientsFlag{"--first-bucket-bytes", &GradientsFlags::first_bucket_bytes, false,
-                  "list: sizes of the first bucket"},
-    GradientsFlag{"--storage", &GradientsFlags::storage, false,
-                  "list: ", [] { return joined_names(kGradientStorages); }},
-    GradientsFlag{"--compression", &GradientsFlags::compression, false, "list: none, ",
-                  [] { return joined_names(kGradientCompressions); }},
-    GradientsFlag{"--algorithms", &GradientsFlags::algorithms, false,
-                  "list of algorithms: auto, ring, ..."},
-    GradientsFlag{"--order", &GradientsFlags::order, false,
-                  "list: ", [] { return joined_names(kListedOrders); }},
-    GradientsFlag{"--in-flight", &GradientsFlags::in_flight, false,
-                  "list: buckets at the same time"},
-    GradientsFlag{"--computing", &GradientsFlags::computing, false,
-                  "work, or sleep if ranks outnumber cores"},
-    GradientsFlag{"--steps", &GradientsFlags::steps, false, "steps of each setting"},
-    GradientsFlag{"--warmup", &GradientsFlags::warmup, false, "first steps that do not count"},
-    GradientsFlag{"--transport", &GradientsFlags::transport, false, kTransportNames.data()},
-    GradientsFlag{"--timeout", &GradientsFlags::timeout, false, "deadline of one operation"},
-    GradientsFlag{"--json", &GradientsFlags::json, true, "write a file of JSON lines"},
-    GradientsFlag{"--plot", &GradientsFlags::plot, true, "draw an .svg or .png"},
-    GradientsFlag{"--html", &GradientsFlags::html, true, "write a page with pictures and tables"},
-    GradientsFlag{"--settings", &GradientsFlags::settings, true,
-                  "write the best for tutti::load_gradient_options"},
-};
+using O = GradientsOptions;
+using S = GradientSetting;
+using Text = const std::string&;
 
 [[noreturn]] void reject_flag(const std::string& message) {
   throw Failure{ExitCode::usage, message};
-}
-
-// Where in a list of names a word stands.
-template <class Names>
-std::size_t index_among(const char* what, const std::string& word, const Names& names) {
-  const auto found = std::ranges::find(names, word);
-  if (found == names.end()) reject_word(what, word, {names.begin(), names.end()});
-  return static_cast<std::size_t>(found - names.begin());
 }
 
 std::vector<std::string> listed(const char* flag, const std::string& text) {
@@ -97,14 +53,6 @@ std::size_t bytes_listed(const char* flag, const std::string& word, const char* 
   return *bytes;
 }
 
-double duration_in(const char* flag, const std::string& text, double most_s) {
-  const auto seconds = parse_seconds(text);
-  if (!seconds || *seconds < kLeastTime_s || *seconds > most_s)
-    reject_flag(fmt::format("{} '{}' is not a time in 100us .. {}s: write 120ms or 1.5s", flag,
-                            text, most_s));
-  return *seconds;
-}
-
 std::string algorithm_of(const std::string& word) {
   if (word == "auto") return {};
   std::vector<std::string> names{"auto"};
@@ -116,50 +64,122 @@ std::string algorithm_of(const std::string& word) {
 
 /// @return the value of a name. Throws Failure{usage}.
 template <class E, std::size_t Extent>
-E value_among(const char* what, const std::string& word,
-              std::span<const GradientEnumerator<E>, Extent> table) {
-  std::vector<std::string_view> names;
-  for (const GradientEnumerator<E>& one : table) names.push_back(one.name);
+E value_among(const char* what, Text word, std::span<const GradientEnumerator<E>, Extent> table) {
+  std::vector<std::string> names;
+  for (const GradientEnumerator<E>& one : table) names.emplace_back(one.name);
   return table[index_among(what, word, names)].value;
 }
 
-// One list of the product: its entries and what each does to a setting.
-struct Axis {
-  std::vector<std::string> words;
-  void (*set)(GradientSetting&, const std::string& word);
+// Reads a list of the product. @param value_of a word. @param set puts the value into a setting.
+template <class ValueOf, class Set>
+void read_list(O& o, std::size_t list, const char* flag, Text text, ValueOf value_of, Set set) {
+  o.lists.at(list).clear();
+  for (const std::string& word : listed(flag, text))
+    o.lists.at(list).push_back([value = value_of(word), set](S& s) { set(s, value); });
+}
+
+void read_bucket_bytes(O& o, Text text) {
+  const auto value_of = [](Text word) -> std::optional<std::size_t> {  // nothing: predicted
+    if (word == "predicted") return {};
+    if (word == "flat") return GradientOptions::kFlat;
+    return bytes_listed("--bucket-bytes", word, "0, 64K, 5M, flat, or predicted");
+  };
+  read_list(o, 0, "--bucket-bytes", text, value_of, [](S& s, std::optional<std::size_t> bytes) {
+    s.is_predicted = !bytes;
+    if (bytes) s.options.bucket_bytes = *bytes;
+  });
+}
+
+void read_first_bucket_bytes(O& o, Text text) {
+  read_list(
+      o, 1, "--first-bucket-bytes", text,
+      [](Text word) { return bytes_listed("--first-bucket-bytes", word, "64K, 1M"); },
+      [](S& s, std::size_t bytes) { s.options.first_bucket_bytes = bytes; });
+}
+
+void read_storage(O& o, Text text) {
+  read_list(
+      o, 2, "--storage", text,
+      [](Text word) { return value_among("storage", word, std::span{kGradientStorages}); },
+      [](S& s, GradientStorage storage) { s.options.storage = storage; });
+}
+
+void read_order(O& o, Text text) {
+  read_list(
+      o, 5, "--order", text, [](Text word) { return value_among("order", word, kListedOrders); },
+      [](S& s, GradientOrder order) { s.options.order = order; });
+}
+
+struct GradientsFlag {
+  const char* name;
+  const char* usual;  // what it says by itself; empty: nothing
+  bool is_output;
+  const char* help;
+  void (*read)(O& options, Text text);
+  std::string (*names)() = nullptr;  // which follow the help
 };
 
-std::vector<Axis> axes_of(const GradientsFlags& flags) {
-  using S = GradientSetting;
-  return {
-      {listed("--bucket-bytes", flags.bucket_bytes),
-       [](S& s, const std::string& word) {
-         s.is_predicted = word == "predicted";
-         if (s.is_predicted) return;
-         s.options.bucket_bytes = word == "flat" ? GradientOptions::kFlat
-                                                 : bytes_listed("--bucket-bytes", word,
-                                                                "0, 64K, 5M, flat, or predicted");
-       }},
-      {listed("--first-bucket-bytes", flags.first_bucket_bytes),
-       [](S& s, const std::string& word) {
-         s.options.first_bucket_bytes = bytes_listed("--first-bucket-bytes", word, "64K, 1M");
-       }},
-      {listed("--storage", flags.storage),
-       [](S& s, const std::string& word) {
-         s.options.storage = value_among("storage", word, std::span{kGradientStorages});
-       }},
-      {listed("--compression", flags.compression),
-       [](S& s, const std::string& word) { s.options.compression = word == "none" ? "" : word; }},
-      {listed("--algorithms", flags.algorithms),
-       [](S& s, const std::string& word) { s.options.algorithm = algorithm_of(word); }},
-      {listed("--order", flags.order),
-       [](S& s, const std::string& word) {
-         s.options.order = value_among("order", word, std::span{kListedOrders});
-       }},
-      {listed("--in-flight", flags.in_flight), [](S& s, const std::string& word) {
-         s.options.in_flight = number_in("--in-flight", word, {1, kMostBucketsInFlight});
-       }}};
-}
+constexpr std::array kGradientsFlags{
+    GradientsFlag{"--model", "", false, "resnet50, vgg16, bert_base, or a trace's file",
+                  [](O& o, Text text) { o.model = text; }},
+    GradientsFlag{"--compute", "", false, "time of a step: 120ms; default: the file's",
+                  [](O& o, Text text) {
+                    o.compute_s = seconds_in("--compute", text, kLeastTime_s, kMostStep_s);
+                  }},
+    GradientsFlag{"--bucket-bytes", "0,1M,5M,25M,flat,predicted", false,
+                  "list; 0: each tensor, flat: one bucket, predicted", read_bucket_bytes},
+    GradientsFlag{"--first-bucket-bytes", "1M", false, "list: sizes of the first bucket",
+                  read_first_bucket_bytes},
+    GradientsFlag{"--storage", "copies,views", false, "list: ", read_storage,
+                  [] { return joined_names(kGradientStorages); }},
+    GradientsFlag{"--compression", "none", false, "list: none, ",
+                  [](O& o, Text text) {
+                    read_list(
+                        o, 3, "--compression", text,
+                        [](Text word) { return word == "none" ? "" : word; },
+                        [](S& s, Text word) { s.options.compression = word; });
+                  },
+                  [] { return joined_names(kGradientCompressions); }},
+    GradientsFlag{"--algorithms", "auto", false, "list of algorithms: auto, ring, ...",
+                  [](O& o, Text text) {
+                    read_list(o, 4, "--algorithms", text, algorithm_of,
+                              [](S& s, Text word) { s.options.algorithm = word; });
+                  }},
+    GradientsFlag{"--order", "reversed", false, "list: ", read_order,
+                  [] { return joined_names(kListedOrders); }},
+    GradientsFlag{"--in-flight", "2", false, "list: buckets at the same time",
+                  [](O& o, Text text) {
+                    read_list(
+                        o, 6, "--in-flight", text,
+                        [](Text word) {
+                          return number_in("--in-flight", word, {1, kMostBucketsInFlight});
+                        },
+                        [](S& s, int buckets) { s.options.in_flight = buckets; });
+                  }},
+    GradientsFlag{"--computing", "work", false, "work, or sleep if ranks outnumber cores",
+                  [](O& o, Text text) {
+                    o.computing = static_cast<Computing>(
+                        index_among("kind of computing", text, {"work", "sleep"}));
+                  }},
+    GradientsFlag{"--steps", "20", false, "steps of each setting",
+                  [](O& o, Text text) { o.steps = count_in("--steps", text, 1, kMostSteps); }},
+    GradientsFlag{"--warmup", "3", false, "first steps that do not count",
+                  [](O& o, Text text) { o.warmup = count_in("--warmup", text, 0, kMostSteps); }},
+    GradientsFlag{"--transport", "auto", false, kTransportNames.data(),
+                  [](O& o, Text text) { o.transport = transport_named(text).name; }},
+    GradientsFlag{"--timeout", "60s", false, "deadline of one operation",
+                  [](O& o, Text text) {
+                    o.timeout_s = seconds_in("--timeout", text, kLeastTime_s, kMostTimeout_s);
+                  }},
+    GradientsFlag{"--json", "", true, "write a file of JSON lines",
+                  [](O& o, Text text) { o.json = text; }},
+    GradientsFlag{"--plot", "", true, "draw an .svg or .png",
+                  [](O& o, Text text) { o.plot = text; }},
+    GradientsFlag{"--html", "", true, "write a page with pictures and tables",
+                  [](O& o, Text text) { o.html = text; }},
+    GradientsFlag{"--settings", "", true, "write the best for tutti::load_gradient_options",
+                  [](O& o, Text text) { o.best = text; }},
+};
 
 // Buckets and storage, and of the rest what is not as usual.
 std::string label_of(const GradientSetting& setting) {
@@ -201,62 +221,51 @@ void add_setting(GradientSetting setting, GradientsOptions& to) {
 }
 
 // All combinations, with the last list turning fastest.
-void add_settings(const std::vector<Axis>& axes, std::size_t index, const GradientSetting& setting,
-                  GradientsOptions& to) {
-  if (index == axes.size()) return add_setting(setting, to);
-  for (const std::string& word : axes[index].words) {
+void add_settings(std::size_t list, const GradientSetting& setting, GradientsOptions& to) {
+  if (list == to.lists.size()) return add_setting(setting, to);
+  for (const auto& change : to.lists[list]) {
     GradientSetting next = setting;
-    axes[index].set(next, word);
-    add_settings(axes, index + 1, next, to);
+    change(next);
+    add_settings(list + 1, next, to);
   }
 }
 
-void understand_model(const GradientsFlags& flags, GradientsOptions& options) {
+void check_model(GradientsOptions& options) {
   const std::vector<std::string> names = built_in_models();
-  if (flags.model.empty())
+  if (options.model.empty())
     reject_flag(fmt::format("say which model: --model {}, or a file of GradientSync::write_trace",
                             fmt::join(names, ", ")));
-  options.model = flags.model;
-  options.is_built_in = std::ranges::find(names, flags.model) != names.end();
-  if (!flags.compute.empty())
-    options.compute_s = duration_in("--compute", flags.compute, kMostStep_s);
-  else if (options.is_built_in)
-    reject_flag(fmt::format("say how long a step of {} computes: --compute 120ms", flags.model));
+  options.is_built_in = std::ranges::find(names, options.model) != names.end();
+  if (options.is_built_in && !options.compute_s)
+    reject_flag(fmt::format("say how long a step of {} computes: --compute 120ms", options.model));
 }
 
 }  // namespace
 
-void declare_gradients_flags(CLI::App& app, GradientsFlags& flags) {
-  for (const GradientsFlag& flag : kGradientsFlags)
-    app.add_option(flag.name, flags.*flag.member, flag.help + (flag.names ? flag.names() : ""))
-        ->capture_default_str();
+void declare_gradients_flags(CLI::App& app, GradientsOptions& options) {
+  for (const GradientsFlag& flag : kGradientsFlags) {
+    app.add_option_function<std::string>(
+           flag.name, [&flag, &options](Text text) { flag.read(options, text); },
+           flag.help + (flag.names != nullptr ? flag.names() : ""))
+        ->default_str(flag.usual);
+    if (*flag.usual != '\0') flag.read(options, flag.usual);
+  }
   app.footer(
       "GradientSync replays the gradients of a model over the ranks at hand, with\n"
       "each combination of the lists by turns, and the best options are told:\n"
       "tutti run -n 4 tutti gradients --model resnet50 --compute 120ms");
 }
 
-GradientsOptions understand(const GradientsFlags& flags) {
-  GradientsOptions options;
-  understand_model(flags, options);
-  const std::vector<std::string> kinds{"work", "sleep"};
-  options.computing =
-      static_cast<Computing>(index_among("kind of computing", flags.computing, kinds));
-  options.steps = static_cast<std::size_t>(number_in("--steps", flags.steps, {1, kMostSteps}));
-  options.warmup = static_cast<std::size_t>(number_in("--warmup", flags.warmup, {0, kMostSteps}));
-  options.transport = transport_named(flags.transport).name;
-  options.timeout_s = duration_in("--timeout", flags.timeout, kMostTimeout_s);
-  add_settings(axes_of(flags), 0, {}, options);
+void complete(const CLI::App& app, GradientsOptions& options) {
+  check_model(options);
+  add_settings(0, {}, options);
   if (options.settings.empty()) reject_flag("nothing to measure: " + options.left_out.front());
-  return options;
-}
-
-std::vector<std::string> repeat_arguments(const GradientsFlags& flags) {
-  std::vector<std::string> arguments;
-  for (const GradientsFlag& flag : kGradientsFlags)
-    if (const std::string& value = flags.*flag.member; !flag.is_output && !value.empty())
-      arguments.push_back(std::string{flag.name} + "=" + value);
-  return arguments;
+  for (const GradientsFlag& flag : kGradientsFlags) {
+    const CLI::Option& option = *app.get_option(flag.name);
+    const std::string text = option.count() > 0 ? option.results().back() : flag.usual;
+    if (!flag.is_output && !text.empty())
+      options.arguments.push_back(std::string{flag.name} + "=" + text);
+  }
 }
 
 void normalize(GradientSetting& setting) {

@@ -1,8 +1,10 @@
 /// @file
-/// The flags of `tutti gradients`: as written, and as understood.
+/// The flags of `tutti gradients`, read into what they mean.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,28 +17,6 @@ class App;
 }
 
 namespace tutti::perf {
-
-/// The flags as written; an empty string is a flag that was not given.
-struct GradientsFlags {
-  std::string model;
-  std::string compute;
-  std::string bucket_bytes = "0,1M,5M,25M,flat,predicted";
-  std::string first_bucket_bytes = "1M";
-  std::string storage = "copies,views";
-  std::string compression = "none";
-  std::string algorithms = "auto";
-  std::string order = "reversed";
-  std::string in_flight = "2";
-  std::string computing = "work";
-  std::string steps = "20";
-  std::string warmup = "3";
-  std::string transport = "auto";
-  std::string timeout = "60s";
-  std::string json;
-  std::string plot;
-  std::string html;
-  std::string settings;
-};
 
 /// What stands for the model's computing.
 enum class Computing {
@@ -51,7 +31,7 @@ struct GradientSetting {
   bool is_predicted = false;  ///< Whether predict_buckets chooses, or has chosen, bucket_bytes.
 };
 
-/// The flags as understood.
+/// What the flags mean.
 struct GradientsOptions {
   std::string model{};                      ///< A name of built_in_models, or a path.
   bool is_built_in = false;                 ///< Which of them.
@@ -63,17 +43,23 @@ struct GradientsOptions {
   std::size_t warmup = 3;                   ///< Rounds before them.
   std::string transport{};                  ///< See InitOptions.
   double timeout_s = 60;                    ///< Deadline of an operation.
+  std::string json{};                       ///< File of records; empty: none.
+  std::string plot{};                       ///< Picture.
+  std::string html{};                       ///< Page.
+  std::string best{};                       ///< File for tutti::load_gradient_options.
+  /// A command line that repeats the measurement, without where results go.
+  std::vector<std::string> arguments{};
+  /// Of each list of the product, what each of its entries does to a setting.
+  std::array<std::vector<std::function<void(GradientSetting&)>>, 7> lists{};
 };
 
-/// Declares the flags. @param app the subcommand. @param flags filled when it is parsed.
-void declare_gradients_flags(CLI::App& app, GradientsFlags& flags);
+/// Declares the flags, which are read while a command line is parsed; what is wrong throws
+/// Failure{usage} from there. @param app the subcommand. @param options get what the flags mean.
+void declare_gradients_flags(CLI::App& app, GradientsOptions& options);
 
-/// Understands the flags. Throws Failure{usage}. @param flags as written. @return as understood.
-[[nodiscard]] GradientsOptions understand(const GradientsFlags& flags);
-
-/// @param flags as written. @return a command line that repeats the measurement, without where
-/// results go.
-[[nodiscard]] std::vector<std::string> repeat_arguments(const GradientsFlags& flags);
+/// Makes the settings, and what else several flags say together. Throws Failure{usage}. @param app
+/// the subcommand, parsed. @param options of it.
+void complete(const CLI::App& app, GradientsOptions& options);
 
 /// Entries that mean the same become equal, such as a first bucket where there is only one.
 /// @param setting whose label is made anew.

@@ -1,87 +1,250 @@
-// The one table of the sweep's flags: declared, repeated and read back from here.
+// The one table of the sweep's flags: declared, read and repeated from here.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include <tutti/transports.hpp>
 
+#include "perf/command_line.hpp"
 #include "perf/failure.hpp"
 #include "perf/load.hpp"
 #include "perf/sweep/options.hpp"
+#include "perf/sweep/problem.hpp"
 
 namespace tutti::perf {
 
 namespace {
+
+using O = SweepOptions;
+using Text = const std::string&;
+
+constexpr std::uint64_t kMostRounds = 1'000'000;
+constexpr std::uint64_t kMostNumber = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t kMostSeed = std::numeric_limits<std::int64_t>::max();
+constexpr double kLeastTime_s = 1e-6;
+constexpr double kMostTime_s = 1e6;
+
+// What nccl-tests and others call our datatypes and operators.
+std::string familiar(const std::string& word) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kNames{
+      {{"float", "f32"},
+       {"double", "f64"},
+       {"half", "f16"},
+       {"bfloat16", "bf16"},
+       {"int8", "i8"},
+       {"int16", "i16"},
+       {"int32", "i32"},
+       {"int64", "i64"},
+       {"uint8", "u8"},
+       {"uint16", "u16"},
+       {"uint32", "u32"},
+       {"uint64", "u64"},
+       {"avg", "average"},
+       {"int", "i32"}}};
+  for (const auto& [theirs, ours] : kNames)
+    if (word == theirs) return std::string{ours};
+  return word;
+}
+
+// v-forms, `send` and `sendrecv` beside collectives; `all` means all collectives.
+void read_collectives(O& o, Text text) {
+  o.messages.clear();
+  o.uneven.clear();
+  o.collectives.clear();
+  std::string collectives;
+  for (const std::string& word : split(text, ',')) {
+    if (word == "send") o.messages.push_back(PointToPoint::send);
+    else if (word == "sendrecv") o.messages.push_back(PointToPoint::sendrecv);
+    else if (const auto uneven = uneven_named(word)) o.uneven.push_back(*uneven);
+    else collectives += (collectives.empty() ? "" : ",") + word;
+  }
+  if (!collectives.empty() || (o.messages.empty() && o.uneven.empty()))
+    o.collectives = collectives_named(collectives);
+}
+
+void read_alignments(O& o, Text text) {
+  std::vector<Alignment> all;
+  for (const std::string& word : split(text, ',')) {
+    const auto next = parse_alignment(word);
+    if (!next)
+      throw Failure{
+          ExitCode::usage,
+          fmt::format("--align '{}' is not an alignment: write malloc, page, a power of two "
+                      "from 1 to 2048, or two of these as 16:page for inputs and outputs",
+                      word)};
+    if (std::ranges::find(all, next->text(), &Alignment::text) != all.end())
+      throw Failure{ExitCode::usage, fmt::format("--align names '{}' twice: name each alignment "
+                                                 "once",
+                                                 next->text())};
+    all.push_back(*next);
+  }
+  o.align = all.front();
+  o.more_alignments.assign(all.begin() + 1, all.end());
+}
+
+void read_memory(O& o, Text text) {
+  constexpr std::array kGpuTransports{"", "nccl", "host"};
+  const std::size_t which = index_among("memory", text, {"host", "cuda", "cuda:host"});
+  o.on_gpus = which != 0;
+  o.gpu_transport = kGpuTransports.at(which);
+}
+
+void read_injections(O& o, Text text) {
+  o.inject.clear();
+  for (const std::string& item : split(text, ',')) {
+    const std::size_t equals = item.rfind('=');
+    if (equals == std::string::npos)
+      throw Failure{ExitCode::usage,
+                    fmt::format("--inject '{}' is not a label and a share: write ring#2=5%", item)};
+    o.inject[item.substr(0, equals)] = share_in("--inject", item.substr(equals + 1));
+  }
+}
 
 // Whether a flag steers the measurement or says where results go.
 enum class Purpose { steers, reports };
 
 struct Flag {
   const char* names;
-  std::string SweepFlags::*member;
+  const char* usual;  // what it says by itself; empty: nothing
   Purpose purpose;
   const char* help;
+  void (*read)(O& options, Text text);
 };
 
 constexpr std::array kFlags{
-    Flag{"-C,--collective", &SweepFlags::collective, Purpose::steers,
-         "a,b,... or all; all_gatherv, ...; send, sendrecv"},
-    Flag{"-a,--algorithm", &SweepFlags::algorithm, Purpose::steers,
-         "only these, e.g. ring,auto,native"},
-    Flag{"-b,--begin", &SweepFlags::begin, Purpose::steers, "least bytes: 8, 64K, 4M, 1G"},
-    Flag{"-e,--end", &SweepFlags::end, Purpose::steers, "greatest bytes"},
-    Flag{"-f,--factor", &SweepFlags::factor, Purpose::steers, "factor between sizes"},
-    Flag{"-n,--rounds", &SweepFlags::rounds, Purpose::steers,
-         "samples per cell; default: until"
-         " precise"},
-    Flag{"-w,--warm-up", &SweepFlags::warm_up, Purpose::steers,
-         "warm-up rounds; default: until"
-         " settled"},
-    Flag{"-c,--check", &SweepFlags::check, Purpose::steers, "check results: 1 or 0"},
-    Flag{"-d,--dtype", &SweepFlags::type, Purpose::steers, "f32, bf16, i8, ... (float too)"},
-    Flag{"-o,--op", &SweepFlags::op, Purpose::steers, "sum, max, bit_or, average, ..."},
-    Flag{"-r,--root", &SweepFlags::root, Purpose::steers, "root of rooted collectives"},
-    Flag{"--transport", &SweepFlags::transport, Purpose::steers, kTransportNames.data()},
-    Flag{"--buffers", &SweepFlags::buffers, Purpose::steers, "private, or visible to peers"},
-    Flag{"--align", &SweepFlags::align, Purpose::steers,
-         "where arrays begin: malloc, page, 64, IN:OUT"},
-    Flag{"--pattern", &SweepFlags::pattern, Purpose::steers, "back_to_back, or isolated calls"},
-    Flag{"--memory", &SweepFlags::memory, Purpose::steers,
-         "host, cuda (a GPU per rank), or cuda:host"},
-    Flag{"--segment", &SweepFlags::segment, Purpose::steers, "bytes in a pipeline stage"},
-    Flag{"--determinism", &SweepFlags::determinism, Purpose::steers,
-         "level of our algorithms: run_to_run, ..."},
-    Flag{"--load", &SweepFlags::load, Purpose::steers, kLoadHelp},
-    Flag{"--ranks", &SweepFlags::ranks, Purpose::steers, "number of ranks: start, or require it"},
-    Flag{"--budget", &SweepFlags::budget, Purpose::steers, "time per size and algorithm"},
-    Flag{"--timeout", &SweepFlags::timeout, Purpose::steers, "deadline of one operation"},
-    Flag{"--seed", &SweepFlags::seed, Purpose::steers, "seed of the shuffled rounds"},
-    Flag{"--inject", &SweepFlags::inject, Purpose::steers, "slow one down: ring#2=5% (a test)"},
-    Flag{"--csv", &SweepFlags::csv, Purpose::reports, "write a CSV file"},
-    Flag{"--json", &SweepFlags::json, Purpose::reports, "write a file of JSON lines"},
-    Flag{"--plot", &SweepFlags::plot, Purpose::reports, "draw an .svg or .png"},
-    Flag{"--html", &SweepFlags::html, Purpose::reports, "write a page with pictures and tables"},
-    Flag{"--replay", &SweepFlags::replay, Purpose::reports, "repeat the run of a JSON file"},
-    Flag{"--baseline", &SweepFlags::baseline, Purpose::reports, "compare with a JSON file"},
-    Flag{"--fail-over", &SweepFlags::fail_over, Purpose::reports, "slowdown that exits with 3"},
-    Flag{"--color", &SweepFlags::color, Purpose::reports, "never or always"},
+    Flag{"-C,--collective", "all", Purpose::steers,
+         "a,b,... or all; all_gatherv, ...; send, sendrecv", read_collectives},
+    Flag{"-a,--algorithm", "", Purpose::steers, "only these, e.g. ring,auto,native",
+         [](O& o, Text text) { o.algorithms = split(with_graphs_of_files(text), ','); }},
+    Flag{"-b,--begin", "8", Purpose::steers, "least bytes: 8, 64K, 4M, 1G",
+         [](O& o, Text text) { o.begin_bytes = bytes_in("--begin", text); }},
+    Flag{"-e,--end", "16M", Purpose::steers, "greatest bytes",
+         [](O& o, Text text) { o.end_bytes = bytes_in("--end", text); }},
+    Flag{"-f,--factor", "8", Purpose::steers, "factor between sizes",
+         [](O& o, Text text) { o.factor = count_in("--factor", text, 2, kMostNumber); }},
+    Flag{"-n,--rounds", "", Purpose::steers, "samples per cell; default: until precise",
+         [](O& o, Text text) { o.rounds = count_in("--rounds", text, 1, kMostRounds); }},
+    Flag{"-w,--warm-up", "", Purpose::steers, "warm-up rounds; default: until settled",
+         [](O& o, Text text) { o.warm_up_rounds = count_in("--warm-up", text, 0, kMostRounds); }},
+    Flag{"-c,--check", "1", Purpose::steers, "check results: 1 or 0",
+         [](O& o, Text text) { o.check = text.empty() || count_in("--check", text, 0, 1) == 1; }},
+    Flag{"-d,--dtype", "f32", Purpose::steers, "f32, bf16, i8, ... (float too)",
+         [](O& o, Text text) {
+           o.type = named<Datatype>("datatype", familiar(text), kDatatypes - 1);
+         }},
+    Flag{"-o,--op", "sum", Purpose::steers, "sum, max, bit_or, average, ...",
+         [](O& o, Text text) {
+           o.op = named<OperatorKind>("operator", familiar(text), kOperatorKinds - 1);
+         }},
+    Flag{"-r,--root", "0", Purpose::steers, "root of rooted collectives",
+         [](O& o, Text text) {
+           o.root = static_cast<Rank>(count_in("--root", text, 0, kMostNumber));
+         }},
+    Flag{"--transport", "auto", Purpose::steers, kTransportNames.data(),
+         [](O& o, Text text) { o.transport = transport_named(text).name; }},
+    Flag{"--buffers", "private", Purpose::steers, "private, or visible to peers",
+         [](O& o, Text text) {
+           index_among("kind of buffers", text, {"private", "visible"});
+           o.buffers = text;
+         }},
+    Flag{"--align", "malloc", Purpose::steers, "where arrays begin: malloc, page, 64, IN:OUT",
+         read_alignments},
+    Flag{"--pattern", "back_to_back", Purpose::steers, "back_to_back, or isolated calls",
+         [](O& o, Text text) { o.pattern = named<CallPattern>("pattern", text, kCallPatterns); }},
+    Flag{"--memory", "host", Purpose::steers, "host, cuda (a GPU per rank), or cuda:host",
+         read_memory},
+    Flag{"--segment", "", Purpose::steers, "bytes in a pipeline stage",
+         [](O& o, Text text) { o.segment = bytes_in("--segment", text); }},
+    Flag{"--determinism", "", Purpose::steers, "level of our algorithms: run_to_run, ...",
+         [](O& o, Text text) { o.determinism = named<Determinism>("level", text, kDeterminisms); }},
+    Flag{"--load", "", Purpose::steers, kLoadHelp,
+         [](O& o, Text text) { o.catalog = load_catalog(text); }},
+    Flag{"--ranks", "", Purpose::steers, "number of ranks to start, or to require",
+         [](O& o, Text text) {
+           o.ranks = static_cast<int>(count_in("--ranks", text, 1, kMostNumber));
+         }},
+    Flag{"--budget", "200ms", Purpose::steers, "time per size and algorithm",
+         [](O& o, Text text) {
+           o.budget_s = seconds_in("--budget", text, kLeastTime_s, kMostTime_s);
+         }},
+    Flag{"--timeout", "60s", Purpose::steers, "deadline of one operation",
+         [](O& o, Text text) {
+           o.timeout_s = seconds_in("--timeout", text, kLeastTime_s, kMostTime_s);
+         }},
+    Flag{"--seed", "1", Purpose::steers, "seed of the shuffled rounds",
+         [](O& o, Text text) { o.seed = count_in("--seed", text, 0, kMostSeed); }},
+    Flag{"--inject", "", Purpose::steers, "slow one down: ring#2=5% (a test)", read_injections},
+    Flag{"--csv", "", Purpose::reports, "write a CSV file", [](O& o, Text text) { o.csv = text; }},
+    Flag{"--json", "", Purpose::reports, "write a file of JSON lines",
+         [](O& o, Text text) { o.json = text; }},
+    Flag{"--plot", "", Purpose::reports, "draw an .svg or .png",
+         [](O& o, Text text) { o.plot = text; }},
+    Flag{"--html", "", Purpose::reports, "write a page with pictures and tables",
+         [](O& o, Text text) { o.html = text; }},
+    Flag{"--replay", "", Purpose::reports, "repeat the run of a JSON file",
+         [](O& o, Text text) { o.replay = text; }},
+    Flag{"--baseline", "", Purpose::reports, "compare with a JSON file",
+         [](O& o, Text text) { o.baseline = text; }},
+    Flag{"--fail-over", "10%", Purpose::reports, "slowdown that exits with 3",
+         [](O& o, Text text) { o.fail_over = share_in("--fail-over", text); }},
+    Flag{"--color", "never", Purpose::reports, "never or always",
+         [](O& o, Text text) {
+           o.color = index_among("--color", text, {"never", "always"}) == 1;
+         }},
 };
 
 // The long spelling of a flag: what stands after the comma, if there is one.
-std::string long_name(const Flag& flag) {
-  const std::string names = flag.names;
+std::string_view long_name(const Flag& flag) {
+  const std::string_view names = flag.names;
   return names.substr(names.find("--"));
+}
+
+void add(CLI::App& app, const Flag& flag, O& options) {
+  app.add_option_function<std::string>(
+         flag.names, [&flag, &options](Text text) { flag.read(options, text); }, flag.help)
+      ->default_str(flag.usual);
+  if (*flag.usual != '\0') flag.read(options, flag.usual);
 }
 
 }  // namespace
 
-void declare_flags(CLI::App& app, SweepFlags& flags) {
+void declare_flags(CLI::App& app, SweepOptions& options,
+                   const std::vector<std::string_view>& names) {
   for (const Flag& flag : kFlags)
-    app.add_option(flag.names, flags.*flag.member, flag.help)->capture_default_str();
+    if (names.empty() || std::ranges::find(names, long_name(flag)) != names.end())
+      add(app, flag, options);
+  if (!names.empty()) return;
   app.get_option("--check")->expected(0, 1);  // by itself it means yes
-  app.add_flag("--in-place", flags.in_place, "input and output share memory");
-  app.add_flag("--graph", flags.graph, "on GPUs: replay each call from a graph");
-  app.add_flag("--touch,!--no-touch", flags.touch, "rewrite inputs between samples (default)");
+  app.add_flag("--in-place", options.in_place, "input and output share memory");
+  app.add_flag("--graph", options.graph, "on GPUs: replay each call from a graph");
+  app.add_flag("--touch,!--no-touch", options.touch, "rewrite inputs between samples (default)");
+}
+
+void set_usual(CLI::App& app, SweepOptions& options, std::string_view name, const char* text) {
+  app.get_option(std::string{name})->default_str(text);
+  const auto flag = std::ranges::find(kFlags, name, long_name);
+  if (*text != '\0') flag->read(options, text);
+}
+
+std::vector<std::string> repeat_arguments(const CLI::App& app, const SweepOptions& options) {
+  std::vector<std::string> arguments;
+  for (const Flag& flag : kFlags) {
+    const std::string name{long_name(flag)};
+    const CLI::Option* const option = app.get_option_no_throw(name);
+    if (flag.purpose != Purpose::steers || option == nullptr) continue;
+    const std::string text =
+        option->count() > 0 ? option->results().back() : option->get_default_str();
+    if (!text.empty()) arguments.push_back(name + "=" + text);
+  }
+  if (options.in_place) arguments.emplace_back("--in-place");
+  if (options.graph) arguments.emplace_back("--graph");
+  if (!options.touch) arguments.emplace_back("--no-touch");
+  return arguments;
 }
 
 void reject_beside_replay(const CLI::App& app) {
@@ -90,41 +253,37 @@ void reject_beside_replay(const CLI::App& app) {
       throw Failure{ExitCode::usage, "--replay repeats what its file says: leave " + name + " out"};
   };
   for (const Flag& flag : kFlags)
-    if (flag.purpose == Purpose::steers) reject_if_given(long_name(flag));
+    if (flag.purpose == Purpose::steers) reject_if_given(std::string{long_name(flag)});
   for (const char* const name : {"--in-place", "--graph", "--no-touch"}) reject_if_given(name);
 }
 
-std::vector<std::string> repeat_arguments(const SweepFlags& flags) {
-  std::vector<std::string> arguments;
-  for (const Flag& flag : kFlags) {
-    const std::string& value = flags.*flag.member;
-    if (flag.purpose == Purpose::steers && !value.empty())
-      arguments.push_back(long_name(flag) + "=" + value);
-  }
-  if (flags.in_place) arguments.emplace_back("--in-place");
-  if (flags.graph) arguments.emplace_back("--graph");
-  if (!flags.touch) arguments.emplace_back("--no-touch");
-  return arguments;
-}
-
-SweepFlags flags_of(const std::vector<std::string>& arguments, const SweepFlags& outputs) {
-  SweepFlags flags = outputs;
-  SweepFlags read;
+SweepOptions sweep_options(const std::vector<std::string>& arguments) {
+  SweepOptions options;
   CLI::App app;
-  declare_flags(app, read);
+  declare_flags(app, options);
   try {
     app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});
   } catch (const CLI::ParseError& error) {
     throw Failure{ExitCode::usage, std::string{"recorded arguments: "} + error.what()};
   }
+  options.arguments = repeat_arguments(app, options);
+  check_together(options);
+  return options;
+}
+
+SweepOptions repeated(std::vector<std::string> arguments, const SweepOptions& outputs) {
   // Older files do not say it: their arrays began at pages.
-  if (app.count("--align") == 0 && read.memory == "host") read.align = "page";
-  for (const Flag& flag : kFlags)
-    if (flag.purpose == Purpose::steers) flags.*flag.member = read.*flag.member;
-  flags.in_place = read.in_place;
-  flags.graph = read.graph;
-  flags.touch = read.touch;
-  return flags;
+  const auto says = [&](std::string_view start) {
+    return std::ranges::any_of(arguments,
+                               [&](const std::string& word) { return word.starts_with(start); });
+  };
+  if (!says("--align") && !says("--memory=cuda")) arguments.emplace_back("--align=page");
+  SweepOptions options = sweep_options(arguments);
+  for (const auto output : {&O::csv, &O::json, &O::plot, &O::html, &O::replay, &O::baseline})
+    options.*output = outputs.*output;
+  options.fail_over = outputs.fail_over;
+  options.color = outputs.color;
+  return options;
 }
 
 }  // namespace tutti::perf

@@ -1,5 +1,5 @@
 /// @file
-/// The flags of `tutti sweep`: as written, and as understood.
+/// The flags of `tutti sweep`, read into what they mean.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tutti/determinism.hpp>
@@ -23,45 +24,6 @@ class App;
 
 namespace tutti::perf {
 
-/// The flags as written; an empty string is a flag that was not given.
-struct SweepFlags {
-  std::string collective = "all";
-  std::string algorithm;
-  std::string begin = "8";
-  std::string end = "16M";
-  std::string factor = "8";
-  std::string rounds;
-  std::string warm_up;
-  std::string check = "1";
-  std::string type = "f32";
-  std::string op = "sum";
-  std::string root = "0";
-  std::string transport = "auto";
-  std::string buffers = "private";
-  std::string align = "malloc";
-  std::string pattern = "back_to_back";
-  std::string memory = "host";
-  std::string segment;
-  std::string determinism;
-  std::string load;
-  std::string ranks;
-  std::string budget = "200ms";
-  std::string timeout = "60s";
-  std::string seed = "1";
-  std::string inject;
-  std::string csv;
-  std::string json;
-  std::string plot;
-  std::string html;
-  std::string replay;
-  std::string baseline;
-  std::string fail_over = "10%";
-  std::string color = "never";
-  bool in_place = false;
-  bool touch = true;
-  bool graph = false;
-};
-
 /// How calls follow each other in a sample.
 enum class CallPattern : std::uint8_t {
   back_to_back,  ///< As many as fill a sample, one after the other.
@@ -73,28 +35,28 @@ inline constexpr int kCallPatterns = 2;
 /// @param pattern any. @return its name, such as "back_to_back".
 [[nodiscard]] std::string_view name_of(CallPattern pattern);
 
-/// The flags as understood.
+/// What the flags mean.
 struct SweepOptions {
-  std::vector<Collective> collectives{};        ///< In the order of the catalog.
-  std::vector<Collective> uneven{};             ///< After them: see Problem::uneven.
-  std::vector<PointToPoint> messages{};         ///< After them: see Problem::point_to_point.
-  std::vector<std::string> algorithms{};        ///< Empty: every fitting one, auto and native.
-  std::size_t begin_bytes = 8;                  ///< Least size.
-  std::size_t end_bytes = 0;                    ///< Greatest size.
-  std::size_t factor = 8;                       ///< From one size to the next.
-  std::optional<std::size_t> rounds{};          ///< Fixed number of samples; else by precision.
-  std::optional<std::size_t> warm_up_rounds{};  ///< Fixed warm-up; else until it settles.
-  bool check = true;                            ///< Whether results are checked.
-  Datatype type = Datatype::f32;                ///< Element type.
-  OperatorKind op = OperatorKind::sum;          ///< Of reductions.
-  Rank root = 0;                                ///< Of rooted collectives.
-  std::string transport{};                      ///< Which transport carries our own algorithms.
-  std::string buffers{};                        ///< What kind of memory the buffers are.
-  Alignment align{};                            ///< Where arrays of the host begin, as asked for.
-  std::vector<Alignment> more_alignments{};     ///< Others, which race with it.
+  std::vector<Collective> collectives{};          ///< In the order of the catalog.
+  std::vector<Collective> uneven{};               ///< After them: see Problem::uneven.
+  std::vector<PointToPoint> messages{};           ///< After them: see Problem::point_to_point.
+  std::vector<std::string> algorithms{};          ///< Empty: every fitting one, auto and native.
+  std::size_t begin_bytes = 8;                    ///< Least size.
+  std::size_t end_bytes = std::size_t{16} << 20;  ///< Greatest size.
+  std::size_t factor = 8;                         ///< From one size to the next.
+  std::optional<std::size_t> rounds{};            ///< Fixed number of samples; else by precision.
+  std::optional<std::size_t> warm_up_rounds{};    ///< Fixed warm-up; else until it settles.
+  bool check = true;                              ///< Whether results are checked.
+  Datatype type = Datatype::f32;                  ///< Element type.
+  OperatorKind op = OperatorKind::sum;            ///< Of reductions.
+  Rank root = 0;                                  ///< Of rooted collectives.
+  std::string transport = "auto";                 ///< Which transport carries our own algorithms.
+  std::string buffers = "private";                ///< What kind of memory the buffers are.
+  Alignment align{};                              ///< Where arrays of the host begin, as asked for.
+  std::vector<Alignment> more_alignments{};       ///< Others, which race with it.
   CallPattern pattern = CallPattern::back_to_back;  ///< How calls follow each other.
   bool on_gpus = false;                             ///< Whether that is memory of GPUs.
-  std::string gpu_transport{};  ///< As cuda::Options::transport; empty: not on GPUs.
+  std::string gpu_transport{};  ///< As cuda::AttachOptions::transport; empty: not on GPUs.
   bool graph = false;           ///< There: whether calls are replayed by a graph.
   bool in_place = false;        ///< Whether input and output share memory.
   bool touch = true;            ///< Whether inputs are rewritten before a sample.
@@ -110,6 +72,15 @@ struct SweepOptions {
   std::map<std::string, double> inject{};  ///< Label to share of time added, for testing.
   double fail_over = 0.1;                  ///< Slowdown against the baseline that fails.
   bool color = false;                      ///< Whether the table is coloured.
+  std::string csv{};                       ///< File of the table; empty: none.
+  std::string json{};                      ///< File of records.
+  std::string plot{};                      ///< Picture.
+  std::string html{};                      ///< Page.
+  std::string replay{};                    ///< File of records whose run is repeated.
+  std::string baseline{};                  ///< File of records to compare with.
+  /// A command line that repeats the measurement: every flag that steers it, none that says where
+  /// results go.
+  std::vector<std::string> arguments{};
 
   /// @return the sizes asked for, ascending.
   [[nodiscard]] std::vector<std::size_t> sizes() const;
@@ -123,23 +94,35 @@ struct SweepOptions {
   [[nodiscard]] bool is_isolated() const noexcept { return pattern == CallPattern::isolated; }
 };
 
-/// Declares the flags. @param app the subcommand. @param flags filled when it is parsed.
-void declare_flags(CLI::App& app, SweepFlags& flags);
+/// Declares flags, which are read into the options while a command line is parsed; what is wrong
+/// throws Failure{usage} from there. @param app the subcommand. @param options get what the flags
+/// mean, at first by themselves. @param names the long names of those to declare; empty: all.
+void declare_flags(CLI::App& app, SweepOptions& options,
+                   const std::vector<std::string_view>& names = {});
+
+/// Gives a flag another value by itself. @param app with the flag. @param options get it. @param
+/// name the long name. @param text as on a command line; empty: none.
+void set_usual(CLI::App& app, SweepOptions& options, std::string_view name, const char* text);
+
+/// @param app the subcommand, parsed. @param options of it. @return SweepOptions::arguments.
+[[nodiscard]] std::vector<std::string> repeat_arguments(const CLI::App& app,
+                                                        const SweepOptions& options);
+
+/// Throws Failure{usage} where flags contradict each other. @param options of a parsed command
+/// line.
+void check_together(const SweepOptions& options);
 
 /// Refuses flags that steer the measurement, because the replayed file does. Throws
 /// Failure{usage}. @param app the subcommand, parsed, with --replay.
 void reject_beside_replay(const CLI::App& app);
 
-/// Understands the flags. Throws Failure{usage}. @param flags as written. @return as understood.
-[[nodiscard]] SweepOptions understand(const SweepFlags& flags);
+/// Reads a command line. Throws Failure{usage}. @param arguments of `tutti sweep`, such as
+/// SweepOptions::arguments. @return what they mean.
+[[nodiscard]] SweepOptions sweep_options(const std::vector<std::string>& arguments);
 
-/// @param flags as written. @return a command line that repeats the measurement: every flag that
-/// steers it, none that says where results go.
-[[nodiscard]] std::vector<std::string> repeat_arguments(const SweepFlags& flags);
-
-/// Reads such a command line. Throws Failure{usage}. @param arguments as repeat_arguments gives
-/// them. @param outputs where results go. @return the flags.
-[[nodiscard]] SweepFlags flags_of(const std::vector<std::string>& arguments,
-                                  const SweepFlags& outputs);
+/// The run of other arguments, with the outputs of these options. Throws Failure{usage}. @param
+/// arguments that were recorded. @param outputs say where results go. @return all options.
+[[nodiscard]] SweepOptions repeated(std::vector<std::string> arguments,
+                                    const SweepOptions& outputs);
 
 }  // namespace tutti::perf

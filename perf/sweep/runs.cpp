@@ -176,7 +176,7 @@ void Runs::invoke(std::size_t i) {
 }
 
 void Runs::invoke_or_replay(std::size_t i) {
-  if (graphs_[i] != nullptr) graphs_[i]->launch();
+  if (graphs_[i]) graphs_[i]();
   else invoke(i);
 }
 
@@ -205,7 +205,7 @@ void Runs::capture(std::size_t i) {
 Check Runs::check_replay(std::size_t i) {
   const std::vector<std::byte> direct = buffers(i).output();
   spoil(i);
-  graphs_[i]->launch();
+  graphs_[i]();
   wait();
   Check result = buffers(i).check();
   result.wrong =

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -73,8 +74,8 @@ class Runs {
   std::vector<std::unique_ptr<Buffers>> buffers_{};  // of each alignment
   std::vector<std::size_t> used_{};                  // which of them, by candidate
   std::optional<Probe> probe_{};
-  std::vector<std::unique_ptr<Mockup>> mockups_;              // by candidate
-  std::vector<std::unique_ptr<cuda::CapturedGraph>> graphs_;  // likewise
+  std::vector<std::unique_ptr<Mockup>> mockups_;  // by candidate
+  std::vector<std::function<void()>> graphs_;     // by candidate; empty unless captured
   volatile std::uint64_t kept_ = 0;  // what was read, so that reading is not optimised away
 };
 

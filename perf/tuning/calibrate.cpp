@@ -29,7 +29,6 @@ namespace {
 
 constexpr std::array<std::size_t, 5> kCalibrationBytes{64, 1024, 16 << 10, 256 << 10, 2 << 20};
 constexpr std::size_t kCalibrationRounds = 7;
-constexpr int kCalibrateSignalExit = 128;  // as shells report a process that a signal ended
 
 // Ranks that share one host, or none.
 struct Level {
@@ -192,7 +191,7 @@ int calibrate(World& world, const TuneOptions& options) {
   if (is_first)
     print_out("{} {}\n", interrupted ? "interrupted; what is there so far is in" : "wrote",
               options.path);
-  return interrupted ? kCalibrateSignalExit + std::max(interrupt_signal(), 2) : 0;
+  return interrupted ? kSignalExit + std::max(interrupt_signal(), 2) : 0;
 }
 
 }  // namespace tutti::perf

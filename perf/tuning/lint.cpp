@@ -18,7 +18,6 @@ namespace tutti::perf {
 
 namespace {
 
-constexpr int kLintSignalExit = 128;  // as shells report a process that a signal ended
 
 std::vector<Problem> sized_problems(Collective collective, const SweepOptions& options, int size) {
   std::vector<Problem> problems;
@@ -192,7 +191,7 @@ std::string Linter::help_for(const Finding& finding, const Measured& other) cons
 int Linter::run() {
   const int size = world_.communicator().size();
   if (world_.communicator().rank() == 0) {
-    check_writable(options_.json_path);
+    check_writable(options_.sweep.json);
     announce();
   }
   for (const Collective collective : options_.sweep.collectives)
@@ -206,7 +205,7 @@ int Linter::run() {
       static_cast<std::int64_t>(wrong_),
       static_cast<std::int64_t>(std::ranges::count(findings_, true, &Finding::is_broken))};
   from_rank_zero(world_.communicator(), outcome);
-  if (interrupted_) return kLintSignalExit + std::max(interrupt_signal(), 2);
+  if (interrupted_) return kSignalExit + std::max(interrupt_signal(), 2);
   if (outcome[0] > 0) return static_cast<int>(ExitCode::wrong_data);
   return static_cast<int>(outcome[1] > 0 ? ExitCode::slower : ExitCode::good);
 }

@@ -20,7 +20,6 @@ struct LintOptions {
   SweepOptions sweep{};     ///< Collectives, sizes, budget, and how to join.
   double threshold = 0.1;   ///< A guideline is broken where a call takes longer by this share.
   bool own_calls = false;   ///< Whether tutti's own calls are checked also under an MPI.
-  std::string json_path{};  ///< Where the findings go, or nothing.
 };
 
 /// One guideline at one size.

@@ -59,7 +59,7 @@ void Linter::close() const {
 }
 
 void Linter::save() const {
-  if (options_.json_path.empty()) return;
+  if (options_.sweep.json.empty()) return;
   nlohmann::ordered_json findings = nlohmann::ordered_json::array();
   for (const Finding& finding : findings_) findings.push_back(record_of(finding));
   const nlohmann::ordered_json json{{"library", checks_library_ ? world_.library() : "tutti"},
@@ -68,7 +68,7 @@ void Linter::save() const {
                                     {"interrupted", interrupted_},
                                     {"wrong", wrong_},
                                     {"findings", findings}};
-  write_text(json.dump(1) + "\n", options_.json_path);
+  write_text(json.dump(1) + "\n", options_.sweep.json);
 }
 
 }  // namespace tutti::perf

@@ -26,7 +26,6 @@ namespace {
 // First everybody runs a few times, and who is so much slower than the best takes no further part.
 constexpr std::size_t kScreeningRounds = 5;
 constexpr double kHopeless = 1.5;
-constexpr int kTuneSignalExit = 128;  // as shells report a process that a signal ended
 
 Problem first_problem(const SweepOptions& options, int size) {
   return {.type = options.type, .op = options.op, .root = options.root, .size = size};
@@ -255,7 +254,7 @@ int Tuner::run() {
   }
   from_rank_zero(world_.communicator(), ends);
   if (ends[1] > 0) return static_cast<int>(ExitCode::wrong_data);
-  return interrupted_ ? kTuneSignalExit + std::max(interrupt_signal(), 2)
+  return interrupted_ ? kSignalExit + std::max(interrupt_signal(), 2)
                       : static_cast<int>(ends[0]);
 }
 

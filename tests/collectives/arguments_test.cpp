@@ -1,5 +1,4 @@
 // Wrong arguments throw from the call, say what would be right, and change nothing.
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,285 +12,157 @@
 namespace tutti::harness {
 namespace {
 
-using enum Collective;
-
 constexpr int kSize = 3;
-
-/// A wrong call: on rank 0 of three, and a word that the message must contain.
-struct Wrong {
-  const char* name;
-  std::function<void(Communicator&)> call;
-  const char* says;
-};
-
-void PrintTo(const Wrong& wrong, std::ostream* stream) {
-  *stream << wrong.name;
-}
 
 using Vector = std::vector<int>;
 std::span<const int> in_of(const Vector& vector) {
   return vector;
 }
 
-std::vector<Wrong> wrong_buffers() {
-  return {
-      {"all_reduce_spans_differ",
-       [](Communicator& c) {
-         Vector a(3), b(4);
-         c.all_reduce(in_of(a), std::span{b});
-       },
-       "output"},
-      {"all_gather_output_too_small",
-       [](Communicator& c) {
-         Vector a(3), b(8);
-         c.all_gather(in_of(a), std::span{b});
-       },
-       "9"},
-      {"reduce_scatter_input_too_small",
-       [](Communicator& c) {
-         Vector a(8), b(3);
-         c.reduce_scatter(in_of(a), std::span{b});
-       },
-       "9"},
-      {"scatter_input_too_small_at_the_root",
-       [](Communicator& c) {
-         Vector a(8), b(3);
-         c.scatter(in_of(a), std::span{b}, 0);
-       },
-       "9"},
-      {"all_to_all_not_a_multiple",
-       [](Communicator& c) {
-         Vector a(4), b(4);
-         c.all_to_all(in_of(a), std::span{b});
-       },
-       "multiple"},
-      {"reduce_output_differs_at_the_root",
-       [](Communicator& c) {
-         Vector a(4), b(5);
-         c.reduce(in_of(a), std::span{b}, sum, 0);
-       },
-       "output"},
-      {"null_input",
-       [](Communicator& c) {
-         Vector b(4);
-         c.run({.collective = all_reduce,
-                .out = b.data(),
-                .in_count = 4,
-                .out_count = 4,
-                .type = Datatype::i32,
-                .element_bytes = 4,
-                .op = &sum});
-       },
-       "null"},
-      {"null_output",
-       [](Communicator& c) {
-         Vector a(4);
-         c.run({.collective = all_reduce,
-                .in = a.data(),
-                .in_count = 4,
-                .out_count = 4,
-                .type = Datatype::i32,
-                .element_bytes = 4,
-                .op = &sum});
-       },
-       "null"},
-      {"partial_overlap",
-       [](Communicator& c) {
-         Vector a(8);
-         c.all_reduce(in_of(a).first(6), std::span{a}.subspan(1, 6));
-       },
-       "overlap"},
-      {"the_last_of_the_input_is_the_first_of_the_output",
-       [](Communicator& c) {
-         Vector a(11);
-         c.all_reduce(in_of(a).first(6), std::span{a}.subspan(5));
-       },
-       "overlap"},
-      {"the_last_of_the_output_is_the_first_of_the_input",
-       [](Communicator& c) {
-         Vector a(11);
-         c.all_reduce(in_of(a).subspan(5), std::span{a}.first(6));
-       },
-       "overlap"},
-      {"all_gather_input_is_another_block_of_the_output",
-       [](Communicator& c) {
-         Vector a(9);
-         c.all_gather(in_of(a).subspan(3, 3), std::span{a});
-       },
-       "overlap"},
-      {"all_to_all_input_is_another_block_of_the_output",
-       [](Communicator& c) {
-         Vector a(12);
-         c.all_to_all(in_of(a).first(9), std::span{a}.subspan(3));
-       },
-       "overlap"},
-      {"all_to_allv_in_place_of_more",
-       [](Communicator& c) {
-         Vector a(9);
-         const std::array<std::size_t, 3> in{3, 3, 3};
-         const std::array<std::size_t, 3> out{3, 1, 2};
-         c.all_to_allv(in_of(a), in, std::span{a}.first(6), out);
-       },
-       "overlap"},
-  };
+/// The arrays of wrong calls, which take parts of them.
+struct Arrays {
+  Vector a = Vector(16);
+  Vector b = Vector(16);
+  std::vector<float> floats = std::vector<float>(4);
+
+  [[nodiscard]] std::span<const int> in(std::size_t count) const { return in_of(a).first(count); }
+  [[nodiscard]] std::span<int> out(std::size_t count) { return std::span{b}.first(count); }
+  /// A part of the input's array, to overlap with it.
+  [[nodiscard]] std::span<int> same(std::size_t begin, std::size_t count) {
+    return std::span{a}.subspan(begin, count);
+  }
+  /// An all_reduce with which all is right.
+  [[nodiscard]] Call raw() { return call::all_reduce(in(4), out(4), sum); }
+};
+
+/// A wrong call: on rank 0 of three, and a word that the message must contain.
+struct Wrong {
+  const char* name;
+  const char* says;
+  void (*call)(Communicator& c, Arrays& x);
+};
+
+void PrintTo(const Wrong& wrong, std::ostream* stream) {
+  *stream << wrong.name;
 }
 
-std::vector<Wrong> wrong_words() {
-  return {
-      {"root_too_large",
-       [](Communicator& c) {
-         Vector a(4);
-         c.broadcast(std::span{a}, kSize);
-       },
-       "root 3"},
-      {"root_negative",
-       [](Communicator& c) {
-         Vector a(4), b(4);
-         c.reduce(in_of(a), std::span{b}, sum, -1);
-       },
-       "root -1"},
-      {"bitwise_operator_on_floats",
-       [](Communicator& c) {
-         std::vector<float> a(4);
-         c.all_reduce(std::span{a}, bit_or);
-       },
-       "f32"},
-      {"min_loc_on_plain_numbers",
-       [](Communicator& c) {
-         Vector a(4);
-         c.all_reduce(std::span{a}, min_loc);
-       },
-       "min_loc"},
-      {"sum_on_opaque_elements",
-       [](Communicator& c) {
-         struct Pair {
-           int a, b;
-         };
-         std::vector<Pair> a(4);
-         c.all_reduce(std::span{a}, sum);
-       },
-       "opaque"},
-      {"no_operator",
-       [](Communicator& c) {
-         Vector a(4), b(4);
-         c.run({.collective = all_reduce,
-                .in = a.data(),
-                .out = b.data(),
-                .in_count = 4,
-                .out_count = 4,
-                .type = Datatype::i32,
-                .element_bytes = 4});
-       },
-       "operator"},
-      {"user_operator_of_no_function",
-       [](Communicator& c) {
-         Vector a(4);
-         c.all_reduce(std::span{a}, Operator{OperatorKind::user});
-       },
-       "function"},
-      {"user_operator_of_an_empty_function",
-       [](Communicator& c) {
-         Vector a(4);
-         c.all_reduce(std::span{a}, Operator{UserFunction{}, true});
-       },
-       "function"},
-      {"unknown_algorithm",
-       [](Communicator& c) {
-         Vector a(4);
-         c.all_reduce(std::span{a}, sum, {.algorithm = "rign"});
-       },
-       "ring"},
-      {"algorithm_of_another_collective",
-       [](Communicator& c) {
-         Vector a(4);
-         c.broadcast(std::span{a}, 0, {.algorithm = "recursive_doubling"});
-       },
-       "broadcast"},
-      {"algorithm_that_does_not_serve_three_ranks",
-       [](Communicator& c) {
-         Vector a(3), b(9);
-         c.all_gather(in_of(a), std::span{b}, {.algorithm = "recursive_doubling"});
-       },
-       "power"},
-      {"parameter_out_of_range",
-       [](Communicator& c) {
-         Vector a(4);
-         c.broadcast(std::span{a}, 0, {.algorithm = "knomial:k=1"});
-       },
-       "k=1"},
-      {"parameter_of_an_algorithm_without",
-       [](Communicator& c) {
-         Vector a(4);
-         c.all_reduce(std::span{a}, sum, {.algorithm = "ring:k=3"});
-       },
-       "parameter"},
-      {"skips_that_leave_gaps",
-       [](Communicator& c) {
-         Vector a(4);
-         c.all_reduce(std::span{a}, sum, {.algorithm = "circulant:skips=1"});
-       },
-       "skip"},
-      {"counts_of_a_single_block",
-       [](Communicator& c) {
-         Vector a(4);
-         const std::size_t counts[] = {2, 1, 1};
-         c.all_reduce(std::span{a}, sum, {.counts = counts});
-       },
-       "counts"},
-      {"too_few_counts",
-       [](Communicator& c) {
-         Vector a(2), b(4);
-         const std::size_t counts[] = {2, 2};
-         c.all_gather(in_of(a), std::span{b}, {.counts = counts});
-       },
-       "counts"},
-      {"counts_that_contradict_the_input",
-       [](Communicator& c) {
-         Vector a(2), b(6);
-         const std::size_t counts[] = {1, 2, 3};
-         c.all_gather(in_of(a), std::span{b}, {.counts = counts});
-       },
-       "input"},
-      {"element_size_that_contradicts_the_datatype",
-       [](Communicator& c) {
-         Vector a(4), b(4);
-         c.run({.collective = all_reduce,
-                .in = a.data(),
-                .out = b.data(),
-                .in_count = 4,
-                .out_count = 4,
-                .type = Datatype::i32,
-                .element_bytes = 8,
-                .op = &sum});
-       },
-       "i32"},
-      {"elements_of_no_size",
-       [](Communicator& c) {
-         Vector a(4), b(4);
-         c.run({.collective = all_to_all,
-                .in = a.data(),
-                .out = b.data(),
-                .in_count = 3,
-                .out_count = 3,
-                .type = Datatype::opaque,
-                .element_bytes = 0});
-       },
-       "element"},
-      {"total_that_no_memory_can_hold",
-       [](Communicator& c) {
-         Vector a(4), b(4);
-         const std::size_t huge = ~std::size_t{0} / 4;
-         c.run({.collective = all_gather,
-                .in = a.data(),
-                .out = b.data(),
-                .in_count = huge,
-                .out_count = huge * 3,
-                .type = Datatype::i32,
-                .element_bytes = 4});
-       },
-       "large"},
-  };
-}
+const Wrong kWrongBuffers[] = {
+    {"all_reduce_spans_differ", "output",
+     [](auto& c, auto& x) { c.all_reduce(x.in(3), x.out(4)); }},
+    {"all_gather_output_too_small", "9", [](auto& c, auto& x) { c.all_gather(x.in(3), x.out(8)); }},
+    {"reduce_scatter_input_too_small", "9",
+     [](auto& c, auto& x) { c.reduce_scatter(x.in(8), x.out(3)); }},
+    {"scatter_input_too_small_at_the_root", "9",
+     [](auto& c, auto& x) { c.scatter(x.in(8), x.out(3), 0); }},
+    {"all_to_all_not_a_multiple", "multiple",
+     [](auto& c, auto& x) { c.all_to_all(x.in(4), x.out(4)); }},
+    {"reduce_output_differs_at_the_root", "output",
+     [](auto& c, auto& x) { c.reduce(x.in(4), x.out(5), sum, 0); }},
+    {"null_input", "null",
+     [](auto& c, auto& x) {
+       Call call = x.raw();
+       call.in = nullptr;
+       c.run(call);
+     }},
+    {"null_output", "null",
+     [](auto& c, auto& x) {
+       Call call = x.raw();
+       call.out = nullptr;
+       c.run(call);
+     }},
+    {"partial_overlap", "overlap", [](auto& c, auto& x) { c.all_reduce(x.in(6), x.same(1, 6)); }},
+    {"the_last_of_the_input_is_the_first_of_the_output", "overlap",
+     [](auto& c, auto& x) { c.all_reduce(x.in(6), x.same(5, 6)); }},
+    {"the_last_of_the_output_is_the_first_of_the_input", "overlap",
+     [](auto& c, auto& x) { c.all_reduce(x.in(11).subspan(5), x.same(0, 6)); }},
+    {"all_gather_input_is_another_block_of_the_output", "overlap",
+     [](auto& c, auto& x) { c.all_gather(x.in(6).subspan(3), x.same(0, 9)); }},
+    {"all_to_all_input_is_another_block_of_the_output", "overlap",
+     [](auto& c, auto& x) { c.all_to_all(x.in(9), x.same(3, 9)); }},
+    {"all_to_allv_in_place_of_more", "overlap",
+     [](auto& c, auto& x) {
+       const std::array<std::size_t, 3> in{3, 3, 3};
+       const std::array<std::size_t, 3> out{3, 1, 2};
+       c.all_to_allv(x.in(9), in, x.same(0, 6), out);
+     }},
+};
+
+const Wrong kWrongWords[] = {
+    {"root_too_large", "root 3", [](auto& c, auto& x) { c.broadcast(x.out(4), kSize); }},
+    {"root_negative", "root -1", [](auto& c, auto& x) { c.reduce(x.in(4), x.out(4), sum, -1); }},
+    {"bitwise_operator_on_floats", "f32", [](auto& c, auto& x) { c.all_reduce(x.floats, bit_or); }},
+    {"min_loc_on_plain_numbers", "min_loc",
+     [](auto& c, auto& x) { c.all_reduce(x.out(4), min_loc); }},
+    {"sum_on_opaque_elements", "opaque",
+     [](auto& c, auto&) {
+       struct Pair {
+         int a, b;
+       };
+       std::vector<Pair> pairs(4);
+       c.all_reduce(std::span{pairs}, sum);
+     }},
+    {"no_operator", "operator",
+     [](auto& c, auto& x) {
+       Call call = x.raw();
+       call.op = nullptr;
+       c.run(call);
+     }},
+    {"user_operator_of_no_function", "function",
+     [](auto& c, auto& x) { c.all_reduce(x.out(4), Operator{OperatorKind::user}); }},
+    {"user_operator_of_an_empty_function", "function",
+     [](auto& c, auto& x) {
+       c.all_reduce(x.out(4), Operator{UserFunction{}, true});
+     }},
+    {"unknown_algorithm", "ring",
+     [](auto& c, auto& x) { c.all_reduce(x.out(4), sum, {.algorithm = "rign"}); }},
+    {"algorithm_of_another_collective", "broadcast",
+     [](auto& c, auto& x) { c.broadcast(x.out(4), 0, {.algorithm = "recursive_doubling"}); }},
+    {"algorithm_that_does_not_serve_three_ranks", "power",
+     [](auto& c, auto& x) {
+       c.all_gather(x.in(3), x.out(9), {.algorithm = "recursive_doubling"});
+     }},
+    {"parameter_out_of_range", "k=1",
+     [](auto& c, auto& x) { c.broadcast(x.out(4), 0, {.algorithm = "knomial:k=1"}); }},
+    {"parameter_of_an_algorithm_without", "parameter",
+     [](auto& c, auto& x) { c.all_reduce(x.out(4), sum, {.algorithm = "ring:k=3"}); }},
+    {"skips_that_leave_gaps", "skip",
+     [](auto& c, auto& x) { c.all_reduce(x.out(4), sum, {.algorithm = "circulant:skips=1"}); }},
+    {"counts_of_a_single_block", "counts",
+     [](auto& c, auto& x) {
+       const std::size_t counts[] = {2, 1, 1};
+       c.all_reduce(x.out(4), sum, {.counts = counts});
+     }},
+    {"too_few_counts", "counts",
+     [](auto& c, auto& x) {
+       const std::size_t counts[] = {2, 2};
+       c.all_gather(x.in(2), x.out(4), {.counts = counts});
+     }},
+    {"counts_that_contradict_the_input", "input",
+     [](auto& c, auto& x) {
+       const std::size_t counts[] = {1, 2, 3};
+       c.all_gather(x.in(2), x.out(6), {.counts = counts});
+     }},
+    {"element_size_that_contradicts_the_datatype", "i32",
+     [](auto& c, auto& x) {
+       Call call = x.raw();
+       call.element_bytes = 8;
+       c.run(call);
+     }},
+    {"elements_of_no_size", "element",
+     [](auto& c, auto& x) {
+       Call call = call::all_to_all(x.in(3), x.out(3));
+       call.type = Datatype::opaque;
+       call.element_bytes = 0;
+       c.run(call);
+     }},
+    {"total_that_no_memory_can_hold", "large",
+     [](auto& c, auto& x) {
+       Call call = call::all_gather(x.in(3), x.out(9));
+       call.in_count = ~std::size_t{0} / 4;
+       call.out_count = call.in_count * 3;
+       c.run(call);
+     }},
+};
 
 /// A transport that does not let a call wait that should have been refused.
 class Impatient final : public Wrapper {
@@ -320,7 +191,8 @@ TEST_P(Arguments, ThatAreWrongThrowAndChangeNothing) {
   const Wrong& wrong = GetParam();
   for (int again = 0; again < 2; ++again) {
     try {
-      wrong.call(world[0]);
+      Arrays arrays;
+      wrong.call(world[0], arrays);
       FAIL() << "nothing was thrown";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
@@ -329,7 +201,7 @@ TEST_P(Arguments, ThatAreWrongThrowAndChangeNothing) {
   }
   EXPECT_EQ(world.cluster().transfers(), 0u) << "nothing may be sent";
   *patient = true;
-  Experiment experiment{{.collective = all_reduce,
+  Experiment experiment{{.collective = Collective::all_reduce,
                          .size = kSize,
                          .counts = {10},
                          .model = model_of(Datatype::i32, OperatorKind::sum)}};
@@ -340,8 +212,8 @@ std::string name_of_wrong(const ::testing::TestParamInfo<Wrong>& info) {
   return info.param.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Buffers, Arguments, ::testing::ValuesIn(wrong_buffers()), name_of_wrong);
-INSTANTIATE_TEST_SUITE_P(Words, Arguments, ::testing::ValuesIn(wrong_words()), name_of_wrong);
+INSTANTIATE_TEST_SUITE_P(Buffers, Arguments, ::testing::ValuesIn(kWrongBuffers), name_of_wrong);
+INSTANTIATE_TEST_SUITE_P(Words, Arguments, ::testing::ValuesIn(kWrongWords), name_of_wrong);
 
 TEST(Arguments, OfTheCommunicatorAreChecked) {
   for (const int segments : {0, -1, 9}) {

@@ -115,7 +115,7 @@ TEST(Deadlines, OfASendAccuseTheReceiverOfNotTakingIt) {
   ASSERT_TRUE(tasks[0].error);
   const std::string text = tasks[0].error->what();
   EXPECT_EQ(tasks[0].error->culprit(), 1) << text;
-  EXPECT_NE(text.find("rank 1 did not take what was sent"), std::string::npos) << text;
+  EXPECT_NE(text.find("rank 1 did not receive what was sent"), std::string::npos) << text;
   EXPECT_EQ(text.find("nothing came"), std::string::npos) << text;
 }
 

@@ -44,18 +44,12 @@ TEST(ElementOperators, ReduceInEveryStyle) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kCount);
     const auto larger = [](int a, int b) { return std::max(a, b); };
-    check(
-        blank(), maxima(kSize, 0, kCount),
-        [&](auto& out, auto& options) { c.all_reduce(in, out, larger, options); },
-        [&](auto& out, auto& options) { return c.async().all_reduce(in, out, larger, options); },
-        [&](auto& out, auto& options) { return c.plan().all_reduce(in, out, larger, options); },
-        [&](auto& out, auto& options) { return c.try_().all_reduce(in, out, larger, options); });
-    check(
-        in, maxima(rank + 1, 0, kCount),
-        [&](auto& inout, auto& options) { c.scan(inout, larger, options); },
-        [&](auto& inout, auto& options) { return c.async().scan(inout, larger, options); },
-        [&](auto& inout, auto& options) { return c.plan().scan(inout, larger, options); },
-        [&](auto& inout, auto& options) { return c.try_().scan(inout, larger, options); });
+    check(c, blank(), maxima(kSize, 0, kCount), [&](auto& style, auto& out, auto& options) {
+      return style.all_reduce(in, out, larger, options);
+    });
+    check(c, in, maxima(rank + 1, 0, kCount), [&](auto& style, auto& inout, auto& options) {
+      return style.scan(inout, larger, options);
+    });
   });
 }
 

@@ -89,7 +89,7 @@ TEST(Enumerators, OfObjectCallsAreRefused) {
       detail::attempt([&] { return detail::ObjectAccess::start(world[0], std::move(call)); });
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code(), ErrorCode::invalid_argument);
-  EXPECT_NE(std::string{outcome.error().what()}.find("way 7 is none"), std::string::npos)
+  EXPECT_NE(std::string{outcome.error().what()}.find("kind 7 is none"), std::string::npos)
       << outcome.error().what();
   EXPECT_EQ(world.cluster().transfers(), 0U);
 }

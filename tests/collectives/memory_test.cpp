@@ -87,7 +87,7 @@ TEST(Scratch, IsKeptAndLentUpToItsLimits) {
   detail::Scratch scratch{ledger, 200};
   std::vector<detail::ScratchBlock> blocks;
   for (const std::size_t bytes : {50u, 100u, 100u}) blocks.push_back(scratch.acquire(bytes));
-  for (const detail::ScratchBlock& block : blocks) scratch.take_back(block);
+  for (const detail::ScratchBlock& block : blocks) scratch.give_back(block);
   EXPECT_EQ(ledger.outstanding, 200u) << "the oldest block goes, and no more than that";
   EXPECT_EQ(scratch.acquire(49).bytes, 49u) << "more than twice as large";
   EXPECT_EQ(scratch.acquire(50).bytes, 100u) << "twice as large";
@@ -99,7 +99,7 @@ TEST(Scratch, OfOneSizeIsLentAsItCameBackLast) {
   const detail::ScratchBlock early = scratch.acquire(100);
   const detail::ScratchBlock late = scratch.acquire(100);
   const detail::ScratchBlock other = scratch.acquire(120);
-  for (const detail::ScratchBlock& block : {early, late, other}) scratch.take_back(block);
+  for (const detail::ScratchBlock& block : {early, late, other}) scratch.give_back(block);
   EXPECT_EQ(scratch.acquire(90).data, late.data) << "its lines are warm";
   EXPECT_EQ(scratch.acquire(90).data, early.data);
   EXPECT_EQ(scratch.acquire(90).data, other.data);

@@ -8,7 +8,6 @@
 #include <tutti/spi/memory.hpp>
 
 #include "rows.hpp"
-#include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -211,113 +210,6 @@ TEST(Communicators, MayGoBeforeTheirRequests) {
   for (int i = 0; i < 100 && !request.test(); ++i) cluster.advance();
   EXPECT_TRUE(request.test());
   EXPECT_EQ(data, (std::vector<int>{1, 2, 3}));
-}
-
-/// A transport whose poll lets the rest of the world move first: so that one rank may block.
-class Pump final : public Wrapper {
- public:
-  Pump(std::unique_ptr<Transport> inner, std::shared_ptr<std::function<void()>> move)
-      : Wrapper{std::move(inner)}, move_{std::move(move)} {}
-  void poll() override {
-    if (self() == 0 && *move_) (*move_)();
-    Wrapper::poll();
-  }
-
- private:
-  std::shared_ptr<std::function<void()>> move_;
-};
-
-/// A world in which rank 0 may make blocking calls.
-struct BlockingWorld {
-  explicit BlockingWorld(int size)
-      : world{{.cluster = {.size = size, .scribble = true},
-               .wrap = [this](std::unique_ptr<Transport> inner) {
-                 return std::make_unique<Pump>(std::move(inner), move);
-               }}} {
-    *move = [this] {
-      if (!world.sweep(others)) world.cluster().advance();
-    };
-  }
-  /// Starts the case on all ranks but 0.
-  void start_others(Experiment& experiment) {
-    others.clear();
-    for (Rank rank = 1; rank < world.size(); ++rank)
-      others.push_back(task_of(world[rank], experiment));
-  }
-  /// Drives the other ranks to their end.
-  void finish() {
-    ASSERT_TRUE(world.drive(others));
-    expect_done(others);
-  }
-
-  std::shared_ptr<std::function<void()>> move = std::make_shared<std::function<void()>>();
-  std::vector<Task> others{};
-  World world;
-};
-
-TEST(Blocking, CallsWait) {
-  BlockingWorld ranks{4};
-  for (const Row& row : rows_of({4})) {
-    Experiment experiment{{.collective = row.collective,
-                           .algorithm = row.algorithm,
-                           .size = 4,
-                           .counts = cut(64, blocks_of(row.collective, 4)),
-                           .root = 1,
-                           .model = model_of(Datatype::u32, OperatorKind::sum)}};
-    ranks.start_others(experiment);
-    ranks.world[0].run(experiment.call(0), experiment.options());
-    ranks.finish();
-    expect_right(experiment);
-    ranks.start_others(experiment);
-    EXPECT_TRUE(ranks.world[0].try_().run(experiment.call(0), experiment.options()));
-    ranks.finish();
-  }
-}
-
-TEST(Blocking, RequestsAndPlansWait) {
-  BlockingWorld ranks{3};
-  Experiment experiment{{.collective = all_reduce,
-                         .size = 3,
-                         .counts = {500},
-                         .model = model_of(Datatype::f64, OperatorKind::prod)}};
-  ranks.start_others(experiment);
-  Request request = ranks.world[0].async().run(experiment.call(0), experiment.options());
-  request.wait();
-  request.wait();
-  EXPECT_TRUE(request.test());
-  ranks.finish();
-  expect_right(experiment);
-
-  std::vector<Plan> plans;
-  for (Rank rank = 0; rank < 3; ++rank)
-    plans.push_back(ranks.world[rank].plan().run(experiment.call(rank), experiment.options()));
-  Plan& plan = plans[0];
-  plan.wait();
-  for (int run = 0; run < 3; ++run) {
-    ranks.others.clear();
-    for (Rank rank = 1; rank < 3; ++rank) {
-      Plan& other = plans[static_cast<std::size_t>(rank)];
-      other.start();
-      ranks.others.push_back({.rank = rank, .test = [&other] { return other.test(); }});
-    }
-    plan.start();
-    plan.wait();
-    ranks.finish();
-  }
-  expect_right(experiment);
-}
-
-TEST(Blocking, ADeadlineEndsTheWait) {
-  BlockingWorld ranks{2};
-  *ranks.move = [&] { ranks.world.cluster().advance_by(std::chrono::milliseconds{10}); };
-  std::vector<int> data(4);
-  try {
-    ranks.world[0].all_reduce(std::span{data}, sum, {.timeout = std::chrono::seconds{1}});
-    FAIL() << "rank 1 never came";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::timeout) << error.what();
-    EXPECT_EQ(error.culprit(), 1) << error.what();
-  }
 }
 
 TEST(Barriers, HoldEverybodyUntilTheLastHasCome) {

@@ -130,32 +130,6 @@ TEST_P(OwnCounts, AreExchangedByWhateverAlgorithmCan) {
   }
 }
 
-TEST_P(OwnCounts, MayBeKnownToAll) {
-  const int n = GetParam();
-  const Traffic traffic{n, 9};
-  const Sizes counts = traffic.received(0);
-  const Vector whole = traffic.incoming(0);
-  std::vector<Vector> in = buffers();
-  for (Rank rank = 0; rank < n; ++rank) in[static_cast<std::size_t>(rank)] = traffic.block(rank, 0);
-  std::vector<Vector> out = buffers(whole.size());
-  run(3, [&](Communicator& world, Rank rank) {
-    const auto r = static_cast<std::size_t>(rank);
-    return world.async().all_gatherv(in[r], out[r], counts);
-  });
-  for (const Vector& result : out) EXPECT_EQ(result, whole);
-  std::vector<Vector> blocks = buffers();
-  run(4, [&](Communicator& world, Rank rank) {
-    Vector& block = blocks[static_cast<std::size_t>(rank)];
-    block.resize(counts[static_cast<std::size_t>(rank)]);
-    return world.async().reduce_scatterv(whole, block, counts, sum);
-  });
-  for (Rank rank = 0; rank < n; ++rank) {
-    Vector wanted = traffic.block(rank, 0);
-    for (int& element : wanted) element *= n;
-    EXPECT_EQ(blocks[static_cast<std::size_t>(rank)], wanted);
-  }
-}
-
 // Whose buffers are as large as a scatter's, and who alone is asked for counts.
 TEST_P(OwnCounts, AreAnotherCallThanEqualOnes) {
   const auto n = static_cast<std::size_t>(GetParam());

@@ -249,7 +249,7 @@ TEST(Messages, BadArgumentsAreRefusedAndChangeNothing) {
   EXPECT_EQ(own.try_().recv(x, 2).error().code(), ErrorCode::invalid_argument);
   EXPECT_EQ(own.try_().sendrecv(x, 2, x, 1).error().code(), ErrorCode::invalid_argument);
   EXPECT_EQ(own.explain(call::send(x, 1, 4)),
-            "send to rank 1 of 12 bytes with tag 4: as it is, without an algorithm");
+            "send to rank 1 of 12 bytes with tag 4: one message, without an algorithm");
   Vector got(3);
   std::vector<Task> tasks;
   tasks.push_back(task_of(0, own.async().send(x, 1)));

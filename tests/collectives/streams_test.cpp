@@ -10,8 +10,8 @@
 #include <tutti/batch.hpp>
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/memory.hpp>
+#include <tutti/testing.hpp>
 
-#include "backends/sim/sim.hpp"
 #include "extreme_averages.hpp"
 #include "on_streams.hpp"
 #include "rows.hpp"

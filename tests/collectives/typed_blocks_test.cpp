@@ -25,48 +25,29 @@ TEST(TypedBlocks, Scatterv) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kAllCounts);
     const std::size_t own = kCounts[static_cast<std::size_t>(rank)];
-    check(
-        blank(own), part(kRoot, begin_of(kCounts, rank), own),
-        [&](auto& out, auto& options) { c.scatterv(in, kCounts, out, kRoot, options); },
-        [&](auto& out, auto& options) {
-          return c.async().scatterv(in, kCounts, out, kRoot, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.plan().scatterv(in, kCounts, out, kRoot, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.try_().scatterv(in, kCounts, out, kRoot, options);
-        });
+    check(c, blank(own), part(kRoot, begin_of(kCounts, rank), own),
+          [&](auto& style, auto& out, auto& options) {
+            return style.scatterv(in, kCounts, out, kRoot, options);
+          });
   });
 }
 
 TEST(TypedBlocks, Gatherv) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kCounts[static_cast<std::size_t>(rank)]);
-    check(
-        blank(kAllCounts), rank == kRoot ? together(kCounts) : blank(kAllCounts),
-        [&](auto& out, auto& options) { c.gatherv(in, out, kCounts, kRoot, options); },
-        [&](auto& out, auto& options) {
-          return c.async().gatherv(in, out, kCounts, kRoot, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.plan().gatherv(in, out, kCounts, kRoot, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.try_().gatherv(in, out, kCounts, kRoot, options);
-        });
+    check(c, blank(kAllCounts), rank == kRoot ? together(kCounts) : blank(kAllCounts),
+          [&](auto& style, auto& out, auto& options) {
+            return style.gatherv(in, out, kCounts, kRoot, options);
+          });
   });
 }
 
 TEST(TypedBlocks, AllGatherv) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kCounts[static_cast<std::size_t>(rank)]);
-    check(
-        blank(kAllCounts), together(kCounts),
-        [&](auto& out, auto& options) { c.all_gatherv(in, out, kCounts, options); },
-        [&](auto& out, auto& options) { return c.async().all_gatherv(in, out, kCounts, options); },
-        [&](auto& out, auto& options) { return c.plan().all_gatherv(in, out, kCounts, options); },
-        [&](auto& out, auto& options) { return c.try_().all_gatherv(in, out, kCounts, options); });
+    check(c, blank(kAllCounts), together(kCounts), [&](auto& style, auto& out, auto& options) {
+      return style.all_gatherv(in, out, kCounts, options);
+    });
   });
 }
 
@@ -74,18 +55,10 @@ TEST(TypedBlocks, ReduceScatterv) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kAllCounts);
     const std::size_t own = kCounts[static_cast<std::size_t>(rank)];
-    check(
-        blank(own), maxima(kSize, begin_of(kCounts, rank), own),
-        [&](auto& out, auto& options) { c.reduce_scatterv(in, out, kCounts, kOperator, options); },
-        [&](auto& out, auto& options) {
-          return c.async().reduce_scatterv(in, out, kCounts, kOperator, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.plan().reduce_scatterv(in, out, kCounts, kOperator, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.try_().reduce_scatterv(in, out, kCounts, kOperator, options);
-        });
+    check(c, blank(own), maxima(kSize, begin_of(kCounts, rank), own),
+          [&](auto& style, auto& out, auto& options) {
+            return style.reduce_scatterv(in, out, kCounts, kOperator, options);
+          });
   });
 }
 
@@ -103,18 +76,9 @@ TEST(TypedBlocks, AllToAllv) {
         wanted.push_back(element);
     }
     const Vector in = part(rank, 0, begin_of(sent, kSize));
-    check(
-        blank(wanted.size()), wanted,
-        [&](auto& out, auto& options) { c.all_to_allv(in, sent, out, received, options); },
-        [&](auto& out, auto& options) {
-          return c.async().all_to_allv(in, sent, out, received, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.plan().all_to_allv(in, sent, out, received, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.try_().all_to_allv(in, sent, out, received, options);
-        });
+    check(c, blank(wanted.size()), wanted, [&](auto& style, auto& out, auto& options) {
+      return style.all_to_allv(in, sent, out, received, options);
+    });
   });
 }
 
@@ -123,19 +87,12 @@ constexpr int kTag = 3;  // neither the default nor a rank
 TEST(TypedMessages, SendAndRecv) {
   on_all_ranks([](Communicator& c, Rank rank) {
     if (rank == 1) {
-      check(
-          part(1, 0, kCount), part(1, 0, kCount),
-          [&](auto& in, auto& options) { c.send(in, 0, kTag, options); },
-          [&](auto& in, auto& options) { return c.async().send(in, 0, kTag, options); },
-          [&](auto& in, auto& options) { return c.plan().send(in, 0, kTag, options); },
-          [&](auto& in, auto& options) { return c.try_().send(in, 0, kTag, options); });
+      check(c, part(1, 0, kCount), part(1, 0, kCount),
+            [&](auto& style, auto& in, auto& options) { return style.send(in, 0, kTag, options); });
     } else if (rank == 0) {
-      check(
-          blank(), part(1, 0, kCount),
-          [&](auto& out, auto& options) { c.recv(out, 1, kTag, options); },
-          [&](auto& out, auto& options) { return c.async().recv(out, 1, kTag, options); },
-          [&](auto& out, auto& options) { return c.plan().recv(out, 1, kTag, options); },
-          [&](auto& out, auto& options) { return c.try_().recv(out, 1, kTag, options); });
+      check(c, blank(), part(1, 0, kCount), [&](auto& style, auto& out, auto& options) {
+        return style.recv(out, 1, kTag, options);
+      });
     }
   });
 }
@@ -145,16 +102,9 @@ TEST(TypedMessages, Sendrecv) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kCount);
     if (rank == 0) {
-      check(
-          blank(), part(2, 0, kCount),
-          [&](auto& out, auto& options) { c.sendrecv(in, 1, out, 2, kTag, options); },
-          [&](auto& out, auto& options) {
-            return c.async().sendrecv(in, 1, out, 2, kTag, options);
-          },
-          [&](auto& out, auto& options) { return c.plan().sendrecv(in, 1, out, 2, kTag, options); },
-          [&](auto& out, auto& options) {
-            return c.try_().sendrecv(in, 1, out, 2, kTag, options);
-          });
+      check(c, blank(), part(2, 0, kCount), [&](auto& style, auto& out, auto& options) {
+        return style.sendrecv(in, 1, out, 2, kTag, options);
+      });
     } else {
       for (int style = 0; style < 4; ++style) {
         Vector out = blank();

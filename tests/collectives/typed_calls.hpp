@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/turns.hpp"
+#include <tutti/testing.hpp>
 
 namespace tutti::harness {
 
@@ -85,28 +85,29 @@ void check_style(const Call& call, const Vector& initial, const Vector& wanted) 
   EXPECT_EQ(out, wanted);
 }
 
-/// As check_style, of all four styles.
-template <class Blocking, class Nonblocking, class Persistent, class Attempt>
-void check(const Vector& initial, const Vector& wanted, const Blocking& blocking,
-           const Nonblocking& nonblocking, const Persistent& persistent, const Attempt& attempt) {
-  const auto check_one = [&](const char* style, const auto& call) {
-    SCOPED_TRACE(style);
-    check_style(call, initial, wanted);
+/// As check_style, of all four styles. @param call gets what has the methods, the output and
+/// options.
+template <class Call>
+void check(Communicator& c, const Vector& initial, const Vector& wanted, const Call& call) {
+  const auto check_one = [&](const char* name, auto&& style) {
+    SCOPED_TRACE(name);
+    check_style([&](Vector& out, const Options& options) { return call(style, out, options); },
+                initial, wanted);
   };
-  check_one("blocking", blocking);
-  check_one("nonblocking", nonblocking);
-  check_one("persistent", persistent);
-  check_one("attempt", attempt);
+  check_one("blocking", c);
+  check_one("nonblocking", c.async());
+  check_one("persistent", c.plan());
+  check_one("attempt", c.try_());
 }
 
 /// Makes calls on every rank.
 template <class Body>
 void on_all_ranks(const Body& body) {
-  const auto errors = run_in_turns({.size = kSize, .scribble = true}, [&](Communicator& c) {
+  const auto errors = sim::run_ranks({.size = kSize, .scribble = true}, [&](Communicator& c) {
     SCOPED_TRACE("rank " + std::to_string(c.rank()));
     body(c, c.rank());
   });
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  for (const auto& error : errors) EXPECT_FALSE(error) << error->what();
 }
 
 /// @return what is in an output that nobody has written.

@@ -8,58 +8,41 @@ TEST(TypedCalls, AllReduce) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kCount);
     const Vector wanted = maxima(kSize, 0, kCount);
-    check(
-        blank(), wanted,
-        [&](auto& out, auto& options) { c.all_reduce(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.async().all_reduce(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.plan().all_reduce(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.try_().all_reduce(in, out, kOperator, options); });
-    check(
-        in, wanted, [&](auto& inout, auto& options) { c.all_reduce(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.async().all_reduce(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.plan().all_reduce(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.try_().all_reduce(inout, kOperator, options); });
+    check(c, blank(), wanted, [&](auto& style, auto& out, auto& options) {
+      return style.all_reduce(in, out, kOperator, options);
+    });
+    check(c, in, wanted, [&](auto& style, auto& inout, auto& options) {
+      return style.all_reduce(inout, kOperator, options);
+    });
   });
 }
 
 TEST(TypedCalls, Reduce) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kCount);
-    check(
-        blank(), rank == kRoot ? maxima(kSize, 0, kCount) : blank(),
-        [&](auto& out, auto& options) { c.reduce(in, out, kOperator, kRoot, options); },
-        [&](auto& out, auto& options) {
-          return c.async().reduce(in, out, kOperator, kRoot, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.plan().reduce(in, out, kOperator, kRoot, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.try_().reduce(in, out, kOperator, kRoot, options);
-        });
+    check(c, blank(), rank == kRoot ? maxima(kSize, 0, kCount) : blank(),
+          [&](auto& style, auto& out, auto& options) {
+            return style.reduce(in, out, kOperator, kRoot, options);
+          });
   });
 }
 
 TEST(TypedCalls, Broadcast) {
   on_all_ranks([](Communicator& c, Rank rank) {
-    check(
-        part(rank, 0, kCount), part(kRoot, 0, kCount),
-        [&](auto& inout, auto& options) { c.broadcast(inout, kRoot, options); },
-        [&](auto& inout, auto& options) { return c.async().broadcast(inout, kRoot, options); },
-        [&](auto& inout, auto& options) { return c.plan().broadcast(inout, kRoot, options); },
-        [&](auto& inout, auto& options) { return c.try_().broadcast(inout, kRoot, options); });
+    check(c, part(rank, 0, kCount), part(kRoot, 0, kCount),
+          [&](auto& style, auto& inout, auto& options) {
+            return style.broadcast(inout, kRoot, options);
+          });
   });
 }
 
 TEST(TypedCalls, Scatter) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kSize * kCount);
-    check(
-        blank(), part(kRoot, static_cast<std::size_t>(rank) * kCount, kCount),
-        [&](auto& out, auto& options) { c.scatter(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.async().scatter(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.plan().scatter(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.try_().scatter(in, out, kRoot, options); });
+    check(c, blank(), part(kRoot, static_cast<std::size_t>(rank) * kCount, kCount),
+          [&](auto& style, auto& out, auto& options) {
+            return style.scatter(in, out, kRoot, options);
+          });
   });
 }
 
@@ -67,12 +50,10 @@ TEST(TypedCalls, Gather) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kCount);
     const Vector initial = blank(kSize * kCount);
-    check(
-        initial, rank == kRoot ? together({kCount, kCount, kCount}) : initial,
-        [&](auto& out, auto& options) { c.gather(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.async().gather(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.plan().gather(in, out, kRoot, options); },
-        [&](auto& out, auto& options) { return c.try_().gather(in, out, kRoot, options); });
+    check(c, initial, rank == kRoot ? together({kCount, kCount, kCount}) : initial,
+          [&](auto& style, auto& out, auto& options) {
+            return style.gather(in, out, kRoot, options);
+          });
   });
 }
 
@@ -80,29 +61,18 @@ TEST(TypedCalls, AllGather) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kCount);
     check(
-        blank(kSize * kCount), together({kCount, kCount, kCount}),
-        [&](auto& out, auto& options) { c.all_gather(in, out, options); },
-        [&](auto& out, auto& options) { return c.async().all_gather(in, out, options); },
-        [&](auto& out, auto& options) { return c.plan().all_gather(in, out, options); },
-        [&](auto& out, auto& options) { return c.try_().all_gather(in, out, options); });
+        c, blank(kSize * kCount), together({kCount, kCount, kCount}),
+        [&](auto& style, auto& out, auto& options) { return style.all_gather(in, out, options); });
   });
 }
 
 TEST(TypedCalls, ReduceScatter) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kSize * kCount);
-    check(
-        blank(), maxima(kSize, static_cast<std::size_t>(rank) * kCount, kCount),
-        [&](auto& out, auto& options) { c.reduce_scatter(in, out, kOperator, options); },
-        [&](auto& out, auto& options) {
-          return c.async().reduce_scatter(in, out, kOperator, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.plan().reduce_scatter(in, out, kOperator, options);
-        },
-        [&](auto& out, auto& options) {
-          return c.try_().reduce_scatter(in, out, kOperator, options);
-        });
+    check(c, blank(), maxima(kSize, static_cast<std::size_t>(rank) * kCount, kCount),
+          [&](auto& style, auto& out, auto& options) {
+            return style.reduce_scatter(in, out, kOperator, options);
+          });
   });
 }
 
@@ -113,12 +83,9 @@ TEST(TypedCalls, AllToAll) {
     for (Rank from = 0; from < kSize; ++from)
       for (const int element : part(from, static_cast<std::size_t>(rank) * kCount, kCount))
         wanted.push_back(element);
-    check(
-        blank(kSize * kCount), wanted,
-        [&](auto& out, auto& options) { c.all_to_all(in, out, options); },
-        [&](auto& out, auto& options) { return c.async().all_to_all(in, out, options); },
-        [&](auto& out, auto& options) { return c.plan().all_to_all(in, out, options); },
-        [&](auto& out, auto& options) { return c.try_().all_to_all(in, out, options); });
+    check(c, blank(kSize * kCount), wanted, [&](auto& style, auto& out, auto& options) {
+      return style.all_to_all(in, out, options);
+    });
   });
 }
 
@@ -126,16 +93,12 @@ TEST(TypedCalls, Scan) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kCount);
     const Vector wanted = maxima(rank + 1, 0, kCount);
-    check(
-        blank(), wanted, [&](auto& out, auto& options) { c.scan(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.async().scan(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.plan().scan(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.try_().scan(in, out, kOperator, options); });
-    check(
-        in, wanted, [&](auto& inout, auto& options) { c.scan(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.async().scan(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.plan().scan(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.try_().scan(inout, kOperator, options); });
+    check(c, blank(), wanted, [&](auto& style, auto& out, auto& options) {
+      return style.scan(in, out, kOperator, options);
+    });
+    check(c, in, wanted, [&](auto& style, auto& inout, auto& options) {
+      return style.scan(inout, kOperator, options);
+    });
   });
 }
 
@@ -143,18 +106,12 @@ TEST(TypedCalls, Exscan) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Vector in = part(rank, 0, kCount);
     const Vector before = maxima(rank, 0, kCount);
-    check(
-        blank(), rank == 0 ? blank() : before,
-        [&](auto& out, auto& options) { c.exscan(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.async().exscan(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.plan().exscan(in, out, kOperator, options); },
-        [&](auto& out, auto& options) { return c.try_().exscan(in, out, kOperator, options); });
-    check(
-        in, rank == 0 ? in : before,
-        [&](auto& inout, auto& options) { c.exscan(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.async().exscan(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.plan().exscan(inout, kOperator, options); },
-        [&](auto& inout, auto& options) { return c.try_().exscan(inout, kOperator, options); });
+    check(c, blank(), rank == 0 ? blank() : before, [&](auto& style, auto& out, auto& options) {
+      return style.exscan(in, out, kOperator, options);
+    });
+    check(c, in, rank == 0 ? in : before, [&](auto& style, auto& inout, auto& options) {
+      return style.exscan(inout, kOperator, options);
+    });
   });
 }
 

@@ -67,7 +67,7 @@ TEST(CommandExplain, RefusesWhatItCannotPlace) {
   told("--topology switch:4 --ranks 5", "--ranks '5' is not a number in 1 .. 4");
   told("--topology switch:4 --per-host 2 --ranks 9", "--ranks '9' is not a number in 1 .. 8");
   told("--topology nowhere.json", "nowhere.json");
-  told("--topology switch:4 -b much", "unknown number of bytes 'much'");
+  told("--topology switch:4 -b much", "--bytes 'much' is not a size");
   told("--topology switch:4 -C sum", "'sum'");
   told("-b 8", "--topology is required");
 }

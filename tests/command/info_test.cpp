@@ -39,7 +39,7 @@ TEST(CommandInfo, HasLinksOfGpusInJson) {
 
 TEST(CommandInfo, ReportsWhatOverridesNcclsMode) {
   const std::string gpus = with_gpus(1, "");
-  const std::string line = "NCCL_COMM_BLOCKING=0 overrides cuda::Options::nonblocking\n";
+  const std::string line = "NCCL_COMM_BLOCKING=0 overrides cuda::AttachOptions::nonblocking\n";
   EXPECT_TRUE(has(tutti_run("info", gpus + " NCCL_COMM_BLOCKING=0").out, line));
   EXPECT_FALSE(has(tutti_run("info", gpus).out, line));
 }

@@ -71,7 +71,7 @@ TEST(CommandSimulate, RunsSegmentsAsCallsDo) {
   EXPECT_EQ(simulated("switch:8 -b 4M -a chain -C broadcast --segment 1M").at(0).at("segments"), 4);
   const Answer wrong = tutti_run("simulate switch:8 --segment some");
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_TRUE(has(wrong.err, "unknown length of segments 'some'")) << wrong.err;
+  EXPECT_TRUE(has(wrong.err, "--segment 'some' is not a size")) << wrong.err;
 }
 
 TEST(CommandSimulate, PrintsATable) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "backends/sim/sim.hpp"
+#include <tutti/testing.hpp>
 
 #include "backends.hpp"
 

@@ -191,6 +191,7 @@ def use_subdirectory(arguments, folder):
 def use_example(arguments, folder):
     prefix = install(arguments, folder)
     examples.check_own_algorithm(arguments, folder, prefix)
+    examples.check_own_tests(arguments, folder, prefix)
     examples.check_trainer(folder, prefix, examples.check_digits(arguments, folder, prefix))
     examples.check_conjugate_gradient(arguments, folder, prefix)
 

@@ -21,6 +21,14 @@ def build_example(arguments, folder, prefix, name, *options):
     return build
 
 
+def check_own_tests(arguments, folder, prefix):
+    """What docs/testing-your-code.md shows works: tests of a user's function on a simulated cluster."""
+    build = build_example(arguments, folder, prefix, "own_tests", "-DCMAKE_BUILD_TYPE=Debug")
+    output = run(build / "own_tests")
+    if output != "own_tests: all passed\n":
+        sys.exit(f"own_tests printed:\n{output}")
+
+
 def check_close(what, found, expected, tolerance):
     """Numbers, as many on both sides, that differ by rounding."""
     worst = max((abs(a - b) for a, b in zip(found, expected)), default=math.inf)

@@ -124,7 +124,7 @@ TEST_F(CudaArrays, AreMadeOnTheCurrentGpu) {
     cuda::Array<float> array{100};
   });
   EXPECT_THAT(errors.front(),
-              HasSubstr(" GPUs; say which by Options::device, or make the context of one "
+              HasSubstr(" GPUs; set AttachOptions::device, or make the context of one "
                         "current, by cudaSetDevice and, before CUDA 12, cudaFree(0)"));
 }
 

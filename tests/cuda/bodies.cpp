@@ -12,7 +12,7 @@ namespace {
 
 template <class Element>
 void fold_passed(const KernelWork& work, std::size_t thread, std::size_t threads) {
-  fold<Element>(work, PassedPlaces{work}, thread, threads);
+  fold<Element>(work, PassedAddresses{work}, thread, threads);
 }
 
 constexpr std::array kBodies{

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 /// What messages go by.
 struct Way {
-  std::string transport;  // of GPUs
+  std::string transport;   // of GPUs
   std::string transports;  // of the host
 };
 std::ostream& operator<<(std::ostream& out, const Way& way) {
@@ -111,21 +111,23 @@ TEST_P(StreamConformance, MovesMessagesOfAnyLengthBetweenAll) {
   });
 }
 
-/// Between two ranks messages match in their order, also within a group and of other lengths.
+/// Between two ranks messages match in their order, also within a group and of other lengths. The
+/// host's chunks have 512 KiB, of two ranks all together 8 MiB.
 TEST_P(StreamConformance, KeepsTheOrderOfMessages) {
   run(2, [](const Own& own) {
     const Rank peer = 1 - own.rank;
-    const std::vector<std::size_t> lengths{100, 5000, 3, 200'000};
+    const std::vector<std::size_t> lengths{100,     5000,    3,         200'000,    4, 2'800'000,
+                                           524'288, 524'292, 1'048'576, 20'000'004, 8};
     std::vector<std::byte*> sent;
     std::vector<std::byte*> taken;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       sent.push_back(own.upload(message_of(own.rank, peer, static_cast<int>(i), lengths[i])));
       taken.push_back(own.upload(std::vector<std::byte>(lengths[i])));
     }
-    // Two groups of two each, and nothing waits in between.
-    for (const std::size_t first : {std::size_t{0}, std::size_t{2}}) {
+    // Nothing waits between the groups.
+    for (const auto& [first, end] : {std::pair{0U, 2U}, {2U, 4U}, {4U, 11U}}) {
       std::vector<StreamMessage> group;
-      for (std::size_t i = first; i < first + 2; ++i) {
+      for (std::size_t i = first; i < end; ++i) {
         group.push_back({Transfer::Kind::send, peer, sent[i], lengths[i]});
         group.push_back({Transfer::Kind::recv, peer, taken[i], lengths[i]});
       }

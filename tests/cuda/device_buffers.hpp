@@ -9,7 +9,7 @@
 
 #include <tutti/call.hpp>
 
-#include "backends/cuda/device_memory.hpp"
+#include "device_memory.hpp"
 
 namespace tutti::test {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/device_memory.hpp"
+#include "device_memory.hpp"
 
 namespace tutti::harness {
 

@@ -13,7 +13,7 @@
 namespace tutti::harness {
 
 /// @param transport "nccl", "nonblocking", of NCCL whose communicators do not block, or "host".
-inline cuda::Options attached_by(const std::string& transport, Rank rank) {
+inline cuda::AttachOptions attached_by(const std::string& transport, Rank rank) {
   return {.device = rank,
           .transport = transport == "host" ? "host" : "nccl",
           .visible = transport == "host",

@@ -13,7 +13,7 @@
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/memory.hpp>
 
-#include "backends/cuda/device_memory.hpp"
+#include "device_memory.hpp"
 #include "devices.hpp"
 #include "runtime/world.hpp"
 #include "tests/runtime/ranks.hpp"
@@ -22,22 +22,14 @@
 
 namespace tutti::harness {
 
-/// A stream of a device, made without our library.
+/// A stream of a device.
 class OwnStream {
  public:
-  explicit OwnStream(const cuda::Device& device) : device_{device} {
-    const cuda::Device::Current current{device_};
-    device_.driver().check(device_.driver().calls().create_stream(&stream_, CU_STREAM_NON_BLOCKING),
-                           "make a stream");
-  }
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
-  ~OwnStream() { device_.destroy(stream_); }
-  [[nodiscard]] Stream get() const { return stream_; }
+  explicit OwnStream(const cuda::Device& device) : stream_{device.make_stream()} {}
+  [[nodiscard]] Stream get() const { return stream_.get(); }
 
  private:
-  const cuda::Device& device_;
-  CUstream stream_ = nullptr;
+  cuda::OwnedStream stream_;
 };
 
 /// All ranks of one process.

@@ -13,9 +13,9 @@
 
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
+#include <tutti/testing.hpp>
 
-#include "backends/cuda/connect_peers.hpp"
-#include "backends/sim/sim.hpp"
+#include "backends/cuda/device_peers.hpp"
 #include "device_floats.hpp"
 #include "host_world.hpp"
 #include "runtime/config.hpp"
@@ -299,7 +299,7 @@ TEST(HostLacks, OperationsOfStreams) {
                    "rank 0 cannot move memory of its GPU over the host: " + why);
          const auto device =
              std::make_shared<const cuda::Device>(std::make_shared<const cuda::Driver>(), rank);
-         EXPECT_THROW(static_cast<void>(cuda::connect_peers(world[rank], device, 5s)),
+         EXPECT_THROW(static_cast<void>(cuda::DevicePeers::connect(world[rank], device, 5s)),
                       cuda::SharedRegion::Unseen);
        }))
     EXPECT_EQ(error, "");

@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <tutti/batch.hpp>
 #include <tutti/cuda.hpp>
 
 #include "device_floats.hpp"
@@ -19,28 +18,6 @@ namespace tutti::harness {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// What the host's own messages go by.
-class HostStreams : public ::testing::TestWithParam<const char*> {};
-
-/// Of two ranks all chunks together have 8 MiB.
-TEST_P(HostStreams, MoveMessagesThatAreLongerThanAllChunks) {
-  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
-  constexpr std::size_t kCount = 5'000'001;
-  GpuWorld world{2, GetParam()};
-  on_host(world, [&](Rank rank) {
-    const OwnStream stream{world.device(rank)};
-    DeviceFloats out{world.memory(rank), kCount};
-    DeviceFloats in{world.memory(rank), kCount};
-    out.store(numbers_of(rank, kCount));
-    batch([&] {
-      world[rank].send(std::span<const float>{out.span()}, 1 - rank, 0, {.stream = stream.get()});
-      world[rank].recv(in.span(), 1 - rank, 0, {.stream = stream.get()});
-    });
-    cuda::wait(world[rank], stream.get(), test::kAmple);
-    EXPECT_TRUE(in.load() == numbers_of(1 - rank, kCount));
-  });
-}
 
 /// Memory of peers is for programs that ask for it, twice: of what they did not, calls are
 /// messages.
@@ -64,37 +41,6 @@ TEST(HostStreamsOfPeers, AreTakenWhereTheyAreAskedFor) {
       EXPECT_EQ(error, "");
   }
 }
-
-/// Many messages between two ranks at once match in their order, whatever their lengths: less than
-/// a chunk, some chunks, and some and a part. One goes to the own rank.
-TEST_P(HostStreams, KeepMessagesOfAGroupInOrder) {
-  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
-  const std::vector<std::size_t> counts{1, 700'000, 3, 131'072, 131'073, 262'144, 2, 5};
-  GpuWorld world{2, GetParam()};
-  on_host(world, [&](Rank rank) {
-    const OwnStream stream{world.device(rank)};
-    const Options how{.stream = stream.get()};
-    std::deque<DeviceFloats> out, in;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      out.emplace_back(world.memory(rank), counts[i])
-          .store(numbers_of(10 * static_cast<Rank>(i) + rank, counts[i]));
-      in.emplace_back(world.memory(rank), counts[i]);
-    }
-    const auto peer_of = [&](std::size_t i) { return i + 1 == counts.size() ? rank : 1 - rank; };
-    batch([&] {
-      for (std::size_t i = 0; i < counts.size(); ++i) {
-        world[rank].send(std::span<const float>{out[i].span()}, peer_of(i), 0, how);
-        world[rank].recv(in[i].span(), peer_of(i), 0, how);
-      }
-    });
-    cuda::wait(world[rank], stream.get(), test::kAmple);
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      EXPECT_TRUE(in[i].load() == numbers_of(10 * static_cast<Rank>(i) + peer_of(i), counts[i]))
-          << "message " << i;
-  });
-}
-
-INSTANTIATE_TEST_SUITE_P(TransportSet, HostStreams, ::testing::Values("shm", "tcp"));
 
 /// Blocks of all lengths, also none, between more ranks than a lane has slots.
 TEST(HostCalls, HaveManyPeers) {

@@ -17,7 +17,8 @@
 
 namespace tutti::harness {
 
-/// Attaches a rank's device by "host". @param timeout as cuda::Options. @param visible likewise.
+/// Attaches a rank's device by "host". @param timeout as cuda::AttachOptions. @param visible
+/// likewise.
 inline void attach_by_host(GpuWorld& world, Rank rank, Duration timeout = test::kAmple,
                            bool visible = false) {
   cuda::attach(world[rank], {.device = world.device(rank).ordinal(),

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cuda/device_memory.hpp"
 #include "backends/cuda/enqueue.hpp"
+#include "device_memory.hpp"
 #include "tests/cuda/standin/hooks.hpp"
 
 namespace tutti::cuda {
@@ -15,8 +15,9 @@ namespace {
 class KernelsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!library_.find_newer("tutti_standin_threads", threads_) ||
-        !library_.find_newer("tutti_standin_calls", calls_))
+    threads_ = library_.optional("tutti_standin_threads");
+    calls_ = library_.optional("tutti_standin_calls");
+    if (threads_ == nullptr || calls_ == nullptr)
       GTEST_SKIP() << "only the stand-in says how kernels are launched";
   }
   /// @return threads of a fold's launch.
@@ -53,15 +54,14 @@ TEST_F(KernelsTest, InspectWithTheSameThreadsOnEveryGpu) {
   const std::size_t bytes = kInspectors * sizeof(Inspected);
   std::byte* const sums = memory.allocate(bytes);
   const Device::Current current{*device_};
-  CUstream stream = device_->make_stream();
+  const OwnedStream stream = device_->make_stream();
   device_->launch(Inspection{.type = Datatype::f32,
                              .count = 1,
                              .data = sums,
                              .sums = reinterpret_cast<Inspected*>(sums)},
-                  stream);
+                  stream.get());
   EXPECT_EQ(threads_(), kInspectors);
-  EXPECT_EQ(driver_->calls().synchronize(stream), CUDA_SUCCESS);
-  device_->destroy(stream);
+  EXPECT_EQ(driver_->calls().synchronize(stream.get()), CUDA_SUCCESS);
   memory.deallocate(sums, bytes);
 }
 

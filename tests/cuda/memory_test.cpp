@@ -8,8 +8,8 @@
 
 #include <tutti/error.hpp>
 
-#include "backends/cuda/device_memory.hpp"
 #include "backends/cuda/survey.hpp"
+#include "device_memory.hpp"
 #include "tests/backends/host/oracle.hpp"
 
 namespace tutti::cuda {
@@ -59,7 +59,7 @@ TEST_F(DeviceMemoryTest, MayBeSharedWithOtherDevices) {
 TEST_F(DeviceMemoryTest, FoldsEveryDatatype) {
   constexpr std::size_t kCount = 333;
   for (int index = 0; index < static_cast<int>(Datatype::opaque); ++index)
-    for (const std::size_t operands : {std::size_t{2}, std::size_t{5}, kPassedPlaces + 3}) {
+    for (const std::size_t operands : {std::size_t{2}, std::size_t{5}, kPassedAddresses + 3}) {
       const auto type = static_cast<Datatype>(index);
       const OperatorKind kind = test::operators_of(type).back();
       const std::size_t bytes = size_of(type);

@@ -49,12 +49,13 @@ TEST(NcclVersions, AreRefusedWhereTheyFail) {
             "rank 0 cannot attach a GPU: NCCL 2.22.5 is too old; install 2.23 or newer");
   EXPECT_EQ(refusal("22300", false), "");
   EXPECT_EQ(refusal("22602", false), "");
-  EXPECT_EQ(refusal("22602", true),
-            "rank 0 cannot attach a GPU: communicators of NCCL 2.26.2 that do not block hang now "
-            "and then; leave Options::nonblocking and NCCL_COMM_BLOCKING=0 out, or take another "
-            "version");
+  EXPECT_EQ(
+      refusal("22602", true),
+      "rank 0 cannot attach a GPU: communicators of NCCL 2.26.2 that do not block hang now "
+      "and then; leave AttachOptions::nonblocking and NCCL_COMM_BLOCKING=0 out, or take another "
+      "version");
   const Variable overrides{"NCCL_COMM_BLOCKING", "0"};
-  EXPECT_NE(refusal("22602", false).find("leave Options::nonblocking"), std::string::npos);
+  EXPECT_NE(refusal("22602", false).find("leave AttachOptions::nonblocking"), std::string::npos);
   EXPECT_EQ(refusal("22705", false), "");
 }
 
@@ -159,6 +160,31 @@ TEST_P(NcclModes, KeepCallsOfAllStreamsInOrder) {
          if (rank == 1) std::this_thread::sleep_for(100ms);
          gate.open();
          for (const Stream stream : {native.get(), schedules.get()})
+           cuda::wait(world[rank], stream, test::kAmple);
+       }))
+    EXPECT_EQ(error, "");
+}
+
+/// The same with a kernel of ours that the peer needs: rank 1 runs its call of NCCL after that.
+TEST_P(NcclModes, KeepCallsOnMemoryOfPeersInOrder) {
+  GpuWorld world{2};
+  for (const std::string& error : world.run([&](Rank rank) {
+         cuda::attach(
+             world[rank],
+             {.device = rank, .visible = true, .timeout = test::kAmple, .nonblocking = GetParam()});
+         const OwnStream first{world.device(rank)};
+         const OwnStream second{world.device(rank)};
+         Buffer<float> seen = cuda::allocate<float>(world[rank], 20'000);
+         DeviceFloats data{world.memory(rank), 100};
+         Barrier gate{world.device(rank), first.get()};
+         world[rank].all_reduce(seen.span(), sum,
+                                {.algorithm = "ring", .visible = true, .stream = first.get()});
+         world[rank].all_reduce(
+             data.span(), sum,
+             {.algorithm = "native", .stream = rank == 0 ? second.get() : first.get()});
+         if (rank == 0) std::this_thread::sleep_for(100ms);
+         gate.open();
+         for (const Stream stream : {first.get(), second.get()})
            cuda::wait(world[rank], stream, test::kAmple);
        }))
     EXPECT_EQ(error, "");

@@ -45,6 +45,9 @@ TEST_F(CudaOperator, IsNotToBlameForErrorsOfTheProgram) {
   runtime.last = cudaErrorInvalidValue;
   EXPECT_NO_THROW(call(device_function<float>(Hypot{2})));
   EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue) << "which the program still finds";
+  runtime.load = cudaErrorNoDevice;
+  static_cast<void>(device_function<float>(Hypot{2}));
+  EXPECT_NE(cudaPeekAtLastError(), cudaSuccess) << "the program had an error before";
 }
 
 // A program that makes it may have no GPU, and never call it.

@@ -79,6 +79,32 @@ void on_peers(int size, const std::function<void(Own&)>& body) {
   }));
 }
 
+/// Numbers of the own rank in memory that peers see.
+class SeenFloats {
+ public:
+  SeenFloats(Own& own, float value) : own_{own} {
+    const std::vector<float> host(kCount, value);
+    own_.memory->copy(seen_.get(), reinterpret_cast<const std::byte*>(host.data()), kBytes);
+  }
+  [[nodiscard]] std::span<float> span() const {
+    return {reinterpret_cast<float*>(seen_.get()), kCount};
+  }
+  /// Whether all have this value.
+  [[nodiscard]] bool are(float value) const {
+    std::vector<float> host(kCount);
+    own_.memory->copy(std::as_writable_bytes(std::span{host}).data(), seen_.get(), kBytes);
+    return host == std::vector(kCount, value);
+  }
+  void drop() { seen_.reset(); }
+
+ private:
+  static constexpr std::size_t kCount = 10'000;
+  static constexpr std::size_t kBytes = kCount * sizeof(float);
+
+  Own& own_;
+  std::shared_ptr<std::byte> seen_ = own_.streams->allocate_registered(kBytes);
+};
+
 class GpuPeers : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -132,42 +158,32 @@ INSTANTIATE_TEST_SUITE_P(Ranks, GpuPeers, ::testing::Values(1, 2, 3, 4));
 TEST(GpuPeerCalls, AreCapturedInGraphs) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   on_peers(3, [](Own& own) {
-    constexpr std::size_t kCount = 10'000;
     const OwnStream stream{*own.device};
-    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
-    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
-    std::vector<float> host(kCount, 1.0F);
-    const std::span raw = std::as_writable_bytes(std::span{host});
-    own.memory->copy(seen.get(), raw.data(), raw.size());
+    const SeenFloats data{own, 1.0F};
     Graph graph{*own.device, stream.get()};
-    own.world.all_reduce(data, sum, {.algorithm = "ring", .visible = true, .stream = stream.get()});
+    own.world.all_reduce(data.span(), sum,
+                         {.algorithm = "ring", .visible = true, .stream = stream.get()});
     own.world.all_reduce(
-        data, sum, {.algorithm = "recursive_doubling", .visible = true, .stream = stream.get()});
+        data.span(), sum,
+        {.algorithm = "recursive_doubling", .visible = true, .stream = stream.get()});
     graph.end();
     for (int i = 0; i < 3; ++i) graph.launch();
     wait_for_stream(own.world, stream.get(), test::kAmple);
-    own.memory->copy(raw.data(), seen.get(), raw.size());
-    EXPECT_EQ(host, std::vector<float>(kCount, 729.0F));
+    EXPECT_TRUE(data.are(729.0F));
   });
 }
 
 TEST(GpuPeerCalls, ComeAfterThoseOfOtherStreams) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   on_peers(2, [](Own& own) {
-    constexpr std::size_t kCount = 5'000;
     const OwnStream one{*own.device};
     const OwnStream two{*own.device};
-    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
-    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
-    std::vector<float> host(kCount, 1.0F);
-    const std::span raw = std::as_writable_bytes(std::span{host});
-    own.memory->copy(seen.get(), raw.data(), raw.size());
+    const SeenFloats data{own, 1.0F};
     for (int i = 0; i < 10; ++i)
-      own.world.all_reduce(data, sum,
+      own.world.all_reduce(data.span(), sum,
                            {.visible = true, .stream = i % 2 == 0 ? one.get() : two.get()});
     wait_for_stream(own.world, two.get(), test::kAmple);
-    own.memory->copy(raw.data(), seen.get(), raw.size());
-    EXPECT_EQ(host, std::vector<float>(kCount, 1024.0F));
+    EXPECT_TRUE(data.are(1024.0F));
   });
 }
 
@@ -175,17 +191,15 @@ TEST(GpuPeerCalls, ComeAfterThoseOfOtherStreams) {
 TEST(GpuPeerCalls, ComeAfterThoseBeforeACapture) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   on_peers(2, [](Own& own) {
-    constexpr std::size_t kCount = 5'000;
     const OwnStream one{*own.device};
     const OwnStream two{*own.device};
-    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
-    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    const SeenFloats data{own, 1.0F};
     Barrier barrier{*own.device, one.get()};
-    own.world.all_reduce(data, sum, {.visible = true, .stream = one.get()});
+    own.world.all_reduce(data.span(), sum, {.visible = true, .stream = one.get()});
     Graph graph{*own.device, two.get()};
-    own.world.all_reduce(data, sum, {.visible = true, .stream = two.get()});
+    own.world.all_reduce(data.span(), sum, {.visible = true, .stream = two.get()});
     graph.end();
-    own.world.all_reduce(data, sum, {.visible = true, .stream = two.get()});
+    own.world.all_reduce(data.span(), sum, {.visible = true, .stream = two.get()});
     EXPECT_FALSE(comes_to_an_end(*own.device, two.get(), 50ms));
     own.world.barrier();
     barrier.open();
@@ -196,12 +210,10 @@ TEST(GpuPeerCalls, ComeAfterThoseBeforeACapture) {
 TEST(GpuPeerCalls, FailOnAllRanksWhereOneDoesNotCome) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   on_peers(3, [](Own& own) {
-    constexpr std::size_t kCount = 5'000;
     const OwnStream stream{*own.device};
-    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
-    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    const SeenFloats data{own, 1.0F};
     if (own.world.rank() != 2) {
-      own.world.all_reduce(data, sum,
+      own.world.all_reduce(data.span(), sum,
                            {.algorithm = "ring", .visible = true, .stream = stream.get()});
       EXPECT_THROW(wait_for_stream(own.world, stream.get(),
                                    own.world.rank() == 0 ? Duration{200ms} : test::kAmple),
@@ -214,12 +226,11 @@ TEST(GpuPeerCalls, FailOnAllRanksWhereOneDoesNotCome) {
 TEST(GpuPeerCalls, GoOnInGraphsWhereOneDoesNotCome) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   on_peers(2, [](Own& own) {
-    constexpr std::size_t kCount = 5'000;
     const OwnStream stream{*own.device};
-    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
-    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
+    const SeenFloats data{own, 1.0F};
     Graph graph{*own.device, stream.get()};
-    own.world.all_reduce(data, sum, {.algorithm = "ring", .visible = true, .stream = stream.get()});
+    own.world.all_reduce(data.span(), sum,
+                         {.algorithm = "ring", .visible = true, .stream = stream.get()});
     graph.end();
     if (own.world.rank() == 1) return;
     graph.launch();
@@ -232,11 +243,9 @@ TEST(GpuPeerCalls, GoOnInGraphsWhereOneDoesNotCome) {
 TEST(GpuPeerCalls, LeaveStreamsAloneWhenTheyAreDone) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   on_peers(2, [](Own& own) {
-    constexpr std::size_t kCount = 5'000;
     const OwnStream stream{*own.device};
-    const auto seen = own.streams->allocate_registered(kCount * sizeof(float));
-    const std::span data{reinterpret_cast<float*>(seen.get()), kCount};
-    own.world.all_reduce(data, sum, {.visible = true, .stream = stream.get()});
+    const SeenFloats data{own, 1.0F};
+    own.world.all_reduce(data.span(), sum, {.visible = true, .stream = stream.get()});
     wait_for_stream(own.world, stream.get(), test::kAmple);
     Graph graph{*own.device, stream.get()};
     own.world.barrier();  // the other one's call is done, too
@@ -282,29 +291,23 @@ TEST(GpuPeerMemory, FillsBlocks) {
 TEST(GpuPeerMemory, IsUsedAgainBehindTheCallsSoFar) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   on_peers(2, [](Own& own) {
-    constexpr std::size_t kCount = 5'000;
-    constexpr std::size_t kSize = kCount * sizeof(float);
     const OwnStream stream{*own.device};
-    const auto to = own.streams->allocate_registered(kSize);
-    auto from = own.streams->allocate_registered(kSize);
-    std::vector<float> host(kCount, 1.0F);
-    const std::span raw = std::as_writable_bytes(std::span{host});
-    own.memory->copy(from.get(), raw.data(), raw.size());
+    const SeenFloats to{own, 0.0F};
+    SeenFloats from{own, 1.0F};
     Barrier barrier{*own.device, stream.get()};
-    own.world.all_reduce(std::span{reinterpret_cast<const float*>(from.get()), kCount},
-                         std::span{reinterpret_cast<float*>(to.get()), kCount}, sum,
+    own.world.all_reduce(std::span<const float>{from.span()}, to.span(), sum,
                          {.visible = true, .stream = stream.get()});
-    const std::byte* const first = from.get();
-    from.reset();
+    const float* const first = from.span().data();
+    from.drop();
     std::jthread later{[&] {
       std::this_thread::sleep_for(50ms);
       barrier.open();
     }};
-    EXPECT_EQ(own.streams->allocate_registered(kSize).get(), first);
+    const SeenFloats again{own, 0.0F};
+    EXPECT_EQ(again.span().data(), first);
     later.join();
     wait_for_stream(own.world, stream.get(), test::kAmple);
-    own.memory->copy(raw.data(), to.get(), raw.size());
-    EXPECT_EQ(host, std::vector<float>(kCount, 2.0F));
+    EXPECT_TRUE(to.are(2.0F));
   });
 }
 

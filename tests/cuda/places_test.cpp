@@ -11,7 +11,7 @@
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
 
-#include "backends/cuda/places.hpp"
+#include "backends/cuda/placement.hpp"
 #include "backends/cuda/survey.hpp"
 #include "gpu_world.hpp"
 #include "tests/runtime/worlds.hpp"
@@ -21,8 +21,8 @@ namespace tutti::harness {
 namespace {
 
 using namespace std::chrono_literals;
-using cuda::Place;
-using cuda::Places;
+using cuda::GpuLocation;
+using cuda::GpuPlacement;
 
 /// Rank r has device r, and is on host r % hosts.
 void on_hosts(int size, int hosts, std::string_view transport,
@@ -142,35 +142,36 @@ TEST(GpuChoices, AreWithoutLevelsOnOneIsland) {
   });
 }
 
-Place place_at(std::uint8_t gpu, std::uint8_t island, std::uint64_t address, std::int32_t seen) {
+GpuLocation gpu_at(std::uint8_t gpu, std::uint8_t island, std::uint64_t address,
+                   std::int32_t seen) {
   return {.uuid = {gpu}, .island = {island}, .address = address, .seen = seen};
 }
 
-TEST(GpuPlacesTold, AreRailsByTheirAddresses) {
+TEST(GpuPlacement, AreRailsByTheirAddresses) {
   // Two hosts, whose ranks have their GPUs in other orders; two ranks share one.
-  const std::vector<Place> told{place_at(1, 1, 30, 3), place_at(2, 2, 10, 3),
-                                place_at(3, 1, 20, 3), place_at(8, 8, 20, 2),
-                                place_at(9, 8, 10, 2), place_at(9, 8, 10, 2)};
-  const Places places = cuda::places_of(told, {5, 5, 5, 2, 2, 2});
+  const std::vector<GpuLocation> gpus{gpu_at(1, 1, 30, 3), gpu_at(2, 2, 10, 3),
+                                      gpu_at(3, 1, 20, 3), gpu_at(8, 8, 20, 2),
+                                      gpu_at(9, 8, 10, 2), gpu_at(9, 8, 10, 2)};
+  const GpuPlacement placement = cuda::placement_of(gpus, {5, 5, 5, 2, 2, 2});
   const std::vector<Locality> expected{{.island = 0, .rail = 2}, {.island = 1, .rail = 0},
                                        {.island = 0, .rail = 1}, {.island = 0, .rail = 1},
                                        {.island = 0, .rail = 0}, {.island = 0, .rail = 0}};
-  EXPECT_EQ(places.localities, expected);
+  EXPECT_EQ(placement.localities, expected);
 }
 
 // As where CUDA_VISIBLE_DEVICES gives each process its own.
-TEST(GpuPlacesTold, AreOfNoKnownIslandWhereProcessesDoNotSeeAll) {
-  const std::vector<Place> told{place_at(1, 1, 10, 1), place_at(2, 2, 20, 2),
-                                place_at(3, 3, 10, 1)};
-  const Places places = cuda::places_of(told, {0, 0, 1});
+TEST(GpuPlacement, AreOfNoKnownIslandWhereProcessesDoNotSeeAll) {
+  const std::vector<GpuLocation> gpus{gpu_at(1, 1, 10, 1), gpu_at(2, 2, 20, 2),
+                                      gpu_at(3, 3, 10, 1)};
+  const GpuPlacement placement = cuda::placement_of(gpus, {0, 0, 1});
   const std::vector<Locality> expected{
       {.island = -1, .rail = 0}, {.island = -1, .rail = 1}, {.island = 0, .rail = 0}};
-  EXPECT_EQ(places.localities, expected);
+  EXPECT_EQ(placement.localities, expected);
 }
 
-TEST(GpuPlacesTold, AreNotKnownWithoutHosts) {
-  const std::vector<Place> told{place_at(1, 1, 10, 1), place_at(2, 2, 20, 2)};
-  EXPECT_TRUE(cuda::places_of(told, {}).localities.empty());
+TEST(GpuPlacement, AreNotKnownWithoutHosts) {
+  const std::vector<GpuLocation> gpus{gpu_at(1, 1, 10, 1), gpu_at(2, 2, 20, 2)};
+  EXPECT_TRUE(cuda::placement_of(gpus, {}).localities.empty());
 }
 
 TEST(GpuSurvey, SaysWhatJoinsGpus) {

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 class GpuPools : public ::testing::TestWithParam<const char*> {
  protected:
-  static cuda::Options options(Rank rank) {
+  static cuda::AttachOptions options(Rank rank) {
     return {.device = rank, .transport = GetParam(), .timeout = test::kAmple};
   }
 };
@@ -89,6 +89,34 @@ TEST_P(GpuPools, AreOpenToGpusOfTheirProcess) {
          streams_of(world[rank])->deallocate(scratch[static_cast<std::size_t>(rank)], stream.get());
        }))
     EXPECT_EQ(error, "");
+}
+
+/// The stand-in for NCCL accepts scratch until its stream has freed it, and no longer.
+TEST_P(GpuPools, AreNotUsedAfterTheFree) {
+  if (GetParam() != std::string{"nccl"}) GTEST_SKIP() << "the stand-in for NCCL checks it";
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{2};
+  const auto errors = world.run([&](Rank rank) {
+    constexpr std::size_t kBytes = 1000;
+    cuda::attach(world[rank], options(rank));
+    const OwnStream stream{world.device(rank)};
+    StreamTransport& streams = *streams_of(world[rank]);
+    std::byte* const scratch = streams.allocate(2 * kBytes, stream.get());
+    const std::array<StreamMessage, 2> messages{
+        StreamMessage{Transfer::Kind::send, 1 - rank, scratch, kBytes},
+        StreamMessage{Transfer::Kind::recv, 1 - rank, scratch + kBytes, kBytes}};
+    const auto exchange = [&] {
+      streams.exchange(messages, stream.get());
+      cuda::wait(world[rank], stream.get(), test::kAmple);
+    };
+    EXPECT_NO_THROW(exchange());
+    streams.deallocate(scratch, stream.get());
+    exchange();
+  });
+  const auto is_found = [](const std::string& error) {
+    return error.find("a buffer does not lie in memory that was allocated") != std::string::npos;
+  };
+  EXPECT_TRUE(is_found(errors[0]) || is_found(errors[1])) << errors[0] << "\n" << errors[1];
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, GpuPools, ::testing::Values("nccl", "host"),

@@ -13,7 +13,7 @@
 #include <tutti/mpi.hpp>
 #include <tutti/spi/communicator.hpp>
 
-#include "backends/cuda/device_memory.hpp"
+#include "device_memory.hpp"
 #include "devices.hpp"
 #include "runtime/config.hpp"
 #include "tests/support/patience.hpp"

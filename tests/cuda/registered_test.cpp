@@ -138,6 +138,19 @@ TEST_P(RegisteredMemory, MayBeDroppedByAnyThread) {
   unsetenv("CUDA_STANDIN_CONNECT");
 }
 
+TEST_P(RegisteredMemory, EndsWithTheCallAfterItIsDropped) {
+  run([&](Rank, Communicator& world, Stream stream) {
+    std::optional dropped{cuda::allocate<float>(world, kMany)};
+    Buffer<float> kept = cuda::allocate<float>(world, kMany);
+    const float* const data = dropped->data();
+    dropped.reset();
+    EXPECT_TRUE(streams_of(world)->is_on_device(data));
+    world.all_reduce(kept.span(), sum, {.algorithm = "native", .stream = stream});
+    EXPECT_FALSE(streams_of(world)->is_on_device(data));
+    cuda::wait(world, stream, test::kAmple);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, RegisteredMemory, ::testing::Bool(), [](const auto& one) {
   return std::string{one.param ? "nonblocking" : "blocking"};
 });

@@ -23,28 +23,6 @@ inline CUdeviceptr address_of(const void* pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);
 }
 
-/// What the driver tells of a pointer.
-struct Known {
-  unsigned type = 99;
-  int device = 99;
-  CUdeviceptr on_device = 0;
-  void* on_host = nullptr;
-  void* start = nullptr;
-  std::size_t bytes = 0;
-};
-
-inline Known known_of(CUdeviceptr pointer) {
-  Known known;
-  std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                        CU_POINTER_ATTRIBUTE_DEVICE_POINTER,   CU_POINTER_ATTRIBUTE_HOST_POINTER,
-                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-  std::array<void*, 6> data{&known.type,    &known.device, &known.on_device,
-                            &known.on_host, &known.start,  &known.bytes};
-  EXPECT_EQ(cuPointerGetAttributes(attributes.size(), attributes.data(), data.data(), pointer),
-            CUDA_SUCCESS);
-  return known;
-}
-
 /// Holds a stream back until it is opened.
 class Gate {
  public:
@@ -138,7 +116,7 @@ class CudaStandinKernels : public CudaStandin {
                           .count = kCount};
     const std::array places{operands_[0], operands_[1], result};
     for (std::size_t i = 0; i < places.size(); ++i)
-      work.places[i] = reinterpret_cast<void*>(places[i]);
+      work.addresses[i] = reinterpret_cast<void*>(places[i]);
     return work;
   }
 

@@ -48,8 +48,8 @@ CUresult OnDevice::run_copy(CUdeviceptr to, CUdeviceptr from, std::uint32_t peer
                         .results = 1,
                         .count = kCount,
                         .peers = peers};
-  work.places[0] = reinterpret_cast<void*>(from);
-  work.places[1] = reinterpret_cast<void*>(to);
+  work.addresses[0] = reinterpret_cast<void*>(from);
+  work.addresses[1] = reinterpret_cast<void*>(to);
   std::array<void*, 1> parameters{&work};
   EXPECT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream_, parameters.data(), nullptr),
             CUDA_SUCCESS);

@@ -39,52 +39,6 @@ void sum(const Rank& rank, float* values) {
   EXPECT_EQ(rank.state(), ncclSuccess);
 }
 
-class CudaNcclStandinGraphs : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Sizes, CudaNcclStandinGraphs, ::testing::Range(1, kDevices + 1));
-
-// Launches and other calls take turns; both multiply by the number of ranks.
-TEST_P(CudaNcclStandinGraphs, AreLaunchedBetweenOtherCalls) {
-  for (const bool blocking : {true, false})
-    with_ranks(
-        GetParam(),
-        [](Rank& rank) {
-          float* const values = rank.put(std::vector<float>(kGraphCount, 1.0F));
-          {
-            Recording recording{rank.stream()};
-            sum(rank, values);
-            recording.end();
-            for (int i = 0; i < 3; ++i) {
-              recording.launch();
-              sum(rank, values);
-            }
-          }
-          const auto n = static_cast<float>(rank.size);
-          EXPECT_EQ(rank.get(values, kGraphCount),
-                    std::vector<float>(kGraphCount, n * n * n * n * n * n));
-          EXPECT_EQ(rank.state(), ncclSuccess);
-        },
-        blocking);
-}
-
-TEST_P(CudaNcclStandinGraphs, MayHaveGroupsOfMessages) {
-  with_ranks(GetParam(), [](Rank& rank) {
-    int* const values = rank.put(std::vector<int>(2, rank.rank));
-    {
-      Recording recording{rank.stream()};
-      EXPECT_EQ(ncclGroupStart(), ncclSuccess);
-      ncclSend(values, 1, ncclInt, rank.next(), rank.communicator, rank.stream());
-      ncclRecv(values + 1, 1, ncclInt, rank.previous(), rank.communicator, rank.stream());
-      EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
-      cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(values),
-                    reinterpret_cast<CUdeviceptr>(values + 1), sizeof(int), rank.stream());
-      recording.end();
-      for (int i = 0; i < rank.size; ++i) recording.launch();
-      EXPECT_EQ(rank.get(values, 1).front(), rank.rank) << "once around";
-    }
-    EXPECT_EQ(rank.state(), ncclSuccess);
-  });
-}
-
 /// How a communicator ends.
 using End = ncclResult_t (*)(ncclComm_t);
 class CudaNcclStandinEnds : public ::testing::TestWithParam<End> {};
@@ -110,26 +64,6 @@ TEST_P(CudaNcclStandinEnds, WaitForTheEndOfGraphs) {
     }
     EXPECT_EQ(ended.get(), ncclSuccess);
   });
-}
-
-TEST(CudaNcclStandinGraph, KeepsItsCommunicatorFromBeingFinalized) {
-  with_ranks(
-      1,
-      [](Rank& rank) {
-        float* const values = rank.put(std::vector<float>(kGraphCount, 1.0F));
-        {
-          Recording recording{rank.stream()};
-          sum(rank, values);
-          recording.end();
-          EXPECT_EQ(ncclCommFinalize(rank.communicator), ncclInProgress);
-          std::this_thread::sleep_for(std::chrono::milliseconds{100});
-          ncclResult_t state = ncclSuccess;
-          EXPECT_EQ(ncclCommGetAsyncError(rank.communicator, &state), ncclSuccess);
-          EXPECT_EQ(state, ncclInProgress);
-        }
-        EXPECT_EQ(rank.state(), ncclSuccess);
-      },
-      false);
 }
 
 TEST(CudaNcclStandinGraph, IsNotMadeOfASpoiltRecording) {

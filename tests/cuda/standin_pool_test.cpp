@@ -75,28 +75,6 @@ TEST(CudaStandinPools, HaveAllocationsWaitForFreesUnlessToldOtherwise) {
   EXPECT_FALSE(waits(own, pool, kBytes));
 }
 
-TEST(CudaStandinPools, HoldMemoryUntilTheyAreTrimmed) {
-  constexpr std::size_t kMost = std::size_t{260} << 20U;  // more than half of a device's
-  const OnDevice own{0};
-  const OwnPool pool{0};
-  CUdeviceptr other = 0;
-  const auto use = [&] {
-    EXPECT_EQ(cuMemFreeAsync(pool.allocate(kMost, own.stream()), own.stream()), CUDA_SUCCESS);
-    EXPECT_EQ(own.wait(), CUDA_SUCCESS);
-    return cuMemAlloc(&other, kMost);
-  };
-  EXPECT_EQ(use(), CUDA_SUCCESS);
-  EXPECT_EQ(cuMemFree(other), CUDA_SUCCESS);
-  cuuint64_t all = ~cuuint64_t{0};
-  EXPECT_EQ(cuMemPoolSetAttribute(pool.get(), CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all),
-            CUDA_SUCCESS);
-  EXPECT_EQ(use(), CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(cuMemPoolTrimTo(pool.get(), 0), CUDA_SUCCESS);
-  EXPECT_EQ(cuMemAlloc(&other, kMost), CUDA_SUCCESS);
-  EXPECT_EQ(cuMemFree(other), CUDA_SUCCESS);
-  EXPECT_EQ(cuMemPoolTrimTo(nullptr, 0), CUDA_ERROR_INVALID_VALUE);
-}
-
 TEST(CudaStandinPools, AreOpenToWhomTheyAreOpened) {
   const OnDevice first{0};
   const OnDevice second{1};

@@ -1,59 +1,22 @@
-// The stand-in for the CUDA driver, over whole processes: how many devices there are, which call
-// fails, and what is told when a process ends.
+// The stand-in for the CUDA driver, over whole processes: shared queues, which call fails, and the
+// report when a process ends.
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <string>
 #include <thread>
 #include <vector>
-
-#include <unistd.h>
 
 #include <cuda.h>
 #include <gtest/gtest.h>
 
+#include "standin_environment.hpp"
+
 namespace tutti::standin {
 namespace {
 
-/// A variable of the environment, which child processes inherit. A value that it has stays, so that
-/// a child process finds its parent's.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_{name} {
-    setenv(name, value.c_str(), 0);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
-
-/// A file that a child process writes.
-class Report {
- public:
-  explicit Report(const char* variable)
-      : path_{::testing::TempDir() + variable + "." + std::to_string(getpid())}, variable_{variable,
-                                                                                           path_} {}
-  Report(const Report&) = delete;
-  Report& operator=(const Report&) = delete;
-  ~Report() { unlink(path_.c_str()); }
-
-  std::string text() const {
-    std::ifstream file{path_};
-    EXPECT_TRUE(file.is_open()) << path_;
-    return std::string{std::istreambuf_iterator<char>{file}, {}};
-  }
-
- private:
-  std::string path_;
-  Variable variable_;
-};
+using test::Report;
+using test::Variable;
 
 /// Ends the process, and says whether something is as it should be.
 [[noreturn]] void leave(bool right) {
@@ -76,35 +39,6 @@ CUstream start() {
   cuCtxSetCurrent(context);
   cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
   return stream;
-}
-
-void without_devices() {
-  int count = 0;
-  leave(cuInit(0) == CUDA_ERROR_NO_DEVICE && cuDeviceGetCount(&count) != CUDA_SUCCESS);
-}
-
-TEST_F(CudaStandinProcess, ThereMayBeNoDevice) {
-  const Variable devices{"CUDA_STANDIN_DEVICES", "0"};
-  EXPECT_EXIT(without_devices(), ::testing::ExitedWithCode(0), "");
-}
-
-void two_devices() {
-  int count = 0;
-  bool right = cuInit(0) == CUDA_SUCCESS && cuDeviceGetCount(&count) == CUDA_SUCCESS && count == 2;
-  std::array<char, 16> name{};
-  right = right && cuDeviceGetName(name.data(), 16, 1) == CUDA_SUCCESS;
-  right = right && std::string{name.data()} == "stand-in 1";
-  std::array<CUuuid, 2> uuids{};
-  for (int device = 0; device < 2; ++device)
-    right = right && cuDeviceGetUuid(&uuids.at(static_cast<std::size_t>(device)), device) == 0;
-  right = right && std::memcmp(uuids[0].bytes, uuids[1].bytes, sizeof uuids[0].bytes) != 0;
-  CUdevice device = -1;
-  leave(right && cuDeviceGet(&device, 2) == CUDA_ERROR_INVALID_DEVICE);
-}
-
-TEST_F(CudaStandinProcess, ThereMayBeSeveralDevices) {
-  const Variable devices{"CUDA_STANDIN_DEVICES", "2"};
-  EXPECT_EXIT(two_devices(), ::testing::ExitedWithCode(0), "");
 }
 
 // Streams of one priority are held up by the one that waits, others are not.
@@ -134,32 +68,6 @@ void one_queue() {
 TEST_F(CudaStandinProcess, StreamsMayShareAQueue) {
   const Variable queues{"CUDA_STANDIN_QUEUES", "1"};
   EXPECT_EXIT(one_queue(), ::testing::ExitedWithCode(0), "");
-}
-
-// Copies go from device to device, and each device's memory is its own.
-void copy_between_devices() {
-  const CUstream stream = start();
-  CUcontext second = nullptr;
-  CUdeviceptr near = 0;
-  CUdeviceptr far = 0;
-  unsigned value = 0;
-  cuMemAlloc(&near, sizeof value);
-  cuDevicePrimaryCtxRetain(&second, 1);
-  cuCtxSetCurrent(second);
-  cuMemAlloc(&far, sizeof value);
-  int device = -1;
-  CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
-  std::array<void*, 1> data{&device};
-  cuPointerGetAttributes(1, &attribute, data.data(), far);
-  cuMemsetD8Async(near, 7, sizeof value, stream);
-  cuMemcpyAsync(far, near, sizeof value, stream);
-  cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(&value), far, sizeof value, stream);
-  leave(cuStreamSynchronize(stream) == CUDA_SUCCESS && value == 0x07070707 && device == 1);
-}
-
-TEST_F(CudaStandinProcess, CopiesGoFromDeviceToDevice) {
-  const Variable devices{"CUDA_STANDIN_DEVICES", "2"};
-  EXPECT_EXIT(copy_between_devices(), ::testing::ExitedWithCode(0), "");
 }
 
 void allocate_four_times() {
@@ -200,12 +108,12 @@ TEST_F(CudaStandinProcess, LeaksAreTold) {
 
 void leave_graphs_behind() {
   const CUstream stream = start();
-  static std::array<char, 64> pinned{};
+  CUdeviceptr memory = 0;
   CUgraph graph = nullptr;
   CUgraphExec executable = nullptr;
-  cuMemHostRegister(pinned.data(), pinned.size(), 0);
+  cuMemAlloc(&memory, 64);
   cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
-  cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(pinned.data()), 0, 1, stream);
+  cuMemsetD8Async(memory, 0, 1, stream);
   cuStreamEndCapture(stream, &graph);
   cuGraphInstantiate(&executable, graph, 0);
   leave(true);
@@ -215,51 +123,8 @@ TEST_F(CudaStandinProcess, LeaksOfGraphsAreTold) {
   const Report leaks{"CUDA_STANDIN_LEAKS"};
   EXPECT_EXIT(leave_graphs_behind(), ::testing::ExitedWithCode(0), "");
   EXPECT_EQ(leaks.text(),
-            "cuMemHostRegister 64 bytes\ncuStreamCreate\ncuStreamEndCapture\n"
+            "cuMemAlloc 64 bytes\ncuStreamCreate\ncuStreamEndCapture\n"
             "cuGraphInstantiate\n");
-}
-
-// A call that fails leaves the recording as it was.
-void fail_to_end_a_recording() {
-  const CUstream stream = start();
-  CUgraph graph = nullptr;
-  cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-  const bool failed = cuStreamEndCapture(stream, &graph) == CUDA_ERROR_UNKNOWN;
-  leave(failed && cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS &&
-        cuGraphDestroy(graph) == CUDA_SUCCESS);
-}
-
-TEST_F(CudaStandinProcess, RecordingsMayFailToo) {
-  const Variable fault{"CUDA_STANDIN_FAULT", "cuStreamEndCapture:1"};
-  EXPECT_EXIT(fail_to_end_a_recording(), ::testing::ExitedWithCode(0), "");
-}
-
-// Streams of graphs wait for each other and for values when the process ends.
-void leave_in_the_middle_of_a_graph() {
-  const CUstream stream = start();
-  CUstream other = nullptr;
-  std::array<CUevent, 2> events{};
-  void* pinned = nullptr;
-  CUgraph graph = nullptr;
-  CUgraphExec executable = nullptr;
-  cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
-  for (CUevent& event : events) cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
-  cuMemHostAlloc(&pinned, sizeof(cuuint32_t), 0);
-  *static_cast<cuuint32_t*>(pinned) = 0;
-  cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-  cuEventRecord(events[0], stream);
-  cuStreamWaitEvent(other, events[0], 0);
-  cuStreamWriteValue32(stream, reinterpret_cast<CUdeviceptr>(pinned), 0, 0);
-  cuStreamWaitValue32(other, reinterpret_cast<CUdeviceptr>(pinned), 1, CU_STREAM_WAIT_VALUE_EQ);
-  cuEventRecord(events[1], other);
-  cuStreamWaitEvent(stream, events[1], 0);
-  cuStreamEndCapture(stream, &graph);
-  cuGraphInstantiate(&executable, graph, 0);
-  leave(cuGraphLaunch(executable, stream) == CUDA_SUCCESS);
-}
-
-TEST_F(CudaStandinProcess, EndsWithAGraphLeft) {
-  EXPECT_EXIT(leave_in_the_middle_of_a_graph(), ::testing::ExitedWithCode(0), "");
 }
 
 void leave_nothing_behind() {
@@ -304,17 +169,6 @@ void leave_in_the_middle() {
 
 TEST_F(CudaStandinProcess, EndsWithWorkLeft) {
   EXPECT_EXIT(leave_in_the_middle(), ::testing::ExitedWithCode(0), "");
-}
-
-TEST_F(CudaStandinProcess, ErrorsHaveNamesBeforeAnythingElse) {
-  const char* text = nullptr;
-  int version = 0;
-  EXPECT_EQ(cuGetErrorName(CUDA_ERROR_ILLEGAL_ADDRESS, &text), CUDA_SUCCESS);
-  EXPECT_STREQ(text, "CUDA_ERROR_ILLEGAL_ADDRESS");
-  EXPECT_EQ(cuGetErrorString(static_cast<CUresult>(998), &text), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(text, nullptr);
-  EXPECT_EQ(cuDriverGetVersion(&version), CUDA_SUCCESS);
-  EXPECT_EQ(version, 13000);
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ TEST(VisibleOverNccl, IsRefusedWhereRanksDiffer) {
   });
   for (const std::string& error : errors)
     EXPECT_EQ(error,
-              "rank 1 attaches its GPU with visible memory, and rank 0 without visible memory; all "
-              "ranks must say the same");
+              "rank 1 attaches its GPU by 'nccl' with visible memory, and rank 0 by 'nccl' without "
+              "visible memory; all ranks must say the same");
 }
 
 TEST(VisibleOverNccl, EndsOnAllRanksWhereOneDoesNotCome) {

@@ -1,8 +1,9 @@
 #include "inside_worlds.hpp"
 
+#include <tutti/testing.hpp>
+
 #include "tests/runtime/worlds.hpp"
 #include "tests/support/patience.hpp"
-#include "tests/support/turns.hpp"
 
 namespace tutti::matrix {
 namespace {
@@ -25,7 +26,7 @@ void run_inside(const std::string& transport, int size,
   if (transport == "sim") {
     const sim::ClusterOptions cluster{
         .size = size, .seed = static_cast<std::uint64_t>(size), .scribble = true};
-    for (const std::string& error : harness::run_in_turns(cluster, note)) EXPECT_EQ(error, "");
+    for (const auto& error : sim::run_ranks(cluster, note)) EXPECT_FALSE(error) << error->what();
   } else {
     test::expect_no_error(
         test::in_world(setting_of(transport, size), note, test::kAmple, std::size_t{1} << 28));

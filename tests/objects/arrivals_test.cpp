@@ -63,7 +63,7 @@ class Arriving : public ::testing::Test {
   const std::byte* get(std::size_t from, std::size_t bytes) {
     arrivals_.expect(from, bytes);
     EXPECT_TRUE(arrivals_.done());
-    const std::span<const std::byte> got = arrivals_.take(from, bytes);
+    const std::span<const std::byte> got = arrivals_.read(from, bytes);
     EXPECT_GE(got.size(), bytes);
     EXPECT_EQ(std::memcmp(got.data(), theirs_.data() + from, got.size()), 0);
     return got.data();

@@ -87,13 +87,10 @@ inline void expect_usable(World& world) {
       EXPECT_EQ((*all)[static_cast<std::size_t>(rank)], rank);
 }
 
-/// Around what fits into a frame, and far beyond.
-inline constexpr std::size_t kBytes[] = {8, 9, 207, 208, 209, 255, 256, 257, 3000, 20000};
-
 /// @return what rank `from` gives to rank `to`, in a call of this number.
 inline samples::Text given(Rank from, Rank to, std::size_t call) {
   const auto seed = static_cast<std::size_t>(from) * 31 + static_cast<std::size_t>(to) * 7 + call;
-  return samples::text_of(kBytes[seed % std::size(kBytes)], seed);
+  return samples::text_of(samples::kLengths[seed % std::size(samples::kLengths)], seed);
 }
 
 inline std::vector<samples::Text> row_of(Rank from, int size, std::size_t call) {

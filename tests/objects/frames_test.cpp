@@ -69,7 +69,7 @@ TEST(ObjectAccount, of_what_is_too_large_names_the_giver_and_the_taker) {
       EXPECT_EQ(std::string{error.what()}, "gather_object of T: rank " + std::to_string(giver) +
                                                " gives an object of 500 bytes, rank " +
                                                std::to_string(taker) +
-                                               " takes at most 400 (ObjectOptions::most_bytes)");
+                                               " accepts at most 400 (ObjectOptions::most_bytes)");
     }
 }
 

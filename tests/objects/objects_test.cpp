@@ -1,4 +1,5 @@
-// Object collectives on the simulated cluster: all of them, all sizes, many at once, to the byte.
+// Object collectives on the simulated cluster: many at once, and to the byte. The matrix has all of them
+// with all sizes.
 #include <tutti/objects.hpp>
 
 #include "tests/objects/calls.hpp"
@@ -13,7 +14,7 @@ using std::chrono::seconds;
 
 TEST_P(ObjectsOn, AreBroadcastFromEveryRoot) {
   World world{size(), 5};
-  for (std::size_t call = 0; call < std::size(kBytes); ++call) {
+  for (std::size_t call = 0; call < std::size(samples::kLengths); ++call) {
     const Rank root = static_cast<Rank>(call) % size();
     const auto results = call_all(world, [&](Rank rank) {
       return objects(world[rank])
@@ -21,71 +22,6 @@ TEST_P(ObjectsOn, AreBroadcastFromEveryRoot) {
           .broadcast(rank == root ? given(root, 0, call) : Text{"none"}, root);
     });
     for (const auto& result : results) EXPECT_EQ(result, given(root, 0, call));
-  }
-}
-
-TEST_P(ObjectsOn, AreScatteredFromEveryRoot) {
-  World world{size(), 6};
-  for (std::size_t call = 0; call < 9; ++call) {
-    const Rank root = static_cast<Rank>(call) % size();
-    const auto results = call_all(world, [&](Rank rank) {
-      return objects(world[rank])
-          .async()
-          .scatter(rank == root ? row_of(root, size(), call) : std::vector<Text>{}, root);
-    });
-    for (Rank rank = 0; rank < size(); ++rank)
-      EXPECT_EQ(results[static_cast<std::size_t>(rank)], given(root, rank, call));
-  }
-}
-
-TEST_P(ObjectsOn, AreGatheredAtEveryRoot) {
-  World world{size(), 7};
-  for (std::size_t call = 0; call < 9; ++call) {
-    const Rank root = static_cast<Rank>(call) % size();
-    const auto results = call_all(world, [&](Rank rank) {
-      return objects(world[rank]).async().gather(given(rank, root, call), root);
-    });
-    for (Rank rank = 0; rank < size(); ++rank)
-      EXPECT_EQ(results[static_cast<std::size_t>(rank)],
-                rank == root ? column_of(root, size(), call) : std::vector<Text>{});
-  }
-}
-
-TEST_P(ObjectsOn, AreGatheredEverywhere) {
-  World world{size(), 8};
-  for (std::size_t call = 0; call < 9; ++call)
-    for (const auto& result : call_all(world, [&](Rank rank) {
-           return objects(world[rank]).async().all_gather(given(rank, 0, call));
-         }))
-      EXPECT_EQ(result, column_of(0, size(), call));
-}
-
-TEST_P(ObjectsOn, AreExchangedBetweenAllPairs) {
-  World world{size(), 9};
-  for (std::size_t call = 0; call < 9; ++call) {
-    const auto results = call_all(world, [&](Rank rank) {
-      return objects(world[rank]).async().all_to_all(row_of(rank, size(), call));
-    });
-    for (Rank rank = 0; rank < size(); ++rank)
-      EXPECT_EQ(results[static_cast<std::size_t>(rank)], column_of(rank, size(), call));
-  }
-}
-
-TEST_P(ObjectsOn, AreReducedInTheOrderOfRanks) {
-  World world{size(), 10};
-  for (std::size_t call = 0; call < 5; ++call) {
-    const Rank root = static_cast<Rank>(call) % size();
-    const auto at_root = call_all(world, [&](Rank rank) {
-      return objects(world[rank]).async().reduce(given(rank, 0, call), joined, root);
-    });
-    for (Rank rank = 0; rank < size(); ++rank) {
-      const auto& result = at_root[static_cast<std::size_t>(rank)];
-      EXPECT_EQ(*result, rank == root ? std::optional{reduction(size(), call)} : std::nullopt);
-    }
-    for (const auto& result : call_all(world, [&](Rank rank) {
-           return objects(world[rank]).async().all_reduce(given(rank, 0, call), joined);
-         }))
-      EXPECT_EQ(result, reduction(size(), call));
   }
 }
 

@@ -1,10 +1,8 @@
 /// @file
-/// What every transport is asked of object collectives: a script for each rank, against plain
-/// loops.
+/// A script of object collectives for each rank, against plain loops: many at once, and such as are
+/// refused. The matrix has every call by itself.
 #pragma once
 
-#include <functional>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -46,33 +44,6 @@ namespace tutti::test {
 /// @return what another rank gives, where the rank of an even number is the one with large ones.
 [[nodiscard]] inline samples::Text mixed(Rank from, Rank to) {
   return letter(from, to, from % 2 == 0);
-}
-
-/// Every call once, of objects that differ in size by far.
-inline void exchange_objects(Communicator& world) {
-  const int size = world.size();
-  const Rank self = world.rank();
-  const Rank root = size - 1;
-  std::vector<samples::Text> row;
-  std::vector<samples::Text> column;
-  std::vector<samples::Text> gathered;
-  for (Rank rank = 0; rank < size; ++rank) {
-    row.push_back(mixed(self, rank));
-    column.push_back(mixed(rank, self));
-    gathered.push_back(mixed(rank, 0));
-  }
-  EXPECT_EQ(objects(world).broadcast(mixed(self, 0), root), mixed(root, 0));
-  EXPECT_EQ(objects(world).broadcast(letter(self, 0, true), 0), letter(0, 0, true));
-  EXPECT_EQ(objects(world).scatter(row, 0), mixed(0, self));
-  EXPECT_EQ(objects(world).gather(mixed(self, 0), root),
-            self == root ? gathered : std::vector<samples::Text>{});
-  EXPECT_EQ(objects(world).all_gather(mixed(self, 0)), gathered);
-  EXPECT_EQ(objects(world).all_to_all(row), column);
-  EXPECT_EQ(objects(world).all_reduce(std::to_string(self)[0],
-                                      [](char a, char b) { return a > b ? a : b; }),
-            std::to_string(root)[0]);
-  EXPECT_EQ(objects(world).reduce(self, std::minus<>{}, root),
-            self == root ? std::optional{-(size - 1) * size / 2} : std::nullopt);
 }
 
 /// Some under way at once, among other calls, awaited in another order on each rank.
@@ -201,12 +172,11 @@ inline void reject_others(Communicator& world) {
 
 /// All of the above.
 inline void run_object_script(Communicator& world) {
-  exchange_objects(world);
   overlap_objects(world);
   pass_objects(world);
   reject_objects(world);
   reject_others(world);
-  exchange_objects(world);
+  overlap_objects(world);
 }
 
 }  // namespace tutti::test

@@ -6,11 +6,11 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/schedule.hpp>
+#include <tutti/testing.hpp>
 
 #include "selector/cost_models.hpp"
 #include "tests/objects/calls.hpp"
 #include "tests/objects/streams.hpp"
-#include "tests/support/turns.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -27,7 +27,8 @@ sim::ClusterOptions cluster_of(int size, std::uint64_t seed) {
 }
 
 void on_all_ranks(int size, std::uint64_t seed, const std::function<void(Communicator&)>& body) {
-  for (const std::string& error : run_in_turns(cluster_of(size, seed), body)) EXPECT_EQ(error, "");
+  for (const auto& error : sim::run_ranks(cluster_of(size, seed), body))
+    EXPECT_FALSE(error) << error->what();
 }
 
 class StreamedObjectsOn : public ::testing::TestWithParam<int> {};
@@ -197,7 +198,7 @@ TEST(StreamedObjects, ThatCannotBeMadeConcernNobodyElse) {
 
 TEST(StreamedObjects, ThatAreDroppedEndTheirCommunicatorEverywhere) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    const auto errors = run_in_turns(cluster_of(3, seed), [](Communicator& world) {
+    const auto errors = sim::run_ranks(cluster_of(3, seed), [](Communicator& world) {
       const Rank self = world.rank();
       if (self == 2) {
         const auto dropped = objects(world).async().broadcast(Pieces{}, 0);
@@ -207,8 +208,8 @@ TEST(StreamedObjects, ThatAreDroppedEndTheirCommunicatorEverywhere) {
       static_cast<void>(objects(world).broadcast(own, 0));
       world.barrier();
     });
-    EXPECT_NE(errors[0], "");
-    EXPECT_NE(errors[1], "");
+    EXPECT_TRUE(errors[0]);
+    EXPECT_TRUE(errors[1]);
   }
 }
 

@@ -1,8 +1,8 @@
 // Object calls that wait for their end, those that throw and those that do not.
 #include <tutti/objects.hpp>
+#include <tutti/testing.hpp>
 
 #include "tests/objects/calls.hpp"
-#include "tests/support/turns.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -17,46 +17,39 @@ constexpr ObjectOptions kTooLittle{.most_bytes = 7};  // no text has so few
 /// Makes calls on every rank.
 template <class Body>
 void on_all_ranks(const Body& body) {
-  const auto errors = run_in_turns({.size = kSize, .scribble = true}, [&](Communicator& c) {
+  const auto errors = sim::run_ranks({.size = kSize, .scribble = true}, [&](Communicator& c) {
     SCOPED_TRACE("rank " + std::to_string(c.rank()));
     body(c, c.rank());
   });
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  for (const auto& error : errors) EXPECT_FALSE(error) << error->what();
 }
 
 /// Makes a call in both styles, after one in each that is refused for an option that it has to pass
 /// on.
-template <class T, class Blocking, class Attempt>
-void check(const T& wanted, const Blocking& blocking, const Attempt& attempt) {
+template <class T, class Call>
+void check(Communicator& c, const T& wanted, const Call& call) {
+  const ObjectOptions none;
   try {
-    static_cast<void>(blocking(kTooLittle));
+    static_cast<void>(call(objects(c), kTooLittle));
     ADD_FAILURE() << "the options of the call that throws are lost";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::object) << error.what();
   }
-  EXPECT_EQ(blocking({}), wanted);
-  const auto refused = attempt(kTooLittle);
+  EXPECT_EQ(call(objects(c), none), wanted);
+  const auto refused = call(objects(c).try_(), kTooLittle);
   ASSERT_FALSE(refused) << "the options of the call that does not throw are lost";
   EXPECT_EQ(refused.error().code(), ErrorCode::object) << refused.error().what();
-  EXPECT_EQ(attempt({}).value(), wanted);
+  EXPECT_EQ(call(objects(c).try_(), none).value(), wanted);
 }
 
 TEST(ObjectStyles, OfBroadcastAndScatter) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Text own = given(rank, 0, 1);
-    check(
-        given(kRoot, 0, 1),
-        [&](const ObjectOptions& options) { return objects(c).broadcast(own, kRoot, options); },
-        [&](const ObjectOptions& options) {
-          return objects(c).try_().broadcast(own, kRoot, options);
-        });
+    check(c, given(kRoot, 0, 1),
+          [&](auto&& style, auto& options) { return style.broadcast(own, kRoot, options); });
     const auto row = row_of(rank, kSize, 2);
-    check(
-        given(kRoot, rank, 2),
-        [&](const ObjectOptions& options) { return objects(c).scatter(row, kRoot, options); },
-        [&](const ObjectOptions& options) {
-          return objects(c).try_().scatter(row, kRoot, options);
-        });
+    check(c, given(kRoot, rank, 2),
+          [&](auto&& style, auto& options) { return style.scatter(row, kRoot, options); });
   });
 }
 
@@ -64,20 +57,12 @@ TEST(ObjectStyles, OfGathersAndAllToAll) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Text own = given(rank, 0, 3);
     const auto all = column_of(0, kSize, 3);
-    check(
-        rank == kRoot ? all : std::vector<Text>{},
-        [&](const ObjectOptions& options) { return objects(c).gather(own, kRoot, options); },
-        [&](const ObjectOptions& options) {
-          return objects(c).try_().gather(own, kRoot, options);
-        });
-    check(
-        all, [&](const ObjectOptions& options) { return objects(c).all_gather(own, options); },
-        [&](const ObjectOptions& options) { return objects(c).try_().all_gather(own, options); });
+    check(c, rank == kRoot ? all : std::vector<Text>{},
+          [&](auto&& style, auto& options) { return style.gather(own, kRoot, options); });
+    check(c, all, [&](auto&& style, auto& options) { return style.all_gather(own, options); });
     const auto row = row_of(rank, kSize, 4);
-    check(
-        column_of(rank, kSize, 4),
-        [&](const ObjectOptions& options) { return objects(c).all_to_all(row, options); },
-        [&](const ObjectOptions& options) { return objects(c).try_().all_to_all(row, options); });
+    check(c, column_of(rank, kSize, 4),
+          [&](auto&& style, auto& options) { return style.all_to_all(row, options); });
   });
 }
 
@@ -85,20 +70,10 @@ TEST(ObjectStyles, OfReductions) {
   on_all_ranks([](Communicator& c, Rank rank) {
     const Text own = given(rank, 0, 5);
     const Text whole = reduction(kSize, 5);
-    check(
-        rank == kRoot ? std::optional{whole} : std::nullopt,
-        [&](const ObjectOptions& options) {
-          return objects(c).reduce(own, joined, kRoot, options);
-        },
-        [&](const ObjectOptions& options) {
-          return objects(c).try_().reduce(own, joined, kRoot, options);
-        });
-    check(
-        whole,
-        [&](const ObjectOptions& options) { return objects(c).all_reduce(own, joined, options); },
-        [&](const ObjectOptions& options) {
-          return objects(c).try_().all_reduce(own, joined, options);
-        });
+    check(c, rank == kRoot ? std::optional{whole} : std::nullopt,
+          [&](auto&& style, auto& options) { return style.reduce(own, joined, kRoot, options); });
+    check(c, whole,
+          [&](auto&& style, auto& options) { return style.all_reduce(own, joined, options); });
   });
 }
 

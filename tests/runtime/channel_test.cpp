@@ -40,7 +40,7 @@ TEST(Channel, EveryRankHearsEveryRank) {
   for (const int size : {1, 2, 3, 7}) {
     Channels local = local_channels(size);
     expect_none(run(local, exchange));
-    Channels file = file_channels(scratch.world(), size);
+    Channels file = folder_channels(scratch.world(), size);
     expect_none(run(file, exchange));
     file.clear();
     EXPECT_FALSE(fs::exists(scratch.world())) << size;
@@ -67,7 +67,7 @@ TEST(Channel, NamesTheMissingRanks) {
   const Scratch scratch;
   Channels local = local_channels(4);
   expect_missing(run(local, late));
-  Channels file = file_channels(scratch.world(), 4);
+  Channels file = folder_channels(scratch.world(), 4);
   expect_missing(run(file, late));
   file.clear();
   EXPECT_FALSE(fs::exists(scratch.world()));
@@ -78,7 +78,7 @@ TEST(Channel, NamesTheMissingRanks) {
   };
   local = local_channels(4);
   expect_missing(run(local, later));
-  file = file_channels(scratch.world(), 4);
+  file = folder_channels(scratch.world(), 4);
   expect_missing(run(file, later));
   file.clear();
   EXPECT_FALSE(fs::exists(scratch.world()));

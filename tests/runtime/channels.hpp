@@ -15,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/channel_file.hpp"
+#include "runtime/folder_note.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::runtime {
@@ -46,10 +46,17 @@ class Scratch {
 
 using Channels = std::vector<std::unique_ptr<Channel>>;
 
-inline Channels file_channels(const std::string& path, int size) {
+/// @return the channel of a rank whose world meets in a folder.
+inline std::unique_ptr<Channel> channel_in_folder(const std::string& path, Rank rank, int size,
+                                                  Deadline deadline = in(kAmple)) {
+  StoreOptions options{.rank = rank, .size = size, .folder = path};
+  meet_in_folder(options, deadline);
+  return open_store(std::move(options), deadline);
+}
+
+inline Channels folder_channels(const std::string& path, int size) {
   Channels channels;
-  for (Rank rank = 0; rank < size; ++rank)
-    channels.push_back(file_channel(path, {rank, size, "job"}));
+  for (Rank rank = 0; rank < size; ++rank) channels.push_back(channel_in_folder(path, rank, size));
   return channels;
 }
 

@@ -50,7 +50,8 @@ std::vector<Outcome> outcomes_without(const std::vector<Rank>& ended, const std:
     return run_ranks(kJobRanks, [&](Rank rank) {
       if (std::ranges::find(ended, rank) != ended.end()) return;
       if (rank == 3) std::this_thread::sleep_for(100ms);
-      talk(*runtime::open_channel(launch_of(rank, url), {.secret = secret_of(1)}, in(kAmple)));
+      Protection protection{.secret = secret_of(1)};
+      talk(*runtime::open_channel(launch_of(rank, url), protection, in(kAmple)));
     });
   });
   while (all.wait_for(0s) != std::future_status::ready) {
@@ -91,11 +92,13 @@ TEST(EndNotices, AreHeardByAllWhoWait) {
 // A process that a rank left behind may be the rank: then the launcher's notice comes too late.
 TEST(EndNotices, DisturbNoRankThatHasCome) {
   for (const std::string& url : meeting_places()) {
-    EndNotices notices{launch_of(-1, url), {.secret = secret_of(1)}};
-    expect_no_error(outcomes_without({}, url, notices));
-    for (const Rank rank : {1, 0}) notices.add(rank, "exited with status 0");
-    for (int i = 0; i < 3; ++i) notices.progress();
-    EXPECT_EQ(std::filesystem::exists(folder_of_test()), false);
+    {
+      EndNotices notices{launch_of(-1, url), {.secret = secret_of(1)}};
+      expect_no_error(outcomes_without({}, url, notices));
+      for (const Rank rank : {1, 0}) notices.add(rank, "exited with status 0");
+      for (int i = 0; i < 3; ++i) notices.progress();
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_of_test()));
   }
 }
 

@@ -49,7 +49,8 @@ const std::vector<Foreign> kForeign{
 std::string refusal_to_open(const Environment& environment) {
   try {
     const Launch launch = detect_launch(environment);
-    static_cast<void>(open_channel(launch, {}, Deadline::max()));
+    Protection none;
+    static_cast<void>(open_channel(launch, none, Deadline::max()));
     return "a world of " + std::to_string(launch.size) + " starts";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);

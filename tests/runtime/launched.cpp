@@ -21,7 +21,8 @@ Deadline in(std::chrono::milliseconds time) {
 }
 
 std::unique_ptr<Channel> open(const Launch& launch) {
-  return open_channel(launch, {}, in(test::kAmple));
+  Protection none;
+  return open_channel(launch, none, in(test::kAmple));
 }
 
 std::string text_of(Rank rank, int session, int round) {

@@ -11,7 +11,6 @@
 #include "ranks.hpp"
 #include "runtime/fields.hpp"
 #include "runtime/memory_domain.hpp"
-#include "runtime/store.hpp"
 #include "runtime/tls.hpp"
 #include "strangers.hpp"
 
@@ -37,8 +36,8 @@ void check_socket(const Descriptor& socket, Rank self, Rank peer, Purpose purpos
 }
 
 /// Checks that every link leads where it says.
-void check_mesh(const Mesh& mesh, const Channel& channel, const std::function<bool(Rank)>& is_local,
-                bool carries_data = true) {
+void check_mesh(const Mesh& mesh, const Channel& channel,
+                const std::function<bool(Rank)>& is_local) {
   const Rank self = channel.rank();
   ASSERT_EQ(mesh.links.size(), static_cast<std::size_t>(channel.size() - 1));
   ASSERT_EQ(mesh.infos.size(), static_cast<std::size_t>(channel.size()));
@@ -47,7 +46,7 @@ void check_mesh(const Mesh& mesh, const Channel& channel, const std::function<bo
     if (expected == self) ++expected;
     EXPECT_EQ(link.peer, expected++);
     EXPECT_EQ(link.local, is_local(link.peer));
-    ASSERT_EQ(static_cast<bool>(link.data), carries_data && !link.local);
+    ASSERT_EQ(static_cast<bool>(link.data), !link.local);
     ASSERT_EQ(static_cast<bool>(link.memory), link.local);
     check_socket(link.control, self, link.peer, Purpose::control);
     if (link.data) check_socket(link.data, self, link.peer, Purpose::data);
@@ -57,65 +56,6 @@ void check_mesh(const Mesh& mesh, const Channel& channel, const std::function<bo
     EXPECT_EQ(owner, link.peer);
   }
 }
-
-class MeshOf : public ::testing::TestWithParam<int> {
- protected:
-  const int n_ = GetParam();
-};
-
-TEST_P(MeshOf, SharesMemoryInsideAHost) {
-  const int before = open_descriptors();
-  {
-    const auto channels = local_channels(n_, true);
-    expect_no_error(run_ranks(n_, [&](Rank rank) {
-      Channel& channel = *channels[static_cast<std::size_t>(rank)];
-      const Descriptor memory = memory_of(rank);
-      const Mesh mesh = connect_mesh(channel, options_of(memory), in(kAmple));
-      check_mesh(mesh, channel, [](Rank) { return true; });
-    }));
-  }
-  EXPECT_EQ(open_descriptors(), before);
-}
-
-TEST_P(MeshOf, UsesTheNetworkWithoutMemory) {
-  for (const bool carries_data : {true, false}) {
-    const auto channels = local_channels(n_, true);
-    expect_no_error(run_ranks(n_, [&](Rank rank) {
-      Channel& channel = *channels[static_cast<std::size_t>(rank)];
-      MeshOptions options;
-      options.carries_data = carries_data;
-      const Mesh mesh = connect_mesh(channel, options, in(kAmple));
-      check_mesh(
-          mesh, channel, [](Rank) { return false; }, carries_data);
-    }));
-  }
-}
-
-TEST_P(MeshOf, ConnectsTwoHostsOverTheStore) {
-  const int before = open_descriptors();
-  const std::uint16_t port = free_port();
-  expect_no_error(run_ranks(n_, [&](Rank rank) {
-    StoreOptions meeting;
-    meeting.rank = rank;
-    meeting.size = n_;
-    meeting.address = {"127.0.0.1", port};
-    meeting.secret = secret_of(3);
-    const auto channel = open_store(meeting, in(kAmple));
-    const Descriptor memory = memory_of(rank);
-    MeshOptions options = options_of(memory);
-    options.interface = "127.0.0.1";
-    options.secret = secret_of(3);
-    options.host.boot += std::to_string(rank % 2);
-    const Mesh mesh = connect_mesh(*channel, options, in(kAmple));
-    check_mesh(mesh, *channel, [&](Rank peer) { return peer % 2 == rank % 2; });
-    for (Rank peer = 0; peer < n_; ++peer)
-      EXPECT_EQ(mesh.memory_domains[static_cast<std::size_t>(peer)], peer % 2);
-    EXPECT_EQ(first_far_from_rank_0(mesh.infos), n_ > 1 ? 1 : -1);
-  }));
-  EXPECT_EQ(open_descriptors(), before);
-}
-
-INSTANTIATE_TEST_SUITE_P(Ranks, MeshOf, ::testing::Values(1, 2, 3, 4, 8));
 
 TEST(Mesh, UsesTheNetworkWhereOneHasNoMemory) {
   const auto channels = local_channels(3, true);
@@ -170,21 +110,6 @@ TEST(Mesh, UsesTheNetworkBetweenUsers) {
     const Mesh mesh = connect_mesh(channel, options, in(kAmple));
     check_mesh(mesh, channel, [](Rank) { return false; });
   }));
-}
-
-TEST(Mesh, GivesEveryWorldAnotherNumber) {
-  std::uint64_t last = 0;
-  for (int i = 0; i < 2; ++i) {
-    const auto channels = local_channels(2, true);
-    std::array<std::uint64_t, 2> worlds{};
-    expect_no_error(run_ranks(2, [&](Rank rank) {
-      const auto index = static_cast<std::size_t>(rank);
-      worlds[index] = connect_mesh(*channels[index], {}, in(kAmple)).world;
-    }));
-    EXPECT_EQ(worlds[0], worlds[1]);
-    EXPECT_NE(worlds[0], last);
-    last = worlds[0];
-  }
 }
 
 /// All ranks fail, with a text that holds this.
@@ -363,24 +288,6 @@ TEST(Mesh, TellsThoseThatAreConnectedToAllOfAFailure) {
   });
   expect_told(outcomes, "cannot be reached");
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error->culprit(), 1);
-}
-
-TEST(Mesh, LeavesNothingBehindInManyStarts) {
-  const auto cycle = [] {
-    const auto channels = local_channels(3, true);
-    expect_no_error(run_ranks(3, [&](Rank rank) {
-      const Descriptor memory = memory_of(rank);
-      MeshOptions options = options_of(memory);
-      options.host.user += rank == 2 ? 1u : 0u;
-      (void)connect_mesh(*channels[static_cast<std::size_t>(rank)], options, in(kAmple));
-    }));
-  };
-  for (int i = 0; i < 20; ++i) cycle();
-  const int descriptors = open_descriptors();
-  const long memory = resident_kib();
-  for (int i = 0; i < 200; ++i) cycle();
-  EXPECT_EQ(open_descriptors(), descriptors);
-  EXPECT_LT(resident_kib(), memory + 4096);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -11,6 +12,7 @@
 #include <tutti/spi/init.hpp>
 
 #include "runtime/tls.hpp"
+#include "selector/tuning.hpp"
 #include "worlds.hpp"
 
 namespace tutti::test {
@@ -37,7 +39,7 @@ TEST(World, MeasuresNoNetworkWhereItMustStandSoon) {
         {2, "auto", 2, false, megabits},
         [&](Communicator& world) {
           const std::lock_guard lock{mutex};
-          cost_models.insert(tariff_of(world));
+          cost_models.insert(cost_model_of(world));
         },
         patience));
     EXPECT_EQ(cost_models.size(), 1U);
@@ -71,6 +73,29 @@ TEST(World, RefusesOptionsThatDifferBetweenRanks) {
   expect_refusal({}, {.communicator = {.segments_in_flight = 2}},
                  "rank 1 was started with segments_in_flight 2, rank 0 with segments_in_flight 4");
   expect_no_error(start_two({.timeout = kAmple}, {.timeout = 2 * kAmple}));
+}
+
+TEST(World, SaysThatATuningFileIsOfAnotherMachine) {
+  const std::string path = ::testing::TempDir() + "tutti_tuning_of_another_machine.json";
+  std::ofstream{path} << detail::text_of(
+      {.machine = {.processor = "another processor", .cores = 3}});
+  std::vector<std::string> warnings;
+  const auto channels = local_channels(2, true);
+  ::testing::internal::CaptureStderr();
+  expect_no_error(run_ranks(2, [&](Rank rank) {
+    InitOptions options{.tuning = path};
+    if (rank == 0) options.warn = [&](std::string_view text) { warnings.emplace_back(text); };
+    Communicator world = init(*channels[static_cast<std::size_t>(rank)], options);
+    std::vector<float> data(8);
+    const std::string told = world.explain(call::all_reduce(data, data, sum));
+    EXPECT_NE(told.find(path + " was measured on 3 cores of another processor"), std::string::npos)
+        << told;
+  }));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "the library prints";
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("it is not used; measure here with tutti tune"), std::string::npos)
+      << warnings[0];
+  std::filesystem::remove(path);
 }
 
 TEST(World, NamesTheRankWhoseOptionIsNotThatOfMost) {
@@ -189,7 +214,7 @@ TEST(World, BelievesNoSpeedThatIsNone) {
                      }};
     Communicator world = make_communicator(
         World::connect(channel, options, in(kAmple))->communicator_parts(), make_host_memory());
-    EXPECT_NE(tariff_of(world).find("measured"), std::string::npos) << tariff_of(world);
+    EXPECT_NE(cost_model_of(world).find("measured"), std::string::npos) << cost_model_of(world);
   }));
 }
 
@@ -206,8 +231,9 @@ TEST(World, StartsOnAllRanksOrNone) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
   const auto outcomes = run_ranks(2, [&](Rank rank) {
-    const WorldOptions options{.transports = TransportSet::shm,
-                               .segment_bytes = rank == 0 ? kMany : std::size_t{1} << 26};
+    const WorldOptions options{
+        .transports = TransportSet::shm,
+        .links = {.segment_bytes = rank == 0 ? kMany : std::size_t{1} << 26}};
     Meddling channel{*channels[static_cast<std::size_t>(rank)],
                      [&](int exchanges, std::vector<std::string>&) {
                        if (rank != 0 || exchanges != 3) return;  // all ranks have their own

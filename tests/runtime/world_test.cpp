@@ -271,7 +271,7 @@ TEST_P(WorldOf, ChargesAllRanksAlike) {
   std::mutex mutex;
   std::map<std::string, std::set<std::string>> said;
   const auto say = [&](const std::string& group, Communicator& communicator) {
-    const std::string cost_model = tariff_of(communicator);
+    const std::string cost_model = cost_model_of(communicator);
     const std::lock_guard lock{mutex};
     said[group].insert(cost_model);
   };

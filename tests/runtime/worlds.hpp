@@ -100,7 +100,7 @@ inline std::vector<Rank> everyone(int n) {
 }
 
 /// What explain() says that the choice rests on.
-inline std::string tariff_of(Communicator& communicator) {
+inline std::string cost_model_of(Communicator& communicator) {
   std::vector<double> values(8);
   const std::string text = communicator.explain(call::all_reduce(values, std::span{values}, sum));
   const std::size_t begin = text.find("\n  at ") + 1;

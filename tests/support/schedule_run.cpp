@@ -1,4 +1,5 @@
 #include <tutti/spi/memory.hpp>
+#include <tutti/testing.hpp>
 
 #include "schedule_run.hpp"
 
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "backends/sim/random.hpp"
-#include "backends/sim/sim.hpp"
 #include "collectives/execution.hpp"
 #include "proof/verify_lockstep.hpp"
 
@@ -105,7 +105,7 @@ class Play {
   void poll(std::size_t index) {
     Transport& transport = *players_[index].transport;
     transport.poll();
-    while (transport.completed() > 0) detail::Execution::complete_oldest(transport);
+    while (transport.completed() > 0) detail::SegmentRun::complete_oldest(transport);
   }
 
   sim::Cluster cluster_;

@@ -8,9 +8,9 @@
 
 #include <tutti/communicator.hpp>
 #include <tutti/spi/costs.hpp>
+#include <tutti/testing.hpp>
 
 #include "backends/sim/random.hpp"
-#include "backends/sim/sim.hpp"
 
 namespace tutti::harness {
 

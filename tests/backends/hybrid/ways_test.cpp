@@ -82,7 +82,7 @@ TEST_F(TransportSet, AreTakenWhereTheyCostLess) {
 TEST_F(TransportSet, AreExplained) {
   std::vector<float> data(2);
   const std::string text = at(1).explain(call::all_reduce(data, std::span{data}, sum));
-  const std::size_t other = text.find("\nnot taken, ");
+  const std::size_t other = text.find("\nnot chosen, ");
   ASSERT_NE(other, std::string::npos) << text;
   EXPECT_LT(text.find("of quick"), other) << text;
   EXPECT_GT(text.find(" by shm+shm ("), other) << text;

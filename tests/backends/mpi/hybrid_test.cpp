@@ -79,7 +79,7 @@ TEST(MpiHybrid, TakesTcpOrTheMpiByTheCall) {
   EXPECT_EQ(values.back(), std::int64_t{world.size()} * world.size() * world.size() * world.size());
   const std::string why = world.explain(call::all_reduce(values, std::span{values}, sum));
   EXPECT_NE(why.find("measured: between hosts"), std::string::npos) << why;
-  EXPECT_NE(why.find("\nnot taken, "), std::string::npos) << why;
+  EXPECT_NE(why.find("\nnot chosen, "), std::string::npos) << why;
   Communicator part = world.split(world.rank() % 2);  // of one host
   check_sums(part, of_color(world, 2));
 }

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/sim/sim.hpp"
+#include <tutti/testing.hpp>
 
 namespace tutti::sim {
 

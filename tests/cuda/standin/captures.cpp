@@ -37,7 +37,6 @@ CUresult Captures::begin(const Stream& stream, CUstreamCaptureMode mode) {
   const std::scoped_lock lock{mutex_};
   if (find(stream) != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const auto capture = std::make_shared<Capture>();
-  capture->id = next_id_++;
   capture->mode = mode;
   capture->thread = std::this_thread::get_id();
   capture->origin = &stream;
@@ -77,18 +76,11 @@ bool Captures::records(const Stream& stream) const {
   return find(stream) != nullptr;
 }
 
-CaptureState Captures::state(const Stream& stream) const {
+CUstreamCaptureStatus Captures::status(const Stream& stream) const {
   const std::scoped_lock lock{mutex_};
   const Capture* const capture = find(stream);
-  if (capture == nullptr) return {};
-  if (!capture->valid) return {.status = CU_STREAM_CAPTURE_STATUS_INVALIDATED, .tails = {}};
-  CaptureState state{.status = CU_STREAM_CAPTURE_STATUS_ACTIVE,
-                     .id = capture->id,
-                     .graph = capture->handle,
-                     .tails = {}};
-  for (const std::size_t node : capture->tails.at(&stream))
-    state.tails.push_back(capture->graph->handle_of(node));
-  return state;
+  if (capture == nullptr) return CU_STREAM_CAPTURE_STATUS_NONE;
+  return capture->valid ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
 Captures::Result Captures::record(const Stream& stream, Node node) {

@@ -2,7 +2,6 @@
 /// What streams record instead of doing it.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,7 +20,6 @@ using Graphs = Handles<CUgraph, Graph>;
 
 /// One recording: it begins in a stream, and other streams join it by events.
 struct Capture {
-  std::uint64_t id = 0;
   CUstreamCaptureMode mode{};
   std::thread::id thread;
   const Stream* origin = nullptr;
@@ -30,14 +28,6 @@ struct Capture {
   bool valid = true;
   /// The streams that take part, and the nodes that come before what each records next.
   std::map<const Stream*, std::set<std::size_t>> tails;
-};
-
-/// What a call may know of a stream that records.
-struct CaptureState {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  std::uint64_t id = 0;
-  CUgraph graph = nullptr;
-  std::vector<CUgraphNode> tails;
 };
 
 /// All recordings. What a stream that takes part in one is asked for is recorded. A result here is
@@ -52,7 +42,7 @@ class Captures {
   /// @param graph what was recorded; null if that has failed.
   CUresult end(const Stream& stream, CUgraph& graph);
   bool records(const Stream& stream) const;
-  CaptureState state(const Stream& stream) const;
+  CUstreamCaptureStatus status(const Stream& stream) const;
 
   Result record(const Stream& stream, Node node);
   Result record_work(const Stream& stream, Work work);
@@ -81,7 +71,6 @@ class Captures {
 
   Graphs& graphs_;
   mutable std::mutex mutex_;
-  std::uint64_t next_id_ = 1;
   std::map<const Stream*, std::shared_ptr<Capture>> by_stream_;
 };
 

@@ -150,14 +150,6 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   });
 }
 
-CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
-  return call_of_device(__func__, device, text, [&] {
-    std::array<char, 32> id{};
-    std::snprintf(id.data(), id.size(), "0000:%02X:00.0", static_cast<unsigned>(device) + 1);
-    return give_text(id.data(), text, length);
-  });
-}
-
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return call_of_device(__func__, device, context, [&] {
     Context& primary = driver().contexts[static_cast<std::size_t>(device)];

@@ -17,6 +17,7 @@
 #include "tests/cuda/standin/links.hpp"
 #include "tests/cuda/standin/memory.hpp"
 #include "tests/cuda/standin/module.hpp"
+#include "tests/cuda/standin/processors.hpp"
 #include "tests/cuda/standin/streams.hpp"
 
 namespace tutti::standin {
@@ -29,6 +30,7 @@ struct Driver {
   Memory memory;
   Streams streams{number_setting("QUEUES")};
   Links links{setting("LINKS")};
+  Processors processors;
   const std::string lacks = setting("LACKS");
   Handles<CUevent, Event> events;
   Handles<CUgreenCtx, Context> greens;  ///< They are like contexts, and never end.

@@ -23,21 +23,6 @@ CUresult call_of_event(std::string_view function, CUevent handle, Body body) noe
   });
 }
 
-// An external event is recorded anew by each launch; any other orders what streams record.
-CUresult record(CUevent event, Stream& on, unsigned int flags) {
-  Captures& captures = driver().captures;
-  const auto found = driver().events.find(event);
-  if (found == nullptr || &found->context() != &on.context()) return CUDA_ERROR_INVALID_HANDLE;
-  if ((flags & CU_EVENT_RECORD_EXTERNAL) == 0) {
-    if (const auto recorded = captures.record_event(on, *found)) return *recorded;
-    return on.enqueue(work_that_reaches(found->renew()));
-  }
-  const auto add = [found](std::vector<Work>& to) {
-    to.push_back(work_that_reaches(found->renew()));
-  };
-  return captures.record(on, {.add = add, .after = {}}).value_or(CUDA_ERROR_INVALID_VALUE);
-}
-
 CUresult elapsed(float& milliseconds, const Event& start, const Event& end) {
   const auto first = start.last();
   const auto second = end.last();
@@ -70,13 +55,11 @@ CUresult cuEventDestroy(CUevent event) {
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
-  return call_on_stream(__func__, stream,
-                        [&](Stream& on) { return record(event, on, CU_EVENT_RECORD_DEFAULT); });
-}
-
-CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
-    return flags > CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : record(event, on, flags);
+    const auto found = driver().events.find(event);
+    if (found == nullptr || &found->context() != &on.context()) return CUDA_ERROR_INVALID_HANDLE;
+    if (const auto recorded = driver().captures.record_event(on, *found)) return *recorded;
+    return on.enqueue(work_that_reaches(found->renew()));
   });
 }
 

@@ -26,8 +26,6 @@ std::size_t Graph::add(Node node, const Stream& recorder) {
   if (is_new) lanes_.push_back(&recorder.context());
   node.lane = lane->second;
   nodes_.push_back(std::move(node));
-  const std::uintptr_t handle = next_handle.fetch_add(0x10);
-  handles_.push_back(reinterpret_cast<CUgraphNode>(handle));  // NOLINT(performance-no-int-to-ptr)
   return nodes_.size() - 1;
 }
 

@@ -41,7 +41,6 @@ class Graph {
   std::size_t add(Node node, const Stream& recorder);
   std::size_t size() const noexcept { return nodes_.size(); }
   /// @return a handle of a node, the same each time.
-  CUgraphNode handle_of(std::size_t node) const { return handles_.at(node); }
   /// @return whether all nodes are among these or come before them.
   bool is_covered_by(const std::set<std::size_t>& tails) const;
 
@@ -74,7 +73,6 @@ class Graph {
   };
 
   std::vector<Node> nodes_;
-  std::vector<CUgraphNode> handles_;
   std::map<const Stream*, std::size_t> lane_of_;
   std::vector<Context*> lanes_;
   std::vector<Room> rooms_;

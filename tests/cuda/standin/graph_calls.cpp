@@ -56,13 +56,6 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* executable, CUgraph graph,
   });
 }
 
-CUresult cuGraphUpload(CUgraphExec executable, CUstream stream) {
-  return call_on_stream(__func__, stream, [&](const Stream&) {
-    return driver().executables.find(executable) == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                                            : CUDA_SUCCESS;
-  });
-}
-
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
     const auto found = driver().executables.find(executable);
@@ -81,22 +74,6 @@ CUresult cuGraphDestroy(CUgraph graph) {
   return call(Needs::initialisation, __func__, [&] {
     if (find_closed(graph) == nullptr) return CUDA_ERROR_INVALID_VALUE;
     driver().graphs.take(graph);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, size_t* count) {
-  return call(Needs::initialisation, __func__, [&] {
-    const auto graph = find_closed(handle);
-    if (graph == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (nodes == nullptr) {
-      *count = graph->size();
-      return CUDA_SUCCESS;
-    }
-    const std::size_t room = *count;
-    for (std::size_t i = 0; i < room; ++i)
-      nodes[i] = i < graph->size() ? graph->handle_of(i) : nullptr;
-    *count = std::min(room, graph->size());
     return CUDA_SUCCESS;
   });
 }

@@ -37,15 +37,6 @@ CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc description, CUde
   });
 }
 
-CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
-  return call(Needs::initialisation, __func__, [&] {
-    const auto found = driver().greens.find(green);
-    if (context == nullptr || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *context = found->handle();
-    return CUDA_SUCCESS;
-  });
-}
-
 CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx green, unsigned int flags,
                                 int priority) {
   return call(Needs::initialisation, __func__, [&] {

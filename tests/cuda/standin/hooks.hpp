@@ -31,6 +31,10 @@ __attribute__((visibility("default"))) size_t tutti_standin_threads();
 /// @return how often a function was called, such as "cuModuleLoadData".
 __attribute__((visibility("default"))) size_t tutti_standin_calls(const char* function);
 
+/// Kernels of others occupy all processors of a device, or do not: meanwhile kernels of programs
+/// wait.
+__attribute__((visibility("default"))) void tutti_standin_occupy(int device, bool all);
+
 /// Records something in a stream that records. If that fails, it has been forgotten.
 __attribute__((visibility("default"))) CUresult tutti_standin_record(
     CUstream stream, tutti::standin::Recording recording);

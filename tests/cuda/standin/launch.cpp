@@ -20,12 +20,12 @@ CUresult run_fold(cuda::Body body, std::size_t element_bytes, cuda::KernelWork w
                   std::size_t threads, const Memory& memory, int device) {
   const std::size_t count = std::size_t{work.operands} + work.results;
   const std::size_t bytes = work.count * element_bytes;
-  if (count > cuda::kPassedPlaces) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (count > cuda::kPassedAddresses) return CUDA_ERROR_ILLEGAL_ADDRESS;
 
   std::vector<std::byte*> cells(count);  // of operands whose addresses stand in memory
   for (std::size_t i = 0; i < count && bytes > 0; ++i) {
-    const bool is_peers = i < cuda::kPeerPlaces && (work.peers >> i & 1U) != 0;
-    CUdeviceptr place = address_of(work.places[i]);
+    const bool is_peers = i < cuda::kPeerOperands && (work.peers >> i & 1U) != 0;
+    CUdeviceptr place = address_of(work.addresses[i]);
     if (is_peers) {
       const std::byte* const cell = memory.reach_from(device, place, sizeof(CUdeviceptr));
       if (cell == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -36,7 +36,7 @@ CUresult run_fold(cuda::Body body, std::size_t element_bytes, cuda::KernelWork w
     std::byte* const reached = memory.reach_from(device, place, bytes);
     if (reached == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
     if (is_peers) cells[i] = reached - work.offsets[i];
-    work.places[i] = is_peers ? static_cast<void*>(&cells[i]) : reached;
+    work.addresses[i] = is_peers ? static_cast<void*>(&cells[i]) : reached;
   }
   if ((work.carried_in != nullptr && !reach(work.carried_in, bytes, memory, device)) ||
       (work.carried_out != nullptr && !reach(work.carried_out, bytes, memory, device)))

@@ -55,25 +55,11 @@ void* Memory::allocate_pinned(std::size_t bytes, int device, Origin origin) {
 }
 
 void Memory::free_pinned(void* start) {
-  unregister_pinned(start);
-  ::operator delete(start, kPageBytes);
-}
-
-bool Memory::register_pinned(void* start, std::size_t bytes, int device) {
-  const CUdeviceptr first = address_of(start);
-  const std::scoped_lock lock{mutex_};
-  const auto after = pinned_.lower_bound(first + bytes);
-  if (after != pinned_.begin()) {
-    const auto& [other, pinned] = *std::prev(after);
-    if (other + pinned.bytes > first) return false;
+  {
+    const std::scoped_lock lock{mutex_};
+    pinned_.erase(address_of(start));
   }
-  pinned_.emplace(first, Pinned{bytes, device, Origin::registered});
-  return true;
-}
-
-void Memory::unregister_pinned(void* start) {
-  const std::scoped_lock lock{mutex_};
-  pinned_.erase(address_of(start));
+  ::operator delete(start, kPageBytes);
 }
 
 bool Memory::is_pinned(void* start, Origin origin) const {
@@ -154,9 +140,7 @@ void Memory::write_leaks(std::ostream& out) const {
   windows_.write_leaks(out);
   const std::scoped_lock lock{mutex_};
   for (const auto& [start, pinned] : pinned_)
-    out << (pinned.origin == Origin::allocated    ? "cuMemHostAlloc "
-            : pinned.origin == Origin::registered ? "cuMemHostRegister "
-                                                  : "cuMemAllocManaged ")
+    out << (pinned.origin == Origin::allocated ? "cuMemHostAlloc " : "cuMemAllocManaged ")
         << pinned.bytes << " bytes\n";
 }
 

@@ -73,13 +73,10 @@ class Memory {
   std::optional<SharedPiece> share(CUdeviceptr address) const;
 
   /// How memory of the host came to be pinned.
-  enum class Origin { allocated, registered, managed };
+  enum class Origin { allocated, managed };
 
   void* allocate_pinned(std::size_t bytes, int device, Origin origin = Origin::allocated);
   void free_pinned(void* start);
-  /// Pins memory of the program's own. @return false if any of it is pinned already.
-  bool register_pinned(void* start, std::size_t bytes, int device);
-  void unregister_pinned(void* start);
   /// @return false if no memory was pinned from here on, or not in this way, or not any more.
   bool is_pinned(void* start, Origin origin) const;
 

@@ -88,16 +88,6 @@ CUresult cuMemFree(CUdeviceptr start) {
   });
 }
 
-CUresult cuMemGetAddressRange(CUdeviceptr* start, size_t* bytes, CUdeviceptr address) {
-  return call_in_context(__func__, [&](Context&) {
-    const Place place = driver().memory.find(address);
-    if (place.type != CU_MEMORYTYPE_DEVICE) return CUDA_ERROR_NOT_FOUND;
-    if (start != nullptr) *start = place.range.start;
-    if (bytes != nullptr) *bytes = place.range.bytes;
-    return CUDA_SUCCESS;
-  });
-}
-
 // Needs no current context. Of memory that the driver does not know it tells zeros.
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr pointer) {
@@ -110,14 +100,6 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attribu
       if (result != CUDA_SUCCESS) return result;
     }
     return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
-  return call(Needs::initialisation, __func__, [&] {
-    const Place place = driver().memory.find(pointer);
-    if (data == nullptr || place.type == 0) return CUDA_ERROR_INVALID_VALUE;
-    return give_attribute(attribute, data, pointer, place);
   });
 }
 

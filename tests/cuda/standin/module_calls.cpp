@@ -14,17 +14,6 @@ constexpr std::size_t kMostSharedBytes = 48 << 10;
 constexpr int kRegisters = 48;
 constexpr int kRegistersOfProcessor = 65'536;
 
-constexpr std::array kAttributes{
-    std::pair{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, static_cast<int>(kMostThreadsPerBlock)},
-    std::pair{CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0},
-    std::pair{CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, 0},
-    std::pair{CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 0},
-    std::pair{CU_FUNC_ATTRIBUTE_NUM_REGS, kRegisters},
-    std::pair{CU_FUNC_ATTRIBUTE_PTX_VERSION, 90},
-    std::pair{CU_FUNC_ATTRIBUTE_BINARY_VERSION, 90},
-    std::pair{CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(kMostSharedBytes)},
-};
-
 /// How many threads a kernel is launched with.
 struct Extent {
   std::size_t x, y, z;
@@ -66,19 +55,6 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   });
 }
 
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
-  return call_in_context(__func__, [&](Context&) {
-    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (driver().functions.find(function) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    for (const auto& [known, known_value] : kAttributes) {
-      if (known != attribute) continue;
-      *value = known_value;
-      return CUDA_SUCCESS;
-    }
-    return CUDA_ERROR_INVALID_VALUE;
-  });
-}
-
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
                                                      int block_threads, size_t shared_bytes) {
   return call_in_context(__func__, [&](Context&) {
@@ -107,10 +83,15 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
     driver().newest_threads = grid.product() * block.product();
     return submit(
         on, {.run = [run = kernel->take(parameters[0]), threads = grid.product() * block.product(),
-                     device = on.context().device()](const Stream&) {
+                     device = on.context().device()](const Stream& runs_on) {
+          driver().processors.await_room(device, runs_on);
           return run(threads, driver().memory, device);
         }});
   });
+}
+
+void tutti_standin_occupy(int device, bool all) {
+  driver().processors.occupy(device, all);
 }
 
 std::size_t tutti_standin_threads() {

@@ -113,11 +113,6 @@ CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t v
   return call_write<cuuint64_t>(__func__, stream, address, value, flags);
 }
 
-CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value,
-                             unsigned int flags) {
-  return call_wait<cuuint32_t>(__func__, stream, address, value, flags);
-}
-
 CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t value,
                              unsigned int flags) {
   return call_wait<cuuint64_t>(__func__, stream, address, value, flags);

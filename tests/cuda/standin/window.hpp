@@ -42,8 +42,8 @@ struct Window {
   bool lost = false;  ///< Its process has ended, and the memory with it.
 };
 
-/// CUDA does not define the state of memory whose process has ended. It stays, or, as CUDA_STANDIN_DEAD
-/// says, is lost.
+/// CUDA does not define the state of memory whose process has ended. It stays, or, as
+/// CUDA_STANDIN_DEAD says, is lost.
 class Windows {
  public:
   /// @return its first address, the same each time; zero if the piece is not there any more.

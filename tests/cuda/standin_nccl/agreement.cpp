@@ -1,12 +1,8 @@
 #include "agreement.hpp"
 
-#include <algorithm>
-#include <tuple>
-
 #include <sys/random.h>
 
 #include "failure.hpp"
-#include "mesh.hpp"
 
 namespace tutti::nccl_standin {
 
@@ -17,22 +13,6 @@ void require_agreement(const std::vector<Note>& notes) {
     require(note.bytes == notes[0].bytes, ncclInvalidArgument,
             "the ranks register windows of different sizes");
   }
-}
-
-// Ranks of a colour are in the order of their keys, then of their former ranks; the first names it.
-std::optional<Seat> seat_after_split(const std::vector<Note>& notes, int rank) {
-  const Note& own = notes[static_cast<std::size_t>(rank)];
-  if (own.color == NCCL_SPLIT_NOCOLOR) return {};
-  std::vector<std::tuple<std::int64_t, int>> members;
-  for (std::size_t peer = 0; peer < notes.size(); ++peer)
-    if (notes[peer].color == own.color)
-      members.emplace_back(notes[peer].key, static_cast<int>(peer));
-  std::ranges::sort(members);
-  const auto place = std::ranges::find(members, std::tuple{own.key, rank});
-  const auto first = static_cast<std::size_t>(std::get<1>(members.front()));
-  return Seat{.name = {notes[first].name.begin(), notes[first].name.end()},
-              .rank = static_cast<int>(place - members.begin()),
-              .size = static_cast<int>(members.size())};
 }
 
 std::array<char, 32> random_name() {

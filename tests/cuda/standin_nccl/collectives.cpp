@@ -48,12 +48,7 @@ void copy(const std::byte* from, std::byte* into, std::size_t bytes) {
 // What a rank adds to a reduction.
 std::vector<std::byte> operand_of(const Collective& collective, const Reduction& reduction) {
   const std::size_t element = size_of(reduction.datatype);
-  std::vector<std::byte> operand{collective.from, collective.from + reduction.count * element};
-  const Scale& scale = collective.operation.scale;
-  if (!scale.exists) return operand;
-  multiply(reduction, operand.data(),
-           scale.place == nullptr ? scale.value.data() : reach(scale.place, element));
-  return operand;
+  return {collective.from, collective.from + reduction.count * element};
 }
 
 // Reduces so many elements of every rank. The result is returned at rank 0, and nothing elsewhere.

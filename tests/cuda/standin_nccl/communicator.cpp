@@ -10,19 +10,18 @@
 
 namespace tutti::nccl_standin {
 
-Communicator::Communicator(Seating seating, const Device& device, bool blocking,
-                           std::string_view maker)
+Communicator::Communicator(Seat seat, const Device& device, bool blocking, std::string_view maker)
     : blocking_{blocking}, device_{device}, maker_{maker}, is_to_meet_{setting("CONNECT") ==
                                                                        "at_call"},
-      connecting_{[this, seating = std::move(seating)] { connect(seating); }} {}
+      connecting_{[this, seat = std::move(seat)] { connect(seat); }} {}
 
 Communicator::~Communicator() {
   end();
 }
 
-void Communicator::connect(const Seating& seating) noexcept {
+void Communicator::connect(const Seat& seat) noexcept {
   try {
-    if (const auto seat = seating(mesh_)) mesh_.connect(*seat, device_);
+    mesh_.connect(seat, device_);
   } catch (const Failure& failure) {
     fail(failure);
   } catch (const std::exception& error) {
@@ -176,6 +175,8 @@ void Communicator::perform(const Launch& launch) noexcept {
       fail({ncclSystemError, error.what()});
     }
     lock.lock();
+    if (library().kernels_spin && error_ != ncclSuccess)
+      while (!is_ending_) changed_.wait_for(lock, std::chrono::milliseconds{1});
     running_ = false;
   }
   ++turn_;
@@ -239,7 +240,7 @@ void Communicator::destroy() {
 }
 
 void Communicator::abort() {
-  mesh_.stop();
+  stop();
   {
     std::unique_lock lock{mutex_};
     changed_.notify_all();
@@ -249,7 +250,7 @@ void Communicator::abort() {
 }
 
 void Communicator::end() {
-  mesh_.stop();
+  stop();
   std::unique_lock lock{mutex_};
   changed_.notify_all();
   changed_.wait(lock, [this] {
@@ -257,7 +258,6 @@ void Communicator::end() {
   });
   std::vector<std::thread> threads = std::exchange(agreeing_, {});
   threads.push_back(std::exchange(connecting_, {}));
-  const auto kept = std::exchange(kept_, {});  // they end when others may lock again
   lock.unlock();
   for (std::thread& thread : threads)
     if (thread.joinable()) thread.join();

@@ -18,7 +18,6 @@
 #include "driver.hpp"
 #include "mesh.hpp"
 #include "operation.hpp"
-#include "operators.hpp"
 #include "processors.hpp"
 #include "tokens.hpp"
 
@@ -28,12 +27,8 @@ class Failure;
 
 class Communicator {
  public:
-  /// Finds out which seat it has, perhaps none, in the thread that connects it. Throws Failure.
-  /// @param own what it is going to be connected by.
-  using Seating = std::function<std::optional<Seat>(const Mesh& own)>;
-
   /// @param maker the function of NCCL that makes it.
-  Communicator(Seating seating, const Device& device, bool blocking, std::string_view maker);
+  Communicator(Seat seat, const Device& device, bool blocking, std::string_view maker);
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
@@ -73,17 +68,16 @@ class Communicator {
   /// peers that this rank leaves. Throws Failure if it is still connecting.
   void destroy();
   /// Begins to end everything.
-  void stop() noexcept { mesh_.stop(); }
+  void stop() noexcept {
+    is_ending_ = true;
+    mesh_.stop();
+  }
   /// Ends everything. Host functions have ended when this returns, and later ones do nothing. As
   /// NCCL's, it waits for the end of graphs that have operations of it.
   void abort();
   /// The same, but waits for no graph: when the process ends.
   void end();
 
-  /// What ncclCommSplit makes; it has no seat without a colour.
-  std::shared_ptr<Communicator> split(int color, int key, bool blocking);
-  /// Keeps a communicator that has no seat as long as it may be needed.
-  void keep(std::shared_ptr<Communicator> other);
   /// Lets all ranks register a window of that size. @param then called when they all have.
   void register_window(std::size_t bytes, const std::function<void()>& then);
   /// @return ncclInProgress for one that does not block, else what became of what ranks agree on.
@@ -97,7 +91,6 @@ class Communicator {
 
   Tokens& registrations() noexcept { return registrations_; }
   Tokens& windows() noexcept { return windows_; }
-  Operators& operators() noexcept { return operators_; }
 
  private:
   enum class Phase { connecting, connected, finalized };
@@ -108,8 +101,7 @@ class Communicator {
     std::vector<Operation> operations;
   };
 
-  void connect(const Seating& seating) noexcept;
-  bool is_connecting() const;
+  void connect(const Seat& seat) noexcept;
   bool is_agreeing();
   void agree_apart(const Note& own, const std::function<void()>& then);
   bool meet_once();
@@ -129,6 +121,7 @@ class Communicator {
   void wait_until_idle(std::unique_lock<std::mutex>& lock);
   void check_context(std::unique_lock<std::mutex>& lock);
 
+  std::atomic<bool> is_ending_{false};
   OneAtATime calling_;
   std::mutex enqueuing_;  ///< Held between taking a ticket and enqueueing what has it.
   const bool blocking_;
@@ -150,11 +143,8 @@ class Communicator {
   std::uint64_t next_agreement_ = 0;
   std::uint64_t agreement_ = 0;  ///< All ranks agree on one thing after the other, in this order.
   std::vector<std::thread> agreeing_;
-  std::vector<std::shared_ptr<Communicator>> kept_;
-  std::vector<std::weak_ptr<Communicator>> parts_;  ///< Those that were perhaps not connected yet.
   Tokens registrations_;
   Tokens windows_;
-  Operators operators_;
   std::thread connecting_;
 };
 

@@ -1,4 +1,4 @@
-// What all ranks of a communicator have to agree on: splits of it, and windows.
+// What all ranks of a communicator have to agree on: windows, and the first call.
 #include <utility>
 
 #include "communicator.hpp"
@@ -6,18 +6,9 @@
 
 namespace tutti::nccl_standin {
 
-bool Communicator::is_connecting() const {
-  const std::scoped_lock lock{mutex_};
-  return phase_ == Phase::connecting && error_ == ncclSuccess;
-}
-
-// As NCCL, which is in progress until what a split makes is connected. The lock is held.
+// The lock is held.
 bool Communicator::is_agreeing() {
-  std::erase_if(parts_, [](const auto& part) {
-    const auto made = part.lock();
-    return made == nullptr || !made->is_connecting();
-  });
-  return agreement_ != next_agreement_ || !parts_.empty();
+  return agreement_ != next_agreement_;
 }
 
 std::uint64_t Communicator::begin_agreement() {
@@ -49,33 +40,14 @@ std::vector<Note> Communicator::agree(std::uint64_t ticket, const Note& own, con
   return notes;
 }
 
-// This outlives the agreement: its end waits for it.
-std::shared_ptr<Communicator> Communicator::split(int color, int key, bool blocking) {
-  const Note own{
-      .purpose = Note::Purpose::split, .color = color, .key = key, .name = random_name()};
-  const auto seating = [this, own, rank = seat().rank,
-                        ticket = begin_agreement()](const Mesh& child) {
-    return seat_after_split(agree(ticket, own, child), rank);
-  };
-  auto part = std::make_shared<Communicator>(seating, device_, blocking, "ncclCommSplit");
-  const std::scoped_lock lock{mutex_};
-  parts_.push_back(part);
-  return part;
-}
-
-void Communicator::keep(std::shared_ptr<Communicator> other) {
-  const std::scoped_lock lock{mutex_};
-  kept_.push_back(std::move(other));
-}
-
 void Communicator::register_window(std::size_t bytes, const std::function<void()>& then) {
-  agree_apart({.purpose = Note::Purpose::window, .bytes = bytes, .name = {}}, then);
+  agree_apart({.purpose = Note::Purpose::window, .bytes = bytes}, then);
 }
 
 // Whether this is the first call, and such calls connect.
 bool Communicator::meet_once() {
   if (!is_to_meet_.exchange(false)) return false;
-  agree_apart({.purpose = Note::Purpose::call, .name = {}}, [] {});
+  agree_apart({.purpose = Note::Purpose::call}, [] {});
   return true;
 }
 

@@ -10,7 +10,7 @@ using namespace tutti::nccl_standin;
 namespace {
 
 constexpr std::string_view kPrefix = "tutti stand-in ";
-constexpr std::size_t kNameLength = sizeof(Note::name);
+constexpr std::size_t kNameLength = std::tuple_size_v<decltype(random_name())>;
 constexpr unsigned kConfigMagic = 0xcafebeef;
 
 std::string name_of(const ncclUniqueId& id) {
@@ -19,15 +19,14 @@ std::string name_of(const ncclUniqueId& id) {
   return std::string{text.substr(kPrefix.size())};
 }
 
-// @param inherited what it is where neither the environment nor the configuration says.
-bool is_blocking(const ncclConfig_t* config, bool inherited) {
+bool is_blocking(const ncclConfig_t* config) {
   if (const std::string told = variable("NCCL_COMM_BLOCKING"); !told.empty()) return told != "0";
-  if (config == nullptr) return inherited;
+  if (config == nullptr) return true;
   require(config->magic == kConfigMagic && config->size >= offsetof(ncclConfig_t, cgaClusterSize),
           ncclInvalidArgument, "the configuration was not initialised");
   require(config->blocking == NCCL_CONFIG_UNDEF_INT || (config->blocking | 1) == 1,
           ncclInvalidArgument, "blocking is neither 0 nor 1");
-  return config->blocking == NCCL_CONFIG_UNDEF_INT ? inherited : config->blocking != 0;
+  return config->blocking == NCCL_CONFIG_UNDEF_INT || config->blocking != 0;
 }
 
 }  // namespace
@@ -49,10 +48,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int size, ncclUniqueId i
     require(handle != nullptr, ncclInvalidArgument, "the communicator is null");
     *handle = nullptr;
     require(size > 0 && rank >= 0 && rank < size, ncclInvalidArgument, "there is no such rank");
-    const Seat seat{.name = name_of(id), .rank = rank, .size = size};
-    const bool blocking = is_blocking(config, true);
+    Seat seat{.name = name_of(id), .rank = rank, .size = size};
     auto communicator = std::make_shared<Communicator>(
-        [seat](const Mesh&) { return seat; }, current_device(), blocking, "ncclCommInitRankConfig");
+        std::move(seat), current_device(), is_blocking(config), "ncclCommInitRankConfig");
     *handle = library().communicators.add(communicator);
     group().start();
     group().add(std::move(communicator), handle);
@@ -110,33 +108,4 @@ ncclResult_t ncclCommUserRank(const ncclComm_t handle, int* rank) {
     *rank = communicator->seat().rank;
     return ncclSuccess;
   });
-}
-
-ncclResult_t ncclCommCuDevice(const ncclComm_t handle, int* device) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
-    require(device != nullptr, ncclInvalidArgument, "the device is null");
-    *device = communicator->device().number;
-    return ncclSuccess;
-  });
-}
-
-ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* made,
-                           ncclConfig_t* config) {
-  const ncclResult_t result = call_on(__func__, handle, [&](const auto& parent) {
-    require(made != nullptr, ncclInvalidArgument, "the communicator is null");
-    *made = nullptr;
-    require(color >= 0 || color == NCCL_SPLIT_NOCOLOR, ncclInvalidArgument,
-            "there is no such colour");
-    parent->require_ready();
-    const bool blocking = is_blocking(config, parent->is_blocking());
-    const bool has_seat = color != NCCL_SPLIT_NOCOLOR;
-    auto child = parent->split(color, key, blocking);
-    if (has_seat) *made = library().communicators.add(child);
-    else parent->keep(child);
-    group().start();
-    group().add(std::move(child), has_seat ? made : nullptr);
-    return group().end();
-  });
-  group().note(result);
-  return result;
 }

@@ -110,14 +110,6 @@ void accumulate(const Reduction& reduction, std::byte* into, const std::byte* fr
   });
 }
 
-void multiply(const Reduction& reduction, std::byte* elements, const std::byte* factor) {
-  with_element(reduction.datatype, [&]<class T>(T) {
-    const auto value = value_of(load<T>(factor, 0));
-    for (std::size_t i = 0; i < reduction.count; ++i)
-      store(element_of<T>(combine(ncclProd, value_of(load<T>(elements, i)), value)), elements, i);
-  });
-}
-
 void finish(const Reduction& reduction, std::byte* sums, int ranks) {
   if (reduction.op != ncclAvg) return;
   with_element(reduction.datatype, [&]<class T>(T) {

@@ -13,13 +13,6 @@ namespace tutti::nccl_standin {
 std::size_t size_of(ncclDataType_t datatype) noexcept;
 bool is_operator(ncclRedOp_t op) noexcept;
 
-/// What all elements are multiplied with, perhaps: a value, or one that lies in memory until then.
-struct Scale {
-  bool exists = false;
-  const void* place = nullptr;  ///< Null: the value is here.
-  std::array<std::byte, 8> value{};
-};
-
 /// What a reduction does.
 struct Reduction {
   ncclDataType_t datatype{};
@@ -29,9 +22,6 @@ struct Reduction {
 
 /// into = into op from, by element. The mean is only summed here.
 void accumulate(const Reduction& reduction, std::byte* into, const std::byte* from);
-
-/// Multiplies all elements with one of the same datatype.
-void multiply(const Reduction& reduction, std::byte* elements, const std::byte* factor);
 
 /// What is done at the end: a sum becomes a mean of so many.
 void finish(const Reduction& reduction, std::byte* sums, int ranks);

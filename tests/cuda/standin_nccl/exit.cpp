@@ -22,7 +22,6 @@ std::ofstream file_of(std::string_view variable) {
 void write_leaks(const Library& state, std::ostream& out) {
   for (const auto& communicator : state.communicators.all()) out << communicator->maker() << '\n';
   for (std::size_t i = state.memory.size(); i > 0; --i) out << "ncclMemAlloc\n";
-  for (int i = state.operators; i > 0; --i) out << "ncclRedOpCreatePreMulSum\n";
   for (int i = state.registrations; i > 0; --i) out << "ncclCommRegister\n";
   for (int i = state.windows; i > 0; --i) out << "ncclCommWindowRegister\n";
 }

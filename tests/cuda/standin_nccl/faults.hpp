@@ -22,7 +22,9 @@ namespace tutti::nccl_standin {
 /// see each other's memory. CUDA_STANDIN_CONNECT: "at_call" has the first call of a communicator in
 /// progress until all its ranks have called, as NCCL connects those that exchange something.
 /// CUDA_STANDIN_NCCL_KERNELS: how many kernels of NCCL run at once on a device; each keeps its
-/// share while it waits for peers.
+/// share while it waits for peers, and all of them together leave none for kernels of programs.
+/// CUDA_STANDIN_NCCL_SPINS: 1 has a kernel of NCCL whose peer is gone run until it is aborted, as
+/// real ones do, instead of failing.
 /// @param name such as "FAULT". @return the value of that variable, or an empty text.
 std::string setting(std::string_view name);
 /// The same of any variable, such as NCCL's own.

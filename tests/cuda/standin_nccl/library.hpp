@@ -69,8 +69,8 @@ struct Library {
   Launches launches;
   Allocations memory;
   Processors processors{kernels_at_once()};
+  const bool kernels_spin = setting("NCCL_SPINS") == "1";
   std::array<OneAtATime, 64> launching;  ///< By device.
-  std::atomic<int> operators{0};         ///< From ncclRedOpCreatePreMulSum, and not destroyed.
   std::atomic<int> registrations{0};     ///< From ncclCommRegister, and not deregistered.
   std::atomic<int> windows{0};           ///< From ncclCommWindowRegister, and not deregistered.
 };

@@ -46,8 +46,8 @@ void check(const Operation& operation, const Seat& seat) {
   require(element != 0, ncclInvalidArgument, "there is no such datatype");
   require(operation.peer >= 0 && operation.peer < seat.size, ncclInvalidArgument,
           "there is no such rank");
-  require(!reduces(operation.kind) || operation.scale.exists || is_operator(operation.op),
-          ncclInvalidArgument, "there is no such operator");
+  require(!reduces(operation.kind) || is_operator(operation.op), ncclInvalidArgument,
+          "there is no such operator");
   const std::size_t most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) /
                            element / static_cast<std::size_t>(seat.size);
   require(operation.count <= most, ncclInvalidArgument, "no memory has so many elements");

@@ -31,8 +31,7 @@ struct Operation {
   std::size_t count = 0;  ///< As the function of NCCL takes it.
   ncclDataType_t datatype{};
   ncclRedOp_t op = ncclSum;
-  int peer = 0;   ///< The other rank, or the root.
-  Scale scale{};  ///< What operands are multiplied with before they are summed.
+  int peer = 0;  ///< The other rank, or the root.
   Registered registered{};
 };
 

@@ -11,7 +11,6 @@ ncclResult_t call_operation(std::string_view function, ncclComm_t handle, cudaSt
                             Operation operation) noexcept {
   const ncclResult_t result = call_on(function, handle, [&](const auto& communicator) {
     communicator->require_ready();
-    if (reduces(operation.kind)) operation.scale = communicator->operators().scale_of(operation);
     check(operation, communicator->seat());
     group().start();
     try {

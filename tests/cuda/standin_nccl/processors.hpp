@@ -10,10 +10,12 @@
 
 #include "failure.hpp"
 #include "mesh.hpp"
+#include "tests/cuda/standin/hooks.hpp"
 
 namespace tutti::nccl_standin {
 
-/// How many kernels of NCCL run at once on each device; the others wait for these.
+/// Limits the kernels of NCCL that run at once on each device. While all run, other kernels of NCCL
+/// and of programs wait.
 class Processors {
  public:
   explicit Processors(int kernels) : kernels_{kernels} {}
@@ -24,12 +26,13 @@ class Processors {
     std::unique_lock lock{mutex_};
     while (running_[device] >= kernels_ && !mesh.is_stopped()) changed_.wait_for(lock, kAgain);
     if (mesh.is_stopped()) return false;
-    ++running_[device];
+    tutti_standin_occupy(device, ++running_[device] == kernels_);
     return true;
   }
   void end(int device) {
     const std::scoped_lock lock{mutex_};
     --running_[device];
+    tutti_standin_occupy(device, false);
     changed_.notify_all();
   }
 

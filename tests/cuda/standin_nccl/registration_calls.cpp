@@ -1,6 +1,4 @@
-// NCCL's functions that register memory and operators.
-#include <cstring>
-
+// NCCL's functions that register memory.
 #include "call.hpp"
 #include "group.hpp"
 
@@ -16,13 +14,6 @@ void require_window(void* buffer, std::size_t bytes, int flags) {
           ncclInvalidArgument, "the window does not begin at a page");
   require(reach(buffer, bytes) != buffer, ncclInvalidArgument,
           "the window is not in memory of a device");
-}
-
-Scale scale_of(const void* scalar, ncclDataType_t datatype, ncclScalarResidence_t residence) {
-  Scale scale{.exists = true, .value = {}};
-  if (residence == ncclScalarDevice) scale.place = scalar;
-  else std::memcpy(scale.value.data(), scalar, size_of(datatype));
-  return scale;
 }
 
 }  // namespace
@@ -80,28 +71,6 @@ ncclResult_t ncclCommWindowDeregister(ncclComm_t handle, ncclWindow_t window) {
     const auto call = communicator->enter();
     require(communicator->windows().remove(window), ncclInvalidArgument, "there is no such window");
     --library().windows;
-    return ncclSuccess;
-  });
-}
-
-ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t datatype,
-                                      ncclScalarResidence_t residence, ncclComm_t handle) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
-    require(op != nullptr && scalar != nullptr, ncclInvalidArgument,
-            "the operator or the scalar is null");
-    require(size_of(datatype) != 0, ncclInvalidArgument, "there is no such datatype");
-    require(residence == ncclScalarDevice || residence == ncclScalarHostImmediate,
-            ncclInvalidArgument, "there is no such residence");
-    *op = communicator->operators().add(datatype, scale_of(scalar, datatype, residence));
-    ++library().operators;
-    return ncclSuccess;
-  });
-}
-
-ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t handle) {
-  return call_on(__func__, handle, [&](const auto& communicator) {
-    communicator->operators().remove(op);
-    --library().operators;
     return ncclSuccess;
   });
 }

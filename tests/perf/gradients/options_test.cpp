@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
 
 #include "perf/failure.hpp"
@@ -13,30 +15,38 @@
 namespace tutti::perf {
 namespace {
 
-GradientsFlags usual() {
-  GradientsFlags flags;
-  flags.model = "resnet50";
-  flags.compute = "120ms";
-  return flags;
+/// Of resnet50, with other flags.
+GradientsOptions options_of(std::vector<std::string> arguments) {
+  GradientsOptions options;
+  CLI::App app;
+  declare_gradients_flags(app, options);
+  const auto add_unless_there = [&](const std::string& flag, const std::string& value) {
+    const auto says_it = [&](const std::string& word) { return word.starts_with(flag); };
+    if (std::ranges::none_of(arguments, says_it))
+      arguments.insert(arguments.end(), {flag, value});
+  };
+  add_unless_there("--model", "resnet50");
+  add_unless_there("--compute", "120ms");
+  std::ranges::reverse(arguments);
+  app.parse(arguments);
+  complete(app, options);
+  return options;
 }
 
-std::vector<std::string> labels_of(const GradientsFlags& flags) {
+std::vector<std::string> labels_of(const GradientsOptions& options) {
   std::vector<std::string> labels;
-  for (const GradientSetting& setting : understand(flags).settings) labels.push_back(setting.label);
+  for (const GradientSetting& setting : options.settings) labels.push_back(setting.label);
   return labels;
 }
 
 TEST(GradientsOptions, SweepTheProductOfTheirLists) {
-  GradientsFlags flags = usual();
-  EXPECT_EQ(labels_of(flags).size(), 12U);
-  flags.bucket_bytes = "0,5M,flat";
-  flags.storage = "views";
-  flags.compression = "none,bf16";
-  EXPECT_EQ(labels_of(flags), (std::vector<std::string>{
-                                  "bucket_bytes 0, views", "bucket_bytes 0, views, bf16",
-                                  "bucket_bytes 5M, views", "bucket_bytes 5M, views, bf16",
-                                  "bucket_bytes flat, views", "bucket_bytes flat, views, bf16"}));
-  const GradientsOptions options = understand(flags);
+  EXPECT_EQ(options_of({}).settings.size(), 12U);
+  const GradientsOptions options = options_of(
+      {"--bucket-bytes", "0,5M,flat", "--storage", "views", "--compression", "none,bf16"});
+  EXPECT_EQ(labels_of(options), (std::vector<std::string>{
+                                    "bucket_bytes 0, views", "bucket_bytes 0, views, bf16",
+                                    "bucket_bytes 5M, views", "bucket_bytes 5M, views, bf16",
+                                    "bucket_bytes flat, views", "bucket_bytes flat, views, bf16"}));
   EXPECT_EQ(options.settings[2].options.bucket_bytes, std::size_t{5} << 20);
   EXPECT_EQ(options.settings[4].options.bucket_bytes, GradientOptions::kFlat);
   EXPECT_EQ(options.settings[5].options.compression, "bf16");
@@ -45,78 +55,76 @@ TEST(GradientsOptions, SweepTheProductOfTheirLists) {
 }
 
 TEST(GradientsOptions, MeasureWhatMeansTheSameOnce) {
-  GradientsFlags flags = usual();
-  flags.storage = "copies";
-  flags.bucket_bytes = "0,flat,5M,5M";
-  flags.first_bucket_bytes = "1M,64K,8M,9M";
-  EXPECT_EQ(labels_of(flags),
+  EXPECT_EQ(labels_of(options_of({"--storage", "copies", "--bucket-bytes", "0,flat,5M,5M",
+                                  "--first-bucket-bytes", "1M,64K,8M,9M"})),
             (std::vector<std::string>{
                 "bucket_bytes 0, copies", "bucket_bytes flat, copies", "bucket_bytes 5M, copies",
                 "bucket_bytes 5M, first 64K, copies", "bucket_bytes 5M, first 5M, copies"}));
 }
 
 TEST(GradientsOptions, LeaveOutWhatDoesNotExist) {
-  GradientsFlags flags = usual();
-  flags.bucket_bytes = "5M";
-  flags.order = "observed,negotiated";
-  EXPECT_EQ(labels_of(flags), (std::vector<std::string>{"bucket_bytes 5M, copies, observed",
-                                                        "bucket_bytes 5M, copies, negotiated",
-                                                        "bucket_bytes 5M, views, negotiated"}));
-  EXPECT_EQ(understand(flags).left_out.size(), 1U);
+  const GradientsOptions options =
+      options_of({"--bucket-bytes", "5M", "--order", "observed,negotiated"});
+  EXPECT_EQ(labels_of(options), (std::vector<std::string>{"bucket_bytes 5M, copies, observed",
+                                                          "bucket_bytes 5M, copies, negotiated",
+                                                          "bucket_bytes 5M, views, negotiated"}));
+  EXPECT_EQ(options.left_out.size(), 1U);
 }
 
 TEST(GradientsOptions, RepeatTheMeasurementFromArguments) {
-  GradientsFlags flags = usual();
-  flags.json = "out.jsonl";
-  const std::vector<std::string> arguments = repeat_arguments(flags);
-  EXPECT_NE(std::ranges::find(arguments, "--model=resnet50"), arguments.end());
+  const std::vector<std::string> arguments = options_of({"--json", "out.jsonl"}).arguments;
+  for (const char* const word : {"--model=resnet50", "--steps=20"})
+    EXPECT_NE(std::ranges::find(arguments, word), arguments.end()) << word;
   EXPECT_EQ(std::ranges::find(arguments, "--json=out.jsonl"), arguments.end());
 }
 
 TEST(GradientsOptions, SayWhatIsWrong) {
   struct Case {
-    std::string GradientsFlags::*flag;
+    const char* flag;
     const char* value;
     const char* said;
   };
-  const Case cases[]{
-      {&GradientsFlags::model, "", "say which model"},
-      {&GradientsFlags::compute, "", "say how long a step of resnet50 computes"},
-      {&GradientsFlags::compute, "120", "--compute '120' is not a time"},
-      {&GradientsFlags::compute, "0ms", "--compute '0ms' is not a time"},
-      {&GradientsFlags::bucket_bytes, "5X", "--bucket-bytes '5X' is not a size"},
-      {&GradientsFlags::bucket_bytes, "1M,,2M", "has an empty entry"},
-      {&GradientsFlags::first_bucket_bytes, "flat", "--first-bucket-bytes 'flat' is not a size"},
-      {&GradientsFlags::storage, "view", "did you mean views?"},
-      {&GradientsFlags::order, "revered", "did you mean reversed?"},
-      {&GradientsFlags::algorithms, "auto,rign", "did you mean ring?"},
-      {&GradientsFlags::in_flight, "0", "--in-flight '0' is not a number"},
-      {&GradientsFlags::computing, "rest", "choose from work, sleep"},
-      {&GradientsFlags::steps, "0", "--steps '0' is not a number"},
-      {&GradientsFlags::warmup, "-1", "--warmup '-1' is not a number"},
-      {&GradientsFlags::transport, "ssh", "choose from auto, shm, tcp, mpi, shm+mpi, fastest"},
-      {&GradientsFlags::timeout, "soon", "--timeout 'soon' is not a time"}};
-  for (const Case& wrong : cases) {
-    GradientsFlags flags = usual();
-    flags.*wrong.flag = wrong.value;
+  const Case cases[]{{"--compute", "120", "--compute '120' is not a time"},
+                     {"--compute", "0ms", "--compute '0ms' is not a time"},
+                     {"--bucket-bytes", "5X", "--bucket-bytes '5X' is not a size"},
+                     {"--bucket-bytes", "1M,,2M", "has an empty entry"},
+                     {"--first-bucket-bytes", "flat", "--first-bucket-bytes 'flat' is not a size"},
+                     {"--storage", "view", "did you mean views?"},
+                     {"--order", "revered", "did you mean reversed?"},
+                     {"--algorithms", "auto,rign", "did you mean ring?"},
+                     {"--in-flight", "0", "--in-flight '0' is not a number"},
+                     {"--computing", "rest", "choose from work, sleep"},
+                     {"--steps", "0", "--steps '0' is not a number"},
+                     {"--warmup", "-1", "--warmup '-1' is not a number"},
+                     {"--transport", "ssh", "choose from auto, shm, tcp, mpi, shm+mpi, fastest"},
+                     {"--timeout", "soon", "--timeout 'soon' is not a time"}};
+  const auto expect_said = [](const auto& work, const std::string& said) {
     try {
-      static_cast<void>(understand(flags));
-      ADD_FAILURE() << "taken: " << wrong.value;
+      static_cast<void>(work());
+      ADD_FAILURE() << "taken: " << said;
     } catch (const Failure& failure) {
-      EXPECT_NE(std::string{failure.what()}.find(wrong.said), std::string::npos) << failure.what();
+      EXPECT_NE(std::string{failure.what()}.find(said), std::string::npos) << failure.what();
       EXPECT_EQ(failure.code(), ExitCode::usage);
     }
-  }
+  };
+  for (const Case& wrong : cases)
+    expect_said([&] { return options_of({std::string{wrong.flag} + "=" + wrong.value}); },
+                wrong.said);
+  CLI::App app;
+  GradientsOptions options;
+  declare_gradients_flags(app, options);
+  app.parse(std::vector<std::string>{});
+  expect_said([&] { return complete(app, options), 0; }, "say which model");
+  options.model = "resnet50";
+  expect_said([&] { return complete(app, options), 0; }, "say how long a step of resnet50");
 }
 
 TEST(GradientsReplay, NeedsMemoryForEachSettingThatKeepsBuckets) {
-  GradientsFlags flags = usual();
-  flags.bucket_bytes = "5M";
-  flags.storage = "flat";
   const Model model = built_in_model("resnet50");
-  const double flat = bytes_needed(model, understand(flags).settings);
-  flags.storage = "flat,views,copies";
-  EXPECT_DOUBLE_EQ(bytes_needed(model, understand(flags).settings) - flat,
+  const auto bytes_of = [&](const char* storage) {
+    return bytes_needed(model, options_of({"--bucket-bytes", "5M", "--storage", storage}).settings);
+  };
+  EXPECT_DOUBLE_EQ(bytes_of("flat,views,copies") - bytes_of("flat"),
                    2 * static_cast<double>(model.bytes()));
 }
 
@@ -138,11 +146,8 @@ GradientTimes times_with(const std::vector<double>& overlapped_ms, std::size_t r
 }
 
 TEST(GradientsVerdict, PutsTheFastestFirstAndSaysWhatItComesTo) {
-  GradientsFlags flags = usual();
-  flags.bucket_bytes = "0,5M,flat";
-  flags.storage = "views";
-  const GradientVerdict verdict =
-      judge(times_with({114, 103.1, 109}, 20), understand(flags).settings);
+  const auto settings = options_of({"--bucket-bytes", "0,5M,flat", "--storage", "views"}).settings;
+  const GradientVerdict verdict = judge(times_with({114, 103.1, 109}, 20), settings);
   ASSERT_EQ(verdict.results.size(), 3U);
   EXPECT_EQ(verdict.results[0].setting.label, "bucket_bytes 5M, views");
   EXPECT_EQ(verdict.results[2].setting.label, "bucket_bytes 0, views");
@@ -154,12 +159,9 @@ TEST(GradientsVerdict, PutsTheFastestFirstAndSaysWhatItComesTo) {
 }
 
 TEST(GradientsVerdict, CallsSettingsEqualThatAre) {
-  GradientsFlags flags = usual();
-  flags.bucket_bytes = "1M,5M,25M";
-  flags.storage = "views";
+  const auto settings = options_of({"--bucket-bytes", "1M,5M,25M", "--storage", "views"}).settings;
   for (const std::size_t rounds : {std::size_t{3}, std::size_t{20}}) {
-    const GradientVerdict verdict =
-        judge(times_with({103.1, 103.1, 140}, rounds), understand(flags).settings);
+    const GradientVerdict verdict = judge(times_with({103.1, 103.1, 140}, rounds), settings);
     EXPECT_TRUE(verdict.results[1].is_tie) << rounds;
     EXPECT_FALSE(verdict.results[2].is_tie) << rounds;
     EXPECT_NE(sentence_of(verdict).find("1 other is as good"), std::string::npos);
@@ -179,10 +181,8 @@ TEST(GradientsVerdict, TakesDifferencesOfEachRound) {
     setting.serial_s[round] = 0.12 + load_s;
     times.computing_s.insert(times.computing_s.end(), {0.1 + load_s, 0.14});
   }
-  GradientsFlags flags = usual();
-  flags.bucket_bytes = "5M";
-  flags.storage = "views";
-  const GradientVerdict verdict = judge(times, understand(flags).settings);
+  const auto settings = options_of({"--bucket-bytes", "5M", "--storage", "views"}).settings;
+  const GradientVerdict verdict = judge(times, settings);
   EXPECT_NEAR(verdict.computing.median, 0.14, 1e-12);
   EXPECT_NEAR(verdict.results[0].overlapped.median, 0.103, 1e-12);
   EXPECT_NEAR(verdict.results[0].exposed.median, 0.003, 1e-12);
@@ -191,13 +191,11 @@ TEST(GradientsVerdict, TakesDifferencesOfEachRound) {
 }
 
 TEST(GradientsVerdict, WarnsFarFromTheIdealStep) {
-  GradientsFlags flags = usual();
-  flags.bucket_bytes = "5M";
-  flags.storage = "views";
+  const auto settings = options_of({"--bucket-bytes", "5M", "--storage", "views"}).settings;
   const auto warning_of = [&](double overlapped_ms, double alone_s) {
     GradientTimes times = times_with({overlapped_ms}, 20);
     times.settings[0].buckets = {{.ready = 0.1, .alone = alone_s}};
-    const std::string table = gradients_table(judge(times, understand(flags).settings), {});
+    const std::string table = gradients_table(judge(times, settings), {});
     const std::size_t begin = table.find("# !! the best setting");
     return begin == std::string::npos ? "" : table.substr(begin, table.find('\n', begin) - begin);
   };
@@ -214,10 +212,8 @@ TEST(GradientsVerdict, WarnsFarFromTheIdealStep) {
 TEST(GradientsVerdict, SaysWhereTimesVaryMuch) {
   GradientTimes times = times_with({103, 104}, 20);
   for (std::size_t i = 0; i < 10; ++i) times.computing_s[i] = 0.15;
-  GradientsFlags flags = usual();
-  flags.bucket_bytes = "1M,5M";
-  flags.storage = "views";
-  const GradientVerdict verdict = judge(times, understand(flags).settings);
+  const auto settings = options_of({"--bucket-bytes", "1M,5M", "--storage", "views"}).settings;
+  const GradientVerdict verdict = judge(times, settings);
   EXPECT_TRUE(verdict.is_noisy());
   EXPECT_TRUE(sentence_of(verdict).ends_with("; steps vary by 50.0 ms, so this may be chance"));
 }

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "parsed_flags.hpp"
 #include "perf/failure.hpp"
 #include "perf/sweep/buffers.hpp"
 #include "perf/sweep/candidates.hpp"
@@ -21,7 +20,7 @@ constexpr std::size_t kPage = 4096;
 
 std::string refusal_with(const std::vector<std::string>& arguments) {
   try {
-    static_cast<void>(understand(parse(arguments)));
+    static_cast<void>(sweep_options(arguments));
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::usage);
     return failure.what();
@@ -69,9 +68,8 @@ TEST(Alignment, OneThatCannotBeIsRefused) {
 }
 
 TEST(Alignment, SeveralRaceInOneRun) {
-  const SweepOptions options =
-      understand(parse({"-C", "all_reduce", "-a", "auto,ring,ring", "--align", "page,16:4,64",
-                        "--inject", "ring#2@64=5%"}));
+  const SweepOptions options = sweep_options({"-C", "all_reduce", "-a", "auto,ring,ring", "--align",
+                                              "page,16:4,64", "--inject", "ring#2@64=5%"});
   EXPECT_EQ(options.align.text(), "page");
   std::vector<std::string> labels;
   for (const Candidate& candidate : candidates_for(Collective::all_reduce, options, 4, true)) {
@@ -89,7 +87,7 @@ TEST(Alignment, SeveralRaceInOneRun) {
 
 TEST(Alignment, VisibleArraysBeginAtPagesUnlessAskedFor) {
   const auto text = [](const std::vector<std::string>& arguments) {
-    return understand(parse(arguments)).alignment_text();
+    return sweep_options(arguments).alignment_text();
   };
   EXPECT_EQ(text({}), "malloc");
   EXPECT_EQ(text({"--buffers", "visible"}), "page");
@@ -100,15 +98,15 @@ TEST(Alignment, VisibleArraysBeginAtPagesUnlessAskedFor) {
 
 TEST(Alignment, IsRepeatedAndOlderFilesMeantPages) {
   const auto again = [](const std::vector<std::string>& arguments) {
-    return flags_of(arguments, {});
+    return repeated(arguments, {});
   };
-  const SweepFlags flags = parse({"--align", "16:4", "--pattern", "isolated"});
-  EXPECT_EQ(again(repeat_arguments(flags)).align, "16:4");
-  EXPECT_EQ(again(repeat_arguments(flags)).pattern, "isolated");
-  EXPECT_EQ(again(repeat_arguments(parse({}))).align, "malloc");
-  EXPECT_EQ(again({"--collective=all_reduce"}).align, "page");
-  EXPECT_EQ(again({"--collective=all_reduce"}).pattern, "back_to_back");
-  EXPECT_NO_THROW(static_cast<void>(understand(again({"--memory=cuda"}))));
+  const SweepOptions options = sweep_options({"--align", "16:4", "--pattern", "isolated"});
+  EXPECT_EQ(again(options.arguments).align.text(), "16:4");
+  EXPECT_TRUE(again(options.arguments).is_isolated());
+  EXPECT_EQ(again(sweep_options({}).arguments).align.text(), "malloc");
+  EXPECT_EQ(again({"--collective=all_reduce"}).align.text(), "page");
+  EXPECT_FALSE(again({"--collective=all_reduce"}).is_isolated());
+  EXPECT_NO_THROW(static_cast<void>(again({"--memory=cuda"})));
 }
 
 // Memory that begins a cache line after a page, as that of a single rank does.

@@ -5,9 +5,9 @@
 
 #include <tutti/error.hpp>
 #include <tutti/spi/communicator.hpp>
+#include <tutti/testing.hpp>
 
 #include "backends/cuda/timed_stream.hpp"
-#include "backends/sim/sim.hpp"
 
 namespace tutti::cuda {
 namespace {

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "parsed_flags.hpp"
 #include "perf/failure.hpp"
 #include "perf/sweep/candidates.hpp"
 #include "perf/sweep/rounds.hpp"
@@ -18,7 +17,7 @@ namespace {
 // The message and exit code with which flags are refused.
 std::string refusal(const std::vector<std::string>& arguments) {
   try {
-    const SweepOptions options = understand(parse(arguments));
+    const SweepOptions options = sweep_options(arguments);
     check_names(options, 4, true);
     for (const Collective collective : options.collectives)
       EXPECT_FALSE(candidates_for(collective, options, 3, true).empty());
@@ -30,7 +29,7 @@ std::string refusal(const std::vector<std::string>& arguments) {
 }
 
 std::vector<std::string> labels(const std::vector<std::string>& arguments, int size) {
-  const SweepOptions options = understand(parse(arguments));
+  const SweepOptions options = sweep_options(arguments);
   std::vector<std::string> result;
   for (const Candidate& candidate :
        candidates_for(options.collectives.front(), options, size, true))
@@ -60,8 +59,8 @@ TEST(Units, ReadAndWriteWhatPeopleWrite) {
 
 TEST(Options, FingersKnowThemFromElsewhere) {
   const SweepOptions options =
-      understand(parse({"-b", "16", "-e", "64M", "-f", "4", "-n", "20", "-w", "5", "-c", "0", "-d",
-                        "bfloat16", "-o", "avg", "-r", "2"}));
+      sweep_options({"-b", "16", "-e", "64M", "-f", "4", "-n", "20", "-w", "5", "-c", "0", "-d",
+                     "bfloat16", "-o", "avg", "-r", "2"});
   EXPECT_EQ(options.sizes().front(), 16u);
   EXPECT_EQ(options.sizes().back(), 64u << 20);
   EXPECT_EQ(options.sizes().size(), 12u);
@@ -75,12 +74,12 @@ TEST(Options, FingersKnowThemFromElsewhere) {
 }
 
 TEST(Options, MessagesAreNamedBesideCollectives) {
-  const SweepOptions both = understand(parse({"-C", "sendrecv,reduce,send"}));
+  const SweepOptions both = sweep_options({"-C", "sendrecv,reduce,send"});
   EXPECT_EQ(both.collectives, std::vector{Collective::reduce});
   EXPECT_EQ(both.messages, (std::vector{PointToPoint::sendrecv, PointToPoint::send}));
-  const SweepOptions alone = understand(parse({"-C", "send"}));
+  const SweepOptions alone = sweep_options({"-C", "send"});
   EXPECT_TRUE(alone.collectives.empty());
-  EXPECT_TRUE(understand(parse({})).messages.empty()) << "all is all collectives";
+  EXPECT_TRUE(sweep_options({}).messages.empty()) << "all is all collectives";
   std::vector<std::string> labels;
   for (const Candidate& candidate : candidates_for({}, alone, 2, true))
     labels.push_back(candidate.label);
@@ -88,17 +87,17 @@ TEST(Options, MessagesAreNamedBesideCollectives) {
 }
 
 TEST(Options, UnevenFormsAreNamedBesideCollectives) {
-  const SweepOptions both = understand(parse({"-C", "all_gatherv,reduce,scatterv"}));
+  const SweepOptions both = sweep_options({"-C", "all_gatherv,reduce,scatterv"});
   EXPECT_EQ(both.collectives, std::vector{Collective::reduce});
   EXPECT_EQ(both.uneven, (std::vector{Collective::all_gather, Collective::scatter}));
-  const SweepOptions alone = understand(parse({"-C", "scatterv"}));
+  const SweepOptions alone = sweep_options({"-C", "scatterv"});
   EXPECT_TRUE(alone.collectives.empty());
-  EXPECT_TRUE(understand(parse({})).uneven.empty()) << "all is all collectives";
+  EXPECT_TRUE(sweep_options({}).uneven.empty()) << "all is all collectives";
   EXPECT_NE(refusal({"-C", "reduce_scatterv", "-o", "bit_or"}).find("not defined"),
             std::string::npos);
   EXPECT_EQ(refusal({"-C", "all_gatherv", "-a", "ring"}), "");
   const auto left = [](const char* name, Collective collective) {
-    const SweepOptions options = understand(parse({"-C", name}));
+    const SweepOptions options = sweep_options({"-C", name});
     auto candidates = candidates_for(collective, options, 4, true);
     keep_fitting({.collective = collective, .size = 4, .uneven = true}, options, candidates);
     std::vector<std::string> labels;
@@ -112,27 +111,27 @@ TEST(Options, UnevenFormsAreNamedBesideCollectives) {
 }
 
 TEST(Options, EveryOtherFlagChangesSomething) {
-  const SweepOptions options = understand(parse({"--collective",
-                                                 "reduce,broadcast",
-                                                 "--in-place",
-                                                 "--no-touch",
-                                                 "--segment",
-                                                 "64K",
-                                                 "--ranks",
-                                                 "4",
-                                                 "--check",
-                                                 "--budget",
-                                                 "1s",
-                                                 "--timeout",
-                                                 "2s",
-                                                 "--seed",
-                                                 "9",
-                                                 "--fail-over",
-                                                 "20%",
-                                                 "--color",
-                                                 "always",
-                                                 "--determinism",
-                                                 "size_invariant"}));
+  const SweepOptions options = sweep_options({"--collective",
+                                              "reduce,broadcast",
+                                              "--in-place",
+                                              "--no-touch",
+                                              "--segment",
+                                              "64K",
+                                              "--ranks",
+                                              "4",
+                                              "--check",
+                                              "--budget",
+                                              "1s",
+                                              "--timeout",
+                                              "2s",
+                                              "--seed",
+                                              "9",
+                                              "--fail-over",
+                                              "20%",
+                                              "--color",
+                                              "always",
+                                              "--determinism",
+                                              "size_invariant"});
   EXPECT_EQ(options.collectives, (std::vector{Collective::reduce, Collective::broadcast}));
   EXPECT_TRUE(options.in_place);
   EXPECT_FALSE(options.touch);
@@ -145,11 +144,11 @@ TEST(Options, EveryOtherFlagChangesSomething) {
   EXPECT_DOUBLE_EQ(options.fail_over, 0.2);
   EXPECT_TRUE(options.color);
   EXPECT_EQ(options.determinism, Determinism::size_invariant);
-  EXPECT_EQ(understand(parse({})).determinism, std::nullopt);
+  EXPECT_EQ(sweep_options({}).determinism, std::nullopt);
 }
 
 TEST(Options, TimesEndAtAMillionSeconds) {
-  EXPECT_DOUBLE_EQ(understand(parse({"--budget", "1000000s"})).budget_s, 1e6);
+  EXPECT_DOUBLE_EQ(sweep_options({"--budget", "1000000s"}).budget_s, 1e6);
   EXPECT_NE(refusal({"--budget", "1000001s"}).find("'1000001s'"), std::string::npos);
   EXPECT_NE(refusal({"--timeout", "0s"}).find("'0s'"), std::string::npos);
 }
@@ -200,33 +199,34 @@ TEST(Options, OnlyAlgorithmsOfWhatIsAskedForAreOffered) {
   EXPECT_NE(refusal({"-a", "xyz", "-C", "all_reduce"}).find("native, probe, "), std::string::npos);
 }
 
-TEST(Options, RepeatArgumentsRepeatTheMeasurement) {
-  const SweepFlags flags = parse(
+TEST(Options, ArgumentsRepeatTheMeasurement) {
+  const SweepOptions options = sweep_options(
       {"-C", "reduce", "-e", "1M", "--in-place", "--no-touch", "-n", "7", "--json", "there.jsonl"});
-  SweepFlags outputs;
+  SweepOptions outputs;
   outputs.json = "here.jsonl";
-  const SweepFlags again = flags_of(repeat_arguments(flags), outputs);
-  EXPECT_EQ(repeat_arguments(again), repeat_arguments(flags));
-  EXPECT_EQ(again.collective, "reduce");
-  EXPECT_EQ(again.rounds, "7");
+  const SweepOptions again = repeated(options.arguments, outputs);
+  EXPECT_EQ(again.arguments, options.arguments);
+  EXPECT_EQ(again.collectives, std::vector{Collective::reduce});
+  EXPECT_EQ(again.rounds, 7U);
   EXPECT_TRUE(again.in_place);
   EXPECT_FALSE(again.touch);
   EXPECT_EQ(again.json, "here.jsonl");
 }
 
 TEST(Options, SweepsOfGpusAreRepeatedToo) {
-  const SweepFlags flags = parse({"--memory", "cuda", "--graph"});
-  const SweepOptions again = understand(flags_of(repeat_arguments(flags), {}));
-  EXPECT_TRUE(again.on_gpus);
-  EXPECT_TRUE(again.graph);
-  EXPECT_EQ(again.gpu_transport, "nccl");
-  EXPECT_EQ(again.buffers, "private");
-  const SweepFlags seen = parse({"--memory", "cuda:host", "--buffers", "visible"});
-  const SweepOptions through_host = understand(flags_of(repeat_arguments(seen), {}));
+  const auto again = [](const std::vector<std::string>& arguments) {
+    return repeated(sweep_options(arguments).arguments, {});
+  };
+  const SweepOptions graphs = again({"--memory", "cuda", "--graph"});
+  EXPECT_TRUE(graphs.on_gpus);
+  EXPECT_TRUE(graphs.graph);
+  EXPECT_EQ(graphs.gpu_transport, "nccl");
+  EXPECT_EQ(graphs.buffers, "private");
+  const SweepOptions through_host = again({"--memory", "cuda:host", "--buffers", "visible"});
   EXPECT_TRUE(through_host.on_gpus);
   EXPECT_EQ(through_host.gpu_transport, "host");
   EXPECT_EQ(through_host.buffers, "visible");
-  const SweepOptions host = understand(flags_of(repeat_arguments(parse({})), {}));
+  const SweepOptions host = again({});
   EXPECT_FALSE(host.on_gpus);
   EXPECT_FALSE(host.graph);
   EXPECT_EQ(host.buffers, "private");
@@ -234,9 +234,9 @@ TEST(Options, SweepsOfGpusAreRepeatedToo) {
 
 TEST(Options, ReplayTakesNoFlagThatSteers) {
   const auto refusal_beside = [](std::vector<std::string> arguments) -> std::string {
-    SweepFlags flags;
+    SweepOptions options;
     CLI::App app;
-    declare_flags(app, flags);
+    declare_flags(app, options);
     arguments.insert(arguments.begin(), "--replay=run.jsonl");
     std::reverse(arguments.begin(), arguments.end());
     app.parse(arguments);
@@ -272,7 +272,7 @@ TEST(Candidates, AreSeparatedByTheCommasOutsideOfBrackets) {
   EXPECT_EQ(labels({"-C", "all_reduce", "-a", list}, 4),
             (std::vector<std::string>{"hierarchical(circulant, ring):groups=2", "ring",
                                       "multitree:graph=torus:2x2"}));
-  const SweepOptions options = understand(parse({"-C", "all_reduce", "-a", list}));
+  const SweepOptions options = sweep_options({"-C", "all_reduce", "-a", list});
   const Candidate first = candidates_for(Collective::all_reduce, options, 4, true).front();
   EXPECT_EQ(first.algorithm, "hierarchical(circulant, ring)");
   EXPECT_EQ(first.parameters, "groups=2");
@@ -284,7 +284,7 @@ TEST(Candidates, OneListedTwiceRacesAgainstItself) {
   EXPECT_EQ(labels({"-C", "all_reduce", "-a", "ring,native,ring,ring"}, 4),
             (std::vector<std::string>{"ring", "native", "ring#2", "ring#3"}));
   const SweepOptions options =
-      understand(parse({"-C", "all_reduce", "-a", "ring,ring", "--inject", "ring#2=5%"}));
+      sweep_options({"-C", "all_reduce", "-a", "ring,ring", "--inject", "ring#2=5%"});
   const auto candidates = candidates_for(Collective::all_reduce, options, 4, true);
   EXPECT_EQ(candidates[0].inject, 0);
   EXPECT_DOUBLE_EQ(candidates[1].inject, 0.05);
@@ -293,7 +293,7 @@ TEST(Candidates, OneListedTwiceRacesAgainstItself) {
 TEST(Candidates, OfWhateverIsMeasuredMayBeDelayed) {
   for (const char* const name : {"all_reduce", "scatterv", "send"})
     EXPECT_NO_THROW(
-        check_names(understand(parse({"--collective", name, "--inject", "auto=5%"})), 4, true))
+        check_names(sweep_options({"--collective", name, "--inject", "auto=5%"}), 4, true))
         << name;
 }
 

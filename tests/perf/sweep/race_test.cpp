@@ -13,8 +13,8 @@
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/init.hpp>
 #include <tutti/spi/memory.hpp>
+#include <tutti/testing.hpp>
 
-#include "backends/sim/sim.hpp"
 #include "perf/interrupt.hpp"
 #include "perf/sweep/measure.hpp"
 #include "perf/sweep/rounds.hpp"

@@ -1,5 +1,5 @@
 /// @file
-/// Arrays in memory of a GPU that are objects, or parts of objects, for objects(world).
+/// Arrays in memory of a GPU, which objects(world) moves alone or within objects.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,6 @@ class TUTTI_API DeviceBytes {
   [[nodiscard]] std::byte* data() const noexcept;
   /// @param bytes to encode, from the first.
   void encode(Encoder& to, std::size_t bytes) const;
-  /// @param bytes to decode, to the first on.
   void decode(Decoder& from, std::size_t bytes);
 
  private:

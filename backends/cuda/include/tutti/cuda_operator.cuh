@@ -1,5 +1,5 @@
 /// @file
-/// User operators on GPUs, for source files that nvcc compiles.
+/// Users' operators on GPUs, for source files that nvcc compiles.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -35,7 +35,7 @@ template <class T, class Apply>
   const bool is_clean = cudaPeekAtLastError() == cudaSuccess;
   cudaFuncAttributes attributes{};
   const cudaError_t loaded = cudaFuncGetAttributes(&attributes, apply_to_all<T, Apply>);
-  // Without a GPU it is the call that fails, and errors of the program are not taken.
+  // Without a GPU the later call fails; an earlier error of the program stays.
   if (loaded != cudaSuccess && is_clean) static_cast<void>(cudaGetLastError());
   return [apply](const void* left, const void* right, void* out, std::size_t count, void* stream) {
     constexpr std::size_t kThreads = 256;
@@ -52,7 +52,7 @@ template <class T, class Apply>
                          dim3{static_cast<unsigned>(kThreads)}, arguments.data(), 0,
                          static_cast<cudaStream_t>(stream));
     if (error == cudaSuccess) return;
-    static_cast<void>(cudaGetLastError());  // it is thrown
+    static_cast<void>(cudaGetLastError());  // reported by the exception
     throw Error{ErrorCode::transport,
                 std::string{"cannot run a user's operator on a GPU: "} + cudaGetErrorString(error)};
   };

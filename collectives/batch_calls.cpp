@@ -1,0 +1,63 @@
+#include "batch_calls.hpp"
+
+#include <algorithm>
+
+namespace tutti::v0::detail {
+
+void BatchCalls::add(Execution& execution, const void* in, void* out, const Enlistment& how) {
+  calls_.check_start(execution, in, out);
+  enlisted_.push_back({&execution, in, out, how});
+  execution.set_enlisted(true);
+}
+
+void BatchCalls::remove(Execution& execution) noexcept {
+  if (!execution.is_enlisted()) return;
+  std::erase_if(enlisted_, [&](const Enlisted& call) { return call.execution == &execution; });
+  execution.set_enlisted(false);
+}
+
+void BatchCalls::start() {
+  for (const Enlisted& call : enlisted_) {
+    call.execution->set_enlisted(false);
+    if (call.how.blocks) awaited_.push_back(call.execution);
+  }
+  try {
+    outbox_.gather();
+    for (const Enlisted& call : enlisted_)
+      calls_.start(*call.execution, call.in, call.out, call.how.timeout);
+    outbox_.flush();
+  } catch (...) {
+    outbox_.drop();
+    enlisted_.clear();
+    failures_.fail_as_caught();
+  }
+  enlisted_.clear();
+}
+
+bool BatchCalls::has_awaited() const noexcept {
+  return !failures_.has_failed() && std::ranges::any_of(awaited_, [](const Execution* execution) {
+    return !execution->done();
+  });
+}
+
+bool BatchCalls::step_awaited() {
+  const auto pending =
+      std::ranges::find_if(awaited_, [](const Execution* execution) { return !execution->done(); });
+  return pending != awaited_.end() && progress_.step(**pending);
+}
+
+void BatchCalls::wait_awaited() {
+  for (const Execution* execution : awaited_) progress_.wait(*execution);
+}
+
+void BatchCalls::end() noexcept {
+  for (const Enlisted& call : enlisted_) {
+    call.execution->set_enlisted(false);
+    if (call.how.blocks) calls_.release(call.execution);
+  }
+  enlisted_.clear();
+  for (Execution* execution : awaited_) calls_.release(execution);
+  awaited_.clear();
+}
+
+}  // namespace tutti::v0::detail

@@ -1,0 +1,251 @@
+#include "object_collective.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include <tutti/call_name.hpp>
+
+#include "algorithms/hash.hpp"
+#include "collectives/engine.hpp"
+
+namespace tutti::v0::detail {
+namespace {
+
+/// A call on frames or accounts, which are nothing but bytes to everybody else.
+template <class Record>
+Call call_on(Collective collective, std::span<Record> in, std::span<Record> out, Rank root) {
+  return {.collective = collective,
+          .in = in.data(),
+          .out = out.data(),
+          .in_count = in.size(),
+          .out_count = out.size(),
+          .type = Datatype::opaque,
+          .element_bytes = sizeof(Record),
+          .root = root};
+}
+
+/// @return the name of the call that moves objects, which all calls of this kind share.
+std::string_view name_of_objects(ObjectCall::Kind kind) noexcept {
+  using Kind = ObjectCall::Kind;
+  switch (kind) {
+    case Kind::broadcast: return "broadcast of objects";
+    case Kind::scatter: return "scatter of objects";
+    case Kind::gather: return "gather of objects";
+    case Kind::all_gather: return "all_gather of objects";
+    case Kind::all_to_all: return "all_to_all of objects";
+    case Kind::send:
+    case Kind::recv: break;
+  }
+  return {};
+}
+
+std::size_t total_of(Counts counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+}
+
+}  // namespace
+
+ObjectCollective::ObjectCollective(Engine& engine, ObjectCall call)
+    : ObjectOperation{engine, combine(call.type_fingerprint, call.name), std::move(call)} {
+  if (call_.problem.empty()) make_source();
+  const bool gives_many = call_.kind == Kind::scatter || call_.kind == Kind::all_to_all;
+  const std::size_t given = comes_from_root() && !is_root() ? 0 : gives_many ? size_ : 1;
+  const bool receives = call_.kind != Kind::gather || is_root();
+  make_frames(given, !receives ? 0 : comes_from_root() ? 1 : size_);
+  vote_ = ObjectVote{report()};
+}
+
+ObjectCollective::~ObjectCollective() {
+  engine_.payloads().give_back_visible(std::move(visible_));
+}
+
+/// A rank that has no memory for an object cannot encode it.
+void ObjectCollective::make_source() {
+  if (!call_.again || size_ == 1) return;
+  try {
+    const StreamShape shape = stream_of(call_.sizes.at(0));
+    visible_ = engine_.payloads().acquire_visible(shape.bytes());
+    if (visible_.size() == 0) payload_ = engine_.payloads().acquire(shape.bytes());
+    std::byte* const memory = visible_.size() > 0 ? visible_.data() : payload_.data.get();
+    source_ = std::make_unique<ObjectSource>(engine_, *this, shape, memory);
+  } catch (const std::bad_alloc&) {
+    call_.problem = "there is no memory for its bytes";
+  }
+}
+
+Call ObjectCollective::frames_call() noexcept {
+  const std::span<ObjectFrame> in{sent_};
+  const std::span<ObjectFrame> out{frames_};
+  switch (call_.kind) {
+    case Kind::broadcast:
+      return call_on(Collective::broadcast, is_root() ? in : out, is_root() ? in : out, call_.root);
+    case Kind::scatter: return call_on(Collective::scatter, in, out, call_.root);
+    case Kind::gather: return call_on(Collective::gather, in, out, call_.root);
+    case Kind::all_gather: return call_on(Collective::all_gather, in, out, 0);
+    case Kind::all_to_all: return call_on(Collective::all_to_all, in, out, 0);
+    case Kind::send:
+    case Kind::recv: break;  // An ObjectMessage.
+  }
+  return {};
+}
+
+void ObjectCollective::prepare() {
+  const CallName name{name_of_objects(call_.kind)};
+  executions_.reserve(2);
+  acquire(frames_call(), {});
+  if (has_vote())
+    acquire(call::all_reduce(std::span{vote_.numbers}, std::span{vote_.numbers}, max), {});
+  start_clock();
+}
+
+void ObjectCollective::start() {
+  has_started_ = true;
+  const Call frames = frames_call();
+  const Duration left = time_left();
+  std::uint64_t* const numbers = vote_.numbers.data();
+  engine_.progress().begin(*executions_[0], frames.in, frames.out, left);
+  if (has_vote()) engine_.progress().begin(*executions_[1], numbers, numbers, left);
+  later_ = engine_.order().keep();
+}
+
+void ObjectCollective::started() {
+  if (source_) source_->encode(call_.again);
+}
+
+void ObjectCollective::drop_pending() noexcept {
+  if (!has_started_) engine_.failures().give_up(words());
+  drop();
+}
+
+void ObjectCollective::end_round() {
+  switch (stage_) {
+    case Stage::frames: return after_frames();
+    case Stage::payload: return after_payload();
+    case Stage::accounts: failure_ = failure_of(accounts_); return finish();
+  }
+}
+
+void ObjectCollective::after_frames() {
+  if (call_.kind == Kind::broadcast && is_root()) frames_ = sent_;
+  if (!has_vote())
+    for (const ObjectFrame& frame : frames_) vote_.join(ObjectVote{frame.report});
+  for (std::size_t i = 0; i < frames_.size(); ++i) frames_[i].check(giver(i), vote_);
+  const bool is_alone = call_.kind == Kind::broadcast && size_ == 1;  // with nobody to send to
+  if (!vote_.is_good()) start_accounts();
+  else if (is_streamed()) start_stream();
+  else if (bytes_beside(vote_.largest()) > 0 && !is_alone) start_payload();
+  else finish();
+}
+
+void ObjectCollective::start_accounts() {
+  stage_ = Stage::accounts;
+  accounts_.resize(size_);
+  ObjectAccount& own = accounts_[static_cast<std::size_t>(self_)];
+  own = ObjectAccount{report(), words(), call_.problem};
+  start_later(call_on(Collective::all_gather, std::span{&own, 1}, std::span{accounts_}, 0), {});
+}
+
+/// Large objects lie one after the other, as the counts say: the small ones between them go.
+void ObjectCollective::start_payload() {
+  stage_ = Stage::payload;
+  std::byte* const in = call_.bytes.data();
+  std::size_t from = 0;
+  std::size_t to = 0;
+  for (const std::size_t size : call_.sizes) {
+    given_.push_back(bytes_beside(size));
+    if (given_.back() > 0 && from != to) std::memmove(in + to, in + from, size);
+    from += size;
+    to += given_.back();
+  }
+  for (const ObjectFrame& frame : frames_) beside_.push_back(bytes_beside(frame.size));
+  const bool is_sender = call_.kind == Kind::broadcast && is_root();
+  const std::size_t bytes = total_of(beside_);
+  if (bytes > 0 && !is_sender) payload_ = engine_.payloads().acquire(bytes);
+  start_later(payload_call(is_sender ? in : payload_.data.get(), to),
+              {.counts = call_.kind == Kind::all_gather ? Counts{beside_} : Counts{}});
+}
+
+Call ObjectCollective::payload_call(std::byte* out, std::size_t given_bytes) noexcept {
+  Call call{.in = call_.bytes.data(),
+            .out = out,
+            .in_count = given_bytes,
+            .out_count = total_of(beside_),
+            .root = has_vote() ? call_.root : 0,
+            .own_counts = true,
+            .in_counts = given_,
+            .out_counts = beside_};
+  switch (call_.kind) {
+    case Kind::broadcast: return call::broadcast(std::span{out, call.out_count}, call_.root);
+    case Kind::scatter: call.collective = Collective::scatter; break;
+    case Kind::gather: call.collective = Collective::gather; break;
+    case Kind::all_to_all: call.collective = Collective::all_to_all; break;
+    case Kind::all_gather:
+      call.collective = Collective::all_gather;
+      call.own_counts = false;
+      break;
+    case Kind::send:
+    case Kind::recv: break;  // An ObjectMessage.
+  }
+  return call;
+}
+
+void ObjectCollective::start_later(const Call& call, const Options& options,
+                                   Partitioned* partitions) {
+  const CallName name{name_of_objects(call_.kind)};
+  Execution& execution = acquire(call, options);
+  if (partitions != nullptr) execution.partition(*partitions);
+  if (source_ && partitions != nullptr) source_->follow(execution);
+  engine_.progress().start_later(execution, call.in, call.out, time_left(),
+                                 std::exchange(later_, std::nullopt).value());
+}
+
+StreamShape ObjectCollective::stream_of(std::size_t object) const noexcept {
+  return {object, !engine_.binder().shares_cores()};
+}
+
+bool ObjectCollective::is_streamed() const noexcept {
+  return call_.kind == Kind::broadcast && size_ > 1 && frames_[0].size > kStreamedBytes;
+}
+
+void ObjectCollective::start_stream() {
+  stage_ = Stage::payload;
+  const StreamShape shape = stream_of(frames_[0].size);
+  if (!is_root()) {
+    payload_ = engine_.payloads().acquire(shape.bytes());
+    arrivals_ = std::make_unique<ObjectArrivals>(engine_.transport(), shape, payload_.data.get(),
+                                                 engine_.options().segments_in_flight);
+  }
+  const std::span bytes{is_root() ? source_->bytes() : payload_.data.get(), shape.bytes()};
+  Partitioned* const partitions =
+      is_root() ? static_cast<Partitioned*>(source_.get()) : arrivals_.get();
+  start_later(call::broadcast(bytes, call_.root), {.segment = shape.segment()}, partitions);
+  expects(executions_.back()->binding().segments == shape.segments().parts,
+          "both count the same segments");
+}
+
+std::string ObjectCollective::problem_of_stream() const {
+  if (source_) return source_->problem();
+  if (end_) return *end_;
+  return StreamShape::problem_at(payload_.data.get() + arrivals_->shape().object());
+}
+
+void ObjectCollective::after_payload() {
+  const std::string problem = source_ || arrivals_ ? problem_of_stream() : std::string{};
+  if (!problem.empty())
+    failure_ = Error{ErrorCode::object,
+                     "rank " + std::to_string(call_.root) + " could not encode its part of " +
+                         words() + ": " + problem,
+                     call_.root};
+  finish();
+}
+
+/// The root of a broadcast has the object that it gave.
+void ObjectCollective::finish() {
+  if (later_) engine_.order().end_keeping(*later_);
+  ObjectOperation::finish(call_.kind == Kind::broadcast && is_root());
+}
+
+}  // namespace tutti::v0::detail

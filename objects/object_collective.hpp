@@ -1,0 +1,72 @@
+/// @file
+/// Collectives of objects, by the engine's own collectives.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "object_operation.hpp"
+
+namespace tutti::v0::detail {
+
+/// One object collective. First comes a round of frames; where not every rank sees a frame of every
+/// other, a vote is taken at the same time. Then the vote is known everywhere, and with it whether
+/// there is another round: the bytes of large objects, or accounts of what went wrong. That round
+/// may begin at another time on each rank, so its turn in the order of calls is kept from the
+/// beginning.
+class ObjectCollective final : public ObjectOperation {
+ public:
+  /// As ObjectOperation::make.
+  ObjectCollective(Engine& engine, ObjectCall call);
+  ~ObjectCollective() override;
+
+  void prepare() override;
+  /// Encodes what was only counted, while the first round and the second are under way.
+  void started() override;
+  void drop_pending() noexcept override;
+  /// Calls of the first round, and one to come.
+  [[nodiscard]] std::uint32_t turns() const noexcept override { return has_vote() ? 3 : 2; }
+  [[nodiscard]] std::optional<std::pair<Rank, int>> receives() const noexcept override {
+    return std::nullopt;
+  }
+  [[nodiscard]] Rank giver(std::size_t index) const noexcept override {
+    return comes_from_root() ? call_.root : static_cast<Rank>(index);
+  }
+
+ private:
+  enum class Stage : std::uint8_t { frames, payload, accounts };
+
+  [[nodiscard]] bool comes_from_root() const noexcept {
+    return call_.kind == Kind::broadcast || call_.kind == Kind::scatter;
+  }
+  [[nodiscard]] bool has_vote() const noexcept {
+    return comes_from_root() || call_.kind == Kind::gather;
+  }
+  [[nodiscard]] bool is_root() const noexcept { return self_ == call_.root; }
+  void start() override;
+  void end_round() override;
+  void make_source();
+  [[nodiscard]] Call frames_call() noexcept;
+  [[nodiscard]] Call payload_call(std::byte* out, std::size_t given_bytes) noexcept;
+  void start_payload();
+  void start_accounts();
+  void start_stream();
+  [[nodiscard]] bool is_streamed() const noexcept;
+  [[nodiscard]] StreamShape stream_of(std::size_t object) const noexcept;
+  [[nodiscard]] std::string problem_of_stream() const;
+  void start_later(const Call& call, const Options& options, Partitioned* partitions = nullptr);
+  void after_frames();
+  void after_payload();
+  void finish();
+
+  Stage stage_ = Stage::frames;
+  ObjectVote vote_{};
+  std::vector<ObjectAccount> accounts_{};   // of all ranks
+  std::vector<std::size_t> given_{};        // bytes of each given object that move by themselves
+  Buffer<std::byte> visible_{};             // in place of payload_
+  std::unique_ptr<ObjectSource> source_{};  // of a streamed object at the root
+  std::optional<Execution::Turn> later_{};  // of the second round
+};
+
+}  // namespace tutti::v0::detail

@@ -1,0 +1,110 @@
+#include "object_message.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <tutti/spi/copy.hpp>
+
+#include "collectives/engine.hpp"
+
+namespace tutti::v0::detail {
+
+ObjectMessage::ObjectMessage(Engine& engine, ObjectCall call)
+    : ObjectOperation{engine, call.type_fingerprint, std::move(call)} {
+  make_frames(is_sender() ? 1 : 0, is_sender() ? 0 : 1);
+}
+
+/// Frames and bytes have types of their own, so that an array that is sent with the same tag is
+/// found to be wrong.
+Call ObjectMessage::frame_call() noexcept {
+  Call call = bytes_call(std::as_writable_bytes(std::span{is_sender() ? sent_ : frames_}));
+  call.in_count = call.out_count = 1;
+  call.element_bytes = sizeof(ObjectFrame);
+  return call;
+}
+Call ObjectMessage::bytes_call(std::span<std::byte> bytes) const noexcept {
+  Call call = is_sender() ? call::send(bytes, call_.peer, call_.tag)
+                          : call::recv(bytes, call_.peer, call_.tag);
+  call.type = Datatype::opaque;
+  return call;
+}
+
+/// A sender waits for nothing between the frame and the bytes. Where it could not encode the object
+/// the frame has the reason in its place.
+void ObjectMessage::prepare() {
+  executions_.reserve(2);
+  acquire(frame_call(), {});
+  if (is_sender()) {
+    ObjectFrame& frame = sent_[0];
+    const std::size_t text = std::min(call_.problem.size(), kInlineBytes);
+    if (text > 0) copy_bytes(frame.payload.data(), call_.problem.data(), text);
+    if (bytes_beside(frame.size) > 0)
+      acquire(bytes_call({call_.bytes.data(), static_cast<std::size_t>(frame.size)}), {});
+  }
+  start_clock();
+}
+
+void ObjectMessage::start() {
+  if (engine_.progress().is_next(*this)) start_frame();
+}
+
+void ObjectMessage::start_frame() {
+  has_started_ = true;
+  const Duration left = time_left();
+  const Call frame = frame_call();
+  engine_.calls().start(*executions_[0], frame.in, frame.out, left);
+  if (executions_.size() > 1)
+    engine_.calls().start(*executions_[1], call_.bytes.data(), nullptr, left);
+}
+
+/// The sender counts on every object that was asked for, also on one whose turn has not come.
+void ObjectMessage::drop_pending() noexcept {
+  try {
+    if (!has_started_) start_frame();
+  } catch (...) {  // The communicator has failed, and keeps the cause.
+  }
+  drop();
+}
+
+void ObjectMessage::end_round() {
+  if (is_sender()) {
+    if (!call_.problem.empty())
+      failure_ = Error{ErrorCode::object,
+                       "rank " + std::to_string(self_) + " could not encode its part of " +
+                           words() + ": " + call_.problem,
+                       self_};
+    return finish(true);
+  }
+  if (has_frame_) return finish(false);
+  has_frame_ = true;
+  check_frame();
+  beside_ = {bytes_beside(frames_[0].size)};
+  if (beside_[0] == 0) return finish(false);
+  payload_ = engine_.payloads().acquire(beside_[0]);
+  const Call call = bytes_call({payload_.data.get(), beside_[0]});
+  engine_.calls().start(acquire(call, {}), call.in, call.out, time_left());
+}
+
+void ObjectMessage::check_frame() {
+  const ObjectFrame& frame = frames_[0];
+  frame.check(call_.peer, ObjectVote{frame.report});
+  const std::string sender = "rank " + std::to_string(call_.peer);
+  if (frame.size > call_.options.most_bytes)
+    throw Error{ErrorCode::mismatch,
+                sender + " sent an object of " + std::to_string(frame.size) + " bytes, rank " +
+                    std::to_string(self_) + " accepts at most " +
+                    std::to_string(call_.options.most_bytes) + " (ObjectOptions::most_bytes)",
+                call_.peer};
+  if (frame.report.failed != 0) {
+    const auto* const text = reinterpret_cast<const char*>(frame.payload.data());
+    failure_ = Error{ErrorCode::object,
+                     sender + " could not encode its part of " + words() + ": " +
+                         std::string{text, std::find(text, text + kInlineBytes, '\0')},
+                     call_.peer};
+  } else if (frame.report.fingerprint != report().fingerprint) {
+    failure_ = Error{ErrorCode::object, sender + " sent an object of another type than " + words(),
+                     call_.peer};
+  }
+}
+
+}  // namespace tutti::v0::detail
