@@ -33,7 +33,7 @@ std::string shapes_of(const ScheduleTable& table) {
 Schedule written_down(const Shape& shape, Rank self) {
   const std::span<const Schedule> found = shape.table->find({shape.size, shape.root});
   if (!found.empty()) return found[static_cast<std::size_t>(self)];
-  reject("its schedules are written down for " + shapes_of(*shape.table) + ", not for " +
+  reject("it has written-down schedules for " + shapes_of(*shape.table) + ", not for " +
          count_of(shape.size, "rank") + " and root " + std::to_string(shape.root));
 }
 
@@ -42,7 +42,7 @@ Schedule written_down(const Shape& shape, Rank self) {
 void require(const ScheduleTable& table, int size) {
   if (std::ranges::none_of(table.all(),
                            [size](const auto& entry) { return entry.first.first == size; }))
-    reject("its schedules are written down for " + shapes_of(table) + ", not for " +
+    reject("it has written-down schedules for " + shapes_of(table) + ", not for " +
            count_of(size, "rank"));
 }
 
@@ -73,12 +73,12 @@ void Catalog::add_row(std::shared_ptr<Added> added) {
   row.summary = added->summary;
   if (!is_word(row.name))
     reject("an algorithm cannot be named '" + added->name +
-           "': use small letters, digits and underscores, such as my_ring");
+           "': use lower-case letters, digits and underscores, such as my_ring");
   if (find(row.collective, row.name) != nullptr)
     reject("there is an algorithm '" + added->name + "' for " +
-           std::string{name_of(row.collective)} + " already; give this one another name");
+           std::string{name_of(row.collective)} + " already; choose another name");
   if (row.build == nullptr)
-    reject("algorithm '" + added->name + "' has nothing that builds its schedules");
+    reject("algorithm '" + added->name + "' has no function that builds its schedules");
   const auto behind = std::ranges::find_if(
       rows_.rbegin(), rows_.rend(),
       [&](const Algorithm* other) { return other->collective == row.collective; });

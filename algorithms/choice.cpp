@@ -34,7 +34,7 @@ void read_parameters(Choice& choice, std::string_view text, std::string_view who
   const AlgorithmParameter parameter = choice.algorithm->parameter;
   const std::string key = std::string{key_of(parameter)} + "=";
   if (parameter == AlgorithmParameter::none)
-    reject("algorithm '" + std::string{choice.algorithm->name} + "' takes no parameter, but '" +
+    reject("algorithm '" + std::string{choice.algorithm->name} + "' has no parameter, but '" +
            std::string{whole} + "' gives one");
   if (text.substr(0, key.size()) != key)
     reject("unknown parameter '" + std::string{text} + "' in '" + std::string{whole} +

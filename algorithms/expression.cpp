@@ -27,7 +27,7 @@ Expression take_apart(std::string_view text) {
       depth += c == '(' ? 1 : c == ')' ? -1 : 0;
       if (depth > kDeepest)
         reject("'" + std::string{text} + "' has more than " + std::to_string(kDeepest) +
-               " algorithms in each other");
+               " nested algorithms");
       if (!(c == ',' && depth == 1) && depth > 0) continue;
       expression.operands.push_back(trimmed(text.substr(begin, at - begin)));
       begin = at + 1;
@@ -39,7 +39,7 @@ Expression take_apart(std::string_view text) {
   const std::string_view rest = trimmed(text.substr(at));
   expression.has_parameters = !rest.empty();
   if (expression.has_parameters && rest.front() != ':')
-    reject("'" + std::string{rest} + "' is too much in '" + std::string{text} + "'");
+    reject("'" + std::string{rest} + "' is superfluous in '" + std::string{text} + "'");
   expression.parameters = rest.substr(rest.empty() ? 0 : 1);
   return expression;
 }

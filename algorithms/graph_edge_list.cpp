@@ -29,7 +29,7 @@ class EdgeList {
     std::vector<int> routers;
     for (const auto& [rank, seat] : ranks_) {
       if (rank != static_cast<int>(routers.size()))
-        reject("no line says where rank " + std::to_string(routers.size()) + " sits");
+        reject("no line has the router of rank " + std::to_string(routers.size()));
       if (seat.router >= routers_)
         fail(seat.line, "router " + std::to_string(seat.router) + " has no link");
       routers.push_back(seat.router);

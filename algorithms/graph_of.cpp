@@ -7,7 +7,7 @@ namespace tutti::v0::algorithms {
 
 const Graph& graph_of(const Shape& shape, const char* example) {
   if (shape.graph == nullptr)
-    reject(std::string{"it is shaped by a network, and none is given: write such as "} + example);
+    reject(std::string{"it needs a network, and none is given: write for example "} + example);
   const Graph& graph = *shape.graph;
   std::vector<bool> taken(static_cast<std::size_t>(graph.routers()));
   for (Rank rank = 0; rank < graph.ranks(); ++rank)

@@ -77,7 +77,7 @@ Graph parse_graph(std::string_view text) {
   check_family(family);
   if (colon == text.size())
     reject("'" + std::string{text} +
-           "' says no size: write such as ring:8, torus:4x4, "
+           "' has no size: write for example ring:8, torus:4x4, "
            "slim_fly:q=5 or edges:0-1+1-2");
   const std::string_view rest = text.substr(colon + 1);
   const std::size_t seats = std::min(rest.find(':'), rest.size());
@@ -90,8 +90,8 @@ Graph parse_graph(std::string_view text) {
     reject("unknown parameter '" + std::string{behind.substr(1)} + "' in '" + std::string{text} +
            "': expected ranks=2+0+1 or per_router=2");
   const int per_router = number_in(behind.substr(kGraphPerRouter.size()), text, 0);
-  check_size("with so many ranks per router, the graph", std::int64_t{per_router} * graph.routers(),
-             0);
+  check_size("with this number of ranks per router, the graph",
+             std::int64_t{per_router} * graph.routers(), 0);
   std::vector<int> routers;
   for (int rank = 0; rank < per_router * graph.routers(); ++rank)
     routers.push_back(rank / per_router);

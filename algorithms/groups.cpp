@@ -34,8 +34,8 @@ std::vector<std::vector<Rank>> groups_of(const Hierarchy& hierarchy, int size) {
   if (group_of.empty()) {
     if (hierarchy.groups.empty())
       reject(
-          "it says no groups, and on which hosts its ranks are is not known: write such as "
-          ":groups=4 behind it");
+          "it has no groups, and the hosts of its ranks are unknown: append for example "
+          ":groups=4");
     for (const int ranks : sizes_of(hierarchy.groups, size))
       group_of.insert(group_of.end(), static_cast<std::size_t>(ranks),
                       group_of.empty() ? 0 : group_of.back() + 1);

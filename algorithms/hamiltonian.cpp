@@ -62,8 +62,8 @@ std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
     sides.assign(static_cast<std::size_t>(sides.front()), 2);
   else if (graph.family() != GraphFamily::torus)
     reject(
-        "it needs rings that share no link; they are known of rings, of complete graphs, of tori "
-        "and of hypercubes, but not of " +
+        "it needs rings that share no link; these are known for rings, complete graphs, tori "
+        "and hypercubes, but not for " +
         graph.text());
   std::erase(sides, 1);
   if (sides.size() == 1) return {around};
@@ -73,7 +73,7 @@ std::vector<std::vector<int>> hamiltonian_cycles(const Graph& graph) {
   }
   std::vector<Tour> cycles = torus_rings(sides);
   if (cycles.empty())
-    reject("it needs rings that share no link, and none were found of " + graph.text());
+    reject("it needs rings that share no link, and none were found for " + graph.text());
   return cycles;
 }
 

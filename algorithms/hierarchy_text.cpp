@@ -77,7 +77,7 @@ Hierarchy parse_hierarchy(const Catalog& catalog, Collective collective,
                           const Expression& expression, std::string_view whole) {
   if (expression.operands.size() != 2)
     reject("'" + std::string{whole} +
-           "' must name two algorithms: write such as hierarchical(circulant, ring):groups=4");
+           "' must name two algorithms: write for example hierarchical(circulant, ring):groups=4");
   Hierarchy hierarchy;
   std::string_view rest = expression.parameters;
   while (!rest.empty()) {
@@ -87,7 +87,7 @@ Hierarchy parse_hierarchy(const Catalog& catalog, Collective collective,
   }
   if (!hierarchy.groups.empty() && !hierarchy.group_of.empty())
     reject("'" + std::string{whole} +
-           "' must say its groups once: as groups=4, groups=5+3 or "
+           "' must have its groups once: as groups=4, groups=5+3 or "
            "ranks=0+1+0+1");
   const auto [within, between] = std::pair{expression.operands[0], expression.operands[1]};
   if (collective != all_reduce) {

@@ -12,7 +12,7 @@ namespace {
 const Hierarchy* hierarchy_in(const Shape& shape) {
   if (shape.hierarchy == nullptr)
     reject(
-        "it is made of two algorithms and groups, and they are missing: write such as "
+        "it needs two algorithms and groups, and they are missing: write for example "
         "hierarchical(circulant, ring):groups=4");
   return shape.hierarchy.get();
 }

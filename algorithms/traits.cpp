@@ -96,7 +96,7 @@ bool admits(Sizes sizes, int size) noexcept {
 
 void require(Sizes sizes, int size) {
   if (admits(sizes, size)) return;
-  throw Error{ErrorCode::invalid_argument, "it serves " + std::string{words_of(sizes)} +
+  throw Error{ErrorCode::invalid_argument, "it supports " + std::string{words_of(sizes)} +
                                                " only, and there are " + std::to_string(size) +
                                                " ranks"};
 }

@@ -26,7 +26,7 @@ ForkGuard::ForkGuard() {
     const std::string why = std::strerror(errno);
     munmap(page, kBytes);
     throw Error{ErrorCode::transport,
-                "cannot have a page emptied in forked children, as Linux 4.14 can: " + why};
+                "the system cannot clear a page in forked children (Linux 4.14 can): " + why};
   }
   page_ = new (page) std::atomic<std::uint32_t>{1};
 }

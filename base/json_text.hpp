@@ -64,10 +64,10 @@ template <class Json>
     const std::string_view before = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
-    reject_json("it is no JSON: line " + std::to_string(line) + ", column " +
-                std::to_string(column) + " is wrong");
+    reject_json("it is not JSON: syntax error in line " + std::to_string(line) + ", column " +
+                std::to_string(column));
   } catch (const typename Json::exception&) {
-    reject_json("it is no JSON that can be read: a number is too large");
+    reject_json("it is not valid JSON: a number is too large");
   }
 }
 

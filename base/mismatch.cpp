@@ -29,7 +29,8 @@ Error unmatched_plan(Rank peer, std::uint64_t theirs) {
   return Error{ErrorCode::mismatch,
                "rank " + std::to_string(peer) + " ran another plan #" +
                    std::to_string(plan_of(theirs)) + ": its message with fingerprint " +
-                   hexadecimal(theirs) + " is none that this rank's plan waited for" + kSamePlans,
+                   hexadecimal(theirs) + " matches none that this rank's plan waited for" +
+                   kSamePlans,
                peer}
       .about(kPlanCalls + plan_of(theirs));
 }
@@ -45,7 +46,7 @@ Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
   if (is_of_two(theirs) && is_of_two(ours))
     return {ErrorCode::mismatch,
             "rank " + std::to_string(peer) + " sent " + elements_of_two(theirs) +
-                ", this rank receives " + elements_of_two(ours) + "; both must give the same type",
+                ", this rank receives " + elements_of_two(ours) + "; both must have the same type",
             peer};
   // Tags are reused, so one of the two may belong to a later call.
   const std::uint64_t first = is_before(ours, call_of(theirs)) ? call_of(ours) : call_of(theirs);
@@ -62,7 +63,7 @@ Error unmatched_message(Rank peer, std::uint64_t theirs, std::uint64_t pending) 
   return Error{ErrorCode::mismatch,
                "rank " + std::to_string(peer) + " ran another call #" + std::to_string(number) +
                    ": its message with fingerprint " + hexadecimal(theirs) +
-                   " is none that this rank's call waited for" + kMustAgree,
+                   " matches none that this rank's call waited for" + kMustAgree,
                peer}
       .about(number);
 }
@@ -71,8 +72,8 @@ Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
   return {ErrorCode::mismatch,
           "rank " + std::to_string(peer) + " sent " + std::to_string(theirs) +
               " bytes, this rank expects " + std::to_string(ours) +
-              "; all ranks must call alike with the same count, and where each rank gives its own "
-              "counts, sender and receiver must give the same",
+              "; all ranks must pass the same count; where each rank passes its own "
+              "counts, sender and receiver must agree",
           peer};
 }
 

@@ -108,25 +108,26 @@ int run_explain(const ExplainWanted& wanted) {
 
 void add_explain(CLI::App& app, std::function<int()>& run) {
   const auto wanted = std::make_shared<ExplainWanted>();
-  CLI::App* command = app.add_subcommand("explain", "which algorithm runs on a network, and why");
+  CLI::App* command =
+      app.add_subcommand("explain", "the algorithm of a call on a network, and why");
   const auto add = [command](const char* name, const char* help,
                              std::function<void(const std::string&)> read) {
     return command->add_option_function<std::string>(name, std::move(read), help);
   };
-  add("--topology", "as tutti topology takes it", [wanted](const std::string& text) {
+  add("--topology", "a family or file, as for tutti topology", [wanted](const std::string& text) {
     wanted->network = described_network(text);
   })->required();
-  add("-C,--collective", "which one", [wanted](const std::string& text) {
+  add("-C,--collective", "collective", [wanted](const std::string& text) {
     wanted->collective = collective_named(text);
   })->default_str("all_reduce");
-  add("-b,--bytes", "of the whole vector: 8, 64K, 4M; several with commas between them",
+  add("-b,--bytes", "bytes of the whole vector: 64K, or 8,64K,4M",
       [wanted](const std::string& text) {
         wanted->bytes.clear();
         for (const std::string& word : split(text, ','))
           wanted->bytes.push_back(bytes_in("--bytes", word));
       })
       ->default_str("1M");
-  add("--ranks", "how many; else as many as there is place for", [wanted](const std::string& text) {
+  add("--ranks", "number of ranks; default: one for each place", [wanted](const std::string& text) {
     wanted->ranks = number_in("--ranks", text, {1, kMostExplained});
   });
   add("--per-host", "ranks on each host", [wanted](const std::string& text) {
@@ -135,7 +136,7 @@ void add_explain(CLI::App& app, std::function<int()>& run) {
   add("--root", "root of rooted collectives", [wanted](const std::string& text) {
     wanted->root = number_in("--root", text, {0, kMostExplained});
   })->default_str("0");
-  command->add_option("--routing", wanted->routing, "fixed, as switches' tables, or balanced")
+  command->add_option("--routing", wanted->routing, "fixed (by the receiver), or balanced")
       ->check(CLI::IsMember({"fixed", "balanced"}))
       ->capture_default_str();
   command->add_flag("--json", wanted->json, "an array with one object per number of bytes");

@@ -30,7 +30,7 @@ detail::Tuning tuning_to_export(const std::string& file) {
   try {
     return detail::read_tuning(path);
   } catch (const Error& error) {
-    throw Failure{ExitCode::usage, std::string{error.what()} + "; tutti tune writes such files"};
+    throw Failure{ExitCode::usage, std::string{error.what()} + "; expected a file of tutti tune"};
   }
 }
 
@@ -54,9 +54,8 @@ void add_export(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<ExportOptions>();
   ExportScope& scope = options->scope;
   scope.collectives = collectives_named("all");
-  CLI::App* command =
-      app.add_subcommand("export", "a tuning file as another library's configuration");
-  command->add_option("file", options->file, "of tutti tune; default: the one that init looks for");
+  CLI::App* command = app.add_subcommand("export", "convert a tuning file for another library");
+  command->add_option("file", options->file, "tuning file; default: the one that init reads");
   command
       ->add_option_function<std::string>(
           "--to",
@@ -66,14 +65,14 @@ void add_export(CLI::App& app, std::function<int()>& run) {
           },
           "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
       ->required();
-  command->add_option("--transport", scope.transport, "only what was measured over it");
+  command->add_option("--transport", scope.transport, "only tables of this transport");
   command
       ->add_option_function<std::string>(
           "-C,--collective",
           [&scope](const std::string& text) { scope.collectives = collectives_named(text); },
-          "a,b,... or all")
+          "names with commas, or all")
       ->default_str("all");
-  command->add_option("--ranks", scope.ranks, "only what was measured on so many");
+  command->add_option("--ranks", scope.ranks, "only tables of this number of ranks");
   command
       ->add_option_function<std::string>(
           "--buffers",

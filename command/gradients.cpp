@@ -211,7 +211,7 @@ int gradients(const GradientsOptions& options) {
 void add_gradients(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<GradientsOptions>();
   CLI::App* command =
-      app.add_subcommand("gradients", "find the options of GradientSync that suit a model");
+      app.add_subcommand("gradients", "find the best options of GradientSync for a model");
   declare_gradients_flags(*command, *options);
   command->callback([options, command, &run] {
     complete(*command, *options);

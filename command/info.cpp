@@ -67,16 +67,16 @@ std::vector<Feature> backends_of(const std::string& mpi, const cuda::Survey& cud
            mpi.empty() ? "built without one: install openmpi-bin libopenmpi-dev (or mpich "
                          "libmpich-dev), then build again"
                        : mpi},
-          {"shm", true, "memory that ranks of one host share"},
+          {"shm", true, "shared memory of the ranks of a host"},
           {"tcp", true,
            runtime::has_cryptography() ? "sockets between hosts; peers authenticate each other"
                                        : "the loopback only: built without OpenSSL (libssl-dev), "
-                                         "nobody could be authenticated"},
+                                         "peers cannot be authenticated"},
           {"hybrid", true,
-           fmt::format("shm inside a host, {} between hosts: what auto means",
+           fmt::format("shm inside a host, {} between hosts: the default (auto)",
                        mpi.empty() ? "tcp" : "tcp or mpi")},
           {"tls", runtime::has_tls(),
-           runtime::has_tls() ? "encrypts tcp where it is asked for"
+           runtime::has_tls() ? "encrypts tcp with InitOptions::tls"
                               : "built without OpenSSL (libssl-dev)"},
           {"cuda", has_gpus,
            has_gpus ? "collectives on streams of GPUs: tutti::cuda::attach"
@@ -209,10 +209,10 @@ int print_launch() {
   try {
     const runtime::Launch launch = runtime::detect_launch(environment);
     text += launch.size < 0
-                ? fmt::format("this is rank {}, as {} says; PMIx knows of how many", launch.rank,
+                ? fmt::format("this is rank {}, by {}; PMIx has the number of ranks", launch.rank,
                               launch.source)
                 : fmt::format("this is rank {} of {}: {}", launch.rank, launch.size, launch.source);
-    text += fmt::format("; the ranks speak first by: {}\n",
+    text += fmt::format("; the ranks meet over: {}\n",
                         launch.url.empty() ? runtime::name_of(launch.exchange) : launch.url);
   } catch (const Error& error) {
     const std::string message = error.what();
@@ -227,10 +227,11 @@ int print_launch() {
 
 void add_info(CLI::App& app, std::function<int()>& run) {
   const auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("info", "what this build can do here, and why not more");
+  CLI::App* command =
+      app.add_subcommand("info", "features of this build here, and what is missing");
   const auto launch = std::make_shared<bool>(false);
   CLI::Option* as_json = command->add_flag("--json", *json, "one object");
-  command->add_flag("--launch", *launch, "who launched this process, and why so")
+  command->add_flag("--launch", *launch, "this process's world, and the variables behind it")
       ->excludes(as_json);
   command->callback([json, launch, &run] {
     run = on_first_rank([json, launch] {

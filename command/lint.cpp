@@ -22,7 +22,7 @@ void complete(LintOptions& options, const CLI::App& app) {
   check_together(sweep);
   if (!sweep.uneven.empty() || !sweep.messages.empty())
     throw Failure{ExitCode::usage,
-                  "--collective: guidelines are of collectives with equal blocks, without v-forms "
+                  "--collective: guidelines cover collectives with equal blocks, without v-forms "
                   "and messages"};
 }
 
@@ -31,7 +31,7 @@ void complete(LintOptions& options, const CLI::App& app) {
 void add_lint(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<LintOptions>();
   SweepOptions& sweep = options->sweep;
-  CLI::App* command = app.add_subcommand("lint", "find where an MPI contradicts itself");
+  CLI::App* command = app.add_subcommand("lint", "find MPI calls slower than their equivalents");
   declare_flags(*command, sweep,
                 {"--collective", "--begin", "--end", "--factor", "--dtype", "--op", "--transport",
                  "--ranks", "--budget", "--timeout", "--seed", "--json"});
@@ -44,7 +44,7 @@ void add_lint(CLI::App& app, std::function<int()>& run) {
           [options](const std::string& text) {
             options->threshold = share_in("--threshold", text);
           },
-          "how much longer a call must take")
+          "least slowdown that breaks a guideline")
       ->default_str("10%");
   command->add_flag("--own", options->own_calls, "check tutti's own calls, also under an MPI");
   command->callback([options, command, &run] {

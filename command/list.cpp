@@ -62,7 +62,7 @@ std::string table(const std::vector<const Algorithm*>& rows) {
       text += fmt::format("  {:<28} {}\n", "", fmt::join(facts, ", "));
   }
   return text + fmt::format(
-                    "\n{} algorithms, for any number of ranks unless they say otherwise.\n"
+                    "\n{} algorithms, for any number of ranks unless stated otherwise.\n"
                     "A parameter in brackets may be left out; a number shows its default.\n",
                     rows.size());
 }
@@ -94,12 +94,12 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
 
 void add_list(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("list", "every algorithm of every collective");
+  CLI::App* command = app.add_subcommand("list", "list the algorithms of every collective");
   command
       ->add_option_function<std::string>(
           "--collective",
           [options](const std::string& text) { options->collectives = collectives_named(text); },
-          "names with commas between them, or all")
+          "names with commas, or all")
       ->default_str("all");
   command->add_flag("--json", options->json, "an array with one object per algorithm");
   command->add_option_function<std::string>(

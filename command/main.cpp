@@ -59,8 +59,8 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
     throw Failure{ExitCode::usage, "unexpected argument '" + word + "'" + help};
   }
   if (&command == &app && app.get_subcommands().empty())
-    throw Failure{ExitCode::usage,
-                  fmt::format("say what to do: {}{}", fmt::join(subcommands_of(app), ", "), help)};
+    throw Failure{ExitCode::usage, fmt::format("a command is missing; choose from {}{}",
+                                               fmt::join(subcommands_of(app), ", "), help)};
   throw Failure{ExitCode::usage, error.what() + help};
 }
 
@@ -74,13 +74,13 @@ int print_and_end(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int run_command(int argc, char** argv) {
-  CLI::App app{"tutti: collective communication one can prove, measure and read", "tutti"};
+  CLI::App app{"tutti: prove, predict, measure and run collective communication", "tutti"};
   app.set_version_flag("--version", "tutti " + build_version());
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
       "3 slower than the baseline, or than lint allows, 4 environment, 5 deadline,\n"
-      "128 + n a measurement that signal n ended.");
+      "128 + n: signal n ended a measurement.");
   std::function<int()> run;
   add_list(app, run);
   add_show(app, run);

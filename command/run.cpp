@@ -169,7 +169,7 @@ int await_guard(pid_t guard_process) {
     const int number = sigwaitinfo(&signals, &info);
     require(number >= 0 || errno == EINTR || errno == EAGAIN, "cannot wait for signals");
     if (number < 0 || info.si_signo == SIGCHLD) continue;
-    require(kill(guard_process, info.si_signo) == 0 || errno == ESRCH, "cannot tell the guard");
+    require(kill(guard_process, info.si_signo) == 0 || errno == ESRCH, "cannot signal the guard");
   }
 }
 
@@ -208,8 +208,7 @@ int run_guarded(const Job& job) {
     }
   int status = 1;
   if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
-    fmt::print(stderr, "tutti run: the guard cannot be told of its parent's end: {}\n",
-               std::strerror(errno));
+    fmt::print(stderr, "tutti run: the guard cannot watch its parent: {}\n", std::strerror(errno));
   else if (getppid() == parent) status = guard(job);
   std::fflush(nullptr);
   _exit(status);
@@ -218,7 +217,7 @@ int run_guarded(const Job& job) {
 Ranks following(const RunOptions& options) {
   const std::size_t colon = options.follow.find(':');
   if (colon == std::string::npos)
-    throw Failure{ExitCode::usage, "--follow wants FIRST:SIZE, and is for tutti itself"};
+    throw Failure{ExitCode::usage, "--follow takes FIRST:SIZE, and is for tutti itself"};
   const int size = number_in("--follow", options.follow.substr(colon + 1), {1, kMostRanks});
   Ranks ranks{
       .first = number_in("--follow", options.follow.substr(0, colon), {0, size - 1}),
@@ -231,7 +230,7 @@ Ranks following(const RunOptions& options) {
     ranks.port = keep_port();
     tell_leader(fmt::format("port {}", ranks.port.number));
   }
-  ranks.url = receive_line("the place to meet");
+  ranks.url = receive_line("the meeting place");
   return ranks;
 }
 
@@ -268,20 +267,20 @@ int run_job(const RunOptions& options) {
 
 void check(const RunOptions& options, bool has_agent) {
   if (options.program.empty())
-    throw Failure{ExitCode::usage, "say which program to run; see tutti run --help"};
+    throw Failure{ExitCode::usage, "the program is missing; see tutti run --help"};
   if (const std::string& word = options.program.front(); word.starts_with("-"))
     reject_word("flag", word,
                 {"-n", "--timeout", "--hosts", "--agent", "--label", "--env", "--url"});
   for (const std::string& host : options.hosts)
     if (host.empty() || host.starts_with("-"))
-      throw Failure{ExitCode::usage, fmt::format("'{}' is no host", host)};
+      throw Failure{ExitCode::usage, fmt::format("'{}' is not a host", host)};
   if (has_agent && options.hosts.empty())
     throw Failure{ExitCode::usage, "--agent starts ranks on other hosts: give --hosts too"};
   if (options.follow.empty() && static_cast<int>(options.hosts.size()) > options.ranks)
     throw Failure{ExitCode::usage, fmt::format("{} hosts are too many for {} ranks: give -n",
                                                options.hosts.size(), options.ranks)};
   if (!options.url.empty() && !runtime::is_meeting_place(options.url))
-    throw Failure{ExitCode::usage, fmt::format("--url '{}' is no place to meet: write {}",
+    throw Failure{ExitCode::usage, fmt::format("--url '{}' is not a meeting place: write {}",
                                                options.url, runtime::kMeetingPlaces)};
 }
 
@@ -303,8 +302,7 @@ std::vector<std::string> without_separator(const CLI::App& app, std::vector<std:
 
 void add_run(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<RunOptions>();
-  CLI::App* command =
-      app.add_subcommand("run", "starts the ranks of a program, ends them together");
+  CLI::App* command = app.add_subcommand("run", "start ranks of a program, end them together");
   const auto add = [command](const char* name, const char* help,
                              std::function<void(const std::string&)> read) {
     return command->add_option_function<std::string>(name, std::move(read), help);
@@ -312,20 +310,21 @@ void add_run(CLI::App& app, std::function<int()>& run) {
   add("-n", "number of ranks", [options](const std::string& text) {
     options->ranks = number_in("-n", text, {1, kMostRanks});
   })->default_str("1");
-  add("--timeout", "ends all after so many seconds", [options](const std::string& text) {
+  add("--timeout", "seconds after which all ranks are ended", [options](const std::string& text) {
     options->seconds = number_in("--timeout", text, {1, 1'000'000'000});
   });
-  command->add_flag("--label", options->labels, "puts the rank before each line of output");
-  add("--hosts", "hosts to run on, with commas between them",
+  command->add_flag("--label", options->labels, "put the rank before each line of output");
+  add("--hosts", "hosts to run on, with commas",
       [options](const std::string& text) { options->hosts = split(text, ','); });
-  CLI::Option* agent =
-      command->add_option("--agent", options->agent, "starts AGENT HOST COMMAND on other hosts")
-          ->capture_default_str();
+  CLI::Option* agent = command
+                           ->add_option("--agent", options->agent,
+                                        "program that starts a command: AGENT HOST COMMAND")
+                           ->capture_default_str();
   add("--env", "variables for ranks on other hosts, with commas",
       [options](const std::string& text) {
         if (!text.empty()) options->keep = split(text, ',');
       });
-  command->add_option("--url", options->url, "where the ranks meet, instead of our choice");
+  command->add_option("--url", options->url, "meeting place of the ranks; default: tutti chooses");
   command->add_option("--follow", options->follow)->group("");  // for tutti itself
   command->prefix_command();
   command->footer("The program and its arguments follow the flags.");

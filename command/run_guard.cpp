@@ -172,7 +172,7 @@ void Guard::start(const Member& member) {
     input = make_pipe();
     program.input = input.read.get();
     if (!write_all(input.write.get(), member.first_words))
-      throw Failure{ExitCode::environment, "a pipe takes nothing"};
+      throw Failure{ExitCode::environment, "a pipe accepts no bytes"};
   }
   const pid_t process = spawn(program);
   groups_.push_back(process);
@@ -317,7 +317,7 @@ void Guard::wait() {
   require(ready >= 0 || errno == EINTR || errno == EAGAIN, "cannot wait for the job (poll)");
   if (ready < 0) return;
   if (ends_at_ && !status_ && Clock::now() >= *ends_at_) {
-    say(fmt::format("no end after {} s: all are ended",
+    say(fmt::format("not finished after {} s: all ranks are ended",
                     std::chrono::duration<double>{*job_.time}.count()));
     end(static_cast<int>(ExitCode::deadline));
   }

@@ -120,13 +120,13 @@ std::string receive_line(const std::string& what,
   constexpr std::size_t kLongest = 1024;
   const auto reject = [&what](const char* why) {
     throw Failure{ExitCode::environment,
-                  fmt::format("{} did not come by standard input: {}", what, why)};
+                  fmt::format("{} did not arrive on standard input: {}", what, why)};
   };
   std::string line;
   while (!line.ends_with('\n')) {
     pollfd readable{.fd = 0, .events = POLLIN, .revents = 0};
     const int ready = poll(&readable, 1, patience ? static_cast<int>(patience->count()) : -1);
-    if (ready == 0) reject("nothing for too long");
+    if (ready == 0) reject("no data before the deadline");
     if (ready < 0 && errno != EINTR) reject(std::strerror(errno));
     if (ready < 0) continue;
     char letter = 0;

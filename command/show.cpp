@@ -46,14 +46,14 @@ void complete(ShowWanted& wanted) {
   require_in("--root", wanted.root, ranks);
   if (wanted.only) require_in("--rank", *wanted.only, ranks);
   if (wanted.format == "msccl" && wanted.only)
-    throw Failure{ExitCode::usage, "--format msccl is of all ranks: leave --rank out"};
+    throw Failure{ExitCode::usage, "--format msccl has all ranks: leave --rank out"};
   if (wanted.format == "svg" && wanted.ranks > kMostDrawn)
     throw Failure{ExitCode::usage, fmt::format("a picture of {} ranks would be unreadable: use "
                                                "--ranks {} or fewer",
                                                wanted.ranks, kMostDrawn)};
   if (!admits(row.traits.sizes, wanted.ranks))
     throw Failure{ExitCode::usage,
-                  fmt::format("{} {} serves {}, not {}", row.name, name_of(collective),
+                  fmt::format("{} {} supports {}, not {}", row.name, name_of(collective),
                               words_of(row.traits.sizes), wanted.ranks)};
   if (wanted.root != 0 && !is_rooted(collective))
     throw Failure{ExitCode::usage,
@@ -89,7 +89,8 @@ int show(const ShowWanted& wanted) {
 
 void add_show(CLI::App& app, std::function<int()>& run) {
   const auto wanted = std::make_shared<ShowWanted>();
-  CLI::App* command = app.add_subcommand("show", "a schedule as text, JSON or a picture");
+  CLI::App* command =
+      app.add_subcommand("show", "print or draw a schedule: text, JSON, SVG or XML");
   const auto add = [command](const char* name, const char* help,
                              std::function<void(const std::string&)> read) {
     return command->add_option_function<std::string>(name, std::move(read), help);

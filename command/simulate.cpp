@@ -80,10 +80,9 @@ void place(SimulateWanted& wanted) {
   if (is_said) require_in("--ranks", wanted.ranks, {1, places});
   else wanted.ranks = most;
   if (wanted.ranks < places && !is_said)
-    throw Failure{
-        ExitCode::usage,
-        fmt::format("network {} has places for {} ranks: say how many by --ranks, at most {}",
-                    topology.name(), places, kMostRanks)};
+    throw Failure{ExitCode::usage,
+                  fmt::format("network {} has places for {} ranks: give --ranks, at most {}",
+                              topology.name(), places, kMostRanks)};
   if (per_host > 1) wanted.hosts = hosts_filled(wanted.ranks, per_host);
   else if (!topology.levels().empty())
     wanted.hosts.assign(topology.levels().back().part_of.begin(),
@@ -194,42 +193,42 @@ int run_simulation(const SimulateWanted& wanted) {
 
 void add_simulate(CLI::App& app, std::function<int()>& run) {
   const auto wanted = std::make_shared<SimulateWanted>();
-  CLI::App* command = app.add_subcommand("simulate", "what algorithms take on a described network");
+  CLI::App* command = app.add_subcommand("simulate", "predict times of algorithms on a network");
   const auto add = [command](const char* name, const char* help,
                              std::function<void(const std::string&)> read) {
     return command->add_option_function<std::string>(name, std::move(read), help);
   };
-  add("network", "as tutti topology takes it", [wanted](const std::string& text) {
+  add("network", "a family or file, as for tutti topology", [wanted](const std::string& text) {
     wanted->network = described_network(text);
   })->required();
-  add("-C,--collective", "which one", [wanted](const std::string& text) {
+  add("-C,--collective", "collective", [wanted](const std::string& text) {
     wanted->collective = collective_named(text);
   })->default_str("all_reduce");
   command
       ->add_option("-a,--algorithm", wanted->algorithms,
-                   "such as ring; may be given several times; else all")
+                   "such as ring; may be repeated; default: all")
       ->allow_extra_args(false);
-  add("-b,--bytes", "of the whole vector: 8, 64K, 4M", [wanted](const std::string& text) {
+  add("-b,--bytes", "bytes of the whole vector: 8, 64K, 4M", [wanted](const std::string& text) {
     wanted->bytes = bytes_in("--bytes", text);
   })->default_str("1M");
-  add("--ranks", "how many; else as many as there is place for", [wanted](const std::string& text) {
+  add("--ranks", "number of ranks; default: one for each place", [wanted](const std::string& text) {
     wanted->ranks = number_in("--ranks", text, {1, Topology::kMost});
   });
   add("--per-host", "ranks on each host", [wanted](const std::string& text) {
     wanted->per_host = number_in("--per-host", text, {1, kMostRanks});
   })->default_str("1");
-  add("--segment", "bytes that travel at a time, or whole; else as calls of the algorithm do",
+  add("--segment", "segment in bytes, or whole; default: its own",
       [wanted](const std::string& text) {
         wanted->segment_bytes = text == "whole" ? 0 : bytes_in("--segment", text);
       });
   add("--root", "root of rooted collectives", [wanted](const std::string& text) {
     wanted->root = number_in("--root", text, {0, Topology::kMost});
   })->default_str("0");
-  command->add_option("--routing", wanted->routing, "fixed, as switches' tables, or balanced")
+  command->add_option("--routing", wanted->routing, "fixed (by the receiver), or balanced")
       ->check(CLI::IsMember({"fixed", "balanced"}))
       ->capture_default_str();
   command->add_flag("--json", wanted->json, "an array with one object per algorithm");
-  command->add_option("--heat", wanted->heat, "draw what each link carries: an .svg or .png");
+  command->add_option("--heat", wanted->heat, "draw the load of each link: an .svg or .png");
   add("--load", kLoadHelp,
       [wanted](const std::string& text) { wanted->catalog = load_catalog(text); });
   command->callback([wanted, &run] {

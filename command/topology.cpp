@@ -128,15 +128,13 @@ std::string printed(const TopologyFlags& options) {
 
 void add_topology(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<TopologyFlags>();
-  CLI::App* command = app.add_subcommand("topology", "what a network is, by its family or a file");
-  command
-      ->add_option("network", options->network,
-                   "such as torus:8x8; machine, this one; or a file: JSON or SLURM's topology.conf")
+  CLI::App* command = app.add_subcommand("topology", "describe a network: a family or a file");
+  command->add_option("network", options->network, "torus:8x8, machine (this host), or a file")
       ->required();
   command->add_option("--format", options->format, "text, json, or dot for Graphviz")
       ->check(CLI::IsMember({"text", "json", "dot"}))
       ->capture_default_str();
-  command->add_option("-o,--output", options->output, "write to this file");
+  command->add_option("-o,--output", options->output, "file; default: standard output");
   command->callback([options, &run] {
     const std::string text = printed(*options);
     run = on_first_rank([options, text] {

@@ -50,15 +50,15 @@ void complete(TuneOptions& options, const CLI::App& app) {
   }
   if (!options.sweep.uneven.empty() || !options.sweep.messages.empty())
     throw Failure{ExitCode::usage,
-                  "--collective: tables are of collectives with equal blocks, without v-forms and "
+                  "--collective: tables cover collectives with equal blocks, without v-forms and "
                   "messages"};
   if (!options.sweep.more_alignments.empty())
-    throw Failure{ExitCode::usage, "--align: a table is of one alignment, and several are given"};
+    throw Failure{ExitCode::usage, "--align: a table has one alignment, and several are given"};
   if (options.path.empty())
     options.path = runtime::usual_tuning_path(runtime::process_environment());
   if (options.path.empty())
     throw Failure{ExitCode::environment,
-                  "neither XDG_CONFIG_HOME nor HOME says where the file belongs: name one by -o"};
+                  "no folder for the file: set XDG_CONFIG_HOME or HOME, or name a file by -o"};
 }
 
 // Rank 0 writes the page, and finds out whether it can before minutes of measuring.
@@ -79,9 +79,8 @@ CLI::App* add_measuring(CLI::App& app, const char* name, const char* help,
                 {"--transport", "--load", "--ranks", "--timeout", "--seed"});
   command->add_option_function<std::string>(
       "--buffers", [options](const std::string& text) { read_buffers(*options, text); },
-      "private,visible; default: those that are there");
-  command->add_option("-o,--output", options->path,
-                      "the file; default: the one that init looks for");
+      "private,visible; default: those that exist");
+  command->add_option("-o,--output", options->path, "the file; default: the one that init reads");
   command->callback([options, command, &run, work, who = fmt::format("tutti {}", name)] {
     complete(*options, *command);
     run = [options, work, who] {
@@ -98,19 +97,19 @@ CLI::App* add_measuring(CLI::App& app, const char* name, const char* help,
 void add_tune(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<TuneOptions>();
   CLI::App* command =
-      add_measuring(app, "tune", "measure which algorithm is fastest where", options, run, tune);
+      add_measuring(app, "tune", "measure the fastest algorithm at each size", options, run, tune);
   declare_flags(
       *command, options->sweep,
       {"--collective", "--begin", "--end", "--factor", "--budget", "--align", "--pattern"});
   set_usual(*command, options->sweep, "--factor", "4");
-  command->add_flag("--again", options->again, "measure also what the file has already");
-  command->add_option("--html", options->html, "write a page to look at");
+  command->add_flag("--again", options->again, "measure also the cells that the file has");
+  command->add_option("--html", options->html, "write a page with pictures and tables");
 }
 
 void add_calibrate(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<TuneOptions>();
   options->sweep = sweep_options({});
-  add_measuring(app, "calibrate", "measure in seconds what messages cost", options, run,
+  add_measuring(app, "calibrate", "measure the costs of messages and bytes", options, run,
                 [](World& world, TuneOptions asked) { return calibrate(world, asked); });
 }
 

@@ -176,7 +176,7 @@ std::string lines_of(const Outcome& outcome) {
                                  report.shapes, largest.size, largest.facts.rounds, depth,
                                  vectors_sent(report, largest), result_of(outcome));
   if (!report.refusals.empty())
-    text += fmt::format("{:>15}refuses {}: {}\n", "", refused_sizes(report),
+    text += fmt::format("{:>15}rejects {}: {}\n", "", refused_sizes(report),
                         report.refusals.front().reason);
   if (report.proved() && !report.slim_flies.empty())
     text +=
@@ -223,7 +223,7 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
 constexpr const char* kHeading =
     "# shapes: numbers of ranks, roots and parameters that were verified\n"
     "# rounds, depth, sent: at the greatest number of ranks; most rounds of a rank, messages one\n"
-    "# after the other on the longest path, and what the busiest rank sends, in vectors\n";
+    "# after the other on the longest path, and the volume of the busiest rank, in vectors\n";
 
 /// How long it took to build the large ones, and with which parameters and ranks those were built
 /// that have no default, or do not serve as many as were wanted.
@@ -306,7 +306,7 @@ int verify(const VerifyWanted& wanted) {
 void add_verify(CLI::App& app, std::function<int()>& run) {
   const auto wanted = std::make_shared<VerifyWanted>();
   VerifyRange& range = wanted->range;
-  CLI::App* command = app.add_subcommand("verify", "prove every algorithm correct");
+  CLI::App* command = app.add_subcommand("verify", "prove that algorithms are correct");
   const auto add = [command](const char* name, const char* usual, const char* help,
                              std::function<void(const std::string&)> read) {
     return command->add_option_function<std::string>(name, std::move(read), help)
@@ -318,24 +318,24 @@ void add_verify(CLI::App& app, std::function<int()>& run) {
         range.min_size = ranks.first;
         range.max_size = ranks.last;
       });
-  add("--collective", "all", "names with commas between them, or all",
+  add("--collective", "all", "names with commas, or all",
       [wanted](const std::string& text) { wanted->collectives = collectives_named(text); });
   add("--algorithm", "", "names, or choices such as knomial:k=5, with commas",
       [wanted](const std::string& text) { wanted->algorithms = with_graphs_of_files(text); });
-  add("--sample-to", "0", "and a sample of shapes up to so many ranks",
+  add("--sample-to", "0", "most ranks of a sample of larger shapes",
       [&range](const std::string& text) {
         range.sample_to = number_in("--sample-to", text, {0, kRanks.last});
       });
   const CLI::Option* slim_flies =
-      add("--slim-fly-to", "", "and Slim Flies up to so many ranks (242 for 1:64)",
+      add("--slim-fly-to", "", "most ranks of Slim Flies (242 for 1:64)",
           [&range](const std::string& text) {
             range.slim_fly_to = number_in("--slim-fly-to", text, {0, kRanks.last});
           });
-  add("--seed", "1", "of the sample, and of random skips and graphs",
+  add("--seed", "1", "seed of the sample, and of random skips and graphs",
       [&range](const std::string& text) {
         range.seed = count_in("--seed", text, 0, 1'000'000'000);
       });
-  add("--build", "0", "and build all schedules of so many ranks",
+  add("--build", "0", "also build all schedules for this number of ranks",
       [wanted](const std::string& text) { wanted->build = number_in("--build", text, kBuilds); });
   add("--load", "", kLoadHelp,
       [wanted](const std::string& text) { wanted->catalog = load_catalog(text); });

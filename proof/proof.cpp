@@ -42,7 +42,8 @@ Proof prove(const Choice& choice, const Contract& contract) {
     const Claims claims = verifying::claims_of(choice, contract.size, contract.root, verifier);
     const Verdict verdict = verifier.verify(
         {.contract = contract, .schedules = schedules, .claims = claims, .name = name});
-    if (!verdict.proved()) proof.refusal = "it is wrong: " + verdict.findings.front().message;
+    if (!verdict.proved())
+      proof.refusal = "it fails the proof: " + verdict.findings.front().message;
     for (const Schedule& schedule : schedules) proof.digest = with(proof.digest, schedule);
   } catch (const std::exception& error) {
     proof.refusal = error.what();

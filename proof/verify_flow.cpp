@@ -72,7 +72,7 @@ Value DataFlow::read_or_report(std::size_t rank, const Slots& slots, std::uint32
   const Value value = read(rank, slots.space, slots.first + index);
   if (!value.present())
     report_->add(CheckKind::unwritten_read, place(rank, slots, index),
-                 "read although nothing was written there and the rank has no such input");
+                 "reads a slot that was never written, and the rank has no such input");
   return value;
 }
 
@@ -211,10 +211,10 @@ void DataFlow::report_deadlock() {
       break;
     }
   }
-  std::string text{"nothing moves if nothing is buffered: "};
+  std::string text{"deadlock if nothing is buffered: "};
   for (auto at = std::find(chain.begin(), chain.end(), rank); at != chain.end(); ++at)
     text += waiting_text(*at) + ", ";
-  report_->add(CheckKind::deadlock, text + "and so on in a circle");
+  report_->add(CheckKind::deadlock, text + "and so on in a cycle");
 }
 
 std::string DataFlow::waiting_text(std::size_t rank) const {

@@ -46,7 +46,7 @@ bool FormCheck::check_slots(const Position& at, const Slots& slots) {
   if (end <= limit) {
     if (slots.count == 0 || slots.first / units == (end - 1) / units) return true;
     at.report.add(CheckKind::plane_crossed, at.place(slots.space, slots.first),
-                  "the run goes on in the next plane, which is another copy of the vector");
+                  "the run of slots crosses into the next plane of scratch");
     return false;
   }
   const std::uint64_t offender = std::max<std::uint64_t>(slots.first, limit);

@@ -28,7 +28,7 @@ void check_reduced(const Question& question, const DataFlow& flow, Report& repor
     else
       report.add(
           CheckKind::wrong_result, place,
-          "the result has a contribution of rank " + std::to_string(extra) + ", which comes later");
+          "the result has a contribution of rank " + std::to_string(extra) + ", a later rank");
   } else if (!value.finished() && !contract.idempotent() && contract.size > 1) {
     report.add(CheckKind::not_finished, place, "the result was never finished");
   }
@@ -117,7 +117,7 @@ Property check_own_counts(const Question& question) {
         if (contract.has_input(rank, block) || contract.wants_output(rank, block)) continue;
         const FindingPlace place{
             .rank = rank, .slot = std::int64_t{slots.first} + i, .space = slots.space};
-        return {false, text_of(place) + ": a block that the rank neither has nor wants"};
+        return {false, text_of(place) + ": a block that is neither input nor output of the rank"};
       }
     }
   }

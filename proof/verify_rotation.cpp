@@ -70,7 +70,7 @@ Property RotationCheck::check(const Question& question) {
   for (std::size_t rank = 1; rank < question.schedules.size(); ++rank)
     if (question.schedules[rank].rounds() != rounds)
       return {false, text_of(FindingPlace{.rank = static_cast<Rank>(rank)}) +
-                         ": has other rounds than rank 0"};
+                         ": its rounds differ from those of rank 0"};
   for (std::size_t round = 0; round < rounds; ++round) {
     collect(question, 0, round, first_);
     for (std::size_t rank = 1; rank < question.schedules.size(); ++rank) {

@@ -115,7 +115,7 @@ const Algorithm& representative_of(const Algorithm& row) {
   throw Error{ErrorCode::invalid_argument,
               std::string{row.name} + " claims the expression tree of \"" +
                   std::string{row.traits.same_tree_as} + "\", which is none of tutti's " +
-                  std::string{name_of(row.collective)} + " algorithms that claim no other's"};
+                  std::string{name_of(row.collective)} + " algorithms without such a claim"};
 }
 
 /// Facts::tree of a row with its default parameter; where it has none, no other's.

@@ -63,10 +63,10 @@ struct Node {
 
 Chunks chunks_of(const std::string& buffer, std::int64_t first, std::int64_t count) {
   if (buffer != "i" && buffer != "o" && buffer != "s")
-    reject_written(fmt::format("'{}' is no buffer; expected i, o or s", buffer.substr(0, 40)));
+    reject_written(fmt::format("'{}' is not a buffer; expected i, o or s", buffer.substr(0, 40)));
   constexpr std::int64_t kMost = std::int64_t{1} << 22;
   if (first < 0 || count < 1 || first > kMost || count > kMost)
-    reject_written(fmt::format("{} chunks from {} on cannot be", count, first));
+    reject_written(fmt::format("{} chunks from {} on are out of range", count, first));
   return {buffer.front(), first, count};
 }
 
@@ -79,7 +79,7 @@ class DependencyGraph {
     for (const auto& [key, ends] : pending_)
       if (!ends.sends.empty() || !ends.receives.empty())
         reject_written(fmt::format(
-            "{}: gpu {} does not receive all that gpu {} sends to it, or the other way round",
+            "{}: gpu {} does not receive exactly the messages that gpu {} sends to it",
             text_of_part(
                 nodes_[(ends.sends.empty() ? ends.receives : ends.sends).front()].parts.front()),
             std::get<1>(key), std::get<0>(key)));
@@ -98,7 +98,7 @@ class DependencyGraph {
           const std::size_t other = nodes_[dependents.node].group;
           if (other == group && dependents.rounds > 0)
             reject_written(text_of_part(nodes_[i].parts.front()) +
-                           ": steps wait for each other for ever");
+                           ": steps wait for each other in a cycle");
           rounds[other] = std::max(rounds[other], rounds[group] + dependents.rounds);
         }
       }
@@ -138,7 +138,7 @@ class DependencyGraph {
     const std::size_t node = others.front();
     others.erase(others.begin());
     if (nodes_[node].parts.front().into.count != part.into.count)
-      reject_written("a message has other numbers of chunks at its two ends");
+      reject_written("a message has different numbers of chunks at its two ends");
     nodes_[node].parts.push_back(part);
     return node;
   }
@@ -219,7 +219,7 @@ class DependencyGraph {
     const bool reduces = type.starts_with("rr") || type == "re";
     const bool is_local = type == "re" || type == "cpy";
     if (!sends && !receives && !is_local)
-      reject_written(fmt::format("'{}' is no step", type.substr(0, 40)));
+      reject_written(fmt::format("'{}' is not a step", type.substr(0, 40)));
     // What is received and passed on without being kept is kept where the own operand was.
     const bool keeps_at_source = type == "s" || type == "rrs";
     const Chunks into = keeps_at_source ? chunks_of(step.srcbuf, step.srcoff, step.cnt)
@@ -356,7 +356,7 @@ void add_rounds(const XmlAlgorithm& xml, Collective collective, WrittenSchedules
   std::int64_t chunks = 0;
   for (const Node& node : nodes) chunks += node.parts.front().into.count;
   if (chunks > kMostChunks)
-    reject_written(fmt::format("it moves {} chunks, which are too many", chunks));
+    reject_written(fmt::format("it has {} chunks, which are too many", chunks));
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     add(nodes[i], slotting, written);
     if (i + 1 < nodes.size() && nodes[i + 1].round == nodes[i].round) continue;

@@ -16,7 +16,7 @@ Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
   const std::int64_t blocks = contract_.blocks();
   const std::int64_t held = collective == Collective::all_to_all ? contract_.size : blocks;
   if (xml.chunks < 1 || xml.chunks % held != 0)
-    reject_written(fmt::format("nchunksperloop is {}, which cannot be of {} on {} ranks",
+    reject_written(fmt::format("nchunksperloop is {}, which is impossible for {} on {} ranks",
                                xml.chunks, name_of(collective), contract_.size));
   per_block_ = xml.chunks / held;
   units_ = per_block_ * blocks;
@@ -32,7 +32,7 @@ Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
 Slots Slotting::read(std::size_t rank, char buffer, std::int64_t chunk) const {
   if (buffer != 's') return outer(rank, buffer, chunk);
   const auto found = holds_[rank].find(chunk);
-  if (found == holds_[rank].end()) reject_written("a step reads scratch that nobody has written");
+  if (found == holds_[rank].end()) reject_written("a step reads scratch that no step has written");
   return scratch(chunk, found->second);
 }
 

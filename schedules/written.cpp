@@ -28,7 +28,7 @@ std::size_t index_in(std::span<const std::string_view> words, std::string_view w
                      std::string_view what) {
   const auto found = std::ranges::find(words, word);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  reject_written(fmt::format("'{}' is no {}", word.substr(0, 40), what));
+  reject_written(fmt::format("'{}' is not a {}", word.substr(0, 40), what));
 }
 
 Slots slots_of(std::string_view space, std::int64_t first, std::int64_t count,
@@ -115,7 +115,7 @@ std::string text_of_place(std::size_t gpu, const WrittenPlace& place) {
 Collective written_collective(std::string_view name) {
   for (int index = 0; index < kCollectives; ++index)
     if (name_of(static_cast<Collective>(index)) == name) return static_cast<Collective>(index);
-  reject_written(fmt::format("'{}' is no collective", name.substr(0, 40)));
+  reject_written(fmt::format("'{}' is not a collective", name.substr(0, 40)));
 }
 
 Traits proved_traits(const WrittenSchedules& written) {

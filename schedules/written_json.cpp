@@ -25,12 +25,12 @@ std::int64_t number(const Json& object, const char* key) {
   const Json& value = field(object, key);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost)
-    reject_written(fmt::format("\"{}\" is no number that could be meant", key));
+    reject_written(fmt::format("\"{}\" is not a valid number", key));
   return value.get<std::int64_t>();
 }
 const std::string& word(const Json& object, const char* key) {
   const Json& value = field(object, key);
-  if (!value.is_string()) reject_written(fmt::format("\"{}\" is no text", key));
+  if (!value.is_string()) reject_written(fmt::format("\"{}\" is not a text", key));
   return value.get_ref<const std::string&>();
 }
 bool flag(const Json& object, const char* key) {
@@ -39,7 +39,7 @@ bool flag(const Json& object, const char* key) {
   return value.get<bool>();
 }
 const Json::array_t& array(const Json& value, const char* what) {
-  if (!value.is_array()) reject_written(fmt::format("{} is no array", what));
+  if (!value.is_array()) reject_written(fmt::format("{} is not an array", what));
   return value.get_ref<const Json::array_t&>();
 }
 
@@ -87,7 +87,7 @@ Schedule read_rank(const Json& json, const WrittenShape& shape, std::size_t rank
 WrittenSchedules read_json_schedules(std::string_view text) {
   const Json json = detail::parse_json<Json>(text);
   if (!json.is_object() || !(json.contains("algorithm") || json.contains("ranks")))
-    reject_written("it is not a schedule: expected what tutti show --format json writes");
+    reject_written("it is not a schedule: expected JSON as of tutti show --format json");
   WrittenSchedules written{.name = word(json, "algorithm"),
                            .collective = written_collective(word(json, "collective"))};
   const WrittenShape shape{.size = number(json, "size"),

@@ -22,8 +22,7 @@ std::int64_t number_of(std::string_view key, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   if (error != std::errc{} || end != text.data() + text.size() || value < -1 || value > kMost)
-    reject_written(
-        fmt::format("{}=\"{}\" is no number that could be meant", key, text.substr(0, 40)));
+    reject_written(fmt::format("{}=\"{}\" is not a valid number", key, text.substr(0, 40)));
   return value;
 }
 
@@ -165,7 +164,7 @@ XmlAlgorithm parse_xml(std::string_view text) {
       XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), XML_TRUE);
   if (reader.failure) throw Error{*reader.failure};
   if (status != XML_STATUS_OK)
-    reject_written(fmt::format("it is no XML: line {}, column {} is wrong",
+    reject_written(fmt::format("it is not XML: syntax error in line {}, column {}",
                                XML_GetCurrentLineNumber(parser.get()),
                                XML_GetCurrentColumnNumber(parser.get()) + 1));
   return reader.take();

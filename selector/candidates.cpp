@@ -39,7 +39,7 @@ void keep_one_tree(std::vector<Candidate>& candidates, Determinism level) {
   for (Candidate& candidate : candidates)
     if (candidate.refusal.empty() && tree_of(*candidate.choice.algorithm) != tree)
       candidate.refusal = "its expression tree is not that of " + std::string{tree} + ", which " +
-                          std::string{name_of(level)} + " keeps to";
+                          std::string{name_of(level)} + " requires";
 }
 
 std::string refusal_of(const Choice& choice, const Problem& problem) {
@@ -51,7 +51,7 @@ std::string refusal_of(const Choice& choice, const Problem& problem) {
     return error.what();
   }
   if (problem.own_counts && !row.traits.own_counts_only)
-    return "it passes on blocks whose sizes not every rank knows";
+    return "it forwards blocks whose sizes not every rank knows";
   if (problem.needs_order() && !holds(row.traits.ordered, contract.size, contract.root))
     return row.traits.ordered == When::root_is_zero
                ? "the operator does not commute, and it keeps operand order only for root 0"

@@ -65,7 +65,7 @@ CostModel network_costs(NetworkSpeed speed) {
       return measured(10000, "measured: 10 Gbit/s or more between hosts");
     case NetworkSpeed::unknown: break;
   }
-  return measured(1000, "assumed: 1 Gbit/s between hosts, which there was no time to measure");
+  return measured(1000, "assumed: 1 Gbit/s between hosts, since the start left no time to measure");
 }
 
 CostModel network_costs(int megabits) {

@@ -50,7 +50,8 @@ std::string Selection::explain() const {
                                : " (least predicted time";
   if (determinism > Determinism::rank_identical) text += ", " + std::string{name_of(determinism)};
   text += ")";
-  if (!chosen.is_measured && !measured.empty()) text += "\n  not as measured: " + measured;
+  if (!chosen.is_measured && !measured.empty())
+    text += "\n  measured, but not applicable: " + measured;
   text += "\n  at " + costs;
   for (const Candidate& candidate : candidates) {
     text += "\n  " + shortened(candidate.choice.text());

@@ -272,7 +272,7 @@ std::vector<Variant> Selector::variants_for(const Problem& problem) const {
 
 std::string Selector::costs_in_words(const Problem& problem) const {
   if (charges_what_lasts(problem))
-    return words_of(*cost_model_.lasting) + "assumed, so that every run charges it";
+    return words_of(*cost_model_.lasting) + "assumed, so that every run has the same costs";
   if (is_described_) {
     const std::string& assumed = network_->topology.assumed();
     return "the speeds of " + cost_model_.origin +

@@ -25,7 +25,7 @@ std::size_t Selectors::route_of(std::string_view transport) const {
     const std::string_view name = names_[route];
     if (transport == name || transport == name.substr(name.find('+') + 1)) return route;
   }
-  std::string text = "messages of this communicator cannot go by '" + std::string{transport} + "'";
+  std::string text = "this communicator has no transport '" + std::string{transport} + "'";
   for (std::size_t route = 0; route < names_.size(); ++route)
     text += (route == 0 ? "; choose " : " or ") + names_[route];
   throw Error{ErrorCode::invalid_argument, text};

@@ -282,7 +282,7 @@ class Simulation {
                         std::to_string(std::get<0>(ends)) + ", which never sends it",
                     rank};
     // Whoever waits for no message waits for its own earlier rounds, which are over or do.
-    throw Error{ErrorCode::bug, "rank " + std::to_string(rank) + " waits for nothing", rank};
+    throw Error{ErrorCode::bug, "rank " + std::to_string(rank) + " waits for no rank", rank};
   }
 
   std::span<const Schedule> schedules_;

@@ -27,7 +27,7 @@ constexpr double kMostBytes = 9e15;  // whole numbers up to it are exact in JSON
 class Field {
  public:
   Field(const TuningJson& json, std::string where) : json_{json}, where_{std::move(where)} {
-    if (!json.is_object()) reject_tuning(where_ + ": it is no object");
+    if (!json.is_object()) reject_tuning(where_ + ": it is not an object");
   }
   [[nodiscard]] const TuningJson& at(const char* name) const {
     if (!json_.contains(name)) reject(name, "is missing");
@@ -35,7 +35,7 @@ class Field {
   }
   [[nodiscard]] std::string text(const char* name) const {
     const TuningJson& value = at(name);
-    if (!value.is_string() || value.get<std::string>().empty()) reject(name, "is no text");
+    if (!value.is_string() || value.get<std::string>().empty()) reject(name, "is not a text");
     return value.get<std::string>();
   }
   [[nodiscard]] std::string text_or(const char* name, const std::string& other) const {
@@ -45,12 +45,12 @@ class Field {
     const TuningJson& value = at(name);
     const double number = value.is_number() ? value.get<double>() : -1;
     if (!std::isfinite(number) || number < 0 || number > kMostBytes)
-      reject(name, "is no number, or less than 0");
+      reject(name, "is not a number, or less than 0");
     return number;
   }
   [[nodiscard]] std::size_t whole(const char* name) const {
     const double value = number(name);
-    if (value != std::floor(value)) reject(name, "is no whole number");
+    if (value != std::floor(value)) reject(name, "is not a whole number");
     return static_cast<std::size_t>(value);
   }
   [[nodiscard]] int count(const char* name) const {
@@ -67,7 +67,7 @@ class Field {
   template <class Use>
   void each(const char* name, Use&& use) const {
     const TuningJson& list = at(name);
-    if (!list.is_array()) reject(name, "is no array");
+    if (!list.is_array()) reject(name, "is not an array");
     for (std::size_t i = 0; i < list.size(); ++i)
       use(Field{list[i], where_ + "/" + name + "/" + std::to_string(i)});
   }
@@ -84,13 +84,13 @@ Collective collective_in(const Field& field) {
   const std::string name = field.text("collective");
   for (int i = 0; i < kCollectives; ++i)
     if (name_of(static_cast<Collective>(i)) == name) return static_cast<Collective>(i);
-  field.reject("collective", "is '" + name + "', which there is not");
+  field.reject("collective", "is '" + name + "', which does not exist");
 }
 
 bool is_visible(const Field& field) {
   const std::string buffers = field.text("buffers");
   if (buffers != "private" && buffers != "visible")
-    field.reject("buffers", "is '" + buffers + "': private or visible is right");
+    field.reject("buffers", "is '" + buffers + "'; expected private or visible");
   return buffers == "visible";
 }
 
@@ -221,7 +221,7 @@ void write(std::string& text, const TuningJson& json, const std::string& indent)
 Tuning tuning_of(std::string_view text) {
   const auto json = parse_json<TuningJson>(text);
   if (!json.is_object() || !json.contains("format"))
-    reject_tuning("it is no tuning file: expected what tutti tune writes");
+    reject_tuning("it is not a tuning file: expected a file of tutti tune");
   const Field file{json, ""};
   if (file.text("format") != kFormat) file.reject("format", "is not " + std::string{kFormat});
   if (file.whole("version") != kVersion)
@@ -233,7 +233,8 @@ Tuning tuning_of(std::string_view text) {
   file.each("tables", [&](const Field& field) {
     TunedTable table = table_in(field);
     for (const TunedTable& other : tuning.tables)
-      if (other.place == table.place) field.reject("collective", "has a table for this already");
+      if (other.place == table.place)
+        field.reject("collective", "has a second table for this place");
     tuning.tables.push_back(std::move(table));
   });
   return tuning;

@@ -124,7 +124,7 @@ Locality locality_of(std::span<const std::uint64_t> usable) {
 NamedTopology machine_topology() {
   const HwlocTopology topology = load();
   if (topology == nullptr)
-    throw Error{ErrorCode::invalid_argument, "hwloc finds out nothing about this machine"};
+    throw Error{ErrorCode::invalid_argument, "hwloc has no description of this machine"};
   return NetworkBuilder{topology.get()}.finish();
 }
 

@@ -16,7 +16,7 @@ Locality locality_of(std::span<const std::uint64_t>) {
 NamedTopology machine_topology() {
   throw Error{
       ErrorCode::invalid_argument,
-      "tutti was built without hwloc (libhwloc-dev), which says what the processors of this "
+      "tutti was built without hwloc (libhwloc-dev), which describes what the processors of this "
       "machine share"};
 }
 

@@ -51,13 +51,13 @@ class NetworkLine {
   explicit NetworkLine(std::string_view text) : text_{text} {
     std::vector<std::string_view> words = split(text, ':');
     family_ = words.front();
-    if (words.size() < 2) reject("says no numbers");
+    if (words.size() < 2) reject("has no numbers");
     numbers_ = numbers(words[1]);
     for (std::size_t i = 2; i < words.size(); ++i) {
       const std::size_t equals = std::min(words[i].find('='), words[i].size());
       const bool is_word = words[i] == kDirectWord;
       if (equals == words[i].size() && !is_word)
-        reject("has '" + std::string{words[i]} + "' where name=value should be");
+        reject("has '" + std::string{words[i]} + "' instead of name=value");
       options_.emplace_back(words[i].substr(0, equals),
                             words[i].substr(std::min(equals + 1, words[i].size())));
     }
@@ -69,7 +69,7 @@ class NetworkLine {
     Topology made = make(speed);
     if (!options_.empty())
       reject("has an option '" + std::string{options_.front().first} + "' that " +
-             std::string{family_} + " does not take, or that stands there twice");
+               std::string{family_} + " does not have, or that is given twice");
     return made;
   }
 
@@ -82,7 +82,7 @@ class NetworkLine {
     int value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc{} || end != word.data() + word.size() || value < 0)
-      reject("has '" + std::string{word} + "' where a number should be");
+      reject("has '" + std::string{word} + "' instead of a number");
     return value;
   }
   [[nodiscard]] std::vector<int> numbers(std::string_view words) const {
@@ -106,11 +106,11 @@ class NetworkLine {
   [[nodiscard]] int extract_hosts() {
     if (std::ranges::find(options_, Option{kDirectWord, {}}) == options_.end()) {
       const int hosts = extract("hosts", 1);
-      if (hosts == kDirect) reject("has routers of 0 hosts, where 1 or more should be, or direct");
+      if (hosts == kDirect) reject("has routers of 0 hosts instead of 1 or more, or direct");
       return hosts;
     }
     (void)extract(kDirectWord);
-    if (extract("hosts")) reject("has hosts of routers that are the hosts themselves");
+    if (extract("hosts")) reject("has both direct and hosts");
     return kDirect;
   }
   template <std::size_t N>
@@ -125,8 +125,8 @@ class NetworkLine {
           number * unit.size < 1e18)
         return number * unit.size;
     }
-    reject("has '" + std::string{value} + "' where a number and its unit should be, such as " +
-           "500ns or 100G");
+    reject("has '" + std::string{value} + "' instead of a number and its unit, such as " +
+             "500ns or 100G");
   }
   Femtoseconds time(std::string_view name, Femtoseconds otherwise) {
     const auto value = extract(name);

@@ -103,8 +103,8 @@ class ConfFields {
     if (rest_.find_first_of(kOperators) == 0) rest_.remove_prefix(1);
     if (key.empty() || !rest_.starts_with('=')) {
       if (is_equal(key, "Include"))
-        line_.reject("Include is not followed: expected the lines of that file here");
-      line_.reject("'" + std::string{word} + "' is no key=value");
+        line_.reject("Include is not supported: expected the lines of that file here");
+      line_.reject("'" + std::string{word} + "' is not key=value");
     }
     rest_.remove_prefix(1);
     skip_blanks();
@@ -129,7 +129,7 @@ class ConfFields {
   }
   std::string_view quoted_value() {
     const std::size_t end = rest_.find('"', 1);
-    if (end == rest_.npos) line_.reject("the quote of '" + std::string{rest_} + "' has no end");
+    if (end == rest_.npos) line_.reject("the quotation '" + std::string{rest_} + "' has no end");
     const std::string_view value = rest_.substr(1, end - 1);
     rest_.remove_prefix(end + 1);
     if (!rest_.empty() && kBlanks.find(rest_.front()) == kBlanks.npos)
@@ -151,14 +151,15 @@ class HostList {
     int depth = 0;
     for (std::size_t i = 0; i <= text.size(); ++i) {
       if (i == text.size() && depth != 0)
-        line.reject("brackets of '" + std::string{text} + "' do not fit");
+        line.reject("the brackets of '" + std::string{text} + "' do not match");
       if (i == text.size() || (depth == 0 && kSeparators.find(text[i]) != kSeparators.npos)) {
         if (i > begin) expand({}, text.substr(begin, i - begin));
         begin = i + 1;
         continue;
       }
       depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
-      if (depth < 0 || depth > 1) line.reject("brackets of '" + std::string{text} + "' do not fit");
+      if (depth < 0 || depth > 1)
+        line.reject("the brackets of '" + std::string{text} + "' do not match");
     }
   }
   [[nodiscard]] std::vector<std::string> release() { return std::move(names_); }
@@ -200,7 +201,7 @@ class HostList {
     std::size_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (word.empty() || error != std::errc{} || end != word.data() + word.size())
-      line_.reject("'" + std::string{range} + "' is no number, and no range such as 01-16");
+      line_.reject("'" + std::string{range} + "' is not a number or a range such as 01-16");
     return value;
   }
 

@@ -28,7 +28,7 @@ Topology::Topology(std::string name, int hosts, int switches, std::vector<Link> 
     : name_{std::move(name)}, hosts_{hosts}, links_{std::move(links)}, facts_{std::move(facts)} {
   if (hosts < 1) reject(name_, "it has no hosts");
   if (switches < 0 || hosts > kMost - switches)
-    reject(name_, "it may have " + std::to_string(kMost) + " hosts and switches at most");
+    reject(name_, "it has too many hosts and switches; expected at most " + std::to_string(kMost));
   if (links_.size() > kMost)
     reject(name_, "it has " + std::to_string(links_.size()) + " links; expected at most " +
                       std::to_string(kMost));
@@ -51,7 +51,7 @@ Topology::Topology(std::string name, int hosts, int switches, std::vector<Link> 
       reject(name_,
              "link " + std::to_string(i) + " leads from " + words_of(link.a, hosts) + " to itself");
     if (link.speed.latency < 0 || link.speed.per_byte < 0)
-      reject(name_, "link " + std::to_string(i) + " takes less than no time");
+      reject(name_, "link " + std::to_string(i) + " has a negative latency or cost");
   }
   for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
   hops_.resize(2 * links_.size());

@@ -1,5 +1,5 @@
 /// @file
-/// What the calls that do not throw are made of.
+/// Support for calls that do not throw.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace tutti::v0::detail {
 
-/// Calls a function. @param function what. @return the Error it threw, or nothing. Another
-/// exception becomes an Error{transport}, and what is no std::exception an Error{aborted}.
+/// Calls a function. @return the Error that it threw, or nothing. Another std::exception becomes an
+/// Error{transport}, any other type an Error{aborted}.
 [[nodiscard]] TUTTI_API std::optional<Error> error_of(Callee function) noexcept;
 
-/// Makes a call. @param call what to do. @return what it returned, or the Error as of error_of.
+/// Calls a function. @return its result, or the Error as error_of.
 template <class Function>
 Result<std::invoke_result_t<Function>> attempt(Function call) noexcept {
   using Outcome = Result<std::invoke_result_t<Function>>;
@@ -34,11 +34,11 @@ Result<std::invoke_result_t<Function>> attempt(Function call) noexcept {
 
 /// A call returns its Error instead of throwing it.
 struct Returning {
-  using Outcome = Result<void>;  ///< Of what returns nothing.
-  /// Of what returns a value. @tparam T its type.
+  using Outcome = Result<void>;  ///< Result of a call without a value.
+  /// Result of a call with a value of type T.
   template <class T>
   using Of = Result<T>;
-  /// @param function the call. @return what it returned, or the Error.
+  /// @return the result of the function, or the Error.
   template <class Function>
   static auto call(Function function) noexcept {
     return attempt(std::move(function));

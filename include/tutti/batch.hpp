@@ -17,29 +17,28 @@ namespace detail {
 
 class Engine;
 
-/// The batch of a thread while it gathers calls: an object on the stack of batch(), which calls
-/// find by a thread-local pointer. They are the same calls as elsewhere, of whatever communicators,
-/// so nothing that they are given could name it; and a communicator is used by one thread at a
-/// time.
+/// The batch of a thread while it collects calls: an object on the stack of batch(), which calls
+/// find by a thread-local pointer. No argument could name the batch, since its calls are the usual
+/// ones, of any communicators; and one thread at a time uses a communicator.
 class TUTTI_API BatchScope {
  public:
-  /// Throws Error{invalid_argument} if there is one already.
+  /// Throws Error{invalid_argument} if this thread has a batch.
   BatchScope();
   BatchScope(const BatchScope&) = delete;
   BatchScope& operator=(const BatchScope&) = delete;
-  /// Calls that have not started never will.
+  /// Drops calls that have not started.
   ~BatchScope();
 
-  /// @return that of this thread, or null.
+  /// @return the batch of this thread, or null.
   [[nodiscard]] static BatchScope* current() noexcept;
-  /// Refuses what cannot be done within a batch. Throws Error{invalid_argument}.
-  /// @param what it is, such as "a split".
+  /// Within a batch, throws Error{invalid_argument}. @param what the call that is not allowed
+  /// there, such as "a split".
   static void reject(std::string_view what);
 
-  /// @param engine of a communicator that has calls in the batch, and is this thread's until that
-  /// ends.
+  /// @param engine of a communicator with calls in the batch; it belongs to this thread until the
+  /// batch ends.
   void add(const std::shared_ptr<Engine>& engine) noexcept;
-  /// Ends the gathering, starts the calls, and waits for those that block.
+  /// Stops collecting, starts the calls, and waits for blocking ones.
   void run();
 
  private:
@@ -53,22 +52,21 @@ class TUTTI_API BatchScope {
 
 }  // namespace detail
 
-/// Makes calls that start together when the function returns: of one communicator or several,
-/// blocking, nonblocking, prepared, collective or between two ranks, in any mixture. The first
-/// messages of all calls of a communicator are posted at once, and all make progress together, so
-/// that ranks which send and receive in a ring within a batch do not wait for each other.
+/// Makes calls that start together when the function returns. They may be of one communicator or
+/// several, blocking, nonblocking or prepared, collective or between two ranks, in any mixture. The
+/// first messages of all calls of a communicator are posted at once, and all calls make progress
+/// together. So ranks that send and receive in a ring within a batch do not wait for each other.
 ///
-/// A blocking call inside returns at once and has ended when the batch has: results are not to be
-/// read before. A nonblocking one gives its Request as always, which is not to be tested or waited
-/// for within the batch; dropping it there takes its call out of the batch. A wrong argument throws
-/// from the call itself. Objects are not moved within a batch, since their sizes are told first;
-/// communicators are not divided there, nor is there one within another: Error{invalid_argument}.
-/// Nor may one call of a batch write to memory that another one reads or writes, since they run at
-/// the same time: then batch throws Error{invalid_argument}, and none has started. Calls with
-/// Options::stream are not compared; those on one stream run one after the other.
-/// @param calls makes the calls. If it throws, none of them has started.
-/// Throws what `calls` throws; and after all blocking calls have ended, well or not, the first
-/// Error of them.
+/// A blocking call inside returns at once, and its result is complete when batch returns. A
+/// nonblocking one returns its Request, which must not be tested or waited for within the batch;
+/// dropping it there removes its call from the batch. A wrong argument throws from the call itself.
+///
+/// These are Error{invalid_argument}: calls of objects, whose sizes are exchanged first; split; a
+/// batch within a batch; and a call that writes to memory that another call of the batch reads or
+/// writes. For the last, batch throws and no call has started. Calls with Options::stream are not
+/// compared; those on one stream run one after the other.
+/// @param calls makes the calls. If it throws, batch throws that, and no call has started.
+/// Otherwise batch throws the first Error of its blocking calls, after all have ended.
 template <std::invocable Calls>
 void batch(Calls&& calls) {
   detail::BatchScope scope;
@@ -76,8 +74,7 @@ void batch(Calls&& calls) {
   scope.run();
 }
 
-/// As batch. @param calls makes the calls. @return nothing, or the Error; anything else that
-/// `calls` throws becomes an Error{transport}.
+/// As batch. @return the Error; any other exception of `calls` becomes an Error{transport}.
 template <std::invocable Calls>
 [[nodiscard]] Result<void> try_batch(Calls&& calls) noexcept {
   return detail::attempt([&calls] { batch(std::forward<Calls>(calls)); });

@@ -1,5 +1,5 @@
 /// @file
-/// Buffer: elements in memory of a communicator's choosing.
+/// Buffer: elements in memory that the communicator allocates.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +15,31 @@
 
 namespace tutti::v0 {
 
-/// An array of elements that start as zero bytes. Where `is_visible`, the other ranks of the host
-/// read and write it in place during collectives, which saves copies. It may outlive the
-/// communicator that made it. Move-only.
+/// An array of elements that start as zero bytes. If `is_visible`, the other ranks of the host read
+/// and write it in place during collectives, which saves copies. It may outlive its communicator.
+/// Move-only.
 /// @tparam T of trivial type.
 template <class T>
 class Buffer {
-  static_assert(std::is_trivially_copyable_v<T>, "a buffer is moved between ranks byte by byte");
+  static_assert(std::is_trivially_copyable_v<T>, "the bytes of a buffer are sent between ranks");
 
  public:
   Buffer() = default;
-  /// @param memory of the elements, zeroed; null where there are none. @param count how many.
-  /// @param is_visible whether the other ranks of the host see them.
+  /// @param memory the elements, zeroed; null if there are none.
+  /// @param is_visible whether the other ranks of the host see the memory.
   Buffer(std::shared_ptr<std::byte> memory, std::size_t count, bool is_visible) noexcept
       : memory_{std::move(memory)}, count_{count}, is_visible_{is_visible} {}
-  /// Takes the elements over. @param other is empty afterwards.
+  /// Moves the elements; `other` is then empty.
   Buffer(Buffer&& other) noexcept { swap(other); }
-  /// Takes the elements over. @param other is empty afterwards. @return this.
+  /// Moves the elements; `other` is then empty.
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer taken{std::move(other)};
     swap(taken);
     return *this;
   }
 
-  /// @param count of elements. @return their bytes. Throws std::bad_array_new_length where there
-  /// can be no so many.
+  /// @return the bytes of `count` elements. Throws std::bad_array_new_length if no array has so
+  /// many.
   [[nodiscard]] static std::size_t bytes_of(std::size_t count) {
     const std::optional<std::size_t> bytes = detail::byte_count(count, sizeof(T));
     if (!bytes) detail::raise_bad_length();
@@ -49,21 +49,21 @@ class Buffer {
   [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(memory_.get()); }
   /// @copydoc data
   [[nodiscard]] const T* data() const noexcept { return reinterpret_cast<const T*>(memory_.get()); }
-  /// @return how many elements.
+  /// @return the number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   /// @return the first element.
   [[nodiscard]] T* begin() noexcept { return data(); }
   /// @copydoc begin
   [[nodiscard]] const T* begin() const noexcept { return data(); }
-  /// @return behind the last element.
+  /// @return the end of the elements.
   [[nodiscard]] T* end() noexcept { return data() + count_; }
   /// @copydoc end
   [[nodiscard]] const T* end() const noexcept { return data() + count_; }
-  /// @param index less than size(). @return that element.
+  /// @param index less than size().
   [[nodiscard]] T& operator[](std::size_t index) noexcept { return data()[index]; }
   /// @copydoc operator[]
   [[nodiscard]] const T& operator[](std::size_t index) const noexcept { return data()[index]; }
-  /// @return all elements, as collectives take them.
+  /// @return all elements, as an argument of collectives.
   [[nodiscard]] std::span<T> span() noexcept { return {data(), count_}; }
   /// @copydoc span
   [[nodiscard]] std::span<const T> span() const noexcept { return {data(), count_}; }

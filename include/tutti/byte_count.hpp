@@ -1,5 +1,5 @@
 /// @file
-/// The bytes of arrays, without overflow.
+/// Bytes of arrays, without overflow.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,13 @@
 
 namespace tutti::v0::detail {
 
-/// @param element_bytes of one element, 1 or more. @return how many elements an array has at most:
-/// differences of its addresses are a std::ptrdiff_t.
+/// @param element_bytes 1 or more.
+/// @return the most elements of an array: differences of its addresses are a std::ptrdiff_t.
 [[nodiscard]] constexpr std::size_t most_elements(std::size_t element_bytes) noexcept {
   return static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / element_bytes;
 }
 
-/// @param count of elements. @param element_bytes of one. @return the bytes of all; nothing where
-/// no array has so many.
+/// @return the bytes of `count` elements; nothing if no array has so many.
 [[nodiscard]] constexpr std::optional<std::size_t> byte_count(std::size_t count,
                                                               std::size_t element_bytes) noexcept {
   if (element_bytes > 0 && count > most_elements(element_bytes)) return std::nullopt;

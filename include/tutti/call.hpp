@@ -1,5 +1,5 @@
 /// @file
-/// A collective call with its types erased: what every typed call of the Communicator becomes.
+/// A collective call with erased types: every typed call of a Communicator becomes one.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace tutti::v0 {
 
-/// A call without types. Pointers are the caller's until the operation ends.
+/// A call without types. Its buffers are in use until the operation ends.
 ///
-/// What a rank does not use is ignored, and a pointer to it may be null:
+/// A rank ignores buffers that it does not use, and a pointer to them may be null:
 ///
 /// | collective | `in`, `in_count` | `out`, `out_count` |
 /// |---|---|---|
@@ -24,16 +24,16 @@ namespace tutti::v0 {
 /// | scatter | the root | every rank |
 /// | broadcast | `in` the root, `in_count` every rank | every rank; at the root `in` may be `out` |
 /// | exscan | every rank | every rank but 0 |
-/// | barrier | nobody | nobody |
+/// | barrier | no rank | no rank |
 /// | send, recv | of send | of recv |
 /// | all others | every rank | every rank |
 ///
-/// A buffer of no elements may be null anywhere. `op` is needed on every rank of a reduction, also
-/// away from the root, and ignored elsewhere. `in_counts` of a scatter and `out_counts` of a gather
-/// are the root's. Anything else that is null is Error{invalid_argument}.
+/// A buffer of no elements may be null anywhere. Every rank of a reduction needs `op`, also ranks
+/// other than the root; other calls ignore it. `in_counts` of a scatter and `out_counts` of a
+/// gather are needed at the root only. Any other null is Error{invalid_argument}.
 ///
-/// A field that is ignored may hold any value: no pointer in it is followed. These are also `root`
-/// of a collective without one, `is_bool` of other elements than u8, `in_counts` and `out_counts`
+/// An ignored field may have any value: no pointer in it is followed. Ignored are also `root` of a
+/// collective without one, `is_bool` of elements other than u8, `in_counts` and `out_counts`
 /// without `own_counts`, `type` and `element_bytes` of a barrier, `to`, `from` and `tag` of a
 /// collective, and `collective` of a message. `own_counts` of a collective that cannot have them is
 /// Error{invalid_argument}.
@@ -45,41 +45,40 @@ struct Call {
   std::size_t out_count = 0;      ///< Elements of the output.
   Datatype type = Datatype::u8;   ///< Type of the elements.
   std::size_t element_bytes = 1;  ///< Size of one element.
-  Rank root = 0;                  ///< Of rooted collectives.
-  const Operator* op = nullptr;   ///< Of reductions; copied when the operation starts.
-  bool visible = false;           ///< As Options::visible; either says it.
+  Rank root = 0;                  ///< Root of rooted collectives.
+  const Operator* op = nullptr;   ///< Operator of reductions; copied when the operation starts.
+  bool visible = false;           ///< As Options::visible; one of the two suffices.
   bool is_bool = false;           ///< Whether elements of u8 are bool, see OperatorKind.
-  /// Whether every rank knows the sizes of its own blocks only, of which each may have another: of
-  /// scatter, gather and all_to_all. Equal on all ranks.
+  /// Whether blocks differ in size and every rank knows the sizes of its own only: scatter, gather
+  /// and all_to_all. Equal on all ranks.
   bool own_counts = false;
-  /// With own_counts, elements per block of the input: of a scatter at the root, and of an
-  /// all_to_all. Read when the operation starts only, as is the next.
+  /// With own_counts, elements per block of the input: at the root of a scatter, and in an
+  /// all_to_all. Read only when the operation starts, as is the next.
   std::span<const std::size_t> in_counts{};
-  /// With own_counts, elements per block of the output: of a gather at the root, and of an
+  /// With own_counts, elements per block of the output: at the root of a gather, and in an
   /// all_to_all.
   std::span<const std::size_t> out_counts{};
-  /// If not none, it is no collective: messages to and from a peer, of all elements.
+  /// A message of all elements to or from a peer; none: a collective.
   PointToPoint point_to_point = PointToPoint::none;
-  Rank to = 0;    ///< Of send and sendrecv: who gets the input.
-  Rank from = 0;  ///< Of recv and sendrecv: whose the output is.
-  int tag = 0;    ///< Of point-to-point calls, 0 .. kUserTags - 1.
+  Rank to = 0;    ///< Receiver of send and sendrecv.
+  Rank from = 0;  ///< Sender of recv and sendrecv.
+  int tag = 0;    ///< Tag of messages, 0 .. kUserTags - 1.
 };
 
-/// How many elements each of several blocks has.
+/// The number of elements of each of several blocks.
 using Counts = std::span<const std::size_t>;
 
 /// Typed constructors of Call. The Communicator's methods document the arguments.
 namespace call {
 
-/// An input whose element type is that of the output. @tparam Out what the output is.
+/// An input with the element type of the output.
 template <MutableElements Out>
 using In = Input<ElementOf<Out>>;
-/// An operator of elements of the output's type. @tparam Out what the output is.
+/// An operator on elements of the output's type.
 template <Elements Out>
 using Op = ElementOperator<ElementOf<Out>>;
 
-/// @param collective operation. @param in input. @param out output. @param root of rooted
-/// collectives. @param op of reductions. @return the call.
+/// Makes a call of any collective; a Communicator's method documents its arguments.
 template <MutableElements Out>
 [[nodiscard]] Call make(Collective collective, In<Out> in, Out&& out, Rank root = 0,
                         const Operator* op = nullptr) noexcept {
@@ -98,58 +97,48 @@ template <MutableElements Out>
           .visible = from_root ? detail::is_buffer<std::remove_cvref_t<Out>> : in.is_buffer(),
           .is_bool = std::is_same_v<T, bool>};
 }
-/// @param in input. @param out output. @param op operator. @return the call.
+/// @{
+/// Makes the call that the Communicator's method of this name documents.
 template <MutableElements Out>
 [[nodiscard]] Call all_reduce(In<Out> in, Out&& out, const Operator& op) noexcept {
   return make(Collective::all_reduce, in, out, 0, &op);
 }
-/// @param in input. @param out output. @param op operator. @param root rank. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call reduce(In<Out> in, Out&& out, const Operator& op, Rank root) noexcept {
   return make(Collective::reduce, in, out, root, &op);
 }
-/// @param inout the vector. @param root rank. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call broadcast(Out&& inout, Rank root) noexcept {
   return make(Collective::broadcast, inout, inout, root);
 }
-/// @param in input. @param out output. @param root rank. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call scatter(In<Out> in, Out&& out, Rank root) noexcept {
   return make(Collective::scatter, in, out, root);
 }
-/// @param in input. @param out output. @param root rank. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call gather(In<Out> in, Out&& out, Rank root) noexcept {
   return make(Collective::gather, in, out, root);
 }
-/// @param in input. @param out output. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call all_gather(In<Out> in, Out&& out) noexcept {
   return make(Collective::all_gather, in, out);
 }
-/// @param in input. @param out output. @param op operator. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call reduce_scatter(In<Out> in, Out&& out, const Operator& op) noexcept {
   return make(Collective::reduce_scatter, in, out, 0, &op);
 }
-/// @param in input. @param out output. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call all_to_all(In<Out> in, Out&& out) noexcept {
   return make(Collective::all_to_all, in, out);
 }
-/// @param in input. @param out output. @param op operator. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call scan(In<Out> in, Out&& out, const Operator& op) noexcept {
   return make(Collective::scan, in, out, 0, &op);
 }
-/// @param in input. @param out output. @param op operator. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call exscan(In<Out> in, Out&& out, const Operator& op) noexcept {
   return make(Collective::exscan, in, out, 0, &op);
 }
-/// @param in input. @param counts of its blocks, at the root. @param out output. @param root rank.
-/// @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call scatterv(In<Out> in, Counts counts, Out&& out, Rank root) noexcept {
   Call call = make(Collective::scatter, in, out, root);
@@ -157,8 +146,6 @@ template <MutableElements Out>
   call.in_counts = counts;
   return call;
 }
-/// @param in input. @param out output. @param counts of its blocks, at the root. @param root rank.
-/// @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call gatherv(In<Out> in, Out&& out, Counts counts, Rank root) noexcept {
   Call call = make(Collective::gather, in, out, root);
@@ -166,8 +153,6 @@ template <MutableElements Out>
   call.out_counts = counts;
   return call;
 }
-/// @param in input. @param in_counts of its blocks. @param out output. @param out_counts of its
-/// blocks. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call all_to_allv(In<Out> in, Counts in_counts, Out&& out,
                                Counts out_counts) noexcept {
@@ -177,12 +162,11 @@ template <MutableElements Out>
   call.out_counts = out_counts;
   return call;
 }
-/// @param options any. @param counts of all blocks. @return the options with these counts.
+/// @return the options with the counts of all blocks.
 [[nodiscard]] inline Options with_counts(Options options, Counts counts) noexcept {
   options.counts = counts;
   return options;
 }
-/// @param in input. @param to who gets it. @param tag as Call::tag. @return the call.
 template <Elements In>
 [[nodiscard]] Call send(const In& in, Rank to, int tag) noexcept {
   using T = ElementOf<In>;
@@ -194,7 +178,6 @@ template <Elements In>
           .to = to,
           .tag = tag};
 }
-/// @param out output. @param from whose it is. @param tag as Call::tag. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call recv(Out&& out, Rank from, int tag) noexcept {
   using T = ElementOf<Out>;
@@ -206,8 +189,6 @@ template <MutableElements Out>
           .from = from,
           .tag = tag};
 }
-/// @param in input. @param to who gets it. @param out output. @param from whose it is. @param tag
-/// as Call::tag. @return the call.
 template <MutableElements Out>
 [[nodiscard]] Call sendrecv(In<Out> in, Rank to, Out&& out, Rank from, int tag) noexcept {
   Call call = recv(out, from, tag);
@@ -217,10 +198,10 @@ template <MutableElements Out>
   call.to = to;
   return call;
 }
-/// @return a barrier.
 [[nodiscard]] inline Call barrier() noexcept {
   return {.collective = Collective::barrier};
 }
+/// @}
 
 }  // namespace call
 }  // namespace tutti::v0

@@ -1,5 +1,5 @@
 /// @file
-/// The name that errors give to a call that is part of a larger one.
+/// The name of a call that consists of several calls, for errors.
 #pragma once
 
 #include <string_view>
@@ -9,20 +9,19 @@
 
 namespace tutti::v0 {
 
-/// While one lives, the collectives that its thread makes are parts of an operation of this name,
-/// by which errors call them: a rank that called `split` reads of a split, not of the all_gather in
-/// it. The name is equal on all ranks, whose calls of different names do not match. Of several the
-/// first one made counts.
+/// During its lifetime the collectives of its thread are parts of an operation of this name, which
+/// errors print: a rank that called `split` reads of a split, not of the all_gather in it. The name
+/// is equal on all ranks, and calls of different names do not match. The outermost name counts.
 class TUTTI_API CallName {
  public:
-  /// @param name such as "split", which lives as long as the program: a string literal.
+  /// @param name such as "split"; a string literal.
   explicit CallName(std::string_view name) noexcept;
   CallName(const CallName&) = delete;
   CallName& operator=(const CallName&) = delete;
-  /// Later calls have the name that there was before, or none.
+  /// Restores the name before, or none.
   ~CallName();
 
-  /// @return the name for this thread's calls, or nothing.
+  /// @return the name for this thread's calls, or an empty one.
   [[nodiscard]] static std::string_view current() noexcept;
 
  private:

@@ -1,7 +1,7 @@
 /// @file
-/// Objects of whatever type cereal can serialise: the standard containers, and types with functions
-/// as cereal's manual describes them. Needs cereal's headers, version 1.3. What is read are bytes
-/// of other ranks: the archives here take nothing for granted that cereal's own do.
+/// Objects of types that cereal can serialise: the standard containers, and types with functions as
+/// cereal's manual describes them. Needs cereal's headers, version 1.3. The archives here check the
+/// bytes of other ranks, which cereal's own archives trust.
 #pragma once
 
 #include <array>
@@ -168,14 +168,14 @@ template <class T>
 constexpr void reject_shared() noexcept {
   static_assert(
       sizeof(T) == 0,
-      "tutti moves no shared_ptr and no weak_ptr: what they share would be many objects on "
+      "tutti does not send shared_ptr or weak_ptr: a shared object would become many on "
       "another rank, and its bytes could name any object; hold the value, or a unique_ptr");
 }
 template <class T>
 constexpr void reject_polymorphic() noexcept {
   static_assert(
       !std::is_polymorphic_v<T>,
-      "tutti moves no pointers to polymorphic objects: bytes of another rank would decide "
+      "tutti does not send pointers to polymorphic objects: bytes of another rank would decide "
       "which code runs; use a std::variant");
 }
 }  // namespace detail
@@ -185,7 +185,7 @@ namespace detail {
 template <std::size_t index, class Variant>
 void load_alternative(ObjectReader& archive, std::size_t wanted, Variant& variant) {
   if constexpr (index == std::variant_size_v<Variant>)
-    raise({ErrorCode::object, "a variant in it has no such alternative"});
+    raise({ErrorCode::object, "a variant in it has an alternative that does not exist"});
   else if (wanted == index) archive(variant.template emplace<index>());
   else load_alternative<index + 1>(archive, wanted, variant);
 }
@@ -232,7 +232,7 @@ void load(ObjectReader& archive, std::unique_ptr<T, Deleter>& pointer) {
 }
 /// @endcond
 
-/// @cond types whose functions above overwrite what was there
+/// @cond types whose functions above overwrite earlier values
 template <class Letter, class Traits, class Allocator>
 inline constexpr bool decodes_over<std::basic_string<Letter, Traits, Allocator>> = true;
 template <class T, class Allocator>
@@ -244,7 +244,7 @@ inline constexpr bool decodes_over<std::list<T, Allocator>> = true;
 template <class Key, class Value, class Less, class Allocator>
 inline constexpr bool decodes_over<std::map<Key, Value, Less, Allocator>> = true;
 
-/// Nodes that are there are filled anew, where nothing of what was in them can stay.
+/// Refills existing nodes, if no part of an earlier value can remain in them.
 template <class Key, class Value, class Less, class Allocator>
 void load(ObjectReader& archive, std::map<Key, Value, Less, Allocator>& map) {
   const std::size_t count = archive.bytes().get_count();
@@ -267,17 +267,17 @@ void load(ObjectReader& archive, std::map<Key, Value, Less, Allocator>& map) {
 }
 /// @endcond
 
-/// Whatever cereal can serialise and no other Codec is for. @tparam T the type.
+/// Types that cereal can serialise and that have no other Codec.
 template <class T>
 requires(!Flat<T> && !std::is_pointer_v<T> && !CheckedEnum<T> && !std::is_same_v<T, bool> &&
          cereal::traits::is_output_serializable<T, ObjectWriter>::value &&
          cereal::traits::is_input_serializable<T, ObjectReader>::value) struct Codec<T> {
-  /// @param to where to. @param object what.
+  /// Encodes.
   static void encode(Encoder& to, const T& object) {
     ObjectWriter archive{to};
     archive(object);
   }
-  /// @param from where from. @param object what.
+  /// Decodes.
   static void decode(Decoder& from, T& object) {
     ObjectReader archive{from};
     archive(object);

@@ -1,5 +1,5 @@
 /// @file
-/// The archives of `<tutti/cereal.hpp>`, and what they do with the smallest parts of objects.
+/// The archives of `<tutti/cereal.hpp>`, and their treatment of the smallest parts of objects.
 #pragma once
 
 #include <array>
@@ -21,10 +21,10 @@ namespace tutti::v0 {
 class TUTTI_API ObjectWriter
     : public cereal::OutputArchive<ObjectWriter, cereal::AllowEmptyClassElision> {
  public:
-  /// @param to where the bytes go.
+  /// @param to the destination of the bytes.
   explicit ObjectWriter(Encoder& to)
       : cereal::OutputArchive<ObjectWriter, cereal::AllowEmptyClassElision>{this}, to_{to} {}
-  /// @return where the bytes go.
+  /// @return the destination of the bytes.
   [[nodiscard]] Encoder& bytes() noexcept { return to_; }
 
  private:
@@ -35,10 +35,10 @@ class TUTTI_API ObjectWriter
 class TUTTI_API ObjectReader
     : public cereal::InputArchive<ObjectReader, cereal::AllowEmptyClassElision> {
  public:
-  /// @param from where the bytes come from.
+  /// @param from the source of the bytes.
   explicit ObjectReader(Decoder& from)
       : cereal::InputArchive<ObjectReader, cereal::AllowEmptyClassElision>{this}, from_{from} {}
-  /// @return where the bytes come from.
+  /// @return the source of the bytes.
   [[nodiscard]] Decoder& bytes() noexcept { return from_; }
 
  private:
@@ -48,7 +48,7 @@ class TUTTI_API ObjectReader
 /// @cond functions that cereal finds by their arguments
 namespace detail {
 
-/// What cereal wraps parts of objects in, and the smallest parts, in which no object lies.
+/// Cereal's wrappers of parts, and the smallest parts, which contain no object.
 template <class T>
 inline constexpr bool is_wrapper = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 template <class Letter, class Traits, class Allocator>
@@ -64,7 +64,7 @@ inline constexpr bool is_wrapper<cereal::MapItem<Key, Value>> = true;
 template <class T, class Deleter>
 inline constexpr bool is_wrapper<std::unique_ptr<T, Deleter>> = true;
 
-/// A type with a meaning of its own, not a wrapper around one.
+/// A type with a meaning of its own, not a wrapper.
 template <class T>
 concept WholeObject = !is_wrapper<std::remove_cvref_t<T>>;
 
@@ -73,9 +73,8 @@ inline constexpr bool is_array = false;
 template <class T, std::size_t count>
 inline constexpr bool is_array<std::array<T, count>> = true;
 
-/// A class whose objects are their bytes wherever they lie in others, as they are alone. Where
-/// is_flat was specialised for it, its functions for cereal are not called. Arrays have functions
-/// of their own.
+/// A class whose objects are copied as bytes, in other objects too. If is_flat was specialised for
+/// it, its functions for cereal are not called. Arrays have functions of their own.
 template <class T>
 concept FlatClass =
     std::is_class_v<T> && std::is_trivially_copyable_v<T> && !is_array<T> && Flat<T>;
@@ -132,7 +131,7 @@ void load(Archive& archive, T& object) {
 template <std::same_as<ObjectWriter> Archive, detail::PlainEnum E>
 void save(Archive& archive, const E& value) {
   static_assert(CheckedEnum<E> || detail::OpenEnum<E>,
-                "tutti cannot check what other ranks send for this enumeration: give it an "
+                "tutti cannot check received values of this enumeration: give it an "
                 "underlying type, or specialise tutti::EnumValues");
   Codec<E>::encode(archive.bytes(), value);
 }
@@ -171,7 +170,7 @@ void load(ObjectReader& archive, cereal::BinaryData<T>& data) {
 
 }  // namespace tutti::v0
 
-/// @cond what cereal is told about the archives
+/// @cond declarations for cereal about the archives
 namespace cereal {
 
 /// Common headers of cereal have functions for enumerations that check nothing.
@@ -180,14 +179,14 @@ struct specialize<tutti::ObjectWriter, E, specialization::non_member_load_save> 
 template <tutti::detail::PlainEnum E>
 struct specialize<tutti::ObjectReader, E, specialization::non_member_load_save> : std::true_type {};
 
-/// Flat classes may have functions for cereal beside.
+/// Flat classes may have functions for cereal too.
 template <tutti::detail::FlatClass T>
 struct specialize<tutti::ObjectWriter, T, specialization::non_member_load_save> : std::true_type {};
 template <tutti::detail::FlatClass T>
 struct specialize<tutti::ObjectReader, T, specialization::non_member_load_save> : std::true_type {};
 
 namespace traits::detail {
-/// Types with save_minimal and load_minimal ask which archive belongs to which.
+/// Types with save_minimal and load_minimal look up the archive that belongs to another.
 template <>
 struct get_output_from_input<tutti::ObjectReader> {
   using type = tutti::ObjectWriter;

@@ -20,8 +20,8 @@ class ObjectWriter;
 
 namespace detail {
 
-/// Takes the place of an archive where functions are looked for. A function whose parameter is one
-/// of tutti's archives accepts it; a function whose parameter is a stream or a path does not.
+/// Represents an archive while functions are searched. A function whose parameter is one of tutti's
+/// archives accepts it; a function whose parameter is a stream or a path does not.
 /// @tparam Others classes whose namespaces are searched as well.
 template <class... Others>
 struct AnyArchive {

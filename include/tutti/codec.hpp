@@ -1,5 +1,5 @@
 /// @file
-/// Objects as bytes: what they are written to and read from, and how a type says how.
+/// Objects as bytes: encoder, decoder, and the codecs of types.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +22,18 @@
 
 namespace tutti::v0 {
 
-/// How deep objects may lie in objects, so that bytes cannot exhaust the stack.
+/// Most objects nested in each other, so that bytes cannot exhaust the stack.
 inline constexpr int kDeepestObject = 32;
 
 namespace detail {
 
-/// How deep the object lies that is encoded or decoded.
+/// The nesting of the object that is encoded or decoded.
 class TUTTI_API Depth {
  public:
   void enter() {
     if (++depth_ > kDeepestObject)
-      detail::raise({ErrorCode::object, "objects lie in objects more than " +
-                                            std::to_string(kDeepestObject) + " deep"});
+      detail::raise({ErrorCode::object,
+                     "objects are nested more than " + std::to_string(kDeepestObject) + " deep"});
   }
   void leave() noexcept { --depth_; }
 
@@ -43,53 +43,51 @@ class TUTTI_API Depth {
 
 }  // namespace detail
 
-/// Memory that is written before it is read.
+/// Uninitialised memory.
 struct RawBytes {
   std::unique_ptr<std::byte[]> data{};  ///< The first byte, or null.
-  std::size_t bytes = 0;                ///< How many.
+  std::size_t bytes = 0;                ///< Its size.
 };
 
-/// Is told how far an object has been encoded that is sent meanwhile.
+/// Receiver of the progress of an object that is encoded while it is sent.
 class TUTTI_API Outlet {
  public:
   Outlet() = default;
   Outlet(const Outlet&) = delete;
   Outlet& operator=(const Outlet&) = delete;
   virtual ~Outlet() = default;
-  /// @param bytes that stand there. @return at how many it wants to be told again: more. What it
-  /// throws goes through the object's Codec.
+  /// @param bytes encoded so far. @return the larger number at which to call again. An exception
+  /// passes through the object's Codec.
   virtual std::size_t encoded(std::size_t bytes) = 0;
 };
 
-/// Bytes that objects are encoded to.
+/// The destination of encoded objects.
 class Encoder : public detail::Depth {
  public:
-  /// @param most bytes per object. @param memory to begin with. @param kept bytes that are kept:
-  /// where there are more, those behind them are only counted.
+  /// @param most bytes per object. @param memory to start with.
+  /// @param kept bytes that are stored; more are only counted.
   explicit Encoder(std::size_t most, RawBytes memory = {},
                    std::size_t kept = ~std::size_t{0}) noexcept
       : memory_{std::move(memory)}, data_{memory_.data.get()}, most_{most}, kept_{kept} {}
-  /// For one object whose bytes have been counted. @param to where they go, so many at most.
-  /// @param outlet is told of them.
+  /// For one object whose bytes have been counted. @param to the destination, of exactly that many
+  /// bytes.
   Encoder(std::span<std::byte> to, Outlet& outlet) noexcept
       : data_{to.data()}, most_{to.size()}, outlet_{&outlet} {}
 
-  /// Appends bytes. @param data the first. @param bytes how many. Throws Error{object} where the
-  /// object has too many.
+  /// Appends bytes. Throws Error{object} if the object becomes too large.
   void write(const void* data, std::size_t bytes) {
     if (bytes > room_) return write_beyond(static_cast<const std::byte*>(data), bytes);
     append(data, bytes);
   }
-  /// Appends an object as its own bytes. @param object of a flat type.
+  /// Appends an object of a flat type as its own bytes.
   template <Flat T>
   void put(const T& object) {
     write(&object, sizeof(T));
   }
-  /// Appends the length of what follows. @param count such as elements; a Decoder takes no more of
-  /// them than there are bytes behind it, see pad.
+  /// Appends a length. @param count such as elements; a Decoder accepts no more than there are
+  /// bytes after it, see pad.
   void put_count(std::size_t count) { put(static_cast<std::uint64_t>(count)); }
-  /// Appends a length and what it is of. @param count such as elements. @param data the first.
-  /// @param bytes how many.
+  /// Appends a length and the bytes of the elements. @param count such as elements.
   void put_run(std::size_t count, const void* data, std::size_t bytes) {
     const auto length = static_cast<std::uint64_t>(count);
     if (bytes > room_ || sizeof length > room_ - bytes) {  // perhaps too many to add up
@@ -103,35 +101,35 @@ class Encoder : public detail::Depth {
     std::memcpy(to, &length, sizeof length);
     if (bytes > 0) copy_bytes(to + sizeof length, data, bytes);
   }
-  /// Appends zero bytes where elements took less than one each. @param begin size() before the
-  /// first of them. @param count elements.
+  /// Appends zero bytes if elements took less than one byte each. @param begin size() before the
+  /// first.
   void pad(std::size_t begin, std::size_t count) {
     constexpr std::byte kZero{};
     while (size_ - begin < count) write(&kZero, 1);
   }
-  /// From here another object is encoded, which may be as large as the first.
+  /// Starts another object, which may be as large as the first.
   void begin_object() noexcept {
     begin_ = size_;
     was_counted_ = is_counted_;
     find_room();
   }
-  /// Takes the bytes of the latest object back.
+  /// Removes the bytes of the latest object.
   void drop_object() noexcept {
     size_ = begin_;
     is_counted_ = was_counted_;
     find_room();
   }
 
-  /// @return bytes so far.
+  /// @return the bytes so far.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// @return whether bytes were only counted.
   [[nodiscard]] bool is_counted() const noexcept { return is_counted_; }
-  /// @return the first byte. No Codec may look at what it has written, or change it: that may have
-  /// been counted only, or be on its way.
+  /// @return the first byte. A Codec must not read or change what it has written: the bytes may
+  /// have been counted only, or sent.
   [[nodiscard]] std::byte* data() noexcept { return data_; }
-  /// Gives its memory to be used again. @return it. Nothing else may be done here afterwards.
+  /// Releases the memory for reuse, and ends the encoder.
   [[nodiscard]] RawBytes give_back() noexcept { return std::move(memory_); }
-  /// @return what an object may have.
+  /// @return the most bytes of an object.
   [[nodiscard]] std::size_t most() const noexcept { return most_; }
 
  private:
@@ -157,15 +155,15 @@ class Encoder : public detail::Depth {
   }
   [[noreturn]] void reject() const {
     detail::raise({ErrorCode::object, "it takes more than " + std::to_string(most_) +
-                                          " bytes, which is all that "
-                                          "ObjectOptions::most_bytes allows"});
+                                          " bytes, the limit of "
+                                          "ObjectOptions::most_bytes"});
   }
   void write_through(const std::byte* data, std::size_t bytes) {
     if (bytes > most_ - size_)
       detail::raise(
           {ErrorCode::object, "it takes more than the " + std::to_string(most_) +
                                   " bytes that were counted before; a Codec must write the "
-                                  "same whenever it is called"});
+                                  "same at every call"});
     while (bytes > 0) {
       if (room_ == 0) room_ = std::min(outlet_->encoded(size_), most_) - size_;
       const std::size_t part = std::min(bytes, room_);
@@ -203,38 +201,38 @@ class Encoder : public detail::Depth {
   Outlet* outlet_ = nullptr;
 };
 
-/// Brings the bytes of an object that is decoded while it arrives.
+/// The source of bytes of an object that is decoded while it arrives.
 class TUTTI_API Arrivals {
  public:
   Arrivals() = default;
   Arrivals(const Arrivals&) = delete;
   Arrivals& operator=(const Arrivals&) = delete;
   virtual ~Arrivals() = default;
-  /// Waits for bytes. Those before them are not needed any more. @param from the first, not before
-  /// that of the last call. @param bytes how many, one or more. @return they, and perhaps some
-  /// behind them, in one piece, until the next call. Throws what ends the communicator.
+  /// Waits for bytes, and releases those before them. @param from the first, not before that of the
+  /// last call. @param bytes one or more.
+  /// @return the bytes, and perhaps more, contiguous, until the next call. Throws the error that
+  /// ends the communicator.
   virtual std::span<const std::byte> await(std::size_t from, std::size_t bytes) = 0;
 };
 
-/// Bytes that an object is decoded from. They may come from anywhere: whatever they are, there is
-/// an object or an Error, and memory is asked for in proportion to their number.
+/// The source of an encoded object. For any bytes, decoding ends with an object or an Error, and
+/// takes memory in proportion to their number.
 class TUTTI_API Decoder : public detail::Depth {
  public:
-  /// @param bytes of one object, which stay where they are.
+  /// @param bytes of one object, which must live.
   explicit Decoder(std::span<const std::byte> bytes) noexcept
       : there_{bytes}, left_{bytes.size()} {}
   Decoder(const Decoder&) = delete;  // of two that read, one would wait for what is gone
   Decoder& operator=(const Decoder&) = delete;
   ~Decoder() = default;
-  /// @param bytes of one object. @param arrivals brings them.
+  /// @param bytes of one object. @param arrivals their source.
   Decoder(std::size_t bytes, Arrivals& arrivals) noexcept
       : left_{bytes}, total_{bytes}, arrivals_{&arrivals} {}
 
-  /// @return bytes that were not read yet.
+  /// @return the number of bytes that were not read yet.
   [[nodiscard]] std::size_t remaining() const noexcept { return left_; }
-  /// Reads bytes in place. @param bytes how many. @return them, until the next call. A peer may
-  /// write there meanwhile, so what is checked is a copy. Throws Error{object} where there are
-  /// less.
+  /// Reads bytes in place. @return the bytes, until the next call. A peer may write there
+  /// meanwhile, so check a copy. Throws Error{object} if fewer remain.
   const std::byte* take(std::size_t bytes) {
     if (bytes > there_.size()) await(bytes);
     const std::byte* const data = there_.data();
@@ -242,15 +240,15 @@ class TUTTI_API Decoder : public detail::Depth {
     left_ -= bytes;
     return data;
   }
-  /// Reads some bytes in place: as many as are there, which spares who wants many to wait for all
-  /// of them in one piece. @param most bytes, one or more. @return one or more, as take. Throws as
-  /// take does.
+  /// Reads the available bytes in place, so that a long read need not wait for all of them in one
+  /// piece.
+  /// @param most bytes, one or more. @return one or more, as take. Throws as take.
   [[nodiscard]] std::span<const std::byte> take_some(std::size_t most) {
     if (there_.empty()) await(1);
     const std::size_t bytes = std::min(most, there_.size());
     return {take(bytes), bytes};
   }
-  /// Reads bytes. @param data where to. @param bytes how many. Throws as take does.
+  /// Copies bytes. Throws as take.
   void read(void* data, std::size_t bytes) {
     need(bytes);
     auto* to = static_cast<std::byte*>(data);
@@ -261,31 +259,29 @@ class TUTTI_API Decoder : public detail::Depth {
       bytes -= part.size();
     }
   }
-  /// Throws Error{object} where fewer bytes remain. @param bytes that what follows must have.
+  /// Throws Error{object} if fewer bytes remain.
   void need(std::size_t bytes) const {
     if (bytes > left_) fail("its bytes end in the middle of it");
   }
-  /// Reads an object that is its own bytes. @return it. Throws as take does.
+  /// Reads an object of a flat type. Throws as take.
   template <Flat T>
   [[nodiscard]] T get() {
     T object;
     read(static_cast<void*>(&object), sizeof(T));
     return object;
   }
-  /// Reads the length of what follows. @return it, at most the bytes that remain. Throws
-  /// Error{object}.
+  /// Reads a length. @return it, at most the remaining bytes. Throws Error{object}.
   [[nodiscard]] std::size_t get_count() {
     const auto count = get<std::uint64_t>();
     if (count > left_) fail("it claims more elements than it has bytes");
     return static_cast<std::size_t>(count);
   }
-  /// Skips what Encoder::pad appended. @param before remaining() at the first element.
-  /// @param count elements.
+  /// Skips the bytes of Encoder::pad. @param before remaining() at the first element.
   void skip_padding(std::size_t before, std::size_t count) {
     const std::size_t used = before - left_;
     if (used < count) static_cast<void>(take(count - used));
   }
-  /// Throws Error{object} where bytes are left.
+  /// Throws Error{object} if bytes remain.
   void finish() const {
     if (left_ > 0) fail("more bytes follow than belong to it");
   }
@@ -304,20 +300,19 @@ class TUTTI_API Decoder : public detail::Depth {
   Arrivals* arrivals_ = nullptr;
 };
 
-/// How objects of a type become bytes and come back. Specialise it for a type of one's own:
-/// `static void encode(Encoder&, const T&)` and `static void decode(Decoder&, T&)`, which may
-/// throw. The bytes are written and read from the first to the last, and are the same whenever an
-/// object is encoded, which may happen twice.
-/// `<tutti/cereal.hpp>` does so for whatever cereal can serialise. @tparam T the type.
+/// Encodes and decodes objects of type T. Specialise it for a type of your own: `static void
+/// encode(Encoder&, const T&)` and `static void decode(Decoder&, T&)`, which may throw. They write
+/// and read bytes from the first to the last. encode may run twice and must write the same bytes.
+/// `<tutti/cereal.hpp>` has one for all types that cereal can serialise.
 template <class T>
 struct Codec;
 
 /// A byte that is 0 or 1.
 template <>
 struct Codec<bool> {
-  /// @param to where to. @param object what.
+  /// Encodes.
   static void encode(Encoder& to, bool object) { to.put(static_cast<std::uint8_t>(object)); }
-  /// @param from where from. @param object what.
+  /// Decodes.
   static void decode(Decoder& from, bool& object) {
     const auto value = from.get<std::uint8_t>();
     if (value > 1) detail::raise({ErrorCode::object, "a bool in it is neither 0 nor 1"});
@@ -325,30 +320,30 @@ struct Codec<bool> {
   }
 };
 
-/// The number behind an enumerator, which must be one. @tparam E the enumeration.
+/// The number of an enumerator, which must be a value of the enumeration.
 template <CheckedEnum E>
 struct Codec<E> {
-  /// @param to where to. @param object what.
+  /// Encodes.
   static void encode(Encoder& to, E object) {
     Codec<std::underlying_type_t<E>>::encode(to, static_cast<std::underlying_type_t<E>>(object));
   }
-  /// @param from where from. @param object what.
+  /// Decodes.
   static void decode(Decoder& from, E& object) {
     std::underlying_type_t<E> value{};
     Codec<std::underlying_type_t<E>>::decode(from, value);
     if (!EnumValues<E>::contains(value))
       detail::raise(
-          {ErrorCode::object, "an enumeration in it has a value that none of its names has"});
+          {ErrorCode::object, "an enumeration in it has a value that is not one of its names"});
     object = static_cast<E>(value);
   }
 };
 
-/// Whether Codec::decode leaves nothing of what an object was before, so that it may be given one
-/// whose memory is used again; else it is given new ones. @tparam T the type.
+/// Whether Codec::decode replaces all of an earlier value, so that it may reuse the memory of an
+/// object; otherwise it gets new ones.
 template <class T>
 inline constexpr bool decodes_over = detail::Copied<T> || CheckedEnum<T> || std::is_same_v<T, bool>;
 
-/// A type whose objects can be moved between ranks.
+/// A type whose objects can be sent between ranks.
 template <class T>
 concept Encodable = std::default_initializable<T> && std::movable<T> &&
     requires(Encoder& encoder, Decoder& decoder, const T& object, T& result) {

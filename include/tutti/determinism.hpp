@@ -1,5 +1,5 @@
 /// @file
-/// How much of a reduction's rounding may change from one call to the next.
+/// Levels of determinism of reductions.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,22 @@
 
 namespace tutti::v0 {
 
-/// What a caller may rely on about the bits of a reduction; each level promises those before it,
-/// too. Equal on all ranks. Collectives that reduce nothing keep all of them anyway.
+/// A promise about the bits of a reduction. Each level includes those before it. Equal on all
+/// ranks. Collectives without a reduction keep all levels.
 enum class Determinism : std::uint8_t {
-  fast,             ///< A right result.
-  rank_identical,   ///< The same bits on all ranks, where all get the result.
-  run_to_run,       ///< The same bits in every run with the same ranks and sizes.
-  size_invariant,   ///< An element's bits depend neither on how many elements travel with it nor
-                    ///< on segments: all sizes run algorithms of one expression tree.
-  layout_invariant  ///< Nor do they depend on where ranks sit and what connects them.
+  fast,            ///< A correct result.
+  rank_identical,  ///< The same bits on all ranks, where all get the result.
+  run_to_run,      ///< The same bits in every run with the same ranks and sizes.
+  /// An element's bits depend neither on the number of elements in the call nor on segments: all
+  /// sizes run algorithms of one expression tree.
+  size_invariant,
+  layout_invariant  ///< Nor do they depend on the placement of ranks and their network.
 };
 
 /// Number of enumerators of Determinism.
 inline constexpr int kDeterminisms = 5;
 
-/// @param level any enumerator. @return its name, such as "run_to_run".
+/// @return the name of a level, such as "run_to_run".
 [[nodiscard]] TUTTI_API std::string_view name_of(Determinism level) noexcept;
 
 }  // namespace tutti::v0

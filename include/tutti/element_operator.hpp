@@ -1,5 +1,5 @@
 /// @file
-/// Operators of a call on elements of one type, such as std::plus and lambdas.
+/// Operators on elements of one type, such as std::plus and lambdas.
 #pragma once
 
 #include <concepts>
@@ -15,14 +15,14 @@
 
 namespace tutti::v0 {
 
-/// A function of two elements that returns one. @tparam F its type. @tparam T that of the elements.
+/// A function of two elements of type T that returns one.
 template <class F, class T>
 concept ElementFunction = std::is_invocable_r_v<T, F&, const T&, const T&>;
 
-/// Makes an operator of a function of two elements, to be used in many calls.
-/// @tparam T the elements. @param function associative; returns `left op right`.
-/// @param commutative whether operands may be exchanged. If not, the result is
-/// x0 op x1 op ... op x(n-1). @return the operator.
+/// Makes an operator of a function of two elements, for many calls.
+/// @param function associative; returns `left op right`.
+/// @param commutative whether operands may be exchanged. If not, the result is x0 op x1 op ... op
+/// x(n-1).
 template <class T, ElementFunction<T> F>
 [[nodiscard]] Operator elementwise(F function, bool commutative) {
   return {[function = std::move(function)](const void* left, const void* right, void* out,
@@ -42,8 +42,7 @@ template <template <class> class Function, class F, class T>
 inline constexpr bool is_standard =
     std::is_same_v<F, Function<void>> || std::is_same_v<F, Function<T>>;
 
-/// @return the operator of ours that does what a function object of the standard library does, or
-/// user.
+/// @return tutti's operator for a function object of the standard library, or user.
 template <class F, class T>
 [[nodiscard]] consteval OperatorKind standard_operator() noexcept {
   constexpr Datatype type = datatype_of<T>();
@@ -65,7 +64,7 @@ inline constexpr bool is_not_associative =
     is_standard<std::minus, F, T> || is_standard<std::divides, F, T> ||
     is_standard<std::modulus, F, T>;
 
-/// Something that can be called, though perhaps not with two elements.
+/// A callable type, perhaps not with two elements.
 template <class F, class T>
 concept Function =
     !std::convertible_to<const F&, const Operator&> && !std::ranges::range<const F&> &&
@@ -76,15 +75,14 @@ concept Function =
 /// @endcond
 
 /// The operator of a call: an Operator, or a function of two elements. std::plus, std::multiplies,
-/// and the logical and bitwise ones of the standard library are tutti's own operators. Any other
-/// function must be associative; its operands are never exchanged, which rules some algorithms out.
-/// Where it is used often and its operands may be exchanged, elementwise() makes an operator of it
-/// once. @tparam T the elements.
+/// and the logical and bitwise function objects of the standard library mean tutti's own operators.
+/// Any other function must be associative. Its operands are never exchanged, which excludes some
+/// algorithms; elementwise() makes a commutative operator, and one for many calls.
 template <class T>
 class ElementOperator {
  public:
   // NOLINTBEGIN(google-explicit-constructor): a call is given the operators themselves.
-  /// @param op an operator, which lives until the call has started.
+  /// @param op must live until the call has started.
   ElementOperator(const Operator& op) noexcept : op_{&op} {}
   /// @param kind a built-in operator.
   ElementOperator(OperatorKind kind) : own_{kind} {}

@@ -1,5 +1,5 @@
 /// @file
-/// What collectives take elements from and put them into: a span, a vector, an array, a Buffer.
+/// Arrays that collectives take: a span, a vector, an array, a Buffer.
 #pragma once
 
 #include <concepts>
@@ -16,15 +16,15 @@ namespace tutti::v0 {
 template <class R>
 concept Elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
 
-/// The type of the elements. @tparam R an array of them.
+/// The type of the elements of an array.
 template <Elements R>
 using ElementOf = std::ranges::range_value_t<R>;
 
-/// Elements that live on when the expression which names them has ended.
+/// Elements that outlive the expression that names them.
 template <class R>
 concept LastingElements = Elements<R> && std::ranges::borrowed_range<R>;
 
-/// Elements that live on likewise, and that may be written.
+/// Elements that outlive the expression, and can be written.
 template <class R>
 concept MutableElements = LastingElements<R> &&
     !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
@@ -36,30 +36,29 @@ template <class T>
 inline constexpr bool is_buffer<Buffer<T>> = true;
 }  // namespace detail
 
-/// Elements that a collective reads. Made from whatever is an array of them; `{}` where a rank has
-/// none. @tparam T their type.
+/// Elements that a collective reads: made from any array of type T, or `{}` on a rank without any.
 template <class T>
 class Input {
  public:
   Input() = default;
   // NOLINTBEGIN(google-explicit-constructor,bugprone-forwarding-reference-overload): a call is
   // given the arrays themselves, and an Input is none.
-  /// @param elements an array of them, which lives until the operation has ended; so none that ends
-  /// with the expression, since a call may begin and end later.
+  /// @param elements an array, which lives until the operation has ended; no temporary, since a
+  /// call may start and end later.
   template <LastingElements R>
   requires std::same_as<ElementOf<R>, T> Input(R&& elements)
   noexcept
       : elements_{std::ranges::data(elements), std::ranges::size(elements)},
         is_buffer_{detail::is_buffer<std::remove_cvref_t<R>>} {}
-  /// @param data the first of them. @param count how many.
+  /// @param data the first element, or null.
   Input(const T* data, std::size_t count) noexcept : elements_{data, count} {}
   // NOLINTEND(google-explicit-constructor,bugprone-forwarding-reference-overload)
 
-  /// @return the first of them, or null.
+  /// @return the first element, or null.
   [[nodiscard]] const T* data() const noexcept { return elements_.data(); }
-  /// @return how many.
+  /// @return the number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return elements_.size(); }
-  /// @return whether they are a Buffer's.
+  /// @return whether the elements are a Buffer's.
   [[nodiscard]] bool is_buffer() const noexcept { return is_buffer_; }
 
  private:

@@ -12,12 +12,12 @@ namespace tutti::v0 {
 
 /// Index of a process in a communicator, 0 .. size - 1.
 using Rank = int;
-/// In place of a sender: whichever rank a message comes from.
+/// Value for a sender: any rank.
 inline constexpr Rank any_rank = -1;
-/// A time that something takes, or one since an arbitrary start.
+/// A duration, or a time since an arbitrary start.
 using Duration = std::chrono::nanoseconds;
 
-/// The operations a communicator offers. Names follow the MPI standard, spelled out.
+/// The operations of a communicator. Names follow the MPI standard, spelled out.
 enum class Collective : std::uint8_t {
   all_reduce,      ///< Every rank gets the reduction of all ranks' vectors.
   reduce,          ///< The root gets the reduction of all ranks' vectors.
@@ -34,16 +34,16 @@ enum class Collective : std::uint8_t {
 
 /// Kinds of messages between two ranks.
 enum class PointToPoint : std::uint8_t {
-  none,      ///< Nothing of the kind: it is a collective.
-  send,      ///< The peer gets the elements.
-  recv,      ///< The peer's elements come.
-  sendrecv,  ///< Both at once, to one rank and from the same or another one.
+  none,      ///< No message: a collective.
+  send,      ///< To the peer.
+  recv,      ///< From the peer.
+  sendrecv,  ///< To one rank, and from the same or another one.
 };
 
 /// Tags of messages between two ranks are 0 .. kUserTags - 1.
 inline constexpr int kUserTags = 8192;
 
-/// The element types tutti reduces. Storage sizes are fixed and equal on all platforms.
+/// The element types. Storage sizes are fixed and equal on all platforms.
 enum class Datatype : std::uint8_t {
   i8,         ///< std::int8_t
   i16,        ///< std::int16_t
@@ -63,13 +63,13 @@ enum class Datatype : std::uint8_t {
   i64_index,  ///< Indexed<std::int64_t>
   f32_index,  ///< Indexed<float>
   f64_index,  ///< Indexed<double>
-  opaque,     ///< any other trivially copyable type: moved, or reduced by a user's operator only
+  opaque,     ///< any other trivially copyable type: only user operators reduce it
 };
 
-/// The built-in operators, and user for all others. Arrays of bool are not summed, multiplied or
-/// averaged: the sum of two true values is a byte that is neither. The others are for them, too.
-/// Exchanging the two operands of a built-in operator never changes a bit of its result: every NaN
-/// result is the one quiet NaN without sign and payload.
+/// The built-in operators, and user for all others. Arrays of bool have no sum, product or average,
+/// since the sum of two true values is a byte that is neither true nor false; all other operators
+/// accept them. Exchanging the two operands of a built-in operator never changes a bit of its
+/// result: every NaN result is the one quiet NaN without sign and payload.
 enum class OperatorKind : std::uint8_t {
   sum,          ///< Integers wrap modulo 2^bits.
   prod,         ///< Integers wrap modulo 2^bits.
@@ -83,14 +83,14 @@ enum class OperatorKind : std::uint8_t {
   bit_and,      ///< Integers.
   bit_or,       ///< Integers.
   bit_xor,      ///< Integers.
-  /// The sum divided by the number of ranks, once, at the end. Of f16 and bf16, sums of some of the
-  /// ranks are stored divided by a power of two: the mean of finite numbers is finite.
+  /// The sum divided by the number of ranks, once, at the end. For f16 and bf16, sums of some of
+  /// the ranks are stored divided by a power of two, so the mean of finite numbers is finite.
   average,
-  user,  ///< A function of the caller's.
+  user,  ///< A user's function.
 };
 
-/// A value and where it was found: the element of min_loc and max_loc. Laid out as MPI's pair
-/// types (MPI_FLOAT_INT and its like).
+/// A value and an index: the element of min_loc and max_loc, with the layout of MPI's pair types
+/// such as MPI_FLOAT_INT.
 /// @tparam T the value's type: std::int32_t, std::int64_t, float or double.
 template <class T>
 struct Indexed {

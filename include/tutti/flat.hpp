@@ -1,5 +1,5 @@
 /// @file
-/// Which types are nothing but their bytes, so that a copy of those is a copy of the object.
+/// Flat types: a copy of the bytes is a copy of the object.
 #pragma once
 
 #include <array>
@@ -17,10 +17,9 @@
 
 namespace tutti::v0 {
 
-/// Which values an enumeration has. Specialise it with
-/// `static constexpr bool contains(std::underlying_type_t<E> value)` for one that is decoded from
-/// what other ranks send and in which not every value means something, or that has no underlying
-/// type of its own. @tparam E the enumeration.
+/// The values of an enumeration. Specialise it with `static constexpr bool
+/// contains(std::underlying_type_t<E> value)` for an enumeration without an underlying type, or one
+/// whose decoded values need a check.
 template <class E>
 struct EnumValues;
 
@@ -30,7 +29,7 @@ concept CheckedEnum = std::is_enum_v<E> && requires(std::underlying_type_t<E> va
   { EnumValues<E>::contains(value) } -> std::same_as<bool>;
 };
 
-/// How objects of a type become bytes. @see codec.hpp
+/// Encodes and decodes objects of a type. @see codec.hpp
 template <class T>
 struct Codec;
 
@@ -39,18 +38,18 @@ template <class T>
 [[nodiscard]] consteval bool looks_flat() noexcept;
 template <class T>
 [[nodiscard]] consteval bool is_copied() noexcept;
-/// A flat type whose objects are copied as bytes wherever they lie: it has no Codec of its own.
+/// A flat type whose objects are always copied as bytes: it has no Codec of its own.
 template <class T>
 concept Copied = is_copied<T>();
 }  // namespace detail
 
-/// Whether any bytes of this size are an object of the type, and mean the same on every rank:
-/// numbers, enumerations with an underlying type, and arrays and aggregates of such. No pointer is,
-/// and no bool, since only two of its 256 bytes are values. Of other classes the language does not
-/// tell what is in them: specialise it as true for a trivially copyable class without pointers.
-/// A type with functions for cereal (`serialize`, `save` and `load`, `save_minimal` and
-/// `load_minimal`, as members or free) is not flat unless it is specialised as true, nor is an
-/// aggregate that holds one, or one with a Codec of its own.
+/// Whether any bytes of this size are an object of the type, with the same meaning on every rank:
+/// numbers, enumerations with an underlying type, and arrays and aggregates of these. Pointers are
+/// not, nor is bool, since only two of its 256 bytes are values. The members of other classes are
+/// not known: specialise it as true for a trivially copyable class without pointers. A type with
+/// functions for cereal (`serialize`, `save` and `load`, `save_minimal` and `load_minimal`, as
+/// members or free) is not flat unless it is specialised as true, nor is an aggregate that contains
+/// one, or one with a Codec of its own.
 /// @tparam T a type without const.
 template <class T>
 inline constexpr bool is_flat = detail::looks_flat<T>();
@@ -73,17 +72,17 @@ inline constexpr bool is_flat<std::chrono::time_point<Clock, Span>> = is_flat<Sp
 template <class T>
 concept Flat = is_flat<std::remove_cv_t<T>> && std::is_trivially_copyable_v<T>;
 
-/// Flat types are their own bytes. @tparam T the type.
+/// Flat types are copied as bytes.
 template <class T>
 requires Flat<T>
 struct Codec<T> {
-  using CopiedType = T;  ///< A Codec of a program's own has no such name.
-  /// @param to an Encoder. @param object what.
+  using CopiedType = T;  ///< Marks this Codec: a program's own has no such name.
+  /// Encodes.
   template <class Writer>
   static void encode(Writer& to, const T& object) {
     to.put(object);
   }
-  /// @param from a Decoder. @param object what.
+  /// Decodes.
   template <class Reader>
   static void decode(Reader& from, T& object) {
     from.read(static_cast<void*>(&object), sizeof(T));
@@ -113,8 +112,8 @@ struct TUTTI_API AnyMember {
   operator Member() const noexcept;
 };
 
-/// Initialises a member of any type, but is a constant only where that is flat. If it could not
-/// initialise another one at all, the parts of that one would be tried instead.
+/// Initialises a member of any type, but is a constant only if that is flat. If it could not
+/// initialise a type at all, aggregate initialisation would try the parts of the type instead.
 template <class Owner>
 struct FlatMember {
   template <class Member>
@@ -149,8 +148,7 @@ template <class T, std::size_t... index>
   };
 }
 
-/// How many initialisers an aggregate takes, at most `limit`; so many that it takes are known to
-/// be at least `low`.
+/// The number of initialisers of an aggregate, at least `low` and at most `limit`.
 template <class T, std::size_t low, std::size_t limit>
 [[nodiscard]] consteval std::size_t count_members() noexcept {
   if constexpr (low == limit) {
@@ -163,7 +161,7 @@ template <class T, std::size_t low, std::size_t limit>
   }
 }
 
-/// Longer aggregates would take long to compile.
+/// Most members: longer aggregates would take long to compile.
 inline constexpr std::size_t kMostMembers = 128;
 
 template <class T>

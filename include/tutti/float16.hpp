@@ -1,6 +1,6 @@
 /// @file
-/// Storage types for the two 16-bit floating-point formats. They convert and compare; arithmetic
-/// is done in float. Compilers of interest lack std::float16_t (g++ 12) or __bf16 (clang 14).
+/// Storage types for the two 16-bit floating-point formats. They convert and compare; arithmetic is
+/// in float. g++ 12 lacks std::float16_t, and clang 14 lacks __bf16.
 #pragma once
 
 #include <bit>
@@ -18,11 +18,10 @@ struct TUTTI_API Float16 {
   /// Positive zero.
   constexpr Float16() = default;
   /// Rounds to nearest, ties to even; overflow becomes infinity, NaN stays NaN (quiet).
-  /// @param value the number to store.
   constexpr explicit Float16(float value) noexcept;
-  /// Exact. @return the value as float.
+  /// Exact.
   constexpr explicit operator float() const noexcept;
-  /// Compares encodings. @return true if all bits agree.
+  /// Compares encodings.
   friend constexpr bool operator==(Float16, Float16) = default;
 };
 
@@ -33,11 +32,10 @@ struct TUTTI_API BFloat16 {
   /// Positive zero.
   constexpr BFloat16() = default;
   /// Rounds to nearest, ties to even; NaN stays NaN (quiet).
-  /// @param value the number to store.
   constexpr explicit BFloat16(float value) noexcept;
-  /// Exact. @return the value as float.
+  /// Exact.
   constexpr explicit operator float() const noexcept;
-  /// Compares encodings. @return true if all bits agree.
+  /// Compares encodings.
   friend constexpr bool operator==(BFloat16, BFloat16) = default;
 };
 

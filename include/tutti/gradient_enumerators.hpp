@@ -18,34 +18,34 @@ namespace tutti::v0 {
 
 /// The order in which buckets are filled and reduced.
 enum class GradientOrder : std::uint8_t {
-  reversed,  ///< Parameters from last to first, as backward goes through most models.
+  reversed,  ///< Parameters from last to first, the order of backward in most models.
   observed,  ///< The first step as reversed; later ones as gradients became ready on rank 0 in it.
-  /// Buckets are filled as with reversed, but each starts when it is ready on all ranks: ranks
-  /// negotiate by a small all_reduce. For frameworks that compute gradients in another order on
-  /// each rank (Sergeev, Del Balso, "Horovod", 2018).
+  /// Buckets are filled as with reversed, and start when they are ready on all ranks, in any order;
+  /// ranks find that out by a small all_reduce. For frameworks that compute gradients in another
+  /// order on each rank (Sergeev, Del Balso, "Horovod", 2018).
   negotiated,
-  /// The order that goes with the other options: reversed with GradientStorage::views and flat and
-  /// with GradientOptions::on_shard, where gradients may not move; else observed.
+  /// Reversed with GradientStorage::views and flat and with GradientOptions::on_shard, since
+  /// gradients may not move then; otherwise observed.
   automatic
 };
 
-/// The memory in which gradients lie.
+/// The place of gradients.
 enum class GradientStorage : std::uint8_t {
   copies,  ///< In the program's arrays; buckets are copies, in memory that peers see. See
            ///< GradientOptions::in_place_bytes.
-  views,   ///< In the buckets: GradientSync::view says where. Not with GradientOrder::observed.
+  views,   ///< The buckets, at GradientSync::view. Not with GradientOrder::observed.
   flat     ///< In one array of the program's, in the order of parameters, with nothing between
            ///< them; buckets are parts of it. Not with GradientOrder::observed.
 };
 
-/// The treatment of gradients that a step does not use: neither ready nor accumulated was called
-/// for them since the last step.
+/// The treatment of unused gradients: neither ready nor accumulated was called for them since the
+/// last step.
 enum class UnusedGradients : std::uint8_t {
   error,  ///< The step ends in an Error that names one, on all ranks.
   zeros,  ///< They count as zeros.
-  /// They count as zeros, and stay as they are where no rank of their group uses them;
-  /// ReducedBucket::parameters has only the others. on_bucket is called when all buckets are
-  /// reduced then. Not with on_shard.
+  /// They count as zeros, and are unchanged if no rank of their group uses them;
+  /// ReducedBucket::parameters then lacks them, and on_bucket is called when all buckets are
+  /// reduced. Not with on_shard.
   detect
 };
 

@@ -1,5 +1,5 @@
 /// @file
-/// Arguments that no call can take, and what to pass instead.
+/// Arguments that no call accepts, and compiler errors that name the right ones.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 
 #include <tutti/elements.hpp>
 
-/// @cond what only error messages are made of
+/// @cond error messages of the compiler
 namespace tutti::v0::detail {
 
 template <class A>
@@ -34,22 +34,22 @@ inline constexpr bool is_tuple<std::tuple<Members...>> = true;
 template <class A>
 concept Tuple = is_tuple<std::remove_cvref_t<A>>;
 
-/// An array, unless it may be one of counts, which may end with the expression.
+/// An array, except one of counts, which may be a temporary.
 template <class A>
 concept Array = Elements<A> && !std::same_as<ElementOf<A>, std::size_t>;
-/// An array that ends with the expression. @tparam A a type as it is deduced for A&&.
+/// An array that ends with the expression. @tparam A a type as deduced for A&&.
 template <class A>
 concept Temporary = Array<A> && !LastingElements<A>;
 
-/// Arguments with one that no call takes.
+/// Arguments of which a call rejects one.
 template <class... A>
 concept Misuse = ((RawPointer<A> || Bits<A> || Tuple<A> || Temporary<A>) || ...);
-/// The same of calls that may return their result, and then do take an array that ends.
+/// The same for calls that may return their result, which accept a temporary input.
 template <class... A>
 concept MisuseOfTwo = ((RawPointer<A> || Bits<A> || Tuple<A>) || ...) ||
                       ((Temporary<A> || ...) && (int{Array<A>} + ...) > 1);
 
-/// Says what is wrong. @tparam A the arguments, of which one is Misuse.
+/// Explains the error. @tparam A the arguments, of which one is Misuse.
 template <class... A>
 consteval void explain_misuse() noexcept {
   static_assert(!(RawPointer<A> || ...),
@@ -57,15 +57,17 @@ consteval void explain_misuse() noexcept {
   static_assert(!(Bits<A> || ...),
                 "std::vector<bool> holds bits, and a call needs an array: pass a "
                 "std::vector<std::uint8_t>, or a std::span<bool>");
-  static_assert(!(Tuple<A> || ...),
-                "std::pair and std::tuple are not trivially copyable, and so are no elements: pass "
-                "a struct, tutti::Indexed for min_loc and max_loc, or use tutti::objects");
-  static_assert(!(Temporary<A> || ...),
-                "this array ends with the expression, but the call may need it longer, as in a "
-                "batch: give the array a name");
+  static_assert(
+      !(Tuple<A> || ...),
+      "std::pair and std::tuple are not trivially copyable, so they cannot be elements: pass "
+      "a struct, tutti::Indexed for min_loc and max_loc, or use tutti::objects");
+  static_assert(
+      !(Temporary<A> || ...),
+      "this array ends with the expression, but the call may need it longer, for example in a "
+      "batch: give the array a name");
 }
 
-/// Checks a call that returns a std::vector. @tparam T its elements.
+/// Checks a call that returns a std::vector of T.
 template <class T>
 consteval void check_list_of() noexcept {
   static_assert(

@@ -1,5 +1,5 @@
 /// @file
-/// An object collective with its types erased, and the handle of one under way.
+/// An object collective with erased types, and its handle.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +31,11 @@ class Engine;
 class ObjectOperation;
 struct ObjectAccess;
 
-/// Lets only this thread call a communicator, as long as it lives: for what takes several calls.
+/// Lets only this thread call a communicator during its lifetime, for an operation of several
+/// calls.
 class TUTTI_API SoleCaller {
  public:
-  /// @param engine of the communicator. Throws Error{invalid_argument} where another thread is in a
-  /// call.
+  /// Throws Error{invalid_argument} if another thread is in a call.
   explicit SoleCaller(std::shared_ptr<Engine> engine);
   SoleCaller(const SoleCaller&) = delete;
   SoleCaller& operator=(const SoleCaller&) = delete;
@@ -47,46 +47,46 @@ class TUTTI_API SoleCaller {
 
 }  // namespace detail
 
-/// What may be asked of one object collective beside its data.
+/// The settings of one object collective beside its data.
 struct ObjectOptions {
-  /// Bytes that one encoded object may have; the least that any rank gives counts. It bounds what
-  /// a rank allocates because another one says so.
+  /// Most bytes of one encoded object; the least value of all ranks counts. It bounds the memory
+  /// that a rank allocates because of another rank's message.
   std::size_t most_bytes = std::size_t{1} << 30;
-  /// Of the whole operation, of which decoding is a part where the object is decoded while it
-  /// comes; as Options::timeout.
+  /// Deadline of the whole operation, as Options::timeout. It includes decoding of an object that
+  /// is decoded while it arrives.
   Duration timeout{0};
 };
 
-/// What is broadcast and has more bytes is only counted at first, and encoded while it is sent.
+/// A larger broadcast object is first only counted, and encoded while it is sent.
 inline constexpr std::size_t kStreamedBytes = std::size_t{32} << 10;
 
-/// An object collective of objects that are encoded.
+/// An object collective of encoded objects.
 struct ObjectCall {
-  /// Which way objects go.
+  /// Kind of an object collective.
   enum class Kind : std::uint8_t {
-    broadcast,   ///< The root's to every rank.
-    scatter,     ///< Of the root's, number r to rank r.
-    gather,      ///< Every rank's to the root.
-    all_gather,  ///< Every rank's to every rank.
-    all_to_all,  ///< Of every rank's, number r to rank r.
-    send,        ///< Own one to the peer.
-    recv         ///< The peer's here.
+    broadcast,   ///< The root's object to every rank.
+    scatter,     ///< Object r of the root to rank r.
+    gather,      ///< Every rank's object to the root.
+    all_gather,  ///< Every rank's object to every rank.
+    all_to_all,  ///< Object r of every rank to rank r.
+    send,        ///< The own object to the peer.
+    recv         ///< The peer's object to this rank.
   };
-  Kind kind{};                         ///< Which way objects go.
-  std::string_view name{};             ///< Of the call, such as "reduce_object".
-  Rank root = 0;                       ///< Where there is one.
-  Rank peer = 0;                       ///< Of send and recv: the other rank.
-  int tag = 0;                         ///< Of send and recv, as Call::tag.
-  std::string_view type{};             ///< Name of the objects' type.
-  std::uint64_t type_fingerprint = 0;  ///< Of that type.
-  Encoder bytes;                       ///< The objects that this rank gives, one after the other.
-  std::vector<std::size_t> sizes{};    ///< The bytes of each.
+  Kind kind{};                            ///< Kind of the collective.
+  std::string_view name{};                ///< Name of the call, such as "reduce_object".
+  Rank root = 0;                          ///< The root of rooted collectives.
+  Rank peer = 0;                          ///< The other rank of send and recv.
+  int tag = 0;                            ///< Tag of send and recv, as Call::tag.
+  std::string_view type{};                ///< Name of the objects' type.
+  std::uint64_t type_fingerprint = 0;     ///< Fingerprint of that type.
+  Encoder bytes;                          ///< The objects of this rank, one after the other.
+  std::vector<std::size_t> sizes{};       ///< The bytes of each.
   std::function<void(Encoder&)> again{};  ///< Encodes an object that was only counted.
-  std::string problem{};                  ///< Why they could not be encoded; empty if they could.
-  ObjectOptions options{};                ///< As given by the caller.
+  std::string problem{};                  ///< Why encoding failed; empty if it did not.
+  ObjectOptions options{};                ///< The caller's options.
 
-  /// Encodes the next object. Where that fails, that is noted as the problem, for all ranks to
-  /// know. @param object of a type that has a Codec.
+  /// Encodes the next object. A failure is stored as the problem, which all ranks get.
+  /// @param object of a type that has a Codec.
   template <class T>
   void add(const T& object) {
     if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
@@ -101,14 +101,14 @@ struct ObjectCall {
           [this] { note_failure(); });
     }
   }
-  /// As add, of an object that may be encoded again while it is sent. @param object that is kept.
+  /// As add, for an object that may be encoded again while it is sent.
   template <class T>
   void add_kept(const std::shared_ptr<T>& object) {
     add(*object);
     if constexpr (Encodable<T>)
       if (bytes.is_counted()) again = [object](Encoder& to) { Codec<T>::encode(to, *object); };
   }
-  /// Notes the exception that is being handled as the problem.
+  /// Stores the exception that is being handled as the problem.
   void note_failure();
 };
 
@@ -118,30 +118,29 @@ class TUTTI_API ObjectExchange {
  public:
   /// No operation.
   ObjectExchange() noexcept = default;
-  /// Takes the operation over. @param other is empty afterwards.
+  /// Moves the operation; `other` is then empty.
   ObjectExchange(ObjectExchange&& other) noexcept;
-  /// Drops its own operation and takes the other's over. @param other is empty afterwards.
-  /// @return this.
+  /// Drops the own operation and moves the other's; `other` is then empty.
   ObjectExchange& operator=(ObjectExchange&& other) noexcept;
-  /// Fails the communicator if the operation is pending. Does not block, but as ~Request.
+  /// Fails the communicator if the operation is pending. Blocks as ~Request.
   ~ObjectExchange();
 
-  /// Makes progress. @return whether the operation is done. Throws Error{object}, which leaves the
-  /// communicator usable, where objects could not be moved, on all ranks; and the communicator's
-  /// Error.
+  /// Makes progress. @return whether the operation is done. Throws Error{object}, on all ranks, if
+  /// objects could not be sent, which leaves the communicator usable; and the communicator's Error.
   bool test();
-  /// Waits for the end. Throws as test does.
+  /// Waits for the end. Throws as test.
   void wait();
-  /// @return how many objects this rank gets. Once it is done.
+  /// @return the number of objects that this rank gets. Only after the end.
   [[nodiscard]] std::size_t count() const noexcept;
-  /// @param index less than count(): the rank that gave it, or 0 where one did. @return that
-  /// object's bytes, while this handle lives. Once it is done; none of what this rank broadcasts,
-  /// or has decoded while it came.
+  /// @param index less than count(): the sender's rank, or 0 if there is one sender.
+  /// @return that object's bytes, valid during the lifetime of this handle. Only after the end;
+  /// empty for an object that this rank broadcasts, or has decoded while it arrived.
   [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept;
-  /// Decodes an object, after wait_to_decode or wait. Where it is still arriving, it is decoded as
-  /// far as it is there, and done at the end. @param index as in object. @param result a new one,
-  /// or, where decodes_over<T>, any. @return it. Throws Error{object}, Error{invalid_argument}
-  /// where there is none, as after it was decoded while it came, and what wait throws.
+  /// Decodes an object, after wait_to_decode or wait. An object that is still arriving is decoded
+  /// as it arrives, to its end.
+  /// @param index as in object. @param result a new object, or any if decodes_over<T>.
+  /// @return the object. Throws Error{object}; Error{invalid_argument} if there is none, for
+  /// example because it was decoded before; and what wait throws.
   template <class T>
   [[nodiscard]] T decode(std::size_t index, T result = T{}) const {
     if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
@@ -160,15 +159,15 @@ class TUTTI_API ObjectExchange {
     }
     return result;
   }
-  /// As wait, or until an object arrives that decode may begin with.
+  /// Waits for the end, or until an object arrives that decode may start with.
   void wait_to_decode();
-  /// @return what keeps other threads out of the communicator. Throws Error{invalid_argument} where
-  /// there is no operation, or another thread is in a call.
+  /// @return an object that keeps other threads out of the communicator. Throws
+  /// Error{invalid_argument} if there is no operation, or another thread is in a call.
   [[nodiscard]] detail::SoleCaller sole_caller() const;
 
  private:
   friend struct detail::ObjectAccess;
-  /// What decode reads while it arrives.
+  /// The source of bytes for a decode during arrival.
   class Stream final : public Arrivals {
    public:
     explicit Stream(const ObjectExchange& exchange) noexcept : exchange_{exchange} {}
@@ -191,27 +190,27 @@ class TUTTI_API ObjectExchange {
   std::shared_ptr<detail::ObjectOperation> operation_{};
 };
 
-/// An object collective under way. Move-only. Dropping a pending one fails its communicator. Up to
-/// three of the operations that may be pending are such a one, see Request. A call of it is one of
-/// its communicator, which serves one thread at a time.
-/// @tparam T what it results in.
+/// An object collective under way. Move-only. Dropping a pending one fails its communicator. It
+/// counts as up to three of the operations that may be pending, see Request. Its calls are calls of
+/// the communicator: one thread at a time.
+/// @tparam T type of the result.
 template <class T>
 class ObjectRequest {
  public:
   /// No operation.
   ObjectRequest() noexcept = default;
-  /// @param exchange the operation. @param result makes the result when that is done.
-  /// @param decodes_early whether it may do so while an object arrives: it only decodes that.
+  /// @param result makes the result when the operation is done.
+  /// @param decodes_early whether `result` only decodes the object, so that it may start while the
+  /// object arrives.
   ObjectRequest(ObjectExchange exchange, std::function<T(const ObjectExchange&)> result,
                 bool decodes_early = false) noexcept
       : exchange_{std::move(exchange)}, result_{std::move(result)}, decodes_early_{decodes_early} {}
 
-  /// Makes progress. @return whether the operation is done. Throws Error{object}, which leaves the
-  /// communicator usable, where objects could not be moved, on all ranks; and the communicator's
-  /// Error.
+  /// Makes progress. @return whether the operation is done. Throws Error{object}, on all ranks, if
+  /// objects could not be sent, which leaves the communicator usable; and the communicator's Error.
   bool test() { return exchange_.test(); }
-  /// Waits for the end, once. @return the result. Throws as test does, Error{object} where bytes do
-  /// not decode, which other ranks need not know of, and what the caller's function throws.
+  /// Waits for the end, once. @return the result. Throws as test; Error{object} on this rank if
+  /// bytes do not decode; and what the caller's function throws.
   T wait() {
     if (!result_) detail::raise({ErrorCode::invalid_argument, "there is no operation to wait for"});
     const detail::SoleCaller caller = exchange_.sole_caller();
@@ -237,7 +236,7 @@ class ObjectRequest {
   }
 
  private:
-  /// Where the result cannot be made, the exchange is of no use here, but others wait for its end.
+  /// If the result cannot be made, this rank needs no exchange, but other ranks wait for its end.
   template <class Function>
   static void end_after(ObjectExchange& exchange, Function function) {
     detail::guarded(std::move(function), [&exchange] {
@@ -252,15 +251,14 @@ class ObjectRequest {
 };
 
 namespace detail {
-/// What object collectives need of a communicator.
+/// Access of object collectives to a communicator.
 struct TUTTI_API ObjectAccess {
-  /// @param world of ranks. @return memory of earlier object collectives, for an Encoder to begin
-  /// with; none where a call would be refused.
+  /// @return memory of earlier object collectives, as a start for an Encoder; none if a call would
+  /// be rejected.
   [[nodiscard]] static RawBytes bytes(Communicator& world) noexcept;
-  /// @param world of ranks. @return what keeps other threads out. Throws Error{invalid_argument}.
+  /// @return an object that keeps other threads out. Throws Error{invalid_argument}.
   [[nodiscard]] static SoleCaller sole_caller(Communicator& world);
-  /// Starts an object collective over bytes. @param world of ranks. @param call what.
-  /// @return its handle.
+  /// Starts an object collective over bytes. @return its handle.
   [[nodiscard]] static ObjectExchange start(Communicator& world, ObjectCall call);
 };
 }  // namespace detail

@@ -1,6 +1,6 @@
 /// @file
-/// Collectives of objects: of whatever has a Codec, such as trivially copyable types without
-/// pointers, and, with `<tutti/cereal.hpp>`, standard containers and one's own types.
+/// Collectives of objects that have a Codec: trivially copyable types without pointers, and,
+/// with `<tutti/cereal.hpp>`, standard containers and user types.
 #pragma once
 
 #include <concepts>
@@ -29,7 +29,7 @@ struct ObjectsEnd {
     return start().wait();
   }
 };
-/// It returns its Error.
+/// A call returns a Result.
 struct ObjectsReturn {
   template <class T>
   using Of = Result<T>;
@@ -38,7 +38,7 @@ struct ObjectsReturn {
     return attempt([&] { return ObjectsEnd::finish(world, std::move(start)); });
   }
 };
-/// It only starts.
+/// A call only starts the operation.
 struct ObjectsStart {
   template <class T>
   using Of = ObjectRequest<T>;
@@ -50,14 +50,13 @@ struct ObjectsStart {
 }  // namespace detail
 
 /// The object collectives of a communicator, to which it refers: see objects(). Objects may differ
-/// in size between ranks, from call to call. They are encoded before a call returns, also where it
-/// does not wait. Types that differ between ranks, and an object that cannot be encoded or is too
-/// large, are one and the same Error{object} on every rank, which names a rank and its type and
-/// leaves the communicator usable. Bytes that do not decode are an Error{object} where they are
-/// decoded. Small objects take one round of messages, larger ones a second, in which no byte moves
-/// that is not of an object.
-/// @tparam Style what becomes of a call: it ends, and throws; with `async()` it returns an
-/// ObjectRequest, whose wait has the result; with `try_()` a Result.
+/// in size between ranks and between calls. A call encodes them before it returns, also if it does
+/// not wait. Types that differ between ranks, and an object that cannot be encoded or is too large,
+/// are the same Error{object} on every rank, which names a rank and its type and leaves the
+/// communicator usable. Bytes that do not decode are an Error{object} on the decoding rank. Small
+/// objects take one round of messages, larger ones a second.
+/// @tparam Style how the call runs: it ends, and throws; with `async()` it returns an
+/// ObjectRequest, whose wait returns the result; with `try_()` a Result.
 template <class Style>
 class ObjectCalls {
   template <class Range>
@@ -66,13 +65,12 @@ class ObjectCalls {
   using Of = typename Style::template Of<T>;
 
  public:
-  /// @param world whose calls they are.
+  /// @param world the communicator; must outlive this object.
   explicit ObjectCalls(Communicator& world) noexcept : world_{&world} {}
 
   /// Every rank gets the root's object.
-  /// @param object at the root the object; ignored elsewhere, but that, where it is moved here,
-  /// containers use its memory again. @param root the rank that has it.
-  /// @param options see ObjectOptions. @return it.
+  /// @param object the object at the root. Elsewhere its value is ignored, but containers reuse its
+  /// memory if it is moved here.
   template <class T>
   [[nodiscard]] Of<T> broadcast(T object, Rank root = 0, const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
@@ -91,8 +89,7 @@ class ObjectCalls {
     });
   }
   /// Rank r gets object r of the root's.
-  /// @param objects at the root one for each rank, in the order of ranks, ignored elsewhere.
-  /// @param root the rank that has them. @param options see ObjectOptions. @return own object.
+  /// @param objects at the root one for each rank, in the order of ranks; ignored elsewhere.
   template <std::ranges::input_range Range>
   [[nodiscard]] Of<ObjectOf<Range>> scatter(Range&& objects, Rank root = 0,
                                             const ObjectOptions& options = {}) {
@@ -106,8 +103,7 @@ class ObjectCalls {
     });
   }
   /// The root gets all ranks' objects.
-  /// @param object own one. @param root its rank. @param options see ObjectOptions. @return at the
-  /// root all objects in the order of ranks, none elsewhere.
+  /// @return at the root all objects in the order of ranks, elsewhere none.
   template <class T>
   [[nodiscard]] Of<std::vector<T>> gather(const T& object, Rank root = 0,
                                           const ObjectOptions& options = {}) {
@@ -119,8 +115,7 @@ class ObjectCalls {
     });
   }
   /// Every rank gets all ranks' objects.
-  /// @param object own one. @param options see ObjectOptions. @return all of them, in the order of
-  /// ranks.
+  /// @return all objects in the order of ranks.
   template <class T>
   [[nodiscard]] Of<std::vector<T>> all_gather(const T& object, const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
@@ -131,7 +126,7 @@ class ObjectCalls {
     });
   }
   /// Rank r gets object r of every rank.
-  /// @param objects one for each rank, in the order of ranks. @param options see ObjectOptions.
+  /// @param objects one for each rank, in the order of ranks.
   /// @return one from each rank, in the order of ranks.
   template <std::ranges::input_range Range>
   [[nodiscard]] Of<std::vector<ObjectOf<Range>>> all_to_all(Range&& objects,
@@ -145,9 +140,9 @@ class ObjectCalls {
     });
   }
   /// The root gets the reduction of all ranks' objects, from left to right in the order of ranks.
-  /// @param object own one. @param combine T(T, T): the left operand, which holds what came before,
-  /// and the right one. @param root its rank. @param options see ObjectOptions. @return the
-  /// reduction at the root, nothing elsewhere. Throws also, at the root, what `combine` throws.
+  /// @param combine T(T, T): the reduction of earlier ranks' objects, and the next object.
+  /// @return the reduction at the root, nothing elsewhere. The root also throws what `combine`
+  /// throws.
   template <class T, class Function>
   [[nodiscard]] Of<std::optional<T>> reduce(const T& object, Function combine, Rank root = 0,
                                             const ObjectOptions& options = {}) {
@@ -163,9 +158,9 @@ class ObjectCalls {
     });
   }
   /// Every rank gets the reduction of all ranks' objects, from left to right in the order of ranks.
-  /// @param object own one. @param combine T(T, T): the left operand, which holds what came before,
-  /// and the right one; every rank calls it. @param options see ObjectOptions. @return the
-  /// reduction. Throws also what `combine` throws.
+  /// @param combine T(T, T): the reduction of earlier ranks' objects, and the next object; every
+  /// rank calls it.
+  /// @return the reduction. Also throws what `combine` throws.
   template <class T, class Function>
   [[nodiscard]] Of<T> all_reduce(const T& object, Function combine,
                                  const ObjectOptions& options = {}) {
@@ -178,12 +173,10 @@ class ObjectCalls {
                               }};
     });
   }
-  /// Sends an object to one rank, which calls recv. Objects of a tag come in the order in
-  /// which they are sent. Where it cannot be encoded both ranks get Error{object}.
-  /// @param object what. @param to its receiver. @param tag 0 .. kUserTags - 1, as the receiver
-  /// gives; arrays and objects that are under way together have different tags.
-  /// @param options see ObjectOptions.
-  /// @return nothing, or as the class says.
+  /// Sends an object to one rank, which calls recv. Objects of one tag arrive in the order in which
+  /// they are sent. If the object cannot be encoded both ranks get Error{object}.
+  /// @param tag 0 .. kUserTags - 1, equal to the receiver's. Arrays and objects under way at the
+  /// same time need different tags.
   template <class T>
   Of<void> send(const T& object, Rank to, int tag = 0, const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
@@ -196,9 +189,9 @@ class ObjectCalls {
     });
   }
   /// Receives an object from one rank, which calls send.
-  /// @tparam T its type, else this rank gets Error{object}. @param from its sender. @param tag as
-  /// of send. @param options see ObjectOptions; a larger object fails the communicator.
-  /// @return it.
+  /// @tparam T its type; another type is Error{object} on this rank.
+  /// @param tag equal to the sender's. @param options a larger object than its limit fails the
+  /// communicator.
   template <class T>
   [[nodiscard]] Of<T> recv(Rank from, int tag = 0, const ObjectOptions& options = {}) {
     return Style::finish(*world_, [&] {
@@ -212,14 +205,14 @@ class ObjectCalls {
   }
 
  protected:
-  Communicator* world_;  ///< Whose calls they are.
+  Communicator* world_;  ///< The communicator of the calls.
 
  private:
   template <class T>
   [[nodiscard]] ObjectCall call_of(ObjectCall::Kind kind, std::string_view name,
                                    const ObjectOptions& options, Rank root = 0) {
     static_assert(Encodable<T>,
-                  "tutti does not know how to move objects of this type: include "
+                  "tutti cannot send objects of this type: include "
                   "<tutti/cereal.hpp> for standard containers and types with cereal's functions, "
                   "specialise tutti::is_flat for a trivially copyable class without pointers, or "
                   "specialise tutti::Codec");
@@ -257,18 +250,18 @@ class ObjectCalls {
 class Objects : public ObjectCalls<detail::ObjectsEnd> {
  public:
   using ObjectCalls::ObjectCalls;
-  /// @return calls that only start an operation.
+  /// @return calls that start an operation and return its ObjectRequest.
   [[nodiscard]] ObjectCalls<detail::ObjectsStart> async() const noexcept {
     return ObjectCalls<detail::ObjectsStart>{*world_};
   }
-  /// @return calls that do not throw.
+  /// @return calls that do not throw and return a Result.
   [[nodiscard]] ObjectCalls<detail::ObjectsReturn> try_() const noexcept {
     return ObjectCalls<detail::ObjectsReturn>{*world_};
   }
 };
 
-/// @param world a communicator, which must live. @return its collectives of objects, as in
-/// `objects(world).all_gather(x)`.
+/// @param world a communicator, which must live.
+/// @return its collectives of objects, as in `objects(world).all_gather(x)`.
 [[nodiscard]] inline Objects objects(Communicator& world) noexcept {
   return Objects{world};
 }

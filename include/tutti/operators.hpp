@@ -1,5 +1,5 @@
 /// @file
-/// Reduction operators: the built-in ones and the user's own.
+/// Reduction operators: built-in ones and the user's own.
 #pragma once
 
 #include <concepts>
@@ -18,8 +18,9 @@ namespace tutti::v0 {
 using UserFunction =
     std::function<void(const void* left, const void* right, void* out, std::size_t count)>;
 
-/// The same on a GPU: enqueues it on a stream (a cudaStream_t), for elements in memory of the GPU.
-/// <tutti/cuda_operator.cuh> makes one of a device functor. What it throws fails the communicator.
+/// A user's reduction on a GPU: enqueues it on a stream (a cudaStream_t), for elements in memory of
+/// the GPU. <tutti/cuda_operator.cuh> makes one of a device functor. An exception fails the
+/// communicator.
 using DeviceFunction = std::function<void(const void* left, const void* right, void* out,
                                           std::size_t count, void* stream)>;
 
@@ -33,15 +34,14 @@ class TUTTI_API Operator {
   /// A user's operator.
   /// @param function applied element by element; see UserFunction.
   /// @param commutative whether operands may be exchanged. If not, only algorithms that keep the
-  ///        order of ranks are chosen: the result is x0 op x1 op ... op x(n-1).
+  /// order of ranks are chosen: the result is x0 op x1 op ... op x(n-1).
   template <std::convertible_to<UserFunction> Function>
   Operator(Function&& function, bool commutative)
       : kind_{OperatorKind::user}, commutative_{commutative},
         functions_{std::make_shared<const Functions>(
             Functions{UserFunction{std::forward<Function>(function)}, {}})} {}
 
-  /// @param function what a user's operator does on a GPU; the same as on the host. @return that
-  /// operator, which is another one than this.
+  /// @param function the same reduction on a GPU. @return a new operator that also runs on GPUs.
   [[nodiscard]] Operator with_device(DeviceFunction function) const {
     Operator other{*this};
     other.functions_ = std::make_shared<const Functions>(
@@ -49,7 +49,7 @@ class TUTTI_API Operator {
     return other;
   }
 
-  /// @return which operator it is.
+  /// @return the kind of operator.
   [[nodiscard]] OperatorKind kind() const noexcept { return kind_; }
   /// @return whether operands may be exchanged.
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
@@ -57,7 +57,7 @@ class TUTTI_API Operator {
   [[nodiscard]] const UserFunction* function() const noexcept {
     return functions_ ? &functions_->host : nullptr;
   }
-  /// @return what it does on a GPU, or null.
+  /// @return the user's function on a GPU, or null.
   [[nodiscard]] const DeviceFunction* device_function() const noexcept {
     return functions_ && functions_->device ? &functions_->device : nullptr;
   }
@@ -74,11 +74,11 @@ class TUTTI_API Operator {
 
 inline const Operator sum{OperatorKind::sum};    ///< See OperatorKind::sum.
 inline const Operator prod{OperatorKind::prod};  ///< See OperatorKind::prod.
-/// The least element. Where any rank has a NaN the result is NaN, on every rank and with every
-/// algorithm, as is that of max. MPIs differ: they compare operands as `a < b ? a : b`, so that a
-/// NaN wins or vanishes by its place among the ranks, and ranks may get different results.
+/// The least element. If any rank has a NaN the result is NaN, on every rank and with every
+/// algorithm; the same holds for max. MPIs differ: they compare operands as `a < b ? a : b`, so the
+/// result depends on the rank that has the NaN, and ranks may get different results.
 inline const Operator min{OperatorKind::min};
-inline const Operator max{OperatorKind::max};                  ///< The greatest; NaN as of min.
+inline const Operator max{OperatorKind::max};  ///< The greatest element; NaN as for min.
 inline const Operator min_loc{OperatorKind::min_loc};          ///< See OperatorKind::min_loc.
 inline const Operator max_loc{OperatorKind::max_loc};          ///< See OperatorKind::max_loc.
 inline const Operator logical_and{OperatorKind::logical_and};  ///< See OperatorKind::logical_and.

@@ -1,5 +1,5 @@
 /// @file
-/// The transports that a program or a user may name, in one table.
+/// The table of transports that a program or a user may name.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline constexpr std::array kTransports{
                     true, true},
 };
 
-/// Their names with commas between them, for help texts; ends with a zero.
+/// The names, separated by commas, for help texts; ends with a zero.
 inline constexpr auto kTransportNames = [] {
   constexpr std::string_view between = ", ";
   constexpr std::size_t length = [between] {
@@ -51,7 +51,7 @@ inline constexpr auto kTransportNames = [] {
   return text;
 }();
 
-/// @param name any text. @return the transport of that name, or null.
+/// @return the transport of that name, or null.
 [[nodiscard]] constexpr const TransportTraits* find_transport(std::string_view name) noexcept {
   const auto found = std::ranges::find(kTransports, name, &TransportTraits::name);
   return found == kTransports.end() ? nullptr : &*found;

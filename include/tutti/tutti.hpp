@@ -1,5 +1,5 @@
 /// @file
-/// Everything a user of tutti needs; `<tutti/mpi.hpp>` adds the way in from MPI.
+/// All headers of tutti, except `<tutti/mpi.hpp>` for programs with an MPI.
 #pragma once
 
 #include <tutti/batch.hpp>

@@ -1,5 +1,5 @@
 /// @file
-/// Names of types, so that ranks can tell whether they speak of the same one.
+/// Names of types, so that ranks can compare them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tutti::v0 {
 
 namespace detail {
 
-/// The compiler's own words for this function end with "T = NAME]", or, of g++, "T = NAME; ...]".
+/// The compiler's name for this function ends with "T = NAME]", or, with g++, "T = NAME; ...]".
 template <class T>
 [[nodiscard]] constexpr auto spelled() noexcept {
   const std::string_view words = __PRETTY_FUNCTION__;
@@ -23,19 +23,18 @@ template <class T>
 
 }  // namespace detail
 
-/// The name of a type, as the compiler spells it. Specialise it where ranks are built by compilers
-/// that spell it differently. @tparam T any type.
+/// The name of a type, as the compiler spells it. Specialise it if ranks are built by compilers
+/// that spell it differently.
 template <class T>
 inline constexpr std::string_view type_name = detail::spelled<T>();
 
 namespace detail {
 
-/// How deep containers are looked into: some are said to contain themselves.
+/// How deep containers are inspected: some claim to contain themselves.
 inline constexpr int kDeepestContainer = 8;
 
-/// Tells layouts apart under which copied bytes mean different things: that of a flat type, and of
-/// those that a container or a pair consists of. Zero where only codecs say what becomes of an
-/// object.
+/// Distinguishes layouts for copied bytes: of a flat type, and of the types in a container or a
+/// pair. Zero if only codecs write the object.
 template <class T, int depth = 0>
 [[nodiscard]] constexpr std::uint64_t copied_layout() noexcept {
   if constexpr (Copied<T>) {
@@ -57,9 +56,8 @@ template <class T, int depth = 0>
 
 }  // namespace detail
 
-/// A hash by which ranks tell whether they mean the same type: FNV-1a of its name and, as programs
-/// may have different types of one name, of the size and alignment of what is copied as bytes.
-/// @tparam T any type that can be moved between ranks. @return the hash.
+/// A hash by which ranks compare types: FNV-1a of the name and, since programs may have different
+/// types of one name, of the size and alignment of parts that are copied as bytes.
 template <class T>
 [[nodiscard]] constexpr std::uint64_t type_fingerprint() noexcept {
   std::uint64_t hash = 0xcbf29ce484222325U;

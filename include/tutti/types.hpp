@@ -1,6 +1,6 @@
 /// @file
-/// The facts of collectives, datatypes and operators, each in one table: kCollectiveTraits,
-/// kElementTypes, kOperatorTraits. Names, checks, kernels and help are made of these.
+/// Facts of collectives, datatypes and operators, in one table each: kCollectiveTraits,
+/// kElementTypes, kOperatorTraits. Names, checks, kernels and help are derived from them.
 #pragma once
 
 #include <array>
@@ -31,12 +31,12 @@ enum class Holders : std::uint8_t { all, root, all_but_first };
 /// The facts of a collective.
 struct CollectiveTraits {
   std::string_view name;  ///< As name_of gives it.
-  Extent input;           ///< Of a rank whose input is read.
-  Holders readers;        ///< Ranks whose input is read.
-  Extent output;          ///< Of a rank whose output is written.
-  Holders writers;        ///< Ranks whose output is written.
+  Extent input;           ///< Content of an input.
+  Holders readers;        ///< Ranks with an input.
+  Extent output;          ///< Content of an output.
+  Holders writers;        ///< Ranks with an output.
   bool is_reduction;      ///< Applies an operator.
-  bool is_prefix;         ///< A rank gets the reduction of the ranks before it.
+  bool is_prefix;         ///< A rank gets the reduction of earlier ranks.
 };
 
 /// In the order of Collective.
@@ -67,37 +67,36 @@ inline constexpr std::array<std::string_view, 4> kPointToPointNames{"none", "sen
 /// Number of enumerators of PointToPoint.
 inline constexpr int kPointToPoints = static_cast<int>(kPointToPointNames.size());
 
-/// Kinds of elements. A bit each, so that a set of them is a number.
+/// Kinds of elements: one bit each, so that a number is a set of them.
 enum class ElementKind : std::uint8_t {
   signed_integer = 1,
   unsigned_integer = 2,
   real = 4,
   complex = 8,
   indexed = 16,  ///< Indexed<T>.
-  opaque = 32,   ///< Anything else.
+  opaque = 32,   ///< Any other type.
 };
 
 /// The facts of a datatype.
 struct DatatypeTraits {
   std::string_view name;  ///< As name_of gives it.
-  ElementKind kind;       ///< Decides which operators are defined.
-  std::size_t bytes;      ///< Of an element; 0 of opaque, whose calls say it.
-  /// In memory: that of the numbers of an element, and also the size of one number.
+  ElementKind kind;       ///< Determines the operators.
+  std::size_t bytes;      ///< Size of an element; 0 for opaque, whose calls have the size.
+  /// Alignment of an element, and size of one number in it.
   std::size_t alignment;
-  std::uint64_t infinity;  ///< The bits of infinity in one number; 0 where there is none.
+  std::uint64_t infinity;  ///< The bits of infinity in one number; 0 if there is none.
 };
 
 /// A datatype's C++ type, and its facts.
-/// @tparam T the type of an element.
 template <class T>
 struct ElementType {
-  using type = T;              ///< Of an element.
+  using type = T;              ///< Type of an element.
   std::string_view name;       ///< See DatatypeTraits.
   ElementKind kind;            ///< See DatatypeTraits.
   std::uint64_t infinity = 0;  ///< See DatatypeTraits.
 };
 
-/// In the order of Datatype, but opaque, which has no type of its own.
+/// In the order of Datatype, without opaque, which has no type of its own.
 inline constexpr std::tuple kElementTypes{
     ElementType<std::int8_t>{"i8", ElementKind::signed_integer},
     ElementType<std::int16_t>{"i16", ElementKind::signed_integer},
@@ -133,11 +132,11 @@ inline constexpr int kDatatypes = static_cast<int>(kDatatypeTraits.size());
 /// The facts of an operator.
 struct OperatorTraits {
   std::string_view name;  ///< As name_of gives it.
-  unsigned elements;      ///< Kinds of elements it is defined for: bits of ElementKind.
+  unsigned elements;      ///< Element kinds of the operator: bits of ElementKind.
 };
 
 namespace detail {
-/// @param kinds any. @return the set of them.
+/// @return the set of kinds.
 template <class... Kinds>
 [[nodiscard]] constexpr unsigned set_of(Kinds... kinds) noexcept {
   return (0U | ... | static_cast<unsigned>(kinds));
@@ -148,7 +147,7 @@ inline constexpr unsigned kReals = kIntegers | set_of(ElementKind::real);
 inline constexpr unsigned kNumbers = kReals | set_of(ElementKind::complex);
 inline constexpr unsigned kIndexed = set_of(ElementKind::indexed);
 
-/// A value outside the enumeration can only come from a cast; it gets a name that says so.
+/// Name of a value outside the enumeration, which only a cast can make.
 inline constexpr std::string_view kNoName = "unknown";
 }  // namespace detail
 
@@ -188,22 +187,21 @@ template <class Table, class Row, class Enum>
 }  // namespace detail
 /// @endcond
 
-/// @param collective any enumerator. @return its facts.
+/// @return the facts of an enumerator.
 [[nodiscard]] constexpr const CollectiveTraits& traits_of(Collective collective) noexcept {
   return detail::row_of(kCollectiveTraits, detail::kNoCollective, collective);
 }
-/// @param type any enumerator. @return its facts.
+/// @return the facts of an enumerator.
 [[nodiscard]] constexpr const DatatypeTraits& traits_of(Datatype type) noexcept {
   return detail::row_of(kDatatypeTraits, detail::kNoDatatype, type);
 }
-/// @param kind any enumerator. @return its facts.
+/// @return the facts of an enumerator.
 [[nodiscard]] constexpr const OperatorTraits& traits_of(OperatorKind kind) noexcept {
   return detail::row_of(kOperatorTraits, detail::kNoOperator, kind);
 }
 
-/// Calls a function with the ElementType of a datatype.
-/// @param type any enumerator but opaque, for which nothing is called. @param function takes a
-/// const ElementType<T>& of any T.
+/// Calls a function with the ElementType of a datatype, except opaque.
+/// @param function takes a const ElementType<T>& of any T.
 template <class Function>
 constexpr void with_element_type(Datatype type, Function&& function) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -214,100 +212,93 @@ constexpr void with_element_type(Datatype type, Function&& function) {
   (std::make_index_sequence<std::tuple_size_v<decltype(kElementTypes)>>{});
 }
 
-/// Bytes of one element. @param type any datatype but opaque. @return the size, 0 for opaque.
+/// @return the bytes of one element; 0 for opaque.
 [[nodiscard]] constexpr std::size_t size_of(Datatype type) noexcept {
   return traits_of(type).bytes;
 }
-/// @param type any enumerator. @param kinds such as ElementKind::real. @return whether its elements
-/// are of one of them.
+/// @param kinds such as ElementKind::real. @return whether the elements are of one of the kinds.
 template <class... Kinds>
 [[nodiscard]] constexpr bool is_any_of(Datatype type, Kinds... kinds) noexcept {
   return (static_cast<unsigned>(traits_of(type).kind) & detail::set_of(kinds...)) != 0;
 }
-/// @param type any enumerator. @return whether its elements are whole numbers.
+/// @return whether the elements are integers.
 [[nodiscard]] constexpr bool is_integer(Datatype type) noexcept {
   return is_any_of(type, ElementKind::signed_integer, ElementKind::unsigned_integer);
 }
-/// @param type any enumerator. @return whether its elements are real numbers of 16 bits, which are
-/// summed in float.
+/// @return whether the elements are real numbers of 16 bits, which are summed in float.
 [[nodiscard]] constexpr bool is_half(Datatype type) noexcept {
   return is_any_of(type, ElementKind::real) && traits_of(type).bytes == 2;
 }
 
-/// Whether an operator is defined for a datatype: logical and bitwise ones for integers, min and
-/// max for real types, min_loc and max_loc for indexed types, user for all.
-/// @param kind the operator. @param type the elements. @return true if so.
+/// @return whether an operator is defined for a datatype: logical and bitwise ones for integers,
+/// min and max for real types, min_loc and max_loc for indexed types, user for all.
 [[nodiscard]] constexpr bool is_defined(OperatorKind kind, Datatype type) noexcept {
   return (traits_of(kind).elements & static_cast<unsigned>(traits_of(type).kind)) != 0;
 }
 
-/// @param collective any enumerator. @return its name, such as "all_reduce".
+/// @return the name, such as "all_reduce".
 [[nodiscard]] constexpr std::string_view name_of(Collective collective) noexcept {
   return traits_of(collective).name;
 }
-/// @param call any enumerator. @return its name, such as "sendrecv".
+/// @return the name, such as "sendrecv".
 [[nodiscard]] constexpr std::string_view name_of(PointToPoint call) noexcept {
   return static_cast<int>(call) < kPointToPoints
              ? kPointToPointNames[static_cast<std::size_t>(call)]
              : detail::kNoName;
 }
-/// @param type any enumerator. @return its name, such as "f32".
+/// @return the name, such as "f32".
 [[nodiscard]] constexpr std::string_view name_of(Datatype type) noexcept {
   return traits_of(type).name;
 }
-/// @param kind any enumerator. @return its name, such as "sum".
+/// @return the name, such as "sum".
 [[nodiscard]] constexpr std::string_view name_of(OperatorKind kind) noexcept {
   return traits_of(kind).name;
 }
 
-/// @param holders of a buffer. @param rank any. @param root of the call. @return whether the rank
-/// is one of them.
+/// @return whether the rank has the buffer.
 [[nodiscard]] constexpr bool is_among(Holders holders, Rank rank, Rank root) noexcept {
   if (holders == Holders::root) return rank == root;
   return holders == Holders::all || rank > 0;
 }
-/// @param collective any enumerator. @return whether a rank has its own block in, and gets all: in
-/// place its input is a block of its output.
+/// @return whether a rank has its own block as input and gets all: in place, its input is a block
+/// of its output.
 [[nodiscard]] constexpr bool is_gathering(Collective collective) noexcept {
   return traits_of(collective).input == Extent::own_block;
 }
-/// @param collective any enumerator. @return whether all blocks go in, and a rank gets its own: in
-/// place its output is a block of its input.
+/// @return whether all blocks are input and a rank gets its own: in place, its output is a block of
+/// its input.
 [[nodiscard]] constexpr bool is_scattering(Collective collective) noexcept {
   return traits_of(collective).output == Extent::own_block;
 }
-/// @param collective any enumerator. @return whether each rank has a block for each other one.
+/// @return whether each rank has a block for each other one.
 [[nodiscard]] constexpr bool is_between_pairs(Collective collective) noexcept {
   const CollectiveTraits& traits = traits_of(collective);
   return traits.input == Extent::all_blocks && traits.output == Extent::all_blocks;
 }
 
-/// Whether the collective has a root. @param collective any enumerator. @return true if so.
+/// @return whether the collective has a root.
 [[nodiscard]] constexpr bool is_rooted(Collective collective) noexcept {
   return traits_of(collective).readers == Holders::root ||
          traits_of(collective).writers == Holders::root;
 }
 
-/// Whether every rank gets the reduction of the ranks before it.
-/// @param collective any enumerator. @return true for scan and exscan.
+/// @return whether every rank gets the reduction of the ranks before it: scan and exscan.
 [[nodiscard]] constexpr bool is_prefix(Collective collective) noexcept {
   return traits_of(collective).is_prefix;
 }
 
-/// Whether the collective applies an operator. @param collective any enumerator.
-/// @return true for all_reduce, reduce, reduce_scatter, scan and exscan.
+/// @return whether the collective applies an operator.
 [[nodiscard]] constexpr bool is_reduction(Collective collective) noexcept {
   return traits_of(collective).is_reduction;
 }
 
-/// The Datatype of a C++ type; opaque for trivially copyable types tutti cannot reduce itself.
-/// @tparam T a trivially copyable type, without const.
-/// @return the enumerator.
+/// @return the Datatype of a C++ type without const; opaque for trivially copyable types without
+/// one.
 template <class T>
 [[nodiscard]] constexpr Datatype datatype_of() noexcept {
   static_assert(
       std::is_trivially_copyable_v<T>,
-      "tutti moves only trivially copyable elements: use a struct in place of a std::pair "
+      "tutti sends only trivially copyable elements: use a struct in place of a std::pair "
       "or std::tuple, tutti::Indexed for min_loc and max_loc, and tutti::objects for "
       "strings and containers");
   constexpr int exact = []<std::size_t... I>(std::index_sequence<I...>) {

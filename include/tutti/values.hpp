@@ -1,5 +1,5 @@
 /// @file
-/// The collectives of single elements, and those that return what they bring.
+/// Collectives of single elements, and collectives that return their result.
 #pragma once
 
 #include <numeric>
@@ -26,11 +26,11 @@ template <class T>
 concept Element = std::is_trivially_copyable_v<T> && !std::ranges::range<T> &&
                   !std::is_pointer_v<T> && !std::is_null_pointer_v<T>;
 
-/// Blocks of several ranks, one after the other. @tparam T type of the elements.
+/// Blocks of several ranks, one after the other.
 template <class T>
 struct Gathered {
-  std::vector<T> elements{};          ///< Of rank 0, of rank 1, ...
-  std::vector<std::size_t> counts{};  ///< How many are each rank's.
+  std::vector<T> elements{};          ///< The elements of rank 0, of rank 1, ...
+  std::vector<std::size_t> counts{};  ///< The number of elements of each rank.
 
   /// @param rank less than counts.size(). @return its elements. Takes time in proportion to rank.
   [[nodiscard]] std::span<const T> operator[](Rank rank) const noexcept {
@@ -39,13 +39,13 @@ struct Gathered {
   }
 };
 
-/// Asks for the counts as well; see with_counts.
+/// Type of with_counts.
 struct WithCounts {};
-/// Given to a call that finds out how many elements come: it returns Gathered then.
+/// Argument of calls that find out the counts: they return Gathered, which has them.
 inline constexpr WithCounts with_counts{};
 
 namespace detail {
-/// A call throws, and returns what it brings.
+/// A call throws, and returns its result.
 struct Throwing {
   using Outcome = void;
   template <class T>
@@ -57,11 +57,11 @@ struct Throwing {
 };
 }  // namespace detail
 
-/// Calls of a Communicator that take one element for an array of one, or return arrays that they
-/// make. They allocate what they return, and where they find out counts they take one exchange
-/// more, which has the same timeout: calls on arrays are for where that counts. Not within a batch,
-/// whose calls end later. `world.try_()` has them too, each with a Result of what is said here.
-/// @tparam Self the Communicator, or what stands for it. @tparam Style what becomes of the call.
+/// Calls of a Communicator that take one element instead of an array of one, or return arrays. They
+/// allocate the result. Calls that must find out counts take one more exchange, with the same
+/// timeout. For the least time, use the calls on arrays. Not within a batch, whose calls end later.
+/// The calls of `world.try_()` return a Result of what is documented here.
+/// @tparam Self the Communicator, or a class that represents it. @tparam Style how the call runs.
 template <class Self, class Style>
 class Values : public Collectives<Self, typename Style::Outcome> {
   using Arrays = Collectives<Self, typename Style::Outcome>;
@@ -90,7 +90,6 @@ class Values : public Collectives<Self, typename Style::Outcome> {
   using Arrays::scatterv;
   using Arrays::send;
 
-  /// @param value own element. @param op the operator. @param options see Options.
   /// @return the reduction of all ranks' elements, on every rank.
   template <Element T>
   [[nodiscard]] Of<T> all_reduce(const T& value, OpOf<T> op = sum, const Options& options = {}) {
@@ -98,8 +97,7 @@ class Values : public Collectives<Self, typename Style::Outcome> {
       run(call::all_reduce(one(value), one(result), op.get()), options);
     });
   }
-  /// @param value own element. @param op the operator. @param root a rank. @param options see
-  /// Options. @return the reduction of all ranks' elements at the root, nothing elsewhere.
+  /// @return the reduction of all ranks' elements at the root, nothing elsewhere.
   template <Element T>
   Of<std::optional<T>> reduce(const T& value, OpOf<T> op = sum, Rank root = 0,
                               const Options& options = {}) {
@@ -111,9 +109,8 @@ class Values : public Collectives<Self, typename Style::Outcome> {
       return result;
     });
   }
-  /// @param in own vector; as many elements on all ranks. @param op the operator. @param root a
-  /// rank. @param options see Options. @return the reduction of all ranks' vectors at the root,
-  /// nothing elsewhere.
+  /// @param in own vector; equally many elements on all ranks.
+  /// @return the reduction of all ranks' vectors at the root, nothing elsewhere.
   template <Elements R>
   Of<List<R>> reduce(R&& in, call::Op<R> op = sum, Rank root = 0, const Options& options = {}) {
     return Style::call([&] {
@@ -123,15 +120,13 @@ class Values : public Collectives<Self, typename Style::Outcome> {
       return out;
     });
   }
-  /// @param value at the root the element, ignored elsewhere. @param root the rank that has it.
-  /// @param options see Options. @return the root's element.
+  /// @param value the element at the root, ignored elsewhere. @return the root's element.
   template <Element T>
   [[nodiscard]] Of<T> broadcast(const T& value, Rank root = 0, const Options& options = {}) {
     return of_one(value, [&](T& result) { run(call::broadcast(one(result), root), options); });
   }
   /// @param in at the root all blocks, equal in size, in the order of ranks; ignored elsewhere.
-  /// @param root the rank that has them. @param options see Options. @return own block. Throws on
-  /// all ranks where the elements cannot be divided so.
+  /// @return own block. Throws on all ranks if the elements cannot be divided into equal blocks.
   template <Elements R>
   [[nodiscard]] Of<List<R>> scatter(R&& in, Rank root = 0, const Options& options = {}) {
     return of_several([&] {
@@ -150,9 +145,9 @@ class Values : public Collectives<Self, typename Style::Outcome> {
       return out;
     });
   }
-  /// @param in at the root all blocks in the order of ranks, ignored elsewhere. @param counts at
-  /// the root the elements of each, ignored elsewhere. @param root the rank that has them.
-  /// @param options see Options. @return own block.
+  /// @param in at the root all blocks in the order of ranks, ignored elsewhere.
+  /// @param counts at the root the elements of each block, ignored elsewhere.
+  /// @return own block.
   template <Elements R>
   [[nodiscard]] Of<List<R>> scatterv(R&& in, Counts counts, Rank root = 0,
                                      const Options& options = {}) {
@@ -167,14 +162,13 @@ class Values : public Collectives<Self, typename Style::Outcome> {
       return out;
     });
   }
-  /// @param value own element. @param root a rank. @param options see Options. @return at the root
-  /// all ranks' elements, nothing elsewhere.
+  /// @return all ranks' elements at the root, nothing elsewhere.
   template <Element T>
   Of<std::vector<T>> gather(const T& value, Rank root = 0, const Options& options = {}) {
     return gather(one(value), root, options);
   }
-  /// @param in own block; as many elements on all ranks. @param root a rank. @param options see
-  /// Options. @return at the root all ranks' blocks in the order of ranks, nothing elsewhere.
+  /// @param in own block; equally many elements on all ranks.
+  /// @return all ranks' blocks in the order of ranks at the root, nothing elsewhere.
   template <Elements R>
   Of<List<R>> gather(R&& in, Rank root = 0, const Options& options = {}) {
     return Style::call([&] {
@@ -184,26 +178,26 @@ class Values : public Collectives<Self, typename Style::Outcome> {
       return out;
     });
   }
-  /// @param in own block, of any size. @param root a rank. @param options see Options. @return at
-  /// the root all ranks' blocks in the order of ranks, nothing elsewhere.
+  /// @param in own block, of any size.
+  /// @return all ranks' blocks in the order of ranks at the root, nothing elsewhere.
   template <Elements R>
   Of<List<R>> gatherv(R&& in, Rank root = 0, const Options& options = {}) {
     return of_several([&] { return std::move(gathered(in, root, options).elements); });
   }
-  /// As above, and how many elements each rank gave. @param in own block, of any size. @param root
-  /// a rank. @param options see Options. @return the blocks at the root, nothing elsewhere.
+  /// @param in own block, of any size.
+  /// @return all ranks' blocks and their counts at the root, nothing elsewhere.
   template <Elements R>
   Of<Gathered<ElementOf<R>>> gatherv(R&& in, WithCounts, Rank root = 0,
                                      const Options& options = {}) {
     return of_several([&] { return gathered(in, root, options); });
   }
-  /// @param value own element. @param options see Options. @return all ranks' elements.
+  /// @return all ranks' elements.
   template <Element T>
   [[nodiscard]] Of<std::vector<T>> all_gather(const T& value, const Options& options = {}) {
     return all_gather(one(value), options);
   }
-  /// @param in own block; as many elements on all ranks. @param options see Options. @return all
-  /// ranks' blocks, in the order of ranks.
+  /// @param in own block; equally many elements on all ranks.
+  /// @return all ranks' blocks, in the order of ranks.
   template <Elements R>
   [[nodiscard]] Of<List<R>> all_gather(R&& in, const Options& options = {}) {
     return Style::call([&] {
@@ -213,21 +207,19 @@ class Values : public Collectives<Self, typename Style::Outcome> {
       return out;
     });
   }
-  /// @param in own block, of any size. @param options see Options. @return all ranks' blocks, in
-  /// the order of ranks.
+  /// @param in own block, of any size. @return all ranks' blocks, in the order of ranks.
   template <Elements R>
   [[nodiscard]] Of<List<R>> all_gatherv(R&& in, const Options& options = {}) {
     return of_several([&] { return std::move(all_gathered(in, options).elements); });
   }
-  /// As above, and how many elements each rank gave. @param in own block, of any size.
-  /// @param options see Options. @return the blocks.
+  /// @param in own block, of any size. @return all ranks' blocks and their counts.
   template <Elements R>
   [[nodiscard]] Of<Gathered<ElementOf<R>>> all_gatherv(R&& in, WithCounts,
                                                        const Options& options = {}) {
     return of_several([&] { return all_gathered(in, options); });
   }
-  /// @param in all blocks, equal in size, in the order of ranks. @param op the operator.
-  /// @param options see Options. @return own block of the reduction.
+  /// @param in all blocks, equal in size, in the order of ranks.
+  /// @return own block of the reduction.
   template <Elements R>
   [[nodiscard]] Of<List<R>> reduce_scatter(R&& in, call::Op<R> op = sum,
                                            const Options& options = {}) {
@@ -238,8 +230,8 @@ class Values : public Collectives<Self, typename Style::Outcome> {
       return out;
     });
   }
-  /// @param in one block for every rank, equal in size. @param options see Options. @return one
-  /// block from every rank, in the order of ranks.
+  /// @param in one block for every rank, equal in size.
+  /// @return one block from every rank, in the order of ranks.
   template <Elements R>
   [[nodiscard]] Of<List<R>> all_to_all(R&& in, const Options& options = {}) {
     return Style::call([&] {
@@ -250,28 +242,27 @@ class Values : public Collectives<Self, typename Style::Outcome> {
     });
   }
   /// @param in one block for every rank, in the order of ranks. @param counts the elements of each.
-  /// @param options see Options. @return one block from every rank, in the order of ranks.
+  /// @return one block from every rank, in the order of ranks.
   template <Elements R>
   [[nodiscard]] Of<List<R>> all_to_allv(R&& in, Counts counts, const Options& options = {}) {
     return of_several([&] { return std::move(exchanged(in, counts, options).elements); });
   }
-  /// As above, and how many elements each rank gave. @param in one block for every rank.
-  /// @param counts the elements of each. @param options see Options. @return the blocks.
+  /// @param in one block for every rank, in the order of ranks. @param counts the elements of each.
+  /// @return one block from every rank, and the counts of these.
   template <Elements R>
   [[nodiscard]] Of<Gathered<ElementOf<R>>> all_to_allv(R&& in, Counts counts, WithCounts,
                                                        const Options& options = {}) {
     return of_several([&] { return exchanged(in, counts, options); });
   }
-  /// @param value own element. @param op any operator but average. @param options see Options.
+  /// @param op any operator but average.
   /// @return the reduction of the elements of all ranks up to the own one.
   template <Element T>
   [[nodiscard]] Of<T> scan(const T& value, OpOf<T> op = sum, const Options& options = {}) {
     return of_one(value,
                   [&](T& result) { run(call::scan(one(value), one(result), op.get()), options); });
   }
-  /// @param value own element. @param op any operator but average. @param first what rank 0 gets,
-  /// before which there is no rank. @param options see Options. @return the reduction of the
-  /// elements of all ranks before the own one.
+  /// @param op any operator but average. @param first the result at rank 0.
+  /// @return the reduction of the elements of all ranks before the own one.
   template <Element T>
   [[nodiscard]] Of<T> exscan(const T& value, OpOf<T> op = sum,
                              const std::type_identity_t<T>& first = T{},
@@ -279,16 +270,16 @@ class Values : public Collectives<Self, typename Style::Outcome> {
     return of_one(
         first, [&](T& result) { run(call::exscan(one(value), one(result), op.get()), options); });
   }
-  /// Sends one element. @param value what. @param to its receiver. @param tag as the receiver
-  /// gives. @param options as of send of an array. @return nothing.
+  /// Sends one element. @param tag equal to the receiver's. @param options as of send of an array.
   template <Element T>
   Of<void> send(const T& value, Rank to, int tag = 0, const Options& options = {}) {
     return Style::call([&] { run(call::send(one(value), to, tag), options); });
   }
-  /// Receives as many elements as one rank sends. @tparam T their type. @param from their sender,
-  /// or any_rank; Communicator::probe tells which. @param tag as the sender gives.
-  /// @param options as of recv of an array. @return the elements. Throws Error{mismatch} where
-  /// they have another type.
+  /// Receives all elements that one rank sends.
+  /// @param from the sender, or any_rank; Communicator::probe finds the sender. @param tag equal to
+  /// the sender's.
+  /// @param options as of recv of an array.
+  /// @return the elements. Throws Error{mismatch} if their type is not T.
   template <Element T>
   [[nodiscard]] Of<std::vector<T>> recv(Rank from, int tag = 0, const Options& options = {}) {
     detail::check_list_of<T>();

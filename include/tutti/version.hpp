@@ -1,5 +1,5 @@
 /// @file
-/// Which tutti a program was compiled with, and which it runs with.
+/// The version of the headers, and of the library that runs.
 #pragma once
 
 #include <string_view>
@@ -18,9 +18,10 @@ inline namespace v0 {}
 
 namespace tutti::v0 {
 
-inline constexpr int kVersionMajor = 0;  ///< Of these headers. Counts what programs must follow.
-inline constexpr int kVersionMinor = 1;  ///< Of these headers.
-inline constexpr int kVersionPatch = 0;  ///< Of these headers.
+/// Version of these headers; grows with incompatible changes.
+inline constexpr int kVersionMajor = 0;
+inline constexpr int kVersionMinor = 1;  ///< Minor version of these headers.
+inline constexpr int kVersionPatch = 0;  ///< Patch level of these headers.
 
 /// @return the version of the library that runs, such as "0.1.0".
 [[nodiscard]] TUTTI_API std::string_view version() noexcept;

@@ -122,13 +122,13 @@ struct GradientsFlag {
 constexpr std::array kGradientsFlags{
     GradientsFlag{"--model", "", false, "resnet50, vgg16, bert_base, or a trace's file",
                   [](O& o, Text text) { o.model = text; }},
-    GradientsFlag{"--compute", "", false, "time of a step: 120ms; a file's own if left out",
+    GradientsFlag{"--compute", "", false, "time of a step: 120ms; default: the file's",
                   [](O& o, Text text) {
                     o.compute_s = seconds_in("--compute", text, kLeastTime_s, kMostStep_s);
                   }},
     GradientsFlag{"--bucket-bytes", "0,1M,5M,25M,flat,predicted", false,
                   "list; 0: each tensor, flat: one bucket, predicted", read_bucket_bytes},
-    GradientsFlag{"--first-bucket-bytes", "1M", false, "list, of the bucket that starts first",
+    GradientsFlag{"--first-bucket-bytes", "1M", false, "list: sizes of the first bucket",
                   read_first_bucket_bytes},
     GradientsFlag{"--storage", "copies,views", false, "list: ", read_storage,
                   [] { return joined_names(kGradientStorages); }},
@@ -140,7 +140,7 @@ constexpr std::array kGradientsFlags{
                         [](S& s, Text word) { s.options.compression = word; });
                   },
                   [] { return joined_names(kGradientCompressions); }},
-    GradientsFlag{"--algorithms", "auto", false, "list of all_reduce's: auto, ring, ...",
+    GradientsFlag{"--algorithms", "auto", false, "list of algorithms: auto, ring, ...",
                   [](O& o, Text text) {
                     read_list(o, 4, "--algorithms", text, algorithm_of,
                               [](S& s, Text word) { s.options.algorithm = word; });
@@ -156,14 +156,14 @@ constexpr std::array kGradientsFlags{
                         },
                         [](S& s, int buckets) { s.options.in_flight = buckets; });
                   }},
-    GradientsFlag{"--computing", "work", false, "work, or sleep where ranks outnumber cores",
+    GradientsFlag{"--computing", "work", false, "work, or sleep if ranks outnumber cores",
                   [](O& o, Text text) {
                     o.computing = static_cast<Computing>(
                         index_among("kind of computing", text, {"work", "sleep"}));
                   }},
-    GradientsFlag{"--steps", "20", false, "of each setting",
+    GradientsFlag{"--steps", "20", false, "steps of each setting",
                   [](O& o, Text text) { o.steps = count_in("--steps", text, 1, kMostSteps); }},
-    GradientsFlag{"--warmup", "3", false, "steps before that do not count",
+    GradientsFlag{"--warmup", "3", false, "first steps that do not count",
                   [](O& o, Text text) { o.warmup = count_in("--warmup", text, 0, kMostSteps); }},
     GradientsFlag{"--transport", "auto", false, kTransportNames.data(),
                   [](O& o, Text text) { o.transport = transport_named(text).name; }},
@@ -175,7 +175,7 @@ constexpr std::array kGradientsFlags{
                   [](O& o, Text text) { o.json = text; }},
     GradientsFlag{"--plot", "", true, "draw an .svg or .png",
                   [](O& o, Text text) { o.plot = text; }},
-    GradientsFlag{"--html", "", true, "write a page to look at",
+    GradientsFlag{"--html", "", true, "write a page with pictures and tables",
                   [](O& o, Text text) { o.html = text; }},
     GradientsFlag{"--settings", "", true, "write the best for tutti::load_gradient_options",
                   [](O& o, Text text) { o.best = text; }},

@@ -244,7 +244,7 @@ def arguments_of(arguments):
     parser.add_argument("-C", "--collective", default="all", help="a,b,... or all")
     parser.add_argument("-b", "--begin", default="8", help="least bytes")
     parser.add_argument("-e", "--end", default="512K", help="greatest bytes")
-    parser.add_argument("-f", "--factor", default="16", help="from one size to the next")
+    parser.add_argument("-f", "--factor", default="16", help="factor between sizes")
     parser.add_argument("--align", default="malloc", help="where arrays begin, see tutti sweep")
     parser.add_argument("--pattern", default="back_to_back", help="or isolated, see tutti sweep")
     parser.add_argument("--budget", default="50ms", help="time per size in one launch")

@@ -29,7 +29,7 @@ def add_cells(parser, collectives, begin, end, budget):
     parser.add_argument("-C", "--collective", default=collectives, help="a,b,...")
     parser.add_argument("-b", "--begin", default=begin, help="least bytes")
     parser.add_argument("-e", "--end", default=end, help="greatest bytes")
-    parser.add_argument("-f", "--factor", default="4", help="from one size to the next")
+    parser.add_argument("-f", "--factor", default="4", help="factor between sizes")
     parser.add_argument("--budget", default=budget, help="time per size and algorithm")
     parser.add_argument("--pattern", default="isolated", help="or back_to_back, see tutti sweep")
     parser.add_argument("--worst", type=int, default=20, help="how many cells are listed at most")

@@ -125,7 +125,7 @@ constexpr std::array kFlags{
          [](O& o, Text text) { o.begin_bytes = bytes_in("--begin", text); }},
     Flag{"-e,--end", "16M", Purpose::steers, "greatest bytes",
          [](O& o, Text text) { o.end_bytes = bytes_in("--end", text); }},
-    Flag{"-f,--factor", "8", Purpose::steers, "from one size to the next",
+    Flag{"-f,--factor", "8", Purpose::steers, "factor between sizes",
          [](O& o, Text text) { o.factor = count_in("--factor", text, 2, kMostNumber); }},
     Flag{"-n,--rounds", "", Purpose::steers, "samples per cell; default: until precise",
          [](O& o, Text text) { o.rounds = count_in("--rounds", text, 1, kMostRounds); }},
@@ -141,7 +141,7 @@ constexpr std::array kFlags{
          [](O& o, Text text) {
            o.op = named<OperatorKind>("operator", familiar(text), kOperatorKinds - 1);
          }},
-    Flag{"-r,--root", "0", Purpose::steers, "of rooted collectives",
+    Flag{"-r,--root", "0", Purpose::steers, "root of rooted collectives",
          [](O& o, Text text) {
            o.root = static_cast<Rank>(count_in("--root", text, 0, kMostNumber));
          }},
@@ -154,17 +154,17 @@ constexpr std::array kFlags{
          }},
     Flag{"--align", "malloc", Purpose::steers, "where arrays begin: malloc, page, 64, IN:OUT",
          read_alignments},
-    Flag{"--pattern", "back_to_back", Purpose::steers, "or isolated: after a barrier and a pause",
+    Flag{"--pattern", "back_to_back", Purpose::steers, "back_to_back, or isolated calls",
          [](O& o, Text text) { o.pattern = named<CallPattern>("pattern", text, kCallPatterns); }},
     Flag{"--memory", "host", Purpose::steers, "host, cuda (a GPU per rank), or cuda:host",
          read_memory},
     Flag{"--segment", "", Purpose::steers, "bytes in a pipeline stage",
          [](O& o, Text text) { o.segment = bytes_in("--segment", text); }},
-    Flag{"--determinism", "", Purpose::steers, "what ours keep: run_to_run, ...",
+    Flag{"--determinism", "", Purpose::steers, "level of our algorithms: run_to_run, ...",
          [](O& o, Text text) { o.determinism = named<Determinism>("level", text, kDeterminisms); }},
     Flag{"--load", "", Purpose::steers, kLoadHelp,
          [](O& o, Text text) { o.catalog = load_catalog(text); }},
-    Flag{"--ranks", "", Purpose::steers, "start so many, or insist on it",
+    Flag{"--ranks", "", Purpose::steers, "number of ranks to start, or to require",
          [](O& o, Text text) {
            o.ranks = static_cast<int>(count_in("--ranks", text, 1, kMostNumber));
          }},
@@ -176,7 +176,7 @@ constexpr std::array kFlags{
          [](O& o, Text text) {
            o.timeout_s = seconds_in("--timeout", text, kLeastTime_s, kMostTime_s);
          }},
-    Flag{"--seed", "1", Purpose::steers, "of the shuffled rounds",
+    Flag{"--seed", "1", Purpose::steers, "seed of the shuffled rounds",
          [](O& o, Text text) { o.seed = count_in("--seed", text, 0, kMostSeed); }},
     Flag{"--inject", "", Purpose::steers, "slow one down: ring#2=5% (a test)", read_injections},
     Flag{"--csv", "", Purpose::reports, "write a CSV file", [](O& o, Text text) { o.csv = text; }},
@@ -184,7 +184,7 @@ constexpr std::array kFlags{
          [](O& o, Text text) { o.json = text; }},
     Flag{"--plot", "", Purpose::reports, "draw an .svg or .png",
          [](O& o, Text text) { o.plot = text; }},
-    Flag{"--html", "", Purpose::reports, "write a page to look at",
+    Flag{"--html", "", Purpose::reports, "write a page with pictures and tables",
          [](O& o, Text text) { o.html = text; }},
     Flag{"--replay", "", Purpose::reports, "repeat the run of a JSON file",
          [](O& o, Text text) { o.replay = text; }},

@@ -142,7 +142,7 @@ TEST(Graphs, BadTextIsRefusedInWords) {
             "unknown graph 'tours': choose from ring, hypercube, torus, complete, slim_fly, edges; "
             "did you mean torus?");
   EXPECT_EQ(parse_refusal("ring"),
-            "'ring' says no size: write such as ring:8, torus:4x4, "
+            "'ring' has no size: write for example ring:8, torus:4x4, "
             "slim_fly:q=5 or edges:0-1+1-2");
   EXPECT_EQ(parse_refusal("ring:x"), "'x' in 'ring:x' is not a number");
   EXPECT_EQ(parse_refusal("torus:4x"), "'' in 'torus:4x' is not a number");
@@ -165,8 +165,9 @@ TEST(Graphs, BadTextIsRefusedInWords) {
   EXPECT_EQ(parse_refusal("ring:4:rank=2"),
             "unknown parameter 'rank=2' in 'ring:4:rank=2': expected ranks=2+0+1 or per_router=2");
   EXPECT_EQ(parse_refusal("ring:4:ranks=0+4"), "rank 1 sits on router 4, beyond routers 0 .. 3");
-  EXPECT_EQ(parse_refusal("ring:4:per_router=99999").find("with so many ranks per router"), 0u);
-  EXPECT_EQ(parse_refusal("ring:4:per_router=0").find("with so many ranks per router"), 0u);
+  EXPECT_EQ(parse_refusal("ring:4:per_router=99999").find("with this number of ranks per router"),
+            0u);
+  EXPECT_EQ(parse_refusal("ring:4:per_router=0").find("with this number of ranks per router"), 0u);
 }
 
 TEST(Graphs, EdgeListsAreRead) {
@@ -189,7 +190,7 @@ TEST(Graphs, BadEdgeListsNameLineAndCause) {
             "line 2: expected a rank and its router such as 'rank 5 2'");
   EXPECT_EQ(list_refusal("0 1\nrank 0 1\nrank 0 0"),
             "line 3: rank 0 has its router from line 2 already");
-  EXPECT_EQ(list_refusal("0 1\nrank 1 1"), "no line says where rank 0 sits");
+  EXPECT_EQ(list_refusal("0 1\nrank 1 1"), "no line has the router of rank 0");
   EXPECT_EQ(list_refusal("0 1\nrank 0 2"), "line 2: router 2 has no link");
   EXPECT_EQ(list_refusal("0 1\n3 2"), "router 2 is not reachable from router 0");
 }

@@ -103,8 +103,8 @@ TEST(Hierarchy, HostsAreTheGroupsOfOneThatSaysNone) {
             "hierarchical(circulant, ring):groups=2");
   EXPECT_EQ(on("ring", {0, 1}), "ring");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, hierarchical(ring, ring)):groups=2", 8),
-            "hierarchical(ring, ring) cannot serve 2 of the ranks: it says no groups, and on which "
-            "hosts its ranks are is not known: write such as :groups=4 behind it");
+            "hierarchical(ring, ring) cannot serve 2 of the ranks: it has no groups, and the hosts "
+            "of its ranks are unknown: append for example :groups=4");
 }
 
 TEST(Hierarchy, SendsEveryBlockOnceToEachOtherGroup) {
@@ -253,16 +253,16 @@ TEST(Hierarchy, IsProvedForNestedOnesAndNetworks) {
 
 TEST(Hierarchy, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_EQ(refusal(all_reduce, "hierarchical", 8),
-            "it is made of two algorithms and groups, and they are missing: write such as "
+            "it needs two algorithms and groups, and they are missing: write for example "
             "hierarchical(circulant, ring):groups=4");
   EXPECT_EQ(refusal(all_reduce, "hierarchical:groups=4", 8),
-            "'hierarchical:groups=4' must name two algorithms: write such as "
+            "'hierarchical:groups=4' must name two algorithms: write for example "
             "hierarchical(circulant, ring):groups=4");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring)", 8),
-            "it says no groups, and on which hosts its ranks are is not known: write such as "
-            ":groups=4 behind it");
+            "it has no groups, and the hosts of its ranks are unknown: append for example "
+            ":groups=4");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring):groups=2:ranks=0+1", 8),
-            "'hierarchical(circulant, ring):groups=2:ranks=0+1' must say its groups once: as "
+            "'hierarchical(circulant, ring):groups=2:ranks=0+1' must have its groups once: as "
             "groups=4, groups=5+3 or ranks=0+1+0+1");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring):groups=9", 8),
             "it would have 9 groups, and there are 8 ranks");
@@ -286,9 +286,10 @@ TEST(Hierarchy, WhatDoesNotFitIsRefusedInOneSentence) {
             "it would have 2 lanes, and direct works for one");
   EXPECT_EQ(refusal(all_to_all, "hierarchical(direct, direct):groups=3:lanes=3", 8),
             "it would have 3 lanes, and the smallest group has 2 ranks");
-  EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, slim_fly):groups=4", 8),
-            "slim_fly cannot serve 4 of the ranks: it serves 2 q^2 ranks for prime powers q from 3 "
-            "on only, and there are 4 ranks");
+  EXPECT_EQ(
+      refusal(all_reduce, "hierarchical(circulant, slim_fly):groups=4", 8),
+      "slim_fly cannot serve 4 of the ranks: it supports 2 q^2 ranks for prime powers q from 3 "
+      "on only, and there are 4 ranks");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(multitree:graph=ring:4, ring):groups=5+4", 9),
             "multitree:graph=ring:4 cannot serve 5 of the ranks: it needs one rank on each router: "
             "the graph has 4 routers with 4 ranks, and there are 5 ranks");
@@ -303,7 +304,7 @@ TEST(Hierarchy, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring:groups=4", 8),
             "a ')' is missing in 'hierarchical(circulant, ring:groups=4'");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring)groups=4", 8),
-            "'groups=4' is too much in 'hierarchical(circulant, ring)groups=4'");
+            "'groups=4' is superfluous in 'hierarchical(circulant, ring)groups=4'");
   EXPECT_EQ(refusal(all_reduce, "hierarchical(circulant, ring):group=4", 8),
             "unknown parameter 'group=4' in 'hierarchical(circulant, ring):group=4': expected "
             "groups=4, groups=5+3, ranks=0+1+0+1 or lanes=1");
@@ -313,7 +314,7 @@ TEST(Hierarchy, WhatDoesNotFitIsRefusedInOneSentence) {
             "algorithm 'ring' is not made of others, but 'ring(circulant, ring)' names some");
   std::string deep = "ring";
   for (int level = 0; level < 20; ++level) deep = "hierarchical(ring, " + deep + "):groups=1";
-  EXPECT_NE(refusal(all_reduce, deep.c_str(), 8).find("has more than 8 algorithms in each other"),
+  EXPECT_NE(refusal(all_reduce, deep.c_str(), 8).find("has more than 8 nested algorithms"),
             std::string::npos);
 }
 

@@ -272,10 +272,10 @@ TEST(HamiltonianCycles, AreFoundOfLongTori) {
 
 TEST(Networks, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_EQ(refusal(all_reduce, "multitree", 4),
-            "it is shaped by a network, and none is given: write such as "
+            "it needs a network, and none is given: write for example "
             "multitree:graph=torus:4x4");
   EXPECT_EQ(refusal(all_gather, "bucket", 4),
-            "it is shaped by a network, and none is given: write such as bucket:graph=torus:4x4");
+            "it needs a network, and none is given: write for example bucket:graph=torus:4x4");
   EXPECT_EQ(refusal(all_reduce, "multitree:graph=torus:4x4", 8),
             "it needs one rank on each router: the graph has 16 routers with 16 ranks, and there "
             "are 8 ranks");
@@ -291,11 +291,11 @@ TEST(Networks, WhatDoesNotFitIsRefusedInOneSentence) {
             "it needs rank r on router r");
   EXPECT_EQ(
       refusal(all_reduce, "multi_ring:graph=edges:0-1+1-2", 3),
-      "it needs rings that share no link; they are known of rings, of complete graphs, of tori and "
-      "of hypercubes, but not of edges:0-1+1-2");
+      "it needs rings that share no link; these are known for rings, complete graphs, tori and "
+      "hypercubes, but not for edges:0-1+1-2");
   EXPECT_EQ(refusal(all_reduce, "slim_fly", 49),
-            "it serves 2 q^2 ranks for prime powers q from 3 on only, and there are 49 ranks");
-  EXPECT_EQ(refusal(all_reduce, "slim_fly", 72).find("it serves 2 q^2"), 0u) << "6 is none";
+            "it supports 2 q^2 ranks for prime powers q from 3 on only, and there are 49 ranks");
+  EXPECT_EQ(refusal(all_reduce, "slim_fly", 72).find("it supports 2 q^2"), 0u) << "6 is none";
   EXPECT_EQ(refusal(all_reduce, "multitree:graph=torsu:4x4", 16).find("unknown graph 'torsu'"), 0u);
   EXPECT_EQ(refusal(all_reduce, "multitree:k=4", 16),
             "unknown parameter 'k=4' in 'multitree:k=4': expected multitree:graph=torus:4x4");

@@ -68,7 +68,7 @@ TEST(OwnRows, ThatCannotBeAreRefused) {
     EXPECT_EQ(refusal(row(name)), "") << name;
   Algorithm nothing = row("nothing");
   nothing.build = nullptr;
-  EXPECT_NE(refusal(nothing).find("nothing that builds"), std::string::npos);
+  EXPECT_NE(refusal(nothing).find("no function that builds"), std::string::npos);
   EXPECT_THROW(Catalog{}.add(nothing, ScheduleTable{}), Error);
   Catalog twice;
   twice.add(row("mine"));
@@ -95,7 +95,7 @@ TEST(OwnRows, MayBeWrittenDown) {
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "its schedules are written down for 4 ranks, 4 ranks and root 2, not for 4 ranks "
+                 "it has written-down schedules for 4 ranks, 4 ranks and root 2, not for 4 ranks "
                  "and root 1");
   }
   const RowReport report = verify_row(*choice.algorithm, {.min_size = 1, .max_size = 8});

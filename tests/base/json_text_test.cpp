@@ -33,8 +33,8 @@ TEST(JsonText, SaysWhereItIsWrong) {
       {"[", "line 1, column 2"},
   };
   for (const auto& [text, where] : wrong)
-    EXPECT_EQ(json_refusal(text), std::string{"it is no JSON: "} + where + " is wrong") << text;
-  EXPECT_EQ(json_refusal("[1e999]"), "it is no JSON that can be read: a number is too large");
+    EXPECT_EQ(json_refusal(text), std::string{"it is not JSON: syntax error in "} + where) << text;
+  EXPECT_EQ(json_refusal("[1e999]"), "it is not valid JSON: a number is too large");
   EXPECT_EQ(json_refusal("[1] // yes", true), "");
 }
 

@@ -143,10 +143,9 @@ TEST(OptionsTest, WhatNeedsANetworkOrGroupsIsLeftOutUntilItHasThem) {
   std::vector<float> data(100);
   const Call sums = call::all_reduce(data, std::span{data}, sum);
   const std::string text = world[0].explain(sums);
-  for (const char* const line :
-       {"\n  multitree: left out, it is shaped by a network, and none is given",
-        "\n  hierarchical: left out, it is made of two algorithms and groups",
-        "\n  slim_fly: left out, it serves 2 q^2 ranks"})
+  for (const char* const line : {"\n  multitree: left out, it needs a network, and none is given",
+                                 "\n  hierarchical: left out, it needs two algorithms and groups",
+                                 "\n  slim_fly: left out, it supports 2 q^2 ranks"})
     EXPECT_NE(text.find(line), std::string::npos) << line << " is missing in: " << text;
   const std::string forced = world[0].explain(sums, {.algorithm = "multitree:graph=torus:2x2"});
   EXPECT_NE(forced.find("ranks: multitree:graph=torus:2x2 (forced)"), std::string::npos) << forced;
@@ -180,8 +179,8 @@ TEST(OptionsTest, HostsAreTheGroupsWhereNoneAreSaid) {
     ADD_FAILURE() << "nobody knows the hosts";
   } catch (const Error& error) {
     EXPECT_EQ(std::string{error.what()}.find(
-                  "all_reduce: algorithm hierarchical(circulant, ring) cannot serve: it says no "
-                  "groups, and on which hosts its ranks are is not known"),
+                  "all_reduce: algorithm hierarchical(circulant, ring) cannot serve: it has no "
+                  "groups, and the hosts of its ranks are unknown"),
               0u)
         << error.what();
   }

@@ -195,7 +195,7 @@ TEST(OwnCountsThat, DoNotAddUpAreRefused) {
       "gather: the block that the rank keeps has 6 elements in the input and 1 in the output");
   EXPECT_NE(refusal([&](Communicator& c) {
               return c.async().all_to_allv(in, right, out, right, {.algorithm = "bruck"});
-            }).find("cannot serve: it passes on blocks whose sizes not every rank knows"),
+            }).find("cannot serve: it forwards blocks whose sizes not every rank knows"),
             std::string::npos);
 }
 

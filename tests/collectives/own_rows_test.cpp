@@ -70,11 +70,12 @@ TEST(OwnRows, ThatAreWrongDoNotRun) {
     FAIL() << "it ran";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_NE(std::string{error.what()}.find("cannot serve: it is wrong: "), std::string::npos)
+    EXPECT_NE(std::string{error.what()}.find("cannot serve: it fails the proof: "),
+              std::string::npos)
         << error.what();
   }
   const std::string explained = world[0].explain(call::all_reduce(x, x, sum));
-  EXPECT_NE(explained.find("mine: left out, it is wrong: "), std::string::npos) << explained;
+  EXPECT_NE(explained.find("mine: left out, it fails the proof: "), std::string::npos) << explained;
   std::vector<Vector> each(3, Vector{1});
   auto tasks = reduce_all(world, each, {});
   ASSERT_TRUE(world.drive(tasks));

@@ -54,7 +54,7 @@ TEST(CommandExplain, SaysItInWords) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(has(run.out, "all_reduce of 65536 bytes on 16 ranks: ")) << run.out;
   EXPECT_TRUE(has(run.out, "at the speeds of network torus:4x4")) << run.out;
-  EXPECT_TRUE(has(run.out, "slim_fly: left out, it serves 2 q^2 ranks")) << run.out;
+  EXPECT_TRUE(has(run.out, "slim_fly: left out, it supports 2 q^2 ranks")) << run.out;
   EXPECT_TRUE(has(run.out, "latency ")) << run.out;
 }
 

@@ -40,7 +40,7 @@ TEST(CommandLaunched, InfoTellsWhoLaunched) {
   const std::string hydra = "PMI_RANK=0 PMI_SIZE=4 PMI_FD=9 ";
   const Answer one = tutti_run("info --launch", hydra);
   EXPECT_EQ(one.code, 0);
-  EXPECT_TRUE(has(one.out, "this is rank 0 of 4: Hydra; the ranks speak first by: PMI")) << one.out;
+  EXPECT_TRUE(has(one.out, "this is rank 0 of 4: Hydra; the ranks meet over: PMI")) << one.out;
   const Answer both =
       tutti_run("info --launch", hydra + "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=3");
   EXPECT_EQ(both.code, 4);

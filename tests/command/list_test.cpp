@@ -73,7 +73,7 @@ TEST(CommandVerify, ProvesEveryRowAndSaysHow) {
         "# barrier hierarchical(dissemination:k=2, dissemination:k=3):groups=8 for 64 ranks in "})
     EXPECT_TRUE(has(run.out, given)) << run.out;
   EXPECT_FALSE(has(run.out, "does not build")) << run.out;
-  EXPECT_TRUE(has(run.out, "refuses 3, 5, 6, 7"));
+  EXPECT_TRUE(has(run.out, "rejects 3, 5, 6, 7"));
   // On nine ranks, twice eight rounds with eight ninths of the vector each.
   EXPECT_TRUE(
       has(run.out, "all_reduce     ring                       9      9     16     16  1.778"))
@@ -138,7 +138,7 @@ TEST(CommandVerify, WhatServesNoneOfTheSizesIsNotProved) {
   const Answer run = tutti_run(arguments);
   EXPECT_EQ(run.code, 2) << run.out;
   EXPECT_TRUE(has(run.out, "nothing to prove")) << run.out;
-  EXPECT_TRUE(has(run.out, "refuses 3: ")) << run.out;
+  EXPECT_TRUE(has(run.out, "rejects 3: ")) << run.out;
   EXPECT_TRUE(has(run.out, "powers of two")) << run.out;
   EXPECT_TRUE(has(run.out, "# 0 of 1 rows proved, 1 with nothing to prove")) << run.out;
   EXPECT_FALSE(has(run.out, "rotational")) << run.out;

@@ -67,7 +67,7 @@ def test_statuses():
                             (["-n", "x", "true"], "-n 'x'"), (["--timeout", "0", "true"], "--timeout"),
                             (["--labl", "true"], "did you mean --label?"),
                             (["--hosts", "a,b", "true"], "too many"),
-                            (["--hosts", "a,,b", "-n", "9", "true"], "'' is no host"),
+                            (["--hosts", "a,,b", "-n", "9", "true"], "'' is not a host"),
                             (["--agent", "x", "true"], "--hosts"),
                             (["--url", "http://x", "true"], "tcp://host:port")]:
         status, output, errors = run(*arguments)

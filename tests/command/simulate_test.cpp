@@ -94,7 +94,7 @@ TEST(CommandSimulate, SaysWhatWouldBeRight) {
       {"simulate switch:8 --ranks 9", "--ranks"},
       {"simulate switch:8 -b 1Q", "1Q"},
       {"simulate switch:8 --routing random", "random"},
-      {"simulate switch:9999", "9999 ranks: say how many by --ranks"},
+      {"simulate switch:9999", "9999 ranks: give --ranks"},
   };
   for (const auto& [arguments, words] : refused) {
     const Answer run = tutti_run(arguments);

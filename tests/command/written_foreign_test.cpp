@@ -161,7 +161,7 @@ TEST(ForeignPrograms, AreRefusedByGpuThreadblockAndStep) {
     return refusal_of_program(text.replace(at, from.size(), to));
   };
   EXPECT_NE(with("type=\"cpy\" srcbuf=\"i\"", "type=\"cpy\" srcbuf=\"s\"")
-                .find("gpu 0, tb 0, step 0: a step reads scratch that nobody has written"),
+                .find("gpu 0, tb 0, step 0: a step reads scratch that no step has written"),
             std::string::npos);
   EXPECT_NE(with("depid=\"0\" deps=\"0\"", "depid=\"9\" deps=\"0\"")
                 .find("gpu 0, tb 3, step 0: there is no step 0 of tb 9"),

@@ -93,20 +93,20 @@ std::string changed(const std::string& from, const std::string& to) {
 TEST(Written, ThatCannotBeIsRefused) {
   EXPECT_EQ(refusal(kPair), "");
   const std::array<std::array<const char*, 3>, 20> cases{{
-      {R"({"alg)", R"(["alg)", "no JSON"},
+      {R"({"alg)", R"(["alg)", "not JSON"},
       {R"("algorithm")", R"("algorithms")", "there is no \"algorithm\""},
-      {R"("broadcast")", R"("broadcasts")", "'broadcasts' is no collective"},
-      {R"("broadcast")", "7", "\"collective\" is no text"},
+      {R"("broadcast")", R"("broadcasts")", "'broadcasts' is not a collective"},
+      {R"("broadcast")", "7", "\"collective\" is not a text"},
       {R"("size":2)", R"("size":3)", "schedules of 2 ranks, expected 3"},
       {R"("size":2)", R"("size":0)", "size 0 is not in 1 .. 4096"},
-      {R"("size":2)", R"("size":1e300)", "\"size\" is no number that could be meant"},
-      {R"("size":2)", R"("size":-2)", "\"size\" is no number"},
+      {R"("size":2)", R"("size":1e300)", "\"size\" is not a valid number"},
+      {R"("size":2)", R"("size":-2)", "\"size\" is not a valid number"},
       {R"("root":0)", R"("root":2)", "root 2 is not in 0 .. 1"},
       {R"("units":1)", R"("units":4000000000)", "units 4000000000 is not in"},
       {R"("units":1)", R"("units":4000000)", "too many slots"},
       {R"("planes":0)", R"("planes":4000000)", "too many slots"},
       {R"("rank":1)", R"("rank":0)", "that of rank 1 is not in its place"},
-      {R"("send")", R"("sent")", "rank 0, round 1: 'sent' is no step"},
+      {R"("send")", R"("sent")", "rank 0, round 1: 'sent' is not a step"},
       {R"("peer":1)", R"("peer":2)", "peer 2 is not in 0 .. 1"},
       {R"("peer":1,)", "", "peer -1 is not in 0 .. 1"},
       {R"("first":0)", R"("first":1)", "first slot 1 is not in 0 .. 0"},
@@ -249,18 +249,18 @@ TEST(Written, ForMscclThatCannotBeIsRefused) {
   const std::array<std::array<const char*, 3>, 15> cases{{
       {"<algo", "<!DOCTYPE a [<!ENTITY b \"c\">]><algo", "document type"},
       {"<gpu", "<tb", "<tb> in the wrong place"},
-      {"</gpu>", "</tb>", "no XML"},
+      {"</gpu>", "</tb>", "not XML"},
       {"<algo", "<algorithm", "expected an <algo> of MSCCL, found <algorithm>"},
-      {"allreduce", "allreduces", "'allreduces' is no collective"},
+      {"allreduce", "allreduces", "'allreduces' is not a collective"},
       {"ngpus=\"3\"", "ngpus=\"4\"", "ngpus is 4"},
       {"gpu id=\"1\"", "gpu id=\"5\"", "1 is missing"},
       {"nchunksperloop=\"3\"", "nchunksperloop=\"0\"", "nchunksperloop is 0"},
       {"nchunksperloop=\"3\"", "nchunksperloop=\"2\"",
        "step 0: a step uses a chunk beyond the end"},
       {"nchunksperloop=\"3\"", "nchunksperloop=\"99999999\"", "units 99999999"},
-      {"cnt=\"1\"", "cnt=\"2\"", "other numbers of chunks"},
-      {"cnt=\"1\"", "cnt=\"x\"", "gpu 0, tb 0, step 0: cnt=\"x\" is no number"},
-      {"type=\"s\"", "type=\"sr\"", "gpu 0, tb 0, step 0: 'sr' is no step"},
+      {"cnt=\"1\"", "cnt=\"2\"", "different numbers of chunks"},
+      {"cnt=\"1\"", "cnt=\"x\"", "gpu 0, tb 0, step 0: cnt=\"x\" is not a valid number"},
+      {"type=\"s\"", "type=\"sr\"", "gpu 0, tb 0, step 0: 'sr' is not a step"},
       {"send=\"1\"", "send=\"9\"", "gpu 0, tb 0, step 0: rank 0 cannot send to"},
       {"depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"3\"", "wait for each other"},
   }};
@@ -270,7 +270,8 @@ TEST(Written, ForMscclThatCannotBeIsRefused) {
     EXPECT_FALSE(refusal(good.substr(0, length), read_msccl_schedules).empty()) << length;
   std::string lonely = good;
   lonely.replace(lonely.find("type=\"r\""), 8, "type=\"nop\"");
-  EXPECT_NE(refusal(lonely, read_msccl_schedules).find("does not receive all"), std::string::npos);
+  EXPECT_NE(refusal(lonely, read_msccl_schedules).find("does not receive exactly"),
+            std::string::npos);
 }
 
 // As the fuzzer does, from its seeds.

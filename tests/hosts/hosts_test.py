@@ -136,7 +136,7 @@ class CostModels(Hosts):
         self.assertEqual(set(statuses), {0}, said)
         self.assertRegex(said[0], "at the speeds of network /.*net")
         for wrong, words in [(text.replace("h1", "other"), "there is no host h1 in that network"),
-                             (text[:40], "net: it is no JSON: .*line 1, column")]:
+                             (text[:40], "net: it is not JSON: .*line 1, column")]:
             statuses, said = self.described("net", wrong)
             self.assertNotIn(0, statuses, said)
             for told in said:

@@ -264,7 +264,7 @@ TEST(HostileBytes, AreNoEnumeratorsAndNoBools) {
   EXPECT_NE(refusal_of<std::optional<std::int16_t>>(std::span{two}.subspan(1)), "");
   for (const std::int32_t index : {-1, 2, 1 << 30})
     EXPECT_NE((refusal_of<std::variant<int, std::string>>(std::as_bytes(std::span{&index, 1})))
-                  .find("a variant in it has no such alternative"),
+                  .find("a variant in it has an alternative that does not exist"),
               std::string::npos)
         << index;
 }

@@ -97,7 +97,7 @@ TEST(Tuning, SaysHowCellsWereMeasuredAndOlderFilesDoNot) {
 
 TEST(Tuning, RefusalsNameThePlaceAndWhatIsWrong) {
   EXPECT_NE(refusal_of_text("{\n  \"format\": oops").find("line 2"), std::string::npos);
-  EXPECT_NE(refusal_of_text("[]").find("no tuning file"), std::string::npos);
+  EXPECT_NE(refusal_of_text("[]").find("not a tuning file"), std::string::npos);
   const auto expect = [](const std::string& from, const std::string& to, const std::string& said) {
     const std::string refusal = refusal_of_text(changed(from, to));
     EXPECT_NE(refusal.find(said), std::string::npos) << to << ": " << refusal;
@@ -106,18 +106,18 @@ TEST(Tuning, RefusalsNameThePlaceAndWhatIsWrong) {
   expect("\"version\": 1", "\"version\": 2", "\"version\" is not 1");
   expect("\"cores\":8", "\"cores\":0", "/machine: \"cores\" is not from 1");
   expect("all_reduce", "al_reduce", "/tables/0: \"collective\" is 'al_reduce'");
-  expect("\"ranks\": 4", "\"ranks\": \"4\"", "/tables/0: \"ranks\" is no number");
-  expect("\"ranks\": 4", "\"ranks\": 1e300", "/tables/0: \"ranks\" is no number");
+  expect("\"ranks\": 4", "\"ranks\": \"4\"", "/tables/0: \"ranks\" is not a number");
+  expect("\"ranks\": 4", "\"ranks\": 1e300", "/tables/0: \"ranks\" is not a number");
   expect("private", "hidden", "private or visible");
   expect("\"from_bytes\":0", "\"from_bytes\":8", "/tables/0/rules/0: \"from_bytes\" does not rise");
-  expect("\"from_bytes\":0", "\"from_bytes\":0.5", "no whole number");
-  expect("\"ring\"", "\"\"", "\"algorithm\" is no text");
+  expect("\"from_bytes\":0", "\"from_bytes\":0.5", "not a whole number");
+  expect("\"ring\"", "\"\"", "\"algorithm\" is not a text");
   expect("\"rules\"", "\"roles\"", "\"rules\" is missing");
   std::string twice = text_of(tuning_with({{0, "ring", 0}}));
   const std::size_t begin = twice.find("  {\n   \"collective\"");
   const std::string table = twice.substr(begin, twice.rfind("\n ]") - begin);
   twice.insert(begin, table + ",\n");
-  EXPECT_NE(refusal_of_text(twice).find("has a table for this already"), std::string::npos);
+  EXPECT_NE(refusal_of_text(twice).find("has a second table for this place"), std::string::npos);
 }
 
 TEST(Tuning, AFileThatCannotBeReadIsNamed) {
@@ -238,8 +238,8 @@ TEST(MeasuredChoice, ThatCannotServeLeavesTheChoiceToTheModelAndSaysSo) {
     EXPECT_TRUE(selection.chosen.refusal.empty());
     EXPECT_NE(selection.explain().find(said), std::string::npos) << selection.explain();
   };
-  expect("rung", "not as measured: FILE, from 0 bytes on: ");
-  expect("knomial:k=0", "not as measured: FILE");
+  expect("rung", "measured, but not applicable: FILE, from 0 bytes on: ");
+  expect("knomial:k=0", "measured, but not applicable: FILE");
 }
 
 TEST(MeasuredCosts, AreCharged) {

@@ -125,26 +125,26 @@ TEST(Topologies, HaveTheSpeedThatIsAskedFor) {
 
 TEST(Topologies, ThatMakeNoSenseAreRefused) {
   const std::pair<const char*, const char*> refused[]{
-      {"", "says no numbers"},
-      {"torus", "says no numbers: write such as switch:64"},
+      {"", "has no numbers"},
+      {"torus", "has no numbers: write such as switch:64"},
       {"taurus:4x4", "of no known family"},
-      {"torus:4x", "'' where a number"},
-      {"torus:4x-1", "'-1' where a number"},
+      {"torus:4x", "'' instead of a number"},
+      {"torus:4x-1", "'-1' instead of a number"},
       {"torus:4x0", "a side is 0, expected 1 .. "},
       {"torus:1024x1024x1024", "too many"},
-      {"torus:4x4:hosts", "'hosts' where name=value"},
-      {"torus:4x4:hosts=0", "routers of 0 hosts, where 1 or more should be, or direct"},
-      {"torus:4x4:direct=1", "option 'direct' that torus does not take"},
-      {"torus:4x4:direct:hosts=2", "hosts of routers that are the hosts themselves"},
+      {"torus:4x4:hosts", "'hosts' instead of name=value"},
+      {"torus:4x4:hosts=0", "routers of 0 hosts instead of 1 or more, or direct"},
+      {"torus:4x4:direct=1", "option 'direct' that torus does not have"},
+      {"torus:4x4:direct:hosts=2", "has both direct and hosts"},
       {"dragonfly:0x4x1", "hosts of a router is 0, expected 1 .. "},
-      {"dragonfly:1x4x1:direct", "option 'direct' that dragonfly does not take"},
-      {"switch:4:direct", "option 'direct' that switch does not take"},
+      {"dragonfly:1x4x1:direct", "option 'direct' that dragonfly does not have"},
+      {"switch:4:direct", "option 'direct' that switch does not have"},
       {"torus:2048x1024:direct", "2097152 hosts are too many"},
-      {"torus:4x4:host=2", "option 'host' that torus does not take"},
-      {"torus:4x4:hosts=2:hosts=2", "or that stands there twice"},
+      {"torus:4x4:host=2", "option 'host' that torus does not have"},
+      {"torus:4x4:hosts=2:hosts=2", "or that is given twice"},
       {"switch:0", "the number of hosts is 0"},
       {"switch:2x2", "2 numbers, where switch has one"},
-      {"switch:99999999999", "where a number"},
+      {"switch:99999999999", "instead of a number"},
       {"hypercube:25", "the dimension is 25"},
       {"slim_fly:6", "prime power"},
       {"dragonfly:1x4", "2 numbers, where dragonfly has"},
@@ -159,10 +159,10 @@ TEST(Topologies, ThatMakeNoSenseAreRefused) {
       {"gpus:8x4:islands=3", "8 GPUs do not make 3 islands of one size"},
       {"gpus:8x4:islands=9", "islands of a host is 9, expected 1 .. 8"},
       {"gpus:1024x1024", "too large"},
-      {"switch:4:latency=5", "'5' where a number and its unit"},
+      {"switch:4:latency=5", "'5' instead of a number and its unit"},
       {"switch:4:latency=-5ns", "'-5ns' where"},
       {"switch:4:bandwidth=0G", "no bandwidth"},
-      {"switch:4:bandwidth=1e400G", "where a number and its unit"},
+      {"switch:4:bandwidth=1e400G", "instead of a number and its unit"},
   };
   for (const auto& [text, words] : refused) try {
       (void)parse_topology(text);
@@ -189,7 +189,7 @@ TEST(Topologies, OfLinksThatMakeNoSenseAreRefused) {
   refused(2, 0, {{0, 1}, {1, 1}}, "link 1 leads from host 1 to itself");
   refused(2, 1, {{0, 2}}, "host 1 is not connected to host 0");
   refused(1, 2, {{0, 1}}, "switch 1 is not connected to host 0");
-  refused(2, 0, {{0, 1, {-1, 0}}}, "less than no time");
+  refused(2, 0, {{0, 1, {-1, 0}}}, "a negative latency or cost");
   refused(1 << 20, 1, {}, "at most");
 }
 

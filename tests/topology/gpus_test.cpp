@@ -232,14 +232,14 @@ TEST(GpuNetworks, OfFilesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(level(R"([["a"], ["b"]])"), "nothing");
   EXPECT_EQ(level(R"([["a"]])"), "level 'island': host 'b' is in no part");
   EXPECT_EQ(level(R"([["a", "b"], ["a"]])"), "level 'island': \"a\" is in two parts");
-  EXPECT_EQ(level(R"([["a", "b", "s"]])"), "level 'island': \"s\" is no host");
-  EXPECT_EQ(level(R"([["a", 3]])"), "level 'island': 3 is no host");
-  EXPECT_EQ(level(R"(["a", "b"])"), "level 'island': \"parts\" is no array of arrays of hosts");
-  EXPECT_EQ(refusal(R"("levels": 3)"), "\"levels\" is no array");
-  EXPECT_EQ(refusal(R"("levels": [{"parts": []}])"), "\"levels\" has something without a \"name\"");
-  EXPECT_NE(refusal(R"("reduce_gb_per_s": 0)").find("nothing would ever be reduced"),
-            std::string::npos);
-  EXPECT_EQ(refusal(R"("assumed": 1)"), "\"assumed\" is no text");
+  EXPECT_EQ(level(R"([["a", "b", "s"]])"), "level 'island': \"s\" is not a host");
+  EXPECT_EQ(level(R"([["a", 3]])"), "level 'island': 3 is not a host");
+  EXPECT_EQ(level(R"(["a", "b"])"), "level 'island': \"parts\" is not an array of arrays of hosts");
+  EXPECT_EQ(refusal(R"("levels": 3)"), "\"levels\" is not an array");
+  EXPECT_EQ(refusal(R"("levels": [{"parts": []}])"),
+            "\"levels\" has an element without a \"name\"");
+  EXPECT_NE(refusal(R"("reduce_gb_per_s": 0)").find("no reduction would end"), std::string::npos);
+  EXPECT_EQ(refusal(R"("assumed": 1)"), "\"assumed\" is not a text");
 }
 
 TEST(GpuNetworks, OfLevelsWithoutAPartForEachHostAreRefused) {

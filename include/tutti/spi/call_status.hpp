@@ -19,100 +19,101 @@
 
 namespace tutti::v0 {
 
-/// Where plans are asked for as calls are, by a number, the k-th that was made on a communicator
-/// has this one and k.
+/// Base of plan numbers where calls have numbers too: the k-th plan of a communicator has this plus
+/// k.
 inline constexpr std::uint64_t kPlanCalls = std::uint64_t{1} << 62U;
-/// @param number of a call or a plan. @return such as "call #3" or "plan #2".
+/// @return such as "call #3" or "plan #2".
 [[nodiscard]] TUTTI_API std::string words_of_number(std::uint64_t number);
 
-/// What a rank is found to be doing.
+/// The status of a rank.
 struct CallStatus {
-  /// What could be found out.
+  /// The reachability of a rank.
   enum class State : std::uint8_t {
-    unknown,  ///< Nobody can be asked.
+    unknown,  ///< It cannot be asked.
     dead,     ///< It has ended, or cannot be reached.
-    left,     ///< It has left the world in good order.
+    left,     ///< It has left the world without an error.
     silent,   ///< It does not answer.
     absent,   ///< It has not made this communicator, or has destroyed it long ago.
     ended,    ///< It has destroyed this communicator.
     there     ///< It has answered.
   };
-  /// What it knows of the call that it was asked for.
+  /// The rank's knowledge of the requested call.
   enum class Memory : std::uint8_t {
-    none,      ///< It has not come to it.
-    known,     ///< What it was.
-    forgotten  ///< It was too many calls ago.
+    none,      ///< It has not reached the call.
+    known,     ///< It knows the call.
+    forgotten  ///< The call was too long ago.
   };
-  /// What it waits for.
+  /// A wait.
   struct Wait {
-    std::string call{};        ///< In which call, such as "reduce #1".
+    std::string call{};        ///< The waiting call, such as "reduce #1".
     std::uint64_t number = 0;  ///< Of that collective, from one, or of a plan, as kPlanCalls says;
                                ///< 0: a message between two ranks.
-    Rank rank = -1;            ///< For whom; -1: for nobody else.
-    Duration time{0};          ///< For how long.
+    Rank rank = -1;            ///< The awaited rank; -1: none.
+    Duration time{0};          ///< Duration of the wait.
   };
 
   State state = State::unknown;   ///< What could be found out. What follows is told by ranks that
                                   ///< are there, or have ended.
-  std::uint64_t begun = 0;        ///< Collectives it has begun on this communicator.
-  Memory memory = Memory::none;   ///< Of the call asked for.
+  std::uint64_t begun = 0;        ///< Collectives begun on this communicator.
+  Memory memory = Memory::none;   ///< Knowledge of the requested call.
   std::uint64_t fingerprint = 0;  ///< If that is known: of all that must be equal on all ranks.
-  std::string words{};            ///< If that is known: the call in words, or nothing.
-  /// One for each call under way, if it waits: the one it does not return from first, then the
-  /// oldest.
+  std::string words{};            ///< If that is known: description of the call, or empty.
+  /// One for each waiting call under way: first the call that does not return, then the oldest.
   std::vector<Wait> waits{};
 };
 
-/// A wait as the waiting rank notes it, which allocates nothing.
+/// A wait as the waiting rank stores it, without allocation.
 struct CallWait {
-  std::string_view name{};   ///< Of the call, such as "reduce"; lives for ever.
+  std::string_view name{};   ///< Name of the call, such as "reduce"; a static string.
   std::uint64_t number = 0;  ///< As CallStatus::Wait.
-  int tag = 0;               ///< Of a message between two ranks.
+  int tag = 0;               ///< Tag of a message between two ranks.
   Rank rank = -1;            ///< As CallStatus::Wait.
-  Duration time{0};          ///< For how long, when it was noted.
+  Duration time{0};          ///< Duration of the wait when it was stored.
 };
-/// @param wait any. @return its call in words, such as "reduce #1" or "recv with tag 5".
+/// @return the call, such as "reduce #1" or "recv with tag 5".
 [[nodiscard]] TUTTI_API std::string words_of(const CallWait& wait);
 
-/// What a rank of a communicator has called and waits for, for the others to ask when they wait for
-/// it. One thread writes, any read.
+/// Stores the calls and waits of a rank of a communicator, so that other ranks can request them.
+/// One thread writes, any read.
 class TUTTI_API CallCounter {
  public:
-  /// So many calls back it knows what they were: twice as many as may be under way at once, since
-  /// one rank may be at the beginning of those and another one behind their end.
+  /// Number of remembered calls: twice as many as may be under way at once, since one rank may be
+  /// at the first of those and another one after their last.
   static constexpr std::uint64_t kRemembered = 128;
   /// The number of plans that are remembered.
   static constexpr std::size_t kRememberedPlans = 4096;
-  /// So many waits are noted at most.
+  /// Most stored waits.
   static constexpr std::size_t kMostWaits = 8;
 
-  /// A call begins. @param number counts from one. @param fingerprint of all that must be equal on
-  /// all ranks.
+  /// Stores the start of a call. @param number from one.
+  /// @param fingerprint of all that must be equal on all ranks.
   void begin(std::uint64_t number, std::uint64_t fingerprint) noexcept {
     note(number, fingerprint);
     begun_.store(number, std::memory_order_release);
   }
-  /// What a call is whose turn was kept, when later ones may have begun. @param number as begin.
-  /// @param fingerprint as begin.
+  /// Stores a call in its turn, after later ones may have begun. @param number as for begin.
+  /// @param fingerprint as for begin.
   void note(std::uint64_t number, std::uint64_t fingerprint) noexcept {
     Slot& slot = slots_[number % kRemembered];
     slot.number.store(0, std::memory_order_release);  // seen by who sees what follows
     slot.fingerprint.store(fingerprint, std::memory_order_release);
     slot.number.store(number, std::memory_order_release);
   }
-  /// Says what calls are. @param fingerprint theirs. @param words what differs if the fingerprint
-  /// does, for a person.
+  /// Stores the description of all calls with a fingerprint. @param words the arguments that may
+  /// differ if the fingerprint does.
   void describe(std::uint64_t fingerprint, std::string words);
-  /// There will be no more such calls once this was said as often as they were described: kinds
-  /// that differ in what need not be equal have one fingerprint. @param fingerprint theirs.
+  /// Removes a description when this was called as often as describe: calls that differ only in
+  /// what need not be equal share a fingerprint.
   void forget(std::uint64_t fingerprint) noexcept;
-  /// A plan was made. @param plan its number, which counts from one. @param fingerprint as begin.
+  /// Stores a plan. @param plan its number, from one. @param fingerprint as for begin.
   void add_plan(std::uint64_t plan, std::uint64_t fingerprint);
-  /// This rank waits. To be said again now and then. @param waits of calls under way, in the order
-  /// of CallStatus::waits; the first kMostWaits count. @param blocks whether the first one does
-  /// not return until it is done; else it is only looked at, and believed for a short while.
+  /// Stores that this rank waits; to be repeated now and then.
+  /// @param waits of calls under way, in the order of CallStatus::waits; the first kMostWaits
+  /// count.
+  /// @param blocks whether the first call returns only when it is done. Otherwise a poll made it,
+  /// and it expires soon.
   void wait(std::span<const CallWait> waits, bool blocks) noexcept;
-  /// It does not wait any more.
+  /// Stores that this rank does not wait any more.
   void advance() noexcept;
 
   /// @param number of the call asked for, or 0 for the latest. @return what others are told; its

@@ -1,5 +1,5 @@
 /// @file
-/// Catalog: which algorithms there are to choose from, tutti's own and others.
+/// Catalog: the algorithms to choose from, tutti's own and added ones.
 #pragma once
 
 #include <map>
@@ -15,24 +15,24 @@
 
 namespace tutti::v0 {
 
-/// Schedules of one algorithm that are written down instead of computed.
+/// Written-down schedules of one algorithm.
 class ScheduleTable {
  public:
-  /// A number of ranks and the root, 0 where there is none.
+  /// A number of ranks and the root, or 0.
   using Key = std::pair<int, Rank>;
 
-  /// @param root of these. @param schedules one of every rank, in order. They replace what was
-  /// there for as many ranks and this root.
+  /// Adds schedules, or replaces those for as many ranks and this root.
+  /// @param schedules one of every rank, in order.
   void add(Rank root, std::vector<Schedule> schedules) {
     const Key key{static_cast<int>(schedules.size()), root};
     schedules_[key] = std::move(schedules);
   }
-  /// @param key of what is wanted. @return one schedule of every rank, or none.
+  /// @return one schedule of every rank, or none.
   [[nodiscard]] std::span<const Schedule> find(const Key& key) const {
     const auto found = schedules_.find(key);
     return found == schedules_.end() ? std::span<const Schedule>{} : found->second;
   }
-  /// @return what there is, ascending.
+  /// @return all schedules, by ascending key.
   [[nodiscard]] const std::map<Key, std::vector<Schedule>>& all() const noexcept {
     return schedules_;
   }
@@ -41,30 +41,29 @@ class ScheduleTable {
   std::map<Key, std::vector<Schedule>> schedules_{};
 };
 
-/// Refuses a number of ranks for which nothing is written down. Throws Error{invalid_argument}.
-/// @param table of schedules. @param size number of ranks.
+/// Throws Error{invalid_argument} if there are no schedules for a number of ranks.
 TUTTI_API void require(const ScheduleTable& table, int size);
 
-/// Algorithms to choose from, grouped by collective: tutti's own, and those that are added. A
-/// value; a communicator is made with one (CommunicatorOptions::catalog) and then considers all its
-/// rows alike, but proves what was added, for its number of ranks and the root of the call, before
-/// it runs. Rows that cannot be proved are left out, and are an error if they are asked for.
+/// Algorithms to choose from, grouped by collective: tutti's own, and added ones. A value. A
+/// communicator is made with one (CommunicatorOptions::catalog) and considers all its rows alike.
+/// It proves added rows, for its number of ranks and the root of the call, before they run. A row
+/// that cannot be proved is left out, and is an error if a call names it.
 class TUTTI_API Catalog {
  public:
   /// tutti's own algorithms.
   Catalog();
 
-  /// Adds an algorithm, whose texts are copied. Throws Error{invalid_argument} where its name is
-  /// taken in its collective, or is no word of small letters, digits and underscores, or it has
-  /// nothing that builds schedules. @param row the algorithm; `build` must be a pure function.
+  /// Adds an algorithm; copies its texts. Throws Error{invalid_argument} if the collective has the
+  /// name, if the name has other characters than lower-case letters, digits and underscores, or if
+  /// `build` is null.
+  /// @param row `build` must be a pure function.
   void add(const Algorithm& row);
-  /// Adds an algorithm whose schedules are written down. Throws as add. @param row without `build`.
-  /// @param table of its schedules.
+  /// Adds a written-down algorithm. Throws as add. @param row without `build`.
   void add(Algorithm row, ScheduleTable table);
 
-  /// @return all of them. They stay where they are as long as a copy of this catalog lives.
+  /// @return all rows. They live as long as a copy of this catalog.
   [[nodiscard]] std::span<const Algorithm* const> rows() const noexcept { return rows_; }
-  /// @param collective any. @param name of an algorithm. @return that one, or null.
+  /// @return the algorithm of that name, or null.
   [[nodiscard]] const Algorithm* find(Collective collective, std::string_view name) const noexcept;
 
  private:
@@ -79,17 +78,16 @@ class TUTTI_API Catalog {
   std::vector<const Algorithm*> rows_{};
 };
 
-/// @param choice any. @return whether it is, or is made of, an algorithm that was added.
+/// @return whether the choice is, or is made of, an added algorithm.
 [[nodiscard]] TUTTI_API bool is_added(const Choice& choice) noexcept;
 
-/// Reads a choice. Throws Error{invalid_argument} that names the offender, the choices and the
-/// nearest name. @param catalog what may be chosen; outlives the choice. @param collective which
-/// rows are meant. @param text such as "knomial:k=4". @return the choice.
+/// Reads a choice. Throws Error{invalid_argument} that names the wrong part, the choices and the
+/// nearest name.
+/// @param catalog must outlive the choice. @param text such as "knomial:k=4".
 [[nodiscard]] TUTTI_API Choice parse_choice(const Catalog& catalog, Collective collective,
                                             std::string_view text);
 
-/// What a module for `tutti --load` defines, as `extern "C"`: it adds its algorithms.
-/// @param catalog to which they are added.
+/// The function that a module for `tutti --load` defines as `extern "C"`: it adds its algorithms.
 using AddAlgorithms = void (*)(Catalog& catalog);
 /// The name of that function.
 inline constexpr const char* kAddAlgorithms = "tutti_add_algorithms";

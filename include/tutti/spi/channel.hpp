@@ -1,5 +1,5 @@
 /// @file
-/// Channel: how the ranks of a world reach each other before they have connections.
+/// Channel: exchanges texts between the ranks of a world before they are connected.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@
 
 namespace tutti::v0 {
 
-/// The instant by which something must have happened.
+/// The end of a wait.
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// What a launcher, a file, a socket or a caller's own means offer: an exchange of short texts
-/// between all ranks. Used a few times while a world starts; one thread at a time.
+/// An exchange of short texts between all ranks, over a launcher, a file, a socket or the caller's
+/// own means. Used a few times while a world starts; one thread at a time.
 class TUTTI_API Channel {
  public:
   Channel() = default;
@@ -29,21 +29,21 @@ class TUTTI_API Channel {
   [[nodiscard]] virtual Rank rank() const noexcept = 0;
   /// @return the number of ranks.
   [[nodiscard]] virtual int size() const noexcept = 0;
-  /// @return what it is, for a person, such as "PMI of Hydra" or "tcp://10.0.0.1:29500".
+  /// @return a description for error texts, such as "PMI of Hydra" or "tcp://10.0.0.1:29500".
   [[nodiscard]] virtual std::string describe() const = 0;
-  /// @return whether only ranks of this job can read what is said, so that rank 0 may draw the
-  /// job's secret and say it here.
+  /// @return whether only ranks of this job can read the texts, so that rank 0 may send the job's
+  /// secret.
   [[nodiscard]] virtual bool is_private() const noexcept = 0;
-  /// Collective: every rank says something and hears everyone.
-  /// @param own at most 64 KiB, any bytes. @param deadline after which missing ranks are reported.
-  /// @return what rank r said, at r. Throws Error{timeout} that names the ranks (and, where known,
-  /// hosts) that are missing, Error{peer_dead, transport}.
+  /// Collective: every rank sends a text and receives all.
+  /// @param own at most 64 KiB, any bytes.
+  /// @return the text of rank r, at r. Throws Error{timeout} that names the missing ranks (and
+  /// hosts, if known), Error{peer_dead, transport}.
   [[nodiscard]] virtual std::vector<std::string> all_gather(std::string_view own,
                                                             Deadline deadline) = 0;
-  /// Called once the ranks are connected. Another world of the same processes uses their
-  /// connections if these are still open then, and starts much faster. Here nothing is kept; a
-  /// channel of processes that stay together may keep them. @param connections of this process,
-  /// closed with their last owner.
+  /// Called once the ranks are connected. Another world of the same processes reuses connections
+  /// that are still open, and starts much faster. This function stores nothing; a channel of
+  /// processes that stay together may store them.
+  /// @param connections of this process, closed with their last owner.
   virtual void keep(std::shared_ptr<const void> connections) { (void)connections; }
 };
 

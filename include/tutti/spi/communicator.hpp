@@ -1,5 +1,5 @@
 /// @file
-/// How a communicator is made of a transport.
+/// Makes communicators of transports.
 #pragma once
 
 #include <memory>
@@ -15,46 +15,43 @@
 
 namespace tutti::v0 {
 
-/// Makes a communicator that can be divided. @param footing its ranks. @param memory where its
-/// buffers lie. @param options equal on all ranks. @return the communicator. Throws
-/// Error{invalid_argument} for options that are wrong.
+/// Makes a communicator that can be divided.
+/// @param memory of its buffers. @param options equal on all ranks. Throws Error{invalid_argument}
+/// for wrong options.
 [[nodiscard]] TUTTI_API Communicator make_communicator(CommunicatorParts communicator_parts,
                                                        std::shared_ptr<Memory> memory,
                                                        const CommunicatorOptions& options = {});
-/// Makes a communicator. @param transport connects its ranks. @param memory where its buffers lie.
-/// @param options equal on all ranks. @return the communicator. Throws as above.
+/// Makes a communicator.
+/// @param memory of its buffers. @param options equal on all ranks. Throws as above.
 [[nodiscard]] TUTTI_API Communicator make_communicator(std::unique_ptr<Transport> transport,
                                                        std::shared_ptr<Memory> memory,
                                                        const CommunicatorOptions& options = {});
 
-/// Has a communicator take calls with Options::stream. @param communicator of ranks, each of which
-/// does the same. Its groups and splits take them too, by StreamTransport::divide. @param streams
-/// what such calls are enqueued on; not null. @param compares whether ranks compare over the host's
-/// transport what they call, before it is enqueued; equal on all ranks. Throws
-/// Error{invalid_argument} where the communicator is empty, or something is attached to it already.
+/// Lets a communicator accept calls with Options::stream. Every rank calls this. Groups and splits
+/// accept them too, by StreamTransport::divide.
+/// @param streams enqueues such calls; not null.
+/// @param compares whether ranks compare their calls over the host's transport before they are
+/// enqueued; equal on all ranks. Throws Error{invalid_argument} if the communicator is empty, or
+/// has streams already.
 TUTTI_API void attach_streams(Communicator& communicator, std::shared_ptr<StreamTransport> streams,
                               bool compares = false);
-/// As Communicator::duplicate, but what it makes takes no calls on streams, whatever was attached.
-/// @param communicator of ranks. @param options and @param key likewise. @return it. Throws
-/// likewise.
+/// As Communicator::duplicate, but the result accepts no calls on streams.
 [[nodiscard]] TUTTI_API Communicator duplicate_for_host(Communicator& communicator,
                                                         const CommunicatorOptions& options,
                                                         std::uint64_t key);
-/// @param communicator of ranks. @return what was attached, or null. Throws likewise.
+/// @return the attached streams, or null. Throws as attach_streams.
 [[nodiscard]] TUTTI_API std::shared_ptr<StreamTransport> streams_of(Communicator& communicator);
 
-/// Waits until a stream has done all that was enqueued on it. Where another rank fails, or the
-/// timeout passes, all that is under way is aborted, and the communicator has failed.
-/// @param communicator that has streams. @param stream of its calls. @param timeout how long.
-/// Throws Error{invalid_argument, timeout, peer_dead, transport}.
+/// Waits until a stream has done all enqueued work. If another rank fails, or the timeout passes,
+/// all work under way is aborted, and the communicator has failed.
+/// @param stream of its calls. Throws Error{invalid_argument, timeout, peer_dead, transport}.
 TUTTI_API void wait_for_stream(Communicator& communicator, Stream stream, Duration timeout);
 
-/// @param communicator of ranks. @return on which host each rank is, as CommunicatorParts::hosts.
-/// Throws Error{invalid_argument} where the communicator is empty.
+/// @return the host of each rank, as CommunicatorParts::hosts. Throws Error{invalid_argument} if
+/// the communicator is empty.
 [[nodiscard]] TUTTI_API const std::vector<int>& hosts_of(Communicator& communicator);
 
-/// @param communicator of ranks. @return the transport underneath. Throws Error{invalid_argument}
-/// where the communicator is empty.
+/// @return the transport underneath. Throws Error{invalid_argument} if the communicator is empty.
 [[nodiscard]] TUTTI_API Transport& transport_of(Communicator& communicator);
 
 }  // namespace tutti::v0

@@ -1,6 +1,6 @@
 /// @file
-/// What each collective starts from and must end with. The verifier proves it, the binder lays
-/// buffers out by it.
+/// Input and output of each collective. The verifier proves them, and the executor lays out buffers
+/// by them.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace tutti::v0 {
 struct Contract {
   Collective collective{};  ///< The operation.
   int size = 1;             ///< Number of ranks.
-  Rank root = 0;            ///< Of rooted collectives.
+  Rank root = 0;            ///< Root of rooted collectives.
 
   /// @return blocks of the whole vector: one, one per rank, or one per pair of ranks.
   [[nodiscard]] constexpr std::uint32_t blocks() const noexcept {
@@ -35,8 +35,9 @@ struct Contract {
     return 1;
   }
 
-  /// Whether a rank holds a block at the start: its own contribution to it, or its final value.
-  /// @param rank the rank. @param block in [0, blocks()). @return true if so.
+  /// @return whether a rank holds a block at the start: its own contribution to it, or its final
+  /// value.
+  /// @param block in [0, blocks()).
   [[nodiscard]] constexpr bool has_input(Rank rank, std::uint32_t block) const noexcept {
     if (traits_of(collective).readers == Holders::root) return rank == root;
     if (collective == Collective::all_gather || collective == Collective::gather)
@@ -45,8 +46,7 @@ struct Contract {
     return true;
   }
 
-  /// Whether a rank must hold a block at the end.
-  /// @param rank the rank. @param block in [0, blocks()). @return true if so.
+  /// @return whether a rank must hold a block at the end. @param block in [0, blocks()).
   [[nodiscard]] constexpr bool wants_output(Rank rank, std::uint32_t block) const noexcept {
     const auto r = static_cast<std::uint32_t>(rank);
     if (collective == Collective::reduce || collective == Collective::gather) return rank == root;
@@ -57,8 +57,8 @@ struct Contract {
     return true;
   }
 
-  /// The rank whose data a block of a collective without reduction is.
-  /// @param block in [0, blocks()). @return the rank.
+  /// @return the rank whose data a block has, in a collective without reduction.
+  /// @param block in [0, blocks()).
   [[nodiscard]] constexpr Rank source(std::uint32_t block) const noexcept {
     if (collective == Collective::all_gather || collective == Collective::gather)
       return static_cast<Rank>(block);
@@ -67,28 +67,26 @@ struct Contract {
     return root;
   }
 
-  /// How many ranks, from rank 0 on, contribute to a reduced result.
-  /// @param rank whose result. @return the number.
+  /// @return the number of ranks, from rank 0 on, that contribute to a rank's reduced result.
   [[nodiscard]] constexpr int contributors(Rank rank) const noexcept {
     if (collective == Collective::scan) return rank + 1;
     return collective == Collective::exscan ? rank : size;
   }
 
-  /// Whether results combine contributions of several ranks: reductions, and the barrier, whose
-  /// token is reduced.
-  /// @return true if so.
+  /// @return whether results combine contributions of several ranks: reductions, and the barrier,
+  /// whose token is reduced.
   [[nodiscard]] constexpr bool reduces() const noexcept {
     return is_reduction(collective) || collective == Collective::barrier;
   }
 
-  /// Whether a contribution may count more than once: only in the barrier, whose token is a bit.
-  /// @return true if so.
+  /// @return whether a contribution may count more than once: only in the barrier, whose token is a
+  /// bit.
   [[nodiscard]] constexpr bool idempotent() const noexcept {
     return collective == Collective::barrier;
   }
 };
 
-/// How `count` elements are cut into `parts`: sizes differ by at most one, larger ones first.
+/// Division of `count` elements into `parts`: sizes differ by at most one, larger ones first.
 struct Partition {
   std::size_t count;  ///< Elements in all.
   std::size_t parts;  ///< At least one.
@@ -98,7 +96,7 @@ struct Partition {
     const std::size_t extra = count % parts;
     return part * (count / parts) + (part < extra ? part : extra);
   }
-  /// @param part in [0, parts). @return its elements.
+  /// @param part in [0, parts). @return the number of its elements.
   [[nodiscard]] constexpr std::size_t size(std::size_t part) const noexcept {
     return count / parts + (part < count % parts ? 1 : 0);
   }

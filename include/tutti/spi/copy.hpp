@@ -1,5 +1,5 @@
 /// @file
-/// The copy that every payload takes, but where the system or another library makes it.
+/// The copy of payload, except where the system or another library copies.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 namespace tutti::v0 {
 namespace detail {
 
-/// Copies by the widest vectors that this processor has. @param to destination. @param from source;
-/// no overlap. @param bytes more than 64.
+/// Copies by the widest vectors of this processor. @param from no overlap. @param bytes more than
+/// 64.
 TUTTI_API void copy_by_vectors(void* to, const void* from, std::size_t bytes) noexcept;
 
-/// Copies the first kBytes and the last ones, which may be some of the first. @tparam kBytes half
-/// of `bytes` at least. @param to destination. @param from source. @param bytes kBytes at least.
+/// Copies the first kBytes and the last ones, which may overlap the first.
+/// @tparam kBytes at least half of `bytes`. @param bytes at least kBytes.
 template <std::size_t kBytes>
 inline void copy_both_ends(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   std::memcpy(to, from, kBytes);
@@ -25,11 +25,10 @@ inline void copy_both_ends(std::byte* to, const std::byte* from, std::size_t byt
 
 }  // namespace detail
 
-/// Copies at the same speed wherever the two addresses are. std::memcpy of the GNU C library before
-/// 2.39 takes ten times as long on AMD processors if the destination lies 1 to 31 bytes behind the
-/// source, modulo 4096 (its bug 30994): that is so between a page of shared memory and nearly every
-/// array that malloc gives. Calls from several threads at once are safe.
-/// @param to destination. @param from source; no overlap. @param bytes how many, perhaps none.
+/// Copies at the same speed for all addresses. std::memcpy of the GNU C library before 2.39 takes
+/// ten times as long on AMD processors if the destination lies 1 to 31 bytes after the source,
+/// modulo 4096 (its bug 30994). That holds between a page of shared memory and nearly every array
+/// of malloc. Thread-safe. @param from no overlap. @param bytes may be zero.
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
   if (bytes > 64) return detail::copy_by_vectors(to, from, bytes);
   auto* const target = static_cast<std::byte*>(to);

@@ -1,5 +1,5 @@
 /// @file
-/// How many of a machine's processors ranks may use, and where these are.
+/// The processors that ranks may use, and their places in the host.
 #pragma once
 
 #include <array>
@@ -12,35 +12,34 @@
 
 namespace tutti::v0 {
 
-/// What a process may use of its machine.
+/// The processors of a process.
 struct Cores {
   std::array<std::uint64_t, 16> usable{};  ///< A bit per processor that it may run on.
-  /// For how many processors' time its control group has a quota, rounded up, as containers often
-  /// have; 0: without limit.
+  /// Quota of its control group in processors, rounded up, as containers often have; 0: no limit.
   std::uint64_t quota = 0;
-  std::uint64_t group = 0;  ///< Which control group has the quota.
+  std::uint64_t group = 0;  ///< The control group with the quota.
 };
 
-/// In which part of a host a rank is: its processors, or its GPU. -1 where nobody knows.
+/// The place of a rank in its host, by its processors or its GPU. -1: unknown.
 struct Locality {
-  /// Which package (socket) the process is bound to, as hwloc counts them on that host; -1 also
-  /// where its processors are not all in one.
+  /// Package (socket) that the process is bound to, by hwloc's number; -1 also if its processors
+  /// are in several packages.
   std::int32_t package = -1;
-  std::int32_t cache = -1;   ///< Behind which last-level cache, likewise.
-  std::int32_t island = -1;  ///< Among which GPUs of that host, joined by NVLink, its GPU is.
-  std::int32_t rail = -1;    ///< Which rail, one network of several, its GPU is on.
+  std::int32_t cache = -1;   ///< Last-level cache that the process is bound to.
+  std::int32_t island = -1;  ///< Island of its GPU: the GPUs of that host that NVLink joins.
+  std::int32_t rail = -1;    ///< Rail of its GPU: one network of several.
   /// Equality of all members.
   friend bool operator==(const Locality&, const Locality&) = default;
 };
 
-/// @param root where the system's files are; tests pretend. @return what this process may use.
+/// @param root of the system's files; tests pass another one. @return the processors of this
+/// process.
 [[nodiscard]] TUTTI_API Cores usable_cores(const std::filesystem::path& root = "/");
 
-/// How many cores ranks share, if they outnumber those that they may use together: then one that
-/// spins keeps another from working. Launchers may bind each to cores of its own: what counts is
-/// the union.
-/// @param machine what each rank of one machine may use. @param own what one of them may.
-/// @return the number, as that one sees it; 0 where there is a core for every rank.
+/// @return the number of cores that ranks share, if the ranks outnumber the union of their
+/// processors; then a rank that spins stops another. 0: there is a core for every rank. Launchers
+/// may bind each rank to cores of its own, so only the union counts.
+/// @param machine the processors of each rank of one machine. @param own those of the asking rank.
 [[nodiscard]] TUTTI_API int shared_cores(std::span<const Cores> machine, const Cores& own);
 
 }  // namespace tutti::v0

@@ -1,5 +1,5 @@
 /// @file
-/// ForkGuard: tells a process from the children that it forks.
+/// ForkGuard: detects forked children.
 #pragma once
 
 #include <atomic>
@@ -10,23 +10,22 @@
 
 namespace tutti::v0 {
 
-/// A child of fork has a copy of all that its parent has: sockets, shared memory, half of a
-/// conversation. Whatever it did with them would disturb the parent, so it must not touch them. A
-/// guard is a page of memory that the system empties in such a child.
+/// A forked child has copies of its parent's sockets and shared memory. Using them would disturb
+/// the parent, so the child must not touch them. A guard is a page of memory that the system clears
+/// in such a child.
 class TUTTI_API ForkGuard {
  public:
-  /// Throws Error{transport} where the system refuses.
+  /// Throws Error{transport} if the system reports an error.
   ForkGuard();
   ForkGuard(const ForkGuard&) = delete;
   ForkGuard& operator=(const ForkGuard&) = delete;
   ~ForkGuard();
 
-  /// @return whether this process is a child of the one that made the guard. Costs a load.
+  /// @return whether this process is a forked child of the owner. Costs a load.
   [[nodiscard]] bool is_forked() const noexcept {
     return page_->load(std::memory_order_relaxed) == 0;
   }
-  /// Throws Error{invalid_argument} in a child. @param object that belongs to the process, for the
-  /// text.
+  /// Throws Error{invalid_argument} in a child. @param object of the parent, for the text.
   void check(const char* object = "a communicator") const {
     if (is_forked()) reject(object);
   }

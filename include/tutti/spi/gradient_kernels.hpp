@@ -1,7 +1,7 @@
 /// @file
 /// Loops over gradients in memory of the host, compiled for each instruction set. All tables give
 /// the same bits, on every machine. This header must stay free of inline functions and templates,
-/// as files that are compiled for newer processors include it.
+/// since files that are compiled for newer processors include it.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace tutti::v0 {
 
-/// How many partial results add_squares and add_hash keep.
+/// Number of partial results of add_squares and add_hash.
 constexpr std::size_t kGradientLanes = 16;
-/// How many counters count_magnitudes has: one for each value of the upper bits of a magnitude.
+/// Number of counters of count_magnitudes: one for each value of the upper bits of a magnitude.
 constexpr std::size_t kMagnitudeBins = 2048;
-/// The lower bits of a magnitude, which its bin does not tell.
+/// Number of lower bits of a magnitude, which its bin omits.
 constexpr unsigned kMagnitudeShift = 20;
 
-/// Each member is a pure function of its arguments, which any threads may call at once. `type` is
-/// f16, bf16, f32 or f64. Pointers to void and to std::byte may have any address, but for that of
-/// multiply. Arrays do not overlap.
+/// Each member is a pure function of its arguments and thread-safe. `type` is f16, bf16, f32 or
+/// f64. Pointers to void and to std::byte may have any alignment, except that of multiply. Arrays
+/// do not overlap.
 struct GradientKernels {
   /// Adds squares to kGradientLanes partial sums: element i of a call to number i mod
   /// kGradientLanes, in the order of elements. So an array may be given in parts whose lengths are
@@ -44,7 +44,7 @@ struct GradientKernels {
   void (*add_lengthened)(Datatype type, const void* from, std::size_t count, float* to);
 
   /// Stores blocks of a scale (f32) and a byte per element. The scale is the largest magnitude
-  /// divided by 127; it is a NaN where an element is infinite or a NaN.
+  /// divided by 127, or NaN if an element is infinite or a NaN.
   void (*pack_bytes)(const float* from, std::size_t count, std::size_t block, std::byte* to);
   /// Stores the elements of such blocks.
   void (*unpack_bytes)(const std::byte* from, std::size_t count, std::size_t block, float* to);
@@ -66,16 +66,16 @@ struct GradientKernels {
   void (*keep_errors)(const float* wanted, const float* sent, std::size_t count, float* errors);
 
   /// Counts elements by bin. The magnitude of an element is its bits without the sign, as an
-  /// integer, which sorts as the elements' sizes do; a NaN counts as infinity. Its bin is that
-  /// without the lowest kMagnitudeShift bits.
+  /// integer, which sorts like the absolute values; a NaN counts as infinity. Its bin is the
+  /// magnitude without the lowest kMagnitudeShift bits.
   void (*count_magnitudes)(const float* elements, std::size_t count, std::uint32_t* bins);
   /// Stores the indices of elements whose magnitude is at least `least`, in ascending order.
-  /// `indices` has room for `count`. Returns how many there are.
+  /// `indices` has room for `count`. Returns their number.
   std::size_t (*find_magnitudes)(const float* elements, std::size_t count, std::uint32_t least,
                                  std::uint32_t* indices);
 };
 
-/// @return the kernels of the widest instruction set that this processor has.
+/// @return the kernels of the widest instruction set of this processor.
 [[nodiscard]] TUTTI_API const GradientKernels& gradient_kernels();
 
 }  // namespace tutti::v0

@@ -1,5 +1,5 @@
 /// @file
-/// Group: the ranks behind a communicator, and what they can make among themselves.
+/// Group: the ranks of a communicator, and the smaller groups and memory that they can make.
 #pragma once
 
 #include <cstdint>
@@ -23,27 +23,27 @@ namespace detail {
 struct SharedConfig;
 }  // namespace detail
 
-/// What a communicator stands on.
+/// The parts of a communicator.
 struct CommunicatorParts {
   std::unique_ptr<Transport> transport{};  ///< Connects its ranks.
   std::shared_ptr<Group> group{};          ///< Outlives the transport. May be null.
-  std::shared_ptr<CallCounter> calls{};    ///< Kept up to date by the communicator. May be null.
+  std::shared_ptr<CallCounter> calls{};    ///< The communicator updates it. May be null.
   std::shared_ptr<FailureSignal>
       failure_signal{};    ///< The transport's, if its ranks agree. May be null.
-  CostModel cost_model{};  ///< What algorithms are chosen by; equal on all ranks.
+  CostModel cost_model{};  ///< Costs for choices; equal on all ranks.
   /// Costs of the second of Capabilities::transports, and of those after it; equal on all ranks.
   /// Transports without an entry have default costs.
   std::vector<CostModel> other_cost_models{};
-  /// On which host each rank is, as numbers; equal on all ranks. Empty where they do not know.
+  /// The host of each rank, as a number; equal on all ranks. Empty: unknown.
   std::vector<int> hosts{};
-  /// In which part of its host each rank is; equal on all ranks. Empty where they do not know.
+  /// The place of each rank in its host; equal on all ranks. Empty: unknown.
   std::vector<Locality> localities{};
-  /// What else choices of the world rest on; equal on all ranks. May be null.
+  /// Further settings for choices of the world; equal on all ranks. May be null.
   std::shared_ptr<const detail::SharedConfig> shared_config{};
 };
 
-/// Makes smaller groups, and memory that peers see. A backend that can do neither has no Group.
-/// Calls from several threads at once are safe.
+/// Makes smaller groups, and memory that peers see. A backend without either has no Group.
+/// Thread-safe.
 class TUTTI_API Group {
  public:
   Group() = default;
@@ -52,24 +52,24 @@ class TUTTI_API Group {
   virtual ~Group() = default;
 
   /// Makes a group of some of the ranks.
-  /// @param members distinct ranks of this group, the own one among them; they are ranks 0, 1, ...
-  /// of the new one in this order. All members must name the same. @param key equal on all of them:
-  /// those that name the same ranks and key for the k-th time get the same group.
-  /// @return what the new group stands on. Throws Error.
+  /// @param members distinct ranks of this group, the own one among them; they become ranks 0, 1,
+  /// ... in this order. Equal on all members.
+  /// @param key equal on all members: those that name the same ranks and key for the k-th time get
+  /// the same group. Throws Error.
   [[nodiscard]] virtual CommunicatorParts subgroup(std::span<const Rank> members,
                                                    std::uint64_t key) = 0;
-  /// @return memory in which peers of the same host read and write in place, or null where there
-  /// is none.
+  /// @return memory that peers of the same host read and write in place, or null.
   [[nodiscard]] virtual std::shared_ptr<Memory> visible_memory() noexcept = 0;
-  /// Asks ranks what they are doing. @param peers other ranks. @param call number of the call they
-  /// are asked for, see CallCounter::tell. @param patience how long to wait for the last answer.
-  /// @return what could be found out about each.
+  /// Requests the status of other ranks.
+  /// @param call number of the requested call, see CallCounter::tell. @param patience time to wait
+  /// for the last answer.
+  /// @return the status of each peer.
   [[nodiscard]] virtual std::vector<CallStatus> inquire(std::span<const Rank> peers,
                                                         std::uint64_t call, Duration patience) {
     static_cast<void>(call), static_cast<void>(patience);
     return std::vector<CallStatus>(peers.size());
   }
-  /// @return one line for a person: the ranks, how they were found, what connects them.
+  /// @return one line of text: the ranks, how they were found, and the transports between them.
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 

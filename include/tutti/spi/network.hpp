@@ -1,5 +1,5 @@
 /// @file
-/// Network: what carries messages between hosts in place of tutti's own TCP.
+/// Network: sends messages between hosts in place of tutti's own TCP.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,21 @@ class TUTTI_API Network {
   Network& operator=(const Network&) = delete;
   virtual ~Network() = default;
 
-  /// Collective over the members, and may block until all take part. @param members ranks of the
-  /// world, the own one among them; they are ranks 0, 1, ... of the transport in this order.
-  /// @param communicator its number, equal on all of them, and another one for each: threads may
-  /// make several of the same members at once, in another order on each rank. @param alarm of the
-  /// communicator, by which its ranks tell each other of failures. The transport throws what it
-  /// says, as soon as it goes off, and raises it when it is aborted.
-  /// @return a transport that reaches all of them. Throws Error.
+  /// Collective over the members, and may block until all take part.
+  /// @param members ranks of the world, the own one among them; they become ranks 0, 1, ... of the
+  /// transport in this order.
+  /// @param communicator its number, equal on all members and unique: threads may make several of
+  /// the same members at once, in another order on each rank.
+  /// @param alarm of the communicator, by which its ranks notify each other of failures. The
+  /// transport throws its cause as soon as it is set, and raises it when it is aborted.
+  /// @return a transport that reaches all members. Throws Error.
   [[nodiscard]] virtual std::unique_ptr<Transport> transport(
       std::span<const Rank> members, std::uint64_t communicator,
       std::shared_ptr<FailureSignal> failure_signal) = 0;
-  /// @return what it is called, for a person.
+  /// @return the name for texts.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// @return what its messages are taken to cost, and its bytes where all ranks are on one host;
-  /// between hosts the bytes' cost is measured at the start. Equal on all ranks.
+  /// @return assumed costs of its messages, and of bytes if all ranks are on one host; between
+  /// hosts the cost of a byte is measured at the start. Equal on all ranks.
   [[nodiscard]] virtual CostModel cost_model() const = 0;
 };
 

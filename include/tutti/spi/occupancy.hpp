@@ -1,5 +1,5 @@
 /// @file
-/// The guard of objects that serve one thread at a time.
+/// The guard of objects that one thread at a time may call.
 #pragma once
 
 #include <atomic>
@@ -9,30 +9,31 @@
 
 namespace tutti::v0::detail {
 
-/// Its address is another one in each thread.
+/// A variable whose address differs between threads.
 inline constinit thread_local std::uint32_t thread_mark = 0;
 
-/// Objects that have an Occupancy, such as a communicator, serve one thread at a time, and no call
-/// within another one. A thread enters for each call, and may keep others out between calls too.
-/// That costs an exchange of a word which nobody else writes: some 2 ns.
+/// Objects with an Occupancy, such as a communicator, accept calls of one thread at a time, and no
+/// call within another one. A thread enters for each call, and may keep others out between calls
+/// too. That costs an exchange of a word that is in its own cache: about 2 ns.
 class Occupancy {
  public:
-  /// What errors say of an object.
+  /// Parts of error texts.
   struct Words {
     const char* object = "";     ///< Such as "the communicator".
-    const char* callbacks = "";  ///< From which it is not called, such as "an operator or a Codec".
-    const char* instead = "";    ///< What to do there; empty: nothing.
-    const char* otherwise = "";  ///< What several threads may do instead; empty: nothing.
+    /// Functions that must not call it, such as "an operator or a Codec".
+    const char* callbacks = "";
+    const char* instead = "";    ///< The alternative there; empty: none.
+    const char* otherwise = "";  ///< The alternative for several threads; empty: none.
   };
 
   Occupancy() noexcept = default;
-  /// Of a copy of the object, in which no thread is.
+  /// The copy of an object is free.
   Occupancy(const Occupancy& /*other*/) noexcept {}
-  /// The object is assigned to; this changes nothing. @return this.
+  /// Assignment of the object changes nothing.
   Occupancy& operator=(const Occupancy& /*other*/) noexcept { return *this; }
   ~Occupancy() = default;
 
-  /// Throws Error{invalid_argument} where another thread is in, or this one. @param words of it.
+  /// Throws Error{invalid_argument} if this or another thread is in.
   void enter(const Words& words) {
     if (!try_enter()) reject(words);
   }
@@ -46,13 +47,13 @@ class Occupancy {
     word_.store(this_thread(), std::memory_order_relaxed);
     return true;
   }
-  /// As try_enter, for the progress thread: nobody is in, nor keeps others out.
+  /// As try_enter, for the progress thread: succeeds only if no thread is in or keeps others out.
   [[nodiscard]] bool try_enter_for_progress() noexcept {
     std::uintptr_t found = 0;
     return word_.compare_exchange_strong(found, this_thread() | kProgress,
                                          std::memory_order_acquire, std::memory_order_relaxed);
   }
-  /// @return whether the progress thread is in, and this one is another.
+  /// @return whether the progress thread is in, and this thread is another one.
   [[nodiscard]] bool is_for_progress_of_another() const noexcept {
     const std::uintptr_t word = word_.load(std::memory_order_relaxed);
     return (word & kProgress) != 0 && (word & ~kProgress) != this_thread();
@@ -61,17 +62,17 @@ class Occupancy {
   [[nodiscard]] bool is_in() const noexcept {
     return (word_.load(std::memory_order_relaxed) & ~kProgress) == this_thread();
   }
-  /// Throws Error{invalid_argument} that says who is in. @param words of the object.
+  /// Throws Error{invalid_argument} that names the thread that is in.
   [[noreturn]] void reject(const Words& words) const;
   /// As enter, but waits until another thread has left. @param is_forked whether this process is a
-  /// child, to which a thread that was in did not come along, and never leaves. @return whether
-  /// this one entered: it does not where it is in already, nor where it would wait in vain.
+  /// forked child, in which other threads do not exist and never leave. @return whether this thread
+  /// entered: not if it is in already, or would wait without end.
   [[nodiscard]] bool enter_when_free(bool is_forked) noexcept;
   void leave() noexcept {
     word_.store(keepers_ == 0 ? 0 : this_thread() | kKept, std::memory_order_release);
   }
-  /// Between calls, too, others are kept out from now on, until let_go has been called as often.
-  /// This and the next are called by the thread that is in.
+  /// From now on keeps others out between calls too, until let_go has been called as often. Only
+  /// the thread that is in calls these two.
   void keep() noexcept { ++keepers_; }
   void let_go() noexcept { --keepers_; }
 
@@ -90,8 +91,8 @@ class Occupancy {
 /// A call of this thread in an object that has an Occupancy.
 class Occupied {
  public:
-  /// Throws Error{invalid_argument} where another thread is in, or this one. @param occupancy of
-  /// the object, which lives longer. @param words of it.
+  /// Throws Error{invalid_argument} if this or another thread is in. @param occupancy must outlive
+  /// this.
   Occupied(Occupancy& occupancy, const Occupancy::Words& words) : occupancy_{occupancy} {
     occupancy_.enter(words);
   }

@@ -1,5 +1,5 @@
 /// @file
-/// The pieces of a message, for transports: how long they are, and a place in them.
+/// Pieces of a message, for transports: their length, and a position in them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace tutti::v0 {
 
-/// @param pieces any. @return their bytes.
+/// @return the bytes of the pieces.
 [[nodiscard]] inline std::uint64_t bytes_of(std::span<const Piece> pieces) noexcept {
   if (pieces.size() == 1) return pieces.front().bytes;
   std::uint64_t bytes = 0;
@@ -22,14 +22,14 @@ namespace tutti::v0 {
   return bytes;
 }
 
-/// A place in the pieces of a message.
+/// A position in the pieces of a message.
 class TUTTI_API Cursor {
  public:
-  /// At the front. @param pieces which; they stay where they are.
+  /// Starts at the front. @param pieces must live.
   explicit Cursor(std::span<const Piece> pieces = {}) noexcept : pieces_{pieces} {}
 
-  /// Steps over a run of bytes. @param bytes more than zero; something is left. @return the rest of
-  /// the piece at hand, at most so many bytes of it.
+  /// Advances over a run of bytes. @param bytes more than zero; something must be left.
+  /// @return the rest of the current piece, at most that many bytes of it.
   [[nodiscard]] Piece next(std::uint64_t bytes) noexcept {
     const Piece& piece = pieces_.front();
     const Piece run{piece.data + offset_, std::min<std::uint64_t>(bytes, piece.bytes - offset_)};
@@ -40,7 +40,7 @@ class TUTTI_API Cursor {
     }
     return run;
   }
-  /// Moves on. @param bytes no more than are left. @param visit called with each run passed.
+  /// Advances. @param bytes at most the rest. @param visit called with each run.
   template <class Visit>
   void pass(std::uint64_t bytes, Visit visit) {
     while (bytes > 0) {
@@ -49,23 +49,23 @@ class TUTTI_API Cursor {
       visit(std::span<std::byte>{run.data, run.bytes});
     }
   }
-  /// Copies the next bytes out of the pieces. @param to where to. @param bytes no more than are
-  /// left.
+  /// Copies the next bytes out of the pieces. @param bytes at most the rest.
   void read(std::byte* to, std::uint64_t bytes) noexcept {
     pass(bytes, [&to](std::span<const std::byte> run) {
       copy_bytes(to, run.data(), run.size());
       to += run.size();
     });
   }
-  /// The same past the caches, for another core to read them; call end_streams before it is told.
-  /// @param to where to. @param bytes no more than are left.
+  /// Copies them past the caches, for a reader on another core; call end_streams before it is
+  /// notified.
+  /// @param bytes at most the rest.
   void stream(std::byte* to, std::uint64_t bytes) noexcept {
     pass(bytes, [&to](std::span<const std::byte> run) {
       tutti::stream(to, run.data(), run.size());
       to += run.size();
     });
   }
-  /// Copies bytes into the pieces. @param from whence. @param bytes no more than have room.
+  /// Copies bytes into the pieces. @param bytes at most the rest.
   void write(const std::byte* from, std::uint64_t bytes) noexcept {
     pass(bytes, [&from](std::span<std::byte> run) {
       copy_bytes(run.data(), from, run.size());

@@ -1,5 +1,5 @@
 /// @file
-/// Recordings of what a program's calls resulted in, and where two runs of it begin to differ.
+/// Recordings of the results of calls, and the first difference between two runs.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,19 @@
 
 namespace tutti::v0 {
 
-/// What one call resulted in on one rank.
+/// The result of one call on one rank.
 struct RecordedResult {
-  std::string name{};              ///< As the program calls it, such as "gradients of step 7".
-  Datatype type = Datatype::u8;    ///< Of the elements.
-  std::size_t element_bytes = 1;   ///< Of one of them.
-  std::vector<std::byte> bytes{};  ///< All of them.
+  std::string name{};              ///< Name by the program, such as "gradients of step 7".
+  Datatype type = Datatype::u8;    ///< Type of the elements.
+  std::size_t element_bytes = 1;   ///< Size of an element.
+  std::vector<std::byte> bytes{};  ///< The elements.
 };
 
-/// What the calls of one rank resulted in, one after the other.
+/// The results of the calls of one rank, in their order.
 class TUTTI_API Recording {
  public:
-  /// Adds the result of a call. @param name for a person, equal on all ranks and in all runs.
-  /// @param elements the result, which is copied.
+  /// Adds the result of a call. @param name equal on all ranks and in all runs. @param elements
+  /// copied.
   template <Elements R>
   void add(std::string name, const R& elements) {
     using T = ElementOf<R>;
@@ -43,36 +43,37 @@ class TUTTI_API Recording {
   /// @return all results.
   [[nodiscard]] std::span<const RecordedResult> results() const noexcept { return results_; }
 
-  /// Writes the recording, for another run to be compared with. @param to a binary stream.
+  /// Writes the recording, for the comparison with another run. @param to a binary stream.
   void write(std::ostream& to) const;
-  /// Reads what write wrote. @param from a binary stream. @return the recording. Throws
-  /// Error{invalid_argument} where it is no recording, or ends too early.
+  /// Reads a recording. @param from a binary stream. Throws Error{invalid_argument} if it is no
+  /// recording, or ends too early.
   [[nodiscard]] static Recording read(std::istream& from);
 
  private:
   std::vector<RecordedResult> results_{};
 };
 
-/// Where two runs differ first.
+/// The first difference of two runs.
 struct Difference {
   std::size_t call = 0;     ///< Number of the call, from zero.
   Rank rank = 0;            ///< The first rank on which that call differs.
-  std::string name{};       ///< What the program calls it, in the first run if they differ.
+  std::string name{};       ///< Name by the program, in the first run if they differ.
   std::size_t element = 0;  ///< The first element that differs, if elements do.
-  /// How far the two elements are apart: floating-point numbers in units in the last place, of
-  /// complex and indexed ones the first part that differs, integers by their difference. Zeros of
-  /// unlike sign differ by nothing but their bits. Empty for what is not a number, for opaque
-  /// elements, and where the calls themselves are not the same.
+  /// Distance of the two elements: of floating-point numbers in units in the last place (for
+  /// complex and indexed ones, of the first part that differs), of integers their difference. Zeros
+  /// of different sign have distance 0. Empty for NaN, for opaque elements, and if the calls
+  /// differ.
   std::optional<std::uint64_t> distance{};
-  std::string explanation{};  ///< What differs there, with both values.
+  std::string explanation{};  ///< The difference, with both values.
 
-  /// @return all of it in a line for a person.
+  /// @return the difference as one line of text.
   [[nodiscard]] std::string text() const;
 };
 
-/// Compares two runs, bit by bit. @param first of each rank, in the order of ranks. @param second
-/// likewise. @return where they differ first, by call, then rank, then element; nothing if they do
-/// not. Throws Error{invalid_argument} for unlike numbers of ranks.
+/// Compares two runs, bit by bit.
+/// @param first recordings of all ranks, in order. @param second those of the other run.
+/// @return the first difference by call, then rank, then element; nothing if there is none. Throws
+/// Error{invalid_argument} if the numbers of ranks differ.
 [[nodiscard]] TUTTI_API std::optional<Difference> first_difference(
     std::span<const Recording> first, std::span<const Recording> second);
 

@@ -1,5 +1,5 @@
 /// @file
-/// The schedule: what one rank does in one collective, as rounds of steps over slots. It knows no
+/// The schedule: the work of one rank in one collective, as rounds of steps over slots. It knows no
 /// bytes, no types, no transport and no clock. Executor, verifier, predictor and printer interpret
 /// it.
 #pragma once
@@ -17,14 +17,14 @@
 
 namespace tutti::v0 {
 
-/// Where a slot lies.
+/// The space of a slot.
 enum class Space : std::uint8_t {
   in,      ///< The caller's input. Read-only.
   out,     ///< The result. A slot not yet written reads as the `in` slot of the same index.
   scratch  ///< Workspace, in planes: slot p * units + u is shaped like unit u.
 };
 
-/// Where the incoming operand stands in a reduction.
+/// The side of the incoming operand in a reduction.
 enum class Side : std::uint8_t {
   left,  ///< incoming op own
   right  ///< own op incoming
@@ -34,35 +34,35 @@ enum class Side : std::uint8_t {
 /// ranks, source-major), a block into equally many parts; unit = block * parts + part. A run of
 /// scratch slots stays in one plane.
 struct Slots {
-  Space space = Space::out;  ///< Where.
+  Space space = Space::out;  ///< Space of the slots.
   std::uint32_t first = 0;   ///< Unit of the first slot.
-  std::uint32_t count = 1;   ///< How many.
+  std::uint32_t count = 1;   ///< Number of slots.
   /// Equality of all members.
   friend bool operator==(const Slots&, const Slots&) = default;
 };
 
 /// Sends slots to a peer. All sends of a round to one peer are one message, slots as listed.
 struct Send {
-  Rank peer;   ///< To whom.
-  Slots from;  ///< What; read as it stood before the round.
+  Rank peer;   ///< The receiver.
+  Slots from;  ///< The sent slots, as they were before the round.
 };
-/// Receives slots from a peer. The slots must not be written by any other step of the round.
+/// Receives slots from a peer. No other step of the round may write them.
 struct Recv {
-  Rank peer;   ///< From whom.
-  Slots into;  ///< Where to.
+  Rank peer;   ///< The sender.
+  Slots into;  ///< The destination.
 };
-/// Receives slots and reduces them into ours. Several of them in one round into one slot are one
-/// fold: left operands as listed, own value, right operands as listed, rounded once.
+/// Receives slots and reduces them into the own ones. Several of them in one round into one slot
+/// are one fold: left operands as listed, own value, right operands as listed, rounded once.
 struct RecvReduce {
-  Rank peer;               ///< From whom.
+  Rank peer;               ///< The sender.
   Slots into;              ///< The own operand and the result.
-  Side side = Side::left;  ///< Where the incoming operand stands.
+  Side side = Side::left;  ///< Side of the incoming operand.
 };
 /// Reduces local slots. `from` must not be written in this round.
 struct Reduce {
   Slots from;              ///< The other operand.
   Slots into;              ///< The own operand and the result; as many slots.
-  Side side = Side::left;  ///< Where `from` stands.
+  Side side = Side::left;  ///< Side of `from`.
 };
 /// Copies local slots. `from` must not be written in this round.
 struct Copy {
@@ -78,26 +78,26 @@ struct Finish {
 /// One step, packed into 16 bytes.
 class Step {
  public:
-  /// What it does; see the structs of the same names.
+  /// Kind of the step; see the structs of the same names.
   enum class Kind : std::uint8_t { send, recv, recv_reduce, reduce, copy, finish };
 
   // NOLINTBEGIN(google-explicit-constructor): a round lists the structs themselves.
-  /// @param s a Send.
+  /// Makes a send.
   Step(const Send& s) : Step{Kind::send, s.from, static_cast<std::uint32_t>(s.peer)} {}
-  /// @param s a Recv.
+  /// Makes a recv.
   Step(const Recv& s) : Step{Kind::recv, s.into, static_cast<std::uint32_t>(s.peer)} {}
-  /// @param s a RecvReduce.
+  /// Makes a recv_reduce.
   Step(const RecvReduce& s)
       : Step{Kind::recv_reduce, s.into, static_cast<std::uint32_t>(s.peer), s.side} {}
-  /// @param s a Reduce.
+  /// Makes a reduce.
   Step(const Reduce& s) : Step{Kind::reduce, s.into, s.from.first, s.side, s.from.space} {}
-  /// @param s a Copy.
+  /// Makes a copy.
   Step(const Copy& s) : Step{Kind::copy, s.into, s.from.first, Side::left, s.from.space} {}
-  /// @param s a Finish.
+  /// Makes a finish.
   Step(const Finish& s) : Step{Kind::finish, s.slots, 0} {}
   // NOLINTEND(google-explicit-constructor)
 
-  /// @return what it does.
+  /// @return the kind of the step.
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   /// @return the peer of a send, recv or recv_reduce.
   [[nodiscard]] Rank peer() const noexcept { return static_cast<Rank>(other_); }
@@ -109,10 +109,10 @@ class Step {
   [[nodiscard]] Slots from() const noexcept { return {from_space_, other_, count_}; }
   /// @return whether it is a send, recv or recv_reduce.
   [[nodiscard]] bool has_peer() const noexcept { return kind_ <= Kind::recv_reduce; }
-  /// @param factor every unit becomes this many. @return the same step over finer units.
+  /// @return the same step over finer units: `factor` for every unit.
   [[nodiscard]] Step refined(std::uint32_t factor) const noexcept;
   /// @param slots in the space of its own. @param from the first source slot of a reduce or copy.
-  /// @return the same step over these.
+  /// @return the same step over these slots.
   [[nodiscard]] Step over(const Slots& slots, std::uint32_t from) const noexcept {
     Step step = *this;
     step.first_ = slots.first;
@@ -120,7 +120,7 @@ class Step {
     if (kind_ == Kind::reduce || kind_ == Kind::copy) step.other_ = from;
     return step;
   }
-  /// @param peer the new peer. @return the same step with another peer.
+  /// @return the same step with another peer.
   [[nodiscard]] Step with_peer(Rank peer) const noexcept;
   /// Equality of all members.
   friend bool operator==(const Step&, const Step&) = default;
@@ -141,46 +141,44 @@ class Step {
 };
 static_assert(sizeof(Step) == 16);
 
-/// One rank's program: rounds of steps. Steps of a round read what stood there before the round;
-/// rounds of different ranks need not line up, and steps of later rounds may start early, with the
-/// same result, unless the schedule is paced(). A value without pointers: compared, cached,
-/// printed.
+/// One rank's program: rounds of steps. Steps of a round read slots as they were before the round.
+/// Rounds of different ranks need not line up. Steps of later rounds may start early, with the same
+/// result, unless the schedule is paced(). A value without pointers: compared, cached, printed.
 class TUTTI_API Schedule {
  public:
   /// An empty schedule. @param units units of the whole vector: blocks * parts.
   /// @param planes planes of scratch, each shaped like the whole vector; only used slots cost
   /// memory.
-  /// @param paced see paced().
   explicit Schedule(std::uint32_t units, std::uint32_t planes = 0, bool paced = false)
       : units_{units}, planes_{planes}, paced_{paced} {}
 
-  /// Makes room, where many steps are to come. @param steps how many, all told, at most.
-  /// @return this schedule.
+  /// Reserves memory. @param steps total number of steps, at most. @return this schedule.
   Schedule& reserve(std::size_t steps) {
     steps_.reserve(steps);
     return *this;
   }
-  /// Adds a step to the open round. @param step the step. @return this schedule.
+  /// Adds a step to the open round. @return this schedule.
   Schedule& add(const Step& step) {
     steps_.push_back(step);
     return *this;
   }
-  /// Closes the open round; nothing happens if it is empty. @return this schedule.
+  /// Closes the open round, unless it is empty. @return this schedule.
   Schedule& end_round() {
     if (steps_.size() > (ends_.empty() ? 0 : ends_.back())) ends_.push_back(steps_.size());
     return *this;
   }
-  /// Closes the open round and adds all rounds of another schedule. @param other as many units, and
-  /// not this one. @return this schedule.
+  /// Closes the open round and adds all rounds of another schedule. @param other with as many
+  /// units; not this one. @return this schedule.
   Schedule& append(const Schedule& other);
-  /// Adds one whole round. @param steps its steps. @return this schedule.
+  /// Adds one whole round. @return this schedule.
   Schedule& round(std::initializer_list<Step> steps) {
     for (const Step& step : steps) add(step);
     return end_round();
   }
 
   /// Marks slots complete at the end of the last closed round, or of a round of its own if there is
-  /// none. @param slots which. @return this schedule.
+  /// none.
+  /// @return this schedule.
   Schedule& finish(const Slots& slots) {
     if (ends_.empty()) return round({Finish{slots}});
     steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(ends_.back()), Finish{slots});
@@ -192,8 +190,8 @@ class TUTTI_API Schedule {
   [[nodiscard]] std::uint32_t units() const noexcept { return units_; }
   /// @return planes of scratch.
   [[nodiscard]] std::uint32_t planes() const noexcept { return planes_; }
-  /// @return whether rounds are flow control: a step waits for all of the earlier rounds. Else it
-  /// waits for the earlier steps that touch its slots, and messages to one peer for one another.
+  /// @return whether rounds are flow control: a step waits for all earlier rounds. Otherwise it
+  /// waits for the earlier steps on its slots, and messages to one peer wait for one another.
   [[nodiscard]] bool paced() const noexcept { return paced_; }
   /// @return number of closed rounds.
   [[nodiscard]] std::size_t rounds() const noexcept { return ends_.size(); }
@@ -204,7 +202,7 @@ class TUTTI_API Schedule {
   }
   /// @return all steps of all rounds.
   [[nodiscard]] std::span<const Step> steps() const noexcept { return steps_; }
-  /// @return bytes of memory this schedule occupies.
+  /// @return bytes of memory of this schedule.
   [[nodiscard]] std::size_t footprint() const noexcept {
     return sizeof *this + steps_.capacity() * sizeof(Step) + ends_.capacity() * sizeof(std::size_t);
   }
@@ -219,70 +217,65 @@ class TUTTI_API Schedule {
   std::vector<std::size_t> ends_{};  // one past the last step of each closed round
 };
 
-/// One schedule after the other; units are refined to their common multiple.
-/// @param first runs first. @param second runs after it. @return both as one schedule.
+/// Runs one schedule after the other; units are refined to their common multiple.
 [[nodiscard]] TUTTI_API Schedule then(Schedule first, Schedule second);
 
-/// The same schedule on a subgroup. @param members the communicator's rank of each group rank.
-/// @param schedule written in group ranks. @return it, written in the communicator's ranks.
+/// Moves a schedule to a subgroup. @param members the communicator's rank of each group rank.
+/// @param schedule written in group ranks. @return the schedule in the communicator's ranks.
 [[nodiscard]] TUTTI_API Schedule on(std::span<const Rank> members, const Schedule& schedule);
 
-/// Finer units. @param schedule any. @param units a multiple of its units. @return the same steps.
+/// Refines units. @param units a multiple of its units. @return the same steps.
 [[nodiscard]] TUTTI_API Schedule refine(Schedule schedule, std::uint32_t units);
 
-/// The same schedule on one of several equal pieces of a longer vector.
-/// @param schedule any. @param piece in [0, pieces). @param pieces how many. @return it, there.
+/// Moves a schedule to one of several equal pieces of a longer vector. @param piece in [0, pieces).
 [[nodiscard]] TUTTI_API Schedule on_piece(const Schedule& schedule, std::uint32_t piece,
                                           std::uint32_t pieces);
 
-/// The same schedule where only the first blocks of the vector have any elements.
-/// @param schedule any. @param kept blocks that stay, at least one. @param blocks equal ones that
-/// the schedule's vector is cut into. @return what it does to the blocks that stay.
+/// Reduces a schedule to a vector of which only the first blocks have elements.
+/// @param kept number of these blocks, at least one. @param blocks number of equal blocks of the
+/// schedule's vector.
+/// @return the steps on the first blocks.
 [[nodiscard]] TUTTI_API Schedule first_blocks(const Schedule& schedule, std::uint32_t kept,
                                               std::uint32_t blocks);
 
-/// How many blocks a schedule's vector has, and for which of a longer vector they stand.
+/// Numbers of blocks of a schedule's vector and of a longer one, and the mapping between them.
 struct TUTTI_API Blocks {
-  std::uint32_t own = 1;    ///< Of the schedule's vector.
-  std::uint32_t count = 1;  ///< Of the longer one.
-  /// Those that one of its own stands for: any number, none of them twice. The span need not
-  /// outlive the next call.
+  std::uint32_t own = 1;    ///< Blocks of the schedule's vector.
+  std::uint32_t count = 1;  ///< Blocks of the longer vector.
+  /// The blocks of the longer vector that one block of the schedule represents: any number, none of
+  /// them twice. The span need not outlive the next call.
   std::function<std::span<const std::uint32_t>(std::uint32_t block)> meant{};
 };
 
-/// The same schedule where blocks stand for others, of a longer vector.
-/// @param schedule any whose Reduce and Copy stay within a block. @param blocks for which they
-/// stand. @return it, there.
+/// Moves a schedule to a longer vector by a mapping of blocks. @param schedule any whose Reduce and
+/// Copy stay within a block.
 [[nodiscard]] TUTTI_API Schedule on_blocks(const Schedule& schedule, const Blocks& blocks);
 
-/// then(first, on_blocks(second, blocks)), which is not made on its own before.
-/// @param first runs first. @param second runs after it. @param blocks for which those of the
-/// second stand. @return both as one schedule.
+/// then(first, on_blocks(second, blocks)), without the intermediate schedule.
 [[nodiscard]] TUTTI_API Schedule then(Schedule first, const Schedule& second, const Blocks& blocks);
 
-/// The same schedule for what another one has left: it reads `out` where it read `in`, which is the
-/// same until something is written there. @param schedule any. @return it, with that input.
+/// Continues another schedule: reads `out` instead of `in`, which has the same values until the
+/// first write.
 [[nodiscard]] TUTTI_API Schedule continued(const Schedule& schedule);
 
-/// The same schedule without Finish: for what is reduced further.
-/// @param schedule any. @return its other steps.
+/// Removes Finish, for results that are reduced further.
 [[nodiscard]] TUTTI_API Schedule unfinished(const Schedule& schedule);
 
-/// Several schedules at once: a round is that round of each of them. Free of deadlock if messages
-/// are received in rounds of the same number as they are sent.
-/// @param parts at least one, equal in units; they share no slots. @return all of them.
+/// Runs several schedules at once: a round is that round of each of them. Free of deadlock if
+/// messages are received in rounds of the same number as they are sent. @param parts at least one,
+/// equal in units; they share no slots.
 [[nodiscard]] TUTTI_API Schedule side_by_side(std::span<const Schedule> parts);
 
-/// What reverse makes of a message.
+/// The reversal of a message.
 enum class Reversal : std::uint8_t {
-  move,   ///< Send and Recv change places: a scatter becomes a gather.
-  reduce  ///< The former sender reduces what comes back: a broadcast becomes a reduce.
+  move,  ///< Send and Recv are exchanged: a scatter becomes a gather.
+  /// The former sender reduces the message that returns: a broadcast becomes a reduce.
+  reduce
 };
 
-/// Time reversal of a schedule of sends and receives: rounds in opposite order. With
-/// Reversal::reduce the former receivers' operands stand right of the own value, in the order in
-/// which a round listed them: in-order trees stay in order.
-/// @param schedule sends and receives only. @param reversal see Reversal. @return the reversed one.
+/// Reverses a schedule in time: rounds in opposite order. With Reversal::reduce the former
+/// receivers' operands stand right of the own value, in the order in which a round listed them:
+/// in-order trees stay in order. @param schedule sends and receives only.
 [[nodiscard]] TUTTI_API Schedule reverse(const Schedule& schedule, Reversal reversal);
 
 }  // namespace tutti::v0

@@ -1,5 +1,5 @@
 /// @file
-/// Threads of tutti's own.
+/// Threads of tutti.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,8 @@
 
 namespace tutti::v0 {
 
-/// Starts a thread that handles no signals, since those are the program's. @param name at most 15
-/// characters, by which the system's tools show it. @param body what it does. @return it. Throws
-/// std::system_error.
+/// Starts a thread that handles no signals, since these are the program's. @param name at most 15
+/// characters, for the system's tools. Throws std::system_error.
 [[nodiscard]] TUTTI_API std::thread start_service_thread(const char* name,
                                                          std::function<void()> body);
 

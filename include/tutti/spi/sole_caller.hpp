@@ -1,5 +1,5 @@
 /// @file
-/// Calls that are made of several calls of a communicator.
+/// Operations of several calls of a communicator.
 #pragma once
 
 #include <functional>
@@ -19,10 +19,10 @@ namespace detail {
 class Engine;
 }  // namespace detail
 
-/// While it lives, another thread that calls the communicator gets Error{invalid_argument}.
+/// During its lifetime, another thread that calls the communicator gets Error{invalid_argument}.
 class TUTTI_API SoleCaller {
  public:
-  /// Throws Error{invalid_argument} as a call would. @param communicator of ranks.
+  /// Throws Error{invalid_argument} as a call would.
   explicit SoleCaller(Communicator& communicator);
   SoleCaller(const SoleCaller&) = delete;
   SoleCaller& operator=(const SoleCaller&) = delete;
@@ -32,26 +32,25 @@ class TUTTI_API SoleCaller {
   std::shared_ptr<detail::Engine> engine_;
 };
 
-/// Calls a function of the program's within a call of a communicator: where it calls that one it
-/// gets Error{invalid_argument}, as an operator does. @param communicator of ranks. @param function
-/// of the program's. Throws what it throws, and as a call would.
+/// Calls a function of the program within a call of a communicator: a call of that communicator in
+/// it is Error{invalid_argument}, as in an operator. Throws the function's exception, and as a
+/// call.
 TUTTI_API void call_within(Communicator& communicator, const std::function<void()>& function);
 
-/// Fails a communicator of the exception that is being handled, and tells the other ranks, which
-/// may wait for this one. @param communicator of ranks. @return the Error that all ranks throw from
-/// now on.
+/// Fails a communicator with the exception that is being handled, and notifies the other ranks,
+/// which may wait for this one. @return the Error that all ranks throw from now on.
 [[nodiscard]] TUTTI_API Error fail_as_caught(Communicator& communicator) noexcept;
 
 namespace detail {
-/// Throws the exception that is being handled once more where it is an Error, else what
-/// fail_as_caught returns. @param communicator of ranks.
+/// Rethrows the exception that is being handled if it is an Error, otherwise throws the result of
+/// fail_as_caught.
 [[noreturn]] TUTTI_API void raise_as_one(Communicator& communicator);
 }  // namespace detail
 
-/// Makes a call of several. Other threads are refused meanwhile. An Error that `calls` throws is
-/// one that all ranks know of, or that changed nothing; any other exception, such as of memory,
-/// fails the communicator, since the other ranks wait for the rest of the calls.
-/// @param communicator of ranks. @param calls makes them. @return what it returns. Throws Error.
+/// Runs an operation of several calls; other threads are rejected meanwhile. If `calls` throws an
+/// Error, all ranks know it or it changed nothing. Any other exception, such as for lack of memory,
+/// fails the communicator, since the other ranks wait for the rest of the calls. @return the result
+/// of `calls`. Throws Error.
 template <class Calls>
 auto run_as_one(Communicator& communicator, Calls calls) {
   const SoleCaller sole{communicator};

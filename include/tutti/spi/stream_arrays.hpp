@@ -1,6 +1,6 @@
 /// @file
-/// What else than collectives is computed on a stream: elements of another datatype, and what there
-/// is to see of elements. Shared with device code, so it includes little.
+/// Work on a stream beside collectives: conversion to another datatype, and inspection of elements.
+/// Shared with device code, so it includes little.
 #pragma once
 
 #include <cstddef>
@@ -10,35 +10,34 @@
 
 namespace tutti::v0 {
 
-/// Elements that become others, of the same datatype or another one.
+/// A conversion of elements to the same datatype or another one.
 struct Conversion {
   Datatype from_type = Datatype::f32;  ///< f16, bf16, f32 or f64.
-  Datatype to_type = Datatype::f32;    ///< Likewise.
+  Datatype to_type = Datatype::f32;    ///< f16, bf16, f32 or f64.
   std::size_t count = 0;               ///< Elements.
-  double factor = 1;                   ///< By which each is multiplied before it is rounded.
-  const std::byte* from = nullptr;     ///< Where they are.
-  std::byte* to =
-      nullptr;  ///< Where they go: without overlap, or the same place where the sizes are.
+  double factor = 1;                   ///< Factor of each element, before it is rounded.
+  const std::byte* from = nullptr;     ///< The source.
+  std::byte* to = nullptr;  ///< The destination: no overlap, or the source if sizes are equal.
 };
 
-/// What was seen of elements, as sums.
+/// Sums over inspected elements.
 struct Inspected {
-  double squares = 0;            ///< Of them.
-  std::uint64_t not_finite = 0;  ///< How many are infinite or no numbers.
-  std::uint64_t hash = 0;        ///< Of a hash for each with its index, modulo 2^64.
+  double squares = 0;            ///< Sum of squares.
+  std::uint64_t not_finite = 0;  ///< Number of elements that are infinite or NaN.
+  std::uint64_t hash = 0;        ///< Sum of a hash of each element and its index, modulo 2^64.
 };
 
-/// So many sums an inspection adds to, each by itself.
+/// Number of partial sums of an inspection.
 inline constexpr std::size_t kInspectors = 16'384;
 
-/// Elements to be looked at.
+/// An inspection of elements.
 struct Inspection {
-  Datatype type = Datatype::f32;    ///< f16, bf16, f32 or f64; or u8, for bytes of whatever kind.
-  bool with_hash = false;           ///< Whether hashes are wanted, which take time.
+  Datatype type = Datatype::f32;    ///< f16, bf16, f32 or f64; or u8, for bytes of any kind.
+  bool with_hash = false;           ///< Whether to compute hashes, which take time.
   std::size_t count = 0;            ///< Elements.
-  std::uint64_t seed = 0;           ///< Of the hashes.
-  const std::byte* data = nullptr;  ///< Where they are.
-  Inspected* sums = nullptr;        ///< kInspectors of them.
+  std::uint64_t seed = 0;           ///< Seed of the hashes.
+  const std::byte* data = nullptr;  ///< The elements.
+  Inspected* sums = nullptr;        ///< The partial sums, kInspectors of them.
 };
 
 }  // namespace tutti::v0

@@ -16,8 +16,7 @@
 
 namespace tutti::v0 {
 
-/// @param now a time. @param timeout how long from then, zero or more. @return when that ends: at
-/// the end of time at the latest, so that Duration::max() waits for ever.
+/// @param timeout zero or more. @return the sum, at most Duration::max(), which means no deadline.
 [[nodiscard]] constexpr Duration deadline_after(Duration now, Duration timeout) noexcept {
   return now > Duration::zero() && timeout > Duration::max() - now ? Duration::max()
                                                                    : now + timeout;
@@ -25,11 +24,11 @@ namespace tutti::v0 {
 
 /// A run of bytes that a message gathers from, or scatters to.
 struct Piece {
-  std::byte* data;    ///< Its first byte. A send only reads it.
-  std::size_t bytes;  ///< More than zero.
+  std::byte* data;    ///< The bytes. A send only reads them.
+  std::size_t bytes;  ///< Length; more than zero.
 };
 
-/// Combines a message with the own operand while its bytes are warm: the message need not be stored
+/// Combines a message with data of the rank while its bytes are in the cache, instead of storing it
 /// to pieces first.
 class TUTTI_API Combiner {
  public:
@@ -51,42 +50,42 @@ class TUTTI_API Combiner {
   [[nodiscard]] virtual std::byte* staging() noexcept { return nullptr; }
 };
 
-/// Memory in which the sender of a message will receive a later one from the same peer: if the peer
-/// sees that memory it may store the later message there, and need not send it.
+/// The place where the sender of a message will receive a later one from the same peer. A peer that
+/// sees that memory may store the later message there instead of sending it.
 struct ResultPlace {
   std::byte* data = nullptr;  ///< Null if there is none.
-  std::size_t bytes = 0;      ///< Of the later message.
+  std::size_t bytes = 0;      ///< Length of the later message.
   /// The number of messages that the peer sends this rank before the later one in the call.
   std::uint32_t ordinal = 0;
 };
 
 /// One message to send or to receive.
 struct Transfer {
-  /// The direction of the bytes.
+  /// Kind of a transfer.
   enum class Kind : std::uint8_t {
-    send,  ///< From our pieces to the peer.
-    recv,  ///< From the peer into our pieces.
+    send,  ///< From the own pieces to the peer.
+    recv,  ///< From the peer into the own pieces.
     wait   ///< As recv, but bytes that the transport sees in the peer's memory stay there until
            ///< Transport::signal: see Completion::access. Needs Capabilities::visible.
   };
-  Kind kind = Kind::send;  ///< Direction.
+  Kind kind = Kind::send;  ///< Kind of the transfer.
   Rank peer = 0;           ///< The other end; may be the own rank.
   std::uint32_t tag = 0;   ///< At most Capabilities::tags - 1.
   /// The lower 63 bits must agree at both ends, else the receiver gets a mismatch.
   std::uint64_t fingerprint = 0;
-  std::uint64_t cookie = 0;         ///< Handed back by the completion.
+  std::uint64_t cookie = 0;         ///< Returned by the completion.
   std::span<const Piece> pieces{};  ///< Owned by the caller until the completion. May be empty.
-  /// Of a receive: combines the bytes; the pieces then give their number only. Needs
+  /// Of a receive: gets the bytes; the pieces then have only the length. Needs
   /// Capabilities::combines, and `reduced`.
   Combiner* combiner = nullptr;
-  /// Whether it is of a call that reduces; equal at both ends, so that a transport may move it in
-  /// parts that stay warm.
+  /// Whether the call is a reduction; equal at both ends, so that a transport may send it in parts
+  /// that stay in the cache.
   bool reduced = false;
   std::uint8_t route = 0;  ///< Index into Capabilities::transports; the same at both ends.
-  ResultPlace result{};    ///< Of a send. Needs Capabilities::visible.
+  ResultPlace result{};    ///< For a send. Needs Capabilities::visible.
 };
 
-/// The number of an access to a peer's memory, and the number that is none.
+/// The number of an access to a peer's memory.
 using AccessId = std::uint32_t;
 /// No access.
 inline constexpr AccessId kNoAccess = ~AccessId{0};
@@ -94,13 +93,14 @@ inline constexpr AccessId kNoAccess = ~AccessId{0};
 /// A transfer that is done: its pieces belong to the caller again.
 struct Completion {
   std::uint64_t cookie = 0;  ///< Of the transfer.
-  /// Of a wait: its message was not moved, but may be read in the sender's memory until
-  /// Transport::signal. If there is none the bytes are in the pieces.
+  /// Of a wait: its message was not copied; it may be read in the sender's memory until
+  /// Transport::signal. kNoAccess: the bytes are in the pieces.
   AccessId access = kNoAccess;
-  /// The message in the sender's memory. It can be read even if the sender has failed; its bytes
-  /// are undefined then.
+  /// The message in the sender's memory. It stays readable if the sender fails, but is then
+  /// invalid.
   const std::byte* data = nullptr;
-  /// Of a send: whether the later message stands at Transfer::result. It is not sent then.
+  /// Of a send: whether the peer has stored the later message at Transfer::result, and does not
+  /// send it.
   bool is_stored = false;
 };
 
@@ -130,30 +130,30 @@ class CompletionQueue {
   std::size_t popped_ = 0;  // of them
 };
 
-/// A message that came before a receive for it was posted.
+/// A message that arrived before its receive was posted.
 struct Unexpected {
   Rank from = -1;                 ///< Its sender.
-  std::size_t bytes = 0;          ///< Of the whole message.
+  std::size_t bytes = 0;          ///< Its length.
   std::uint64_t fingerprint = 0;  ///< As Transfer::fingerprint.
 };
 
-/// Properties of a transport.
+/// The features of a transport.
 struct Capabilities {
   std::string name;        ///< "sim", "mpi", ...
   std::uint32_t tags = 0;  ///< Tags in [0, tags) may be used.
   bool combines = false;   ///< Whether a receive may have a Combiner.
   bool visible = false;    ///< Whether ranks may see memory of each other: Transfer::Kind::wait.
-  /// Whether another thread of the process may call it than the one that calls other transports,
-  /// at the same time, as CommunicatorOptions::progress_thread does.
+  /// Whether a thread may call it while another thread calls other transports of the process, as
+  /// CommunicatorOptions::progress_thread needs.
   bool threads = true;
   int idle_spins = 1000;  ///< Empty polls before a waiting thread yields; small where ranks
                           ///< outnumber cores.
   /// The names of the transports among which Transfer::route chooses. A message matches only
-  /// receives of the same route. Empty where there is no choice: the route is 0 then.
+  /// receives of the same route. Empty: there is no choice, and the route is 0.
   std::vector<std::string> transports{};
 };
 
-/// Moves messages. Between two ranks, messages of equal tag match in the order in which they were
+/// Sends messages. Between two ranks, messages of equal tag match in the order in which they were
 /// posted; messages of different tags never block each other. One thread at a time.
 class TUTTI_API Transport {
  public:
@@ -166,26 +166,27 @@ class TUTTI_API Transport {
   [[nodiscard]] virtual Rank self() const noexcept = 0;
   /// @return the number of ranks.
   [[nodiscard]] virtual int size() const noexcept = 0;
-  /// @return its properties; constant over its life.
+  /// @return its features; constant.
   [[nodiscard]] virtual const Capabilities& capabilities() const noexcept = 0;
-  /// @return the time deadlines are measured in; virtual on the in-process cluster.
+  /// @return the current time of deadlines; virtual on the in-process cluster.
   [[nodiscard]] virtual Duration now() const noexcept = 0;
 
-  /// Starts transfers. Both sides must give a message the same number of bytes.
-  /// @param transfers in the order in which they match. Throws Error, as poll does, since it may
-  /// meet messages that have come already.
+  /// Starts transfers. Both sides must give a message the same number of bytes. May handle messages
+  /// that have arrived, and then throws Error as poll. @param transfers in the order in which they
+  /// match.
   virtual void post(std::span<const Transfer> transfers) = 0;
   /// Makes progress. Throws Error: mismatch (fingerprint or length), peer_dead, aborted, transport.
   virtual void poll() = 0;
-  /// @return the completions by post and poll that were not consumed yet. No virtual call.
+  /// @return the number of completions of post and poll that were not taken. No virtual call.
   [[nodiscard]] std::size_t completed() const noexcept { return completions_.size(); }
-  /// @return the oldest of them, of which there is one, until the next call that is not const.
+  /// @return the oldest of them, if there is one; valid until the next non-const call.
   [[nodiscard]] const Completion& oldest_completed() const noexcept {
     return completions_.oldest();
   }
   /// Consumes it.
   void pop_oldest() noexcept { completions_.pop_oldest(); }
-  /// Polls, and consumes completions. @param completions filled from the front. @return how many.
+  /// Polls, and takes completions. @param completions filled from the front. @return the number
+  /// taken.
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) {
     poll();
     std::size_t count = 0;
@@ -193,59 +194,59 @@ class TUTTI_API Transport {
       completions[count++] = oldest_completed();
     return count;
   }
-  /// Opens the sender's memory for the result of a message that was waited for. It may be written
-  /// to until signal. @param access that has not ended. @param ordinal as ResultPlace::ordinal.
-  /// @param bytes of the result. @return the memory, or null: then the result is to be sent.
+  /// Returns the place for the result of an awaited message, in the peer's memory, which may be
+  /// written until signal. @param access that has not ended. @param ordinal as
+  /// ResultPlace::ordinal.
+  /// @param bytes of the result. @return the place, or null: then the result must be sent.
   [[nodiscard]] virtual std::byte* open_result(AccessId access, std::uint32_t ordinal,
                                                std::size_t bytes) {
     (void)access, (void)ordinal, (void)bytes;
     return nullptr;
   }
-  /// Ends an access: the memory belongs to the sender again. @param access that has not ended.
-  /// @param is_stored whether all bytes of the result stand in the memory of open_result; then the
-  /// message must not be sent.
+  /// Ends an access: the memory belongs to its sender again. @param access that has not ended.
+  /// @param is_stored whether all bytes of the result are at open_result; then the message must not
+  /// be sent.
   virtual void signal(AccessId access, bool is_stored) {
     (void)access, (void)is_stored;
     expects(false, "only a transport that sees memory of peers has accesses");
   }
-  /// For a thread whose polls have found nothing for long: gives its core away until a poll may
-  /// find something, or for some milliseconds at most.
+  /// For a thread whose polls were empty for long: releases its core until a poll may find
+  /// something, or for some milliseconds at most.
   virtual void idle_wait() { std::this_thread::yield(); }
-  /// From now on all ranks may wait idle although their cores are not shared: each message wakes
-  /// its receiver.
+  /// From now on ranks may wait idle although their cores are not shared, on all ranks: a sender
+  /// wakes them.
   virtual void expect_idle_waits() {}
-  /// Ends idle_wait early if a thread is in it, or about to be. The only call that may come from
-  /// another thread than that which is in the transport. Does nothing where idle_wait is short
-  /// anyway.
+  /// Ends idle_wait early if a thread is in it, or about to be. The only call that another thread
+  /// may make at the same time. Does nothing if idle_wait is short.
   virtual void end_idle_wait() noexcept {}
   /// @return whether messages may have come for which there is no receive yet. Where find_unmatched
   /// does something, messages that a peer sent before one that was received have come and count. No
   /// virtual call, since every collective ends with this question.
   [[nodiscard]] bool has_unexpected() const noexcept { return unexpected_ > 0; }
-  /// Searches the messages that have come for those that no receive will match: the ranks disagree
-  /// about a call which has ended here, or waits. Messages that it misses it may find later.
-  /// @param pending the calls whose messages may still be received, see is_unmatched.
-  /// @param thoroughly whether to search also where no poll would, since nothing is awaited.
-  /// Throws Error{mismatch}.
+  /// Looks for messages that no receive will match: ranks disagree about a call that has ended
+  /// here, or waits. It may find some only in a later call. @param pending the calls whose messages
+  /// may still be received, see is_unmatched. @param thoroughly whether to look also where no poll
+  /// would, since nothing is awaited. Throws Error{mismatch}.
   virtual void find_unmatched(std::uint64_t pending, bool thoroughly) {
     (void)pending, (void)thoroughly;
   }
-  /// Searches for a message without a receive: the oldest of its sender and tag. @param from its
-  /// sender, or any_rank, where no sender is passed over for ever. @param tag as Transfer::tag.
-  /// @return the message, if one has come; the next receive of this sender and tag will match it.
-  /// Throws as poll does; Error{invalid_argument} where a transport cannot search.
+  /// Looks for a message without a receive: the oldest of its sender and tag. @param from its
+  /// sender, or any_rank, which starves no sender. @param tag as Transfer::tag.
+  /// @return the message, if one has come; the next receive of this sender and tag gets it. Throws
+  /// as poll; Error{invalid_argument} if a transport cannot look.
   [[nodiscard]] virtual std::optional<Unexpected> probe(Rank from, std::uint32_t tag);
-  /// Fails this transport for good and informs the other ranks, as far as it can. Returns when no
-  /// peer can write into posted pieces any more, or when waiting for that is hopeless. Idempotent.
-  /// @param cause that the other ranks get.
+  /// Fails this transport for good and sends the cause to the other ranks, if possible. Returns
+  /// when no peer can write into posted pieces any more, or when waiting for that is hopeless.
+  /// Idempotent.
   /// @return whether no peer can write into posted pieces any more. If not, their memory must not
-  ///         be used for anything else.
+  /// be used for anything else.
   virtual bool abort(const Error& cause) noexcept = 0;
 
  protected:
-  /// A transfer is done. @param completion of it.
+  /// Adds a completion.
   void complete(const Completion& completion) { completions_.push(completion); }
-  /// A transfer is done that has nothing but a cookie. @param cookie of the transfer.
+  /// Adds a completion with nothing but a cookie, member by member: a copy of a whole struct would
+  /// wait for its partial stores.
   void complete(std::uint64_t cookie) { completions_.push(cookie); }
   /// @return the completions, for parts of a transport that add to them.
   [[nodiscard]] CompletionQueue& completions() noexcept { return completions_; }
@@ -256,19 +257,18 @@ class TUTTI_API Transport {
   CompletionQueue completions_{};
 };
 
-/// @param value any. @return it as "0x" and sixteen digits.
+/// @return the value as "0x" and sixteen digits.
 [[nodiscard]] TUTTI_API std::string hexadecimal(std::uint64_t value);
 /// @param peer sender. @param theirs its message's fingerprint. @param ours that of the receive.
 /// @return the error for a message of another call.
 [[nodiscard]] TUTTI_API Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours);
-/// @param peer sender. @param theirs its message's fingerprint. @param pending as in is_unmatched.
+/// @param theirs the message's fingerprint. @param pending as in is_unmatched.
 /// @return the error for a message that is_unmatched.
 [[nodiscard]] TUTTI_API Error unmatched_message(Rank peer, std::uint64_t theirs,
                                                 std::uint64_t pending);
-/// @param peer sender. @param theirs its message's fingerprint, of a plan. @return the error for a
-/// message that no run of that plan receives.
+/// @return the error for a message that no run of its plan receives.
 [[nodiscard]] TUTTI_API Error unmatched_plan(Rank peer, std::uint64_t theirs);
-/// @param peer sender. @param theirs its message's bytes. @param ours those of the receive.
+/// @param theirs the message's bytes. @param ours those of the receive.
 /// @return the error for a message of another length.
 [[nodiscard]] TUTTI_API Error wrong_length(Rank peer, std::uint64_t theirs, std::uint64_t ours);
 

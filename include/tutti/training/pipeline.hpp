@@ -19,34 +19,33 @@
 
 namespace tutti::v0 {
 
-/// The times of a stage in a run.
+/// The time of a stage in a run.
 struct StageReport {
-  std::string name{};       ///< Of the stage.
-  std::uint64_t items = 0;  ///< That it has finished.
-  Duration busy{0};         ///< How long it had an item, as Pipeline::poll has seen it.
-  Duration longest{0};      ///< The same of the item that took longest.
+  std::string name{};       ///< Name of the stage.
+  std::uint64_t items = 0;  ///< Items that it has finished.
+  Duration busy{0};         ///< Time with an item, as Pipeline::poll has seen it.
+  Duration longest{0};      ///< Longest time of one item.
 };
 
-/// The report of a run, which may not have ended.
+/// The report of a run of a Pipeline.
 struct PipelineReport {
-  std::uint64_t items = 0;            ///< That have left the last stage.
-  Duration elapsed{0};                ///< Since the start of the run, to its end.
-  Duration longest_poll{0};           ///< What Pipeline::poll took at most.
-  std::vector<StageReport> stages{};  ///< In their order.
+  std::uint64_t items = 0;            ///< Items that have left the last stage.
+  Duration elapsed{0};                ///< Time since the start of the run, up to its end.
+  Duration longest_poll{0};           ///< Longest time of Pipeline::poll.
+  std::vector<StageReport> stages{};  ///< Reports of the stages, in their order.
   /// @return a line for each stage: its name, the time of an item, and its share of the run.
   [[nodiscard]] TUTTI_API std::string text() const;
 };
 
-/// The options of a Pipeline.
+/// Options of a Pipeline.
 struct PipelineOptions {
-  std::size_t depth = 2;  ///< Items that are in flight at the same time, at most; 1 or more.
+  std::size_t depth = 2;  ///< Most items in flight at the same time; 1 or more.
 };
 
 /// Computes how many items in flight are enough.
-/// @param times of some items, one after the other, what each stage took for it.
-/// @return the least depth of a Pipeline that would be at most 5 % slower than one without bound,
-/// were these items to come again and again; 1 where there are none. More costs memory, and gains
-/// nothing.
+/// @param times of successive items: the time of each stage for it.
+/// @return the least depth of a Pipeline that would be at most 5 % slower than an unbounded one if
+/// these items came again and again; 1 without items. More costs memory, and gains nothing.
 [[nodiscard]] TUTTI_API std::size_t suggested_depth(std::span<const std::vector<Duration>> times);
 
 namespace detail {
@@ -58,7 +57,7 @@ enum class StageKind : std::uint8_t {
   thread    // a function that blocks, on a thread of the stage's
 };
 
-/// A stage to which items are numbers, and numbers of slots.
+/// A stage for numbers of items and of slots.
 struct StageCalls {
   std::string name{};
   StageKind kind = StageKind::polled;
@@ -66,11 +65,11 @@ struct StageCalls {
   std::function<bool(std::size_t slot, std::uint64_t item)> is_finished{};  // not of a thread
 };
 
-/// A pipeline to which items are numbers.
+/// A pipeline of numbers of items.
 class TUTTI_API PipelineCore {
  public:
   using Source = std::function<bool(std::size_t slot, std::uint64_t item)>;
-  /// @param slots that stages work on, which it keeps.
+  /// @param slots of the stages; the pipeline owns them.
   PipelineCore(std::vector<StageCalls> stages, std::size_t depth, std::shared_ptr<void> slots);
   PipelineCore(const PipelineCore&) = delete;
   PipelineCore& operator=(const PipelineCore&) = delete;
@@ -86,7 +85,7 @@ class TUTTI_API PipelineCore {
   std::shared_ptr<State> state_;
 };
 
-/// Calls a function of an item that may want the item's number as well.
+/// Calls a function of an item, and of the item's number if it takes one.
 template <class Function, class Item>
 decltype(auto) call_with(Function& function, Item& item, std::uint64_t number) {
   constexpr bool kWantsNumber = std::is_invocable_v<Function&, Item&, std::uint64_t>;
@@ -99,16 +98,15 @@ decltype(auto) call_with(Function& function, Item& item, std::uint64_t number) {
 
 }  // namespace detail
 
-/// A stage of a Pipeline: what it is to make. Made by stage, request_stage and thread_stage, and by
-/// what converts to it.
-/// @tparam Item what passes through.
+/// A stage of a Pipeline, made by stage, request_stage and thread_stage.
+/// @tparam Item type of the items.
 template <class Item>
 class Stage {
  public:
   /// @param bind makes the stage's calls for the slots of a pipeline.
   explicit Stage(std::function<detail::StageCalls(std::span<Item>)> bind)
       : bind_{std::move(bind)} {}
-  /// @param slots of a pipeline. @return calls on them.
+  /// @return the stage's calls for the slots of a pipeline.
   [[nodiscard]] detail::StageCalls bind(std::span<Item> slots) const { return bind_(slots); }
 
  private:
@@ -177,70 +175,69 @@ struct ThreadStage {
 
 /// A stage of two functions that do not block. Each takes (Item&), or (Item&, std::uint64_t) with
 /// the number of the item, and is copied.
-/// @param name for reports and error texts. @param start begins with an item. @param is_finished
-/// is called again and again until it returns that the item is done. @return the stage.
+/// @param name for reports and error texts. @param start begins an item.
+/// @param is_finished is called until it returns that the item is done.
 template <class Start, class IsFinished>
 [[nodiscard]] auto stage(std::string name, Start start, IsFinished is_finished) {
   return detail::PolledStage<Start, IsFinished>{std::move(name), std::move(start),
                                                 std::move(is_finished)};
 }
 
-/// A stage that communicates. Items start in its communicator in their order, but when they do is
-/// not the same on all ranks; so each such stage needs a communicator that nothing else calls
-/// meanwhile, as of Communicator::duplicate. Operations go on while the pipeline is polled, and in
-/// between with CommunicatorOptions::progress_thread.
-/// @param name for reports and error texts. @param start takes (Item&), or (Item&, std::uint64_t),
-/// and returns a Request, such as `world.async().all_gather(...)`. @return the stage.
+/// A stage that communicates. Items start in order, but at different times on the ranks. So each
+/// such stage needs a communicator that nothing else calls meanwhile, for example of
+/// Communicator::duplicate. Operations advance while the pipeline is polled, and at any time with
+/// CommunicatorOptions::progress_thread.
+/// @param name for reports and error texts.
+/// @param start takes (Item&), or (Item&, std::uint64_t), and returns a Request, such as
+/// `world.async().all_gather(...)`.
 template <class Start>
 [[nodiscard]] auto request_stage(std::string name, Start start) {
   return detail::RequestStage<Start>{std::move(name), std::move(start)};
 }
 
-/// A stage that blocks, on a thread that the pipeline has for it.
-/// @param name for reports and error texts. @param function does all that is to be done with an
-/// item; takes (Item&), or (Item&, std::uint64_t). @return the stage.
+/// A stage that blocks, on a thread of its own.
+/// @param name for reports and error texts.
+/// @param function does all work on an item; takes (Item&), or (Item&, std::uint64_t).
 template <class Function>
 [[nodiscard]] auto thread_stage(std::string name, Function function) {
   return detail::ThreadStage<Function>{std::move(name), std::move(function)};
 }
 
-/// Items that pass through stages. A stage has one item at a time, and all of them have different
-/// ones, so that the slowest stage decides the time of an item, and not the sum of all. Items stay
-/// in their order. PipelineOptions::depth is the number of slots for items: an item lies
-/// in one from the first stage to the last, and then the next one has it. The slot is as the item
-/// before has left it, so that what it has allocated is used again.
+/// Items that pass through stages. A stage has one item at a time, and the stages have different
+/// ones, so the slowest stage determines the time per item. Items stay in their order. There are
+/// PipelineOptions::depth slots: an item stays in one slot from the first stage to the last, and
+/// then the next item gets it as it is, with its allocations.
 ///
-/// What a stage or the source throws ends the pipeline: no other stage begins with an item, and
-/// when all have finished theirs, the error comes from poll and run, in this and all later calls.
-/// It is an Error that names the stage, the item, and what was thrown, with its code where that was
-/// an Error, else ErrorCode::aborted; std::rethrow_if_nested throws the original. Neither copied
-/// nor moved. One thread at a time calls it, and no function of it may: else the call is
-/// Error{invalid_argument}, and does not touch the other one. So is one in a forked child, where
-/// stages have threads.
-/// @tparam Item what passes through; it can be default-constructed.
+/// An exception of a stage or the source ends the pipeline: no other stage begins an item, and when
+/// all have finished theirs, poll and run throw an Error, in this and all later calls. It names the
+/// stage, the item, and the exception, with the code of an Error, otherwise ErrorCode::aborted;
+/// std::rethrow_if_nested throws the original. Neither copied nor moved. One thread at a time calls
+/// it, and its own functions may not: otherwise the call is Error{invalid_argument}, and does not
+/// disturb the other one. So is one in a forked child if stages have threads.
+/// @tparam Item type of the items; default-constructible.
 template <class Item>
 class Pipeline {
  public:
-  /// @param stages in their order, one or more. @param options see PipelineOptions. Throws
-  /// Error{invalid_argument}.
+  /// @param stages in their order, one or more. Throws Error{invalid_argument}.
   explicit Pipeline(std::vector<Stage<Item>> stages, const PipelineOptions& options = {})
       : slots_{std::make_shared<std::vector<Item>>(options.depth)}, core_{bind(stages, *slots_),
                                                                           options.depth, slots_} {}
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
-  /// Waits until stages have finished what they are at, within a run that has not ended. But an
-  /// operation of a communicator is dropped, as any Request: other ranks may never take part in it.
-  /// Within a function of a stage or a source it ends the run: stages begin with no other items.
+  /// Waits until stages have finished their items, within a run that has not ended. An operation of
+  /// a communicator is dropped, as any Request: other ranks may wait for it. Within a function of a
+  /// stage or a source it ends the run: stages begin no other items.
   ~Pipeline() = default;
 
-  /// Begins a run: poll does the rest. Throws Error{invalid_argument} where the run before has not
-  /// ended. @param count of items, with numbers 0 .. count - 1.
+  /// Begins a run; poll does the work. Throws Error{invalid_argument} if the run before has not
+  /// ended.
+  /// @param count of items, with numbers 0 .. count - 1.
   void start(std::uint64_t count) {
     core_.start([count](std::size_t, std::uint64_t item) { return item < count; });
   }
-  /// As above. @param source is called by poll when there is a slot and the first stage is free;
-  /// takes (Item&), or (Item&, std::uint64_t), and returns whether there is an item, which it may
-  /// put there. It is copied, and does not block.
+  /// As above. @param source is called by poll when a slot and the first stage are free; takes
+  /// (Item&), or (Item&, std::uint64_t), and returns whether there is an item, which it may store
+  /// there. It is copied, and must not block.
   template <class Source>
   requires(!std::is_convertible_v<Source, std::uint64_t>) void start(Source source) {
     core_.start([slots = std::span<Item>{*slots_}, source = std::move(source)](
@@ -248,21 +245,20 @@ class Pipeline {
       return static_cast<bool>(detail::call_with(source, slots[slot], item));
     });
   }
-  /// Moves items on where stages have finished them. Does not block: calls of the stages'
-  /// functions, two of each at most, are all it does. Throws what a stage threw.
-  /// @return whether there is no run, or it has ended.
+  /// Advances items whose stages have finished. Does not block: it makes at most two calls of each
+  /// of the stages' functions. Throws the error of a stage. @return whether there is no run, or it
+  /// has ended.
   bool poll() { return core_.poll(); }
-  /// Runs to the end. Sleeps where there is nothing to do: until the thread of a stage has
-  /// finished, and for a sixteenth of what it has waited already where a stage has to be asked, at
-  /// most for 1 ms, or for 20 us where that is an operation of a communicator. Throws as start and
-  /// poll.
-  /// @param count as of start. @return the report.
+  /// Runs to the end. It sleeps while there is nothing to do: until the thread of a stage has
+  /// finished, or, for a stage that is polled, for a sixteenth of the time that it has waited, at
+  /// most 1 ms, or 20 us for an operation of a communicator. Throws as start and poll. @param count
+  /// as for start.
   PipelineReport run(std::uint64_t count) {
     start(count);
     core_.run();
     return report();
   }
-  /// As above. @param source as of start. @return the report.
+  /// As above. @param source as for start.
   template <class Source>
   requires(!std::is_convertible_v<Source, std::uint64_t>) PipelineReport run(Source source) {
     start(std::move(source));
@@ -270,12 +266,12 @@ class Pipeline {
     return report();
   }
 
-  /// @return how the run goes, or how the last one went.
+  /// @return the report of the current or last run.
   [[nodiscard]] PipelineReport report() const { return core_.report(); }
   /// @return the depth that would have been enough for the last 64 items of this run, see
-  /// tutti::suggested_depth; the own one where no item has ended.
+  /// tutti::suggested_depth; the own depth if no item has ended.
   [[nodiscard]] std::size_t suggested_depth() const { return core_.suggested_depth(); }
-  /// @return the slots, to prepare them; not while there is a run.
+  /// @return the slots, to prepare them; not during a run.
   [[nodiscard]] std::span<Item> slots() noexcept { return *slots_; }
 
  private:

@@ -14,7 +14,7 @@ namespace tutti::v0 {
 
 namespace detail {
 
-/// Bytes that the processes of a host have in common.
+/// Bytes that the processes of a host share.
 class TUTTI_API SharedMemory {
  public:
   SharedMemory() noexcept = default;
@@ -51,16 +51,16 @@ class TUTTI_API SharedMemory {
 
 }  // namespace detail
 
-/// An array of which there is one on each host, for what all processes there read, such as a data
-/// set: it needs memory once per host instead of once per rank. Elements start as zero bytes. Ranks
-/// that are threads of one process have it in common as well.
+/// An array of which there is one on each host, for data that all processes there read, such as a
+/// data set: it takes its memory once instead of once per rank. Elements start as zero bytes. Ranks
+/// that are threads of one process share it too.
 ///
-/// It does not synchronize: a rank may read the elements of another one after both have called
-/// Communicator::barrier. once_per_node lets the owners write, is such a barrier, and throws on all
-/// ranks if one of them cannot write.
+/// It is memory only: a rank may read what another one wrote after both have synchronised, for
+/// example in Communicator::barrier. With once_per_node the owners write, and all ranks wait and
+/// get an error if an owner fails.
 ///
-/// The memory has no name in any file system. The system frees it when the last array that
-/// shares it has ended, or its process, however that ends. Move-only.
+/// The memory has no name in any file system. The system frees it when the last array that shares
+/// it has ended, or its process, in whatever way. Move-only.
 /// @tparam T of trivial type.
 template <class T>
 class SharedArray {
@@ -70,31 +70,30 @@ class SharedArray {
  public:
   /// No elements.
   SharedArray() noexcept = default;
-  /// Collective. Ranks are on one host as in once_per_node; they have to be processes of
-  /// one user, and to see each other in /proc.
-  /// @param world whose ranks take part; not needed afterwards. @param count of elements, may be 0;
-  /// equal on all ranks. @param options of which the timeout counts.
-  /// Throws the same Error on all ranks, which leaves the communicator usable: invalid_argument for
-  /// counts, or sizes of T, that differ; transport where a host has not so much memory, or its
-  /// system reports an error.
+  /// Collective. Ranks are on one host as for once_per_node; they must be processes of one user,
+  /// and see each other in /proc.
+  /// @param world not needed afterwards. @param count may be 0; equal on all ranks.
+  /// @param options only the timeout counts. Throws the same Error on all ranks, which leaves the
+  /// communicator usable: invalid_argument for counts, or sizes of T, that differ; transport if a
+  /// host lacks the memory, or its system denies it.
   SharedArray(Communicator& world, std::size_t count, const Options& options = {})
       : memory_{world, count, sizeof(T), options} {}
 
-  /// @return the first element, or null; elsewhere at other addresses.
+  /// @return the first element, or null; its address differs between processes.
   [[nodiscard]] T* data() noexcept { return static_cast<T*>(memory_.data()); }
   /// @copydoc data
   [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(memory_.data()); }
-  /// @return how many elements.
+  /// @return the number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return memory_.count(); }
   /// @return the first element.
   [[nodiscard]] T* begin() noexcept { return data(); }
   /// @copydoc begin
   [[nodiscard]] const T* begin() const noexcept { return data(); }
-  /// @return behind the last element.
+  /// @return the end of the elements.
   [[nodiscard]] T* end() noexcept { return data() + size(); }
   /// @copydoc end
   [[nodiscard]] const T* end() const noexcept { return data() + size(); }
-  /// @param index less than size(). @return that element.
+  /// @param index less than size().
   [[nodiscard]] T& operator[](std::size_t index) noexcept { return data()[index]; }
   /// @copydoc operator[]
   [[nodiscard]] const T& operator[](std::size_t index) const noexcept { return data()[index]; }
@@ -103,9 +102,9 @@ class SharedArray {
   /// @copydoc span
   [[nodiscard]] std::span<const T> span() const noexcept { return {data(), size()}; }
 
-  /// @return whether this rank is the lowest one of its host, which is to fill the array.
+  /// @return whether this rank is the lowest one of its host, which fills the array.
   [[nodiscard]] bool is_owner() const noexcept { return memory_.is_owner(); }
-  /// @return the lowest rank of this host, or -1 of an array that no communicator made.
+  /// @return the lowest rank of this host, or -1 of an array without communicator.
   [[nodiscard]] Rank owner() const noexcept { return memory_.owner(); }
 
  private:

@@ -103,7 +103,7 @@ TEST_F(TransportSet, AreTakenAsACallSays) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     EXPECT_STREQ(error.what(),
-                 "messages of this communicator cannot go by 'mpi'; choose shm+tcp or shm+shm");
+                 "this communicator has no transport 'mpi'; choose shm+tcp or shm+shm");
   }
   int value = 0;
   EXPECT_THROW(at(0).send(std::span<const int>{&value, 1}, 1, 0, {.transport = "tcp"}), Error);

@@ -107,7 +107,7 @@ TEST(LevelsOfSelection, SayWhatTheyLeaveOutAndWhy) {
        {"\n  ring: left out, an element's bits depend on its place in the vector, and "
         "size_invariant is asked for",
         "\n  direct: left out, its expression tree is not that of recursive_doubling, which "
-        "size_invariant keeps to"})
+        "size_invariant requires"})
     EXPECT_NE(text.find(line), std::string::npos) << text;
   const std::string plain = explain(world[0], 1000, {});
   EXPECT_EQ(plain.find("asked for"), std::string::npos) << plain;
@@ -232,8 +232,9 @@ TEST(LevelsOfSelection, DoNotChooseByWhatWasMeasuredFromRunToRun) {
       EXPECT_EQ(choice_of(slow, count, level), choice_of(quick, count, level)) << count;
   }
   EXPECT_GT(differ, 0);  // else nothing was asked
-  EXPECT_NE(explain(slow, 10, {.determinism = run_to_run}).find("so that every run charges it"),
-            std::string::npos);
+  EXPECT_NE(
+      explain(slow, 10, {.determinism = run_to_run}).find("so that every run has the same costs"),
+      std::string::npos);
 }
 
 /// Some reductions of one length, in memory of the program and, where there is such, of the host.

@@ -68,7 +68,7 @@ def test_usage():
         (2, "is not a size", [*small, "--bucket-bytes", "5X"]),
         (2, "did you mean views?", [*small, "--storage", "view"]),
         (2, "does not exist", [*small, "--storage", "views", "--order", "observed"]),
-        (2, "takes no parameter", [*small, "--algorithms", "ring:k=3"]),
+        (2, "has no parameter", [*small, "--algorithms", "ring:k=3"]),
         (2, "compression 'int3'", [*small, "--compression", "int3"]),
         (2, "not an .svg or .png", [*small, "--plot", "x.pdf"]),
         (2, "not an .html file", [*small, "--html", "x.pdf"])])
@@ -85,7 +85,7 @@ def test_files():
     expect_refusals([
         (2, "missing.json: no such file", ["--model", "missing.json"]),
         (1, "missing.json: no such file", ["--model", "missing.json"]),
-        (2, "it is no JSON", ["--model", write_model("bad.json", text="{")]),
+        (2, "it is not JSON", ["--model", write_model("bad.json", text="{")]),
         (2, "it is no model", ["--model", write_model("other.json", {"a": 1})]),
         (2, "GiB free", ["--model", write_model("huge.json", huge)]),
         (2, "flat storage", ["--model", write_model("mixed.json", mixed), "--storage", "flat"])])

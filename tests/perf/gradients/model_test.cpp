@@ -75,7 +75,7 @@ TEST(GradientsModel, SaysWhatIsWrongWithAFile) {
     return R"({"compute_us": 10, "parameters": [{"count": 1, "ready_us": 1}, )" + parameter + "]}";
   };
   const std::pair<std::string, std::string> cases[]{
-      {"{", "it is no JSON: line 1, column 2 is wrong"},
+      {"{", "it is not JSON: syntax error in line 1, column 2"},
       {"[]", "it is no model"},
       {R"({"tutti": 3})", "it is no model"},
       {R"({"parameters": [{"count": 1, "ready_us": 1}]})", "compute_us is missing"},

@@ -63,31 +63,30 @@ struct AttachOptions {
 /// or visible; Error{timeout}.
 TUTTI_API void attach(Communicator& world, const AttachOptions& options = {});
 
-/// Waits for a stream, as cudaStreamSynchronize does, but with a time limit: if another rank fails,
-/// or the timeout passes, all pending calls are aborted, so that the stream continues, and the
-/// communicator has failed.
-/// @param world to which a GPU is attached. @param stream as Options::stream of its calls. Throws
+/// Waits until a stream has done all enqueued work, as cudaStreamSynchronize, but with a deadline:
+/// if another rank fails, or the timeout passes, all work under way is aborted, so that the stream
+/// continues, and the communicator has failed.
+/// @param world with a GPU. @param stream as Options::stream of its calls. Throws
 /// Error{invalid_argument, timeout, peer_dead, aborted, transport}.
 TUTTI_API void wait(Communicator& world, Stream stream,
                     Duration timeout = std::chrono::seconds{300});
 
-/// As allocate, of bytes.
+/// @param world with a GPU. @param bytes equal on all ranks. @return memory of the GPU, as
+/// allocate. Throws as allocate.
 [[nodiscard]] TUTTI_API std::shared_ptr<std::byte> allocate_bytes(Communicator& world,
                                                                   std::size_t bytes);
-/// Allocates memory in which NCCL moves messages fastest: registered with it, and symmetric
-/// (ncclCommWindowRegister) if it has that; or memory that peers see, with AttachOptions::visible.
-/// Collective. Not within a batch. The host cannot access the elements.
-///
-/// The buffer has to live until all calls on it are done, as after `wait`. Any thread may drop it.
-/// Memory of NCCL ends with the next call on a stream or with the communicator. Other memory ends,
-/// as by cudaFree, when its GPU has done all its work, which may wait for ranks that are threads of
-/// the same process. If a collective of NCCL's own has such memory as input or output, it has it on
-/// all ranks, at equal offsets.
-/// @tparam T type of the elements. @param world to which a GPU is attached. @param count of
-/// elements, equal on all ranks. @return zeroed elements. Throws, on all ranks alike,
-/// Error{transport} that names the rank whose GPU has no memory left; Error{mismatch} if ranks
-/// allocate different amounts; Error{invalid_argument, timeout}; std::bad_alloc if no memory is
-/// that large.
+/// Allocates memory for the fastest messages: registered with NCCL and, if NCCL supports it,
+/// symmetric (ncclCommWindowRegister); or memory that peers see, see Options::visible. Collective.
+/// The host cannot touch the elements. The buffer must live until all calls on it are done, for
+/// example after `wait`. Any thread may drop it. NCCL's memory is freed by the next call on a
+/// stream, or with the communicator. Other memory is freed as by cudaFree, when its GPU has done
+/// all work, which may wait for ranks that are threads of the same process. If NCCL's own calls
+/// have such memory as input and output, they need it on all ranks, at equal offsets.
+/// @param world with a GPU. @param count of elements, equal on all ranks.
+/// @return the elements, zeroed, in memory of the GPU. Throws, on all ranks alike, Error{transport}
+/// that names a rank whose GPU has no more memory, Error{mismatch} if ranks allocate different
+/// amounts; Error{invalid_argument, timeout}; std::bad_alloc if no memory is that large. Not within
+/// a batch.
 template <class T>
 [[nodiscard]] Buffer<T> allocate(Communicator& world, std::size_t count) {
   return Buffer<T>{allocate_bytes(world, Buffer<T>::bytes_of(count)), count, false};

@@ -19,13 +19,13 @@ namespace detail {
 
 struct Allocation;  // of the driver
 
-/// Bytes in memory of a GPU, which move through memory of the host, in pieces.
+/// Bytes in memory of a GPU. They are sent through memory of the host, in pieces.
 class TUTTI_API DeviceBytes {
  public:
   DeviceBytes() = default;
   explicit DeviceBytes(std::size_t bytes);
   [[nodiscard]] std::byte* data() const noexcept;
-  /// Both start at the first byte.
+  /// @param bytes to encode, from the first.
   void encode(Encoder& to, std::size_t bytes) const;
   void decode(Decoder& from, std::size_t bytes);
 
@@ -35,23 +35,25 @@ class TUTTI_API DeviceBytes {
 
 }  // namespace detail
 
-/// Elements in memory of a GPU, which the array owns. The host cannot access them. Alone, or as a
-/// member of a type with a Codec, an array is an object: its elements pass through memory of the
-/// host to the current GPU of the rank that decodes them. A Codec reads and writes them after the
-/// earlier work of the default stream; other streams have to be done with them. If all ranks know
-/// the sizes, calls on streams move arrays without the host. Not while the thread captures a graph.
-/// Each array loads the driver's functions, so few large arrays are better than many small ones.
-/// The destructor waits for all work of its GPU, as cudaFree does. If ranks are threads of one
-/// process, that work must not wait for a rank that waits for this one.
+/// Elements in memory of a GPU, which it owns. The host cannot touch them. As an object, alone or
+/// in a type with a Codec, it is sent with its number of elements, through memory of the host, to
+/// the current GPU of the decoding thread. A Codec reads and writes the elements after earlier work
+/// on the default stream of that GPU; work on other streams must be done before. If sizes are known
+/// beforehand, calls on streams send arrays without the host. Not while the thread captures a
+/// graph.
+///
+/// Each array looks the driver up by itself, so prefer few large ones to many small ones. The
+/// destructor waits for the work of its GPU, as cudaFree does. If ranks are threads of one process,
+/// this must not be work that waits for a rank that continues only afterwards.
 /// @tparam T a flat type.
 template <Flat T>
 class Array {
  public:
   /// No elements.
   Array() = default;
-  /// Elements without a value, on the calling thread's current GPU or else the only one that the
-  /// process sees. Throws std::bad_alloc; Error{transport} if there is no driver or no GPU;
-  /// Error{invalid_argument} if there are several GPUs and none is current.
+  /// @param count of elements, uninitialised, on the calling thread's current GPU or, without one,
+  /// the only GPU of the process. Throws std::bad_alloc, Error{transport} if there is no driver or
+  /// no GPU, Error{invalid_argument} if there are several GPUs and none is current.
   explicit Array(std::size_t count) : bytes_{bytes_of(count)}, count_{count} {}
   Array(Array&& other) noexcept
       : bytes_{std::move(other.bytes_)}, count_{std::exchange(other.count_, 0)} {}
@@ -62,11 +64,11 @@ class Array {
   }
   ~Array() = default;
 
-  /// @return the first element; null if there are none.
+  /// @return the first element, or null.
   [[nodiscard]] T* data() const noexcept { return reinterpret_cast<T*>(bytes_.data()); }
   /// @return the number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// @return the elements, for calls on streams.
+  /// @return the elements, as an argument of calls on streams.
   [[nodiscard]] std::span<T> span() const noexcept { return {data(), count_}; }
 
  private:
@@ -86,15 +88,15 @@ class Array {
 
 namespace tutti::v0 {
 
-/// Encodes the number of elements, and their bytes.
+/// The number of elements and their bytes.
 template <class T>
 struct Codec<cuda::Array<T>> {
-  /// Throws Error{object, transport}.
+  /// Encodes. Throws Error{object, transport}.
   static void encode(Encoder& to, const cuda::Array<T>& array) {
     to.put_count(array.size());
     array.bytes_.encode(to, array.size() * sizeof(T));
   }
-  /// Throws as encode, and as the array's constructor.
+  /// Decodes. Throws as encode, and as the constructor.
   static void decode(Decoder& from, cuda::Array<T>& array) {
     const std::size_t count = from.get_count();
     if (count > from.remaining() / sizeof(T))

@@ -15,8 +15,7 @@
 namespace tutti::v0::cuda {
 
 /// out[i] = apply(left[i], right[i]); `out` may be one of the others.
-/// @tparam T type of the elements. @tparam Apply a functor with `T operator()(T, T) const` of the
-/// device.
+/// @tparam Apply a functor with `T operator()(T, T) const` of the device.
 template <class T, class Apply>
 __global__ void apply_to_all(const T* left, const T* right, T* out, std::size_t count, Apply apply) {
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
@@ -24,14 +23,13 @@ __global__ void apply_to_all(const T* left, const T* right, T* out, std::size_t 
     out[i] = apply(left[i], right[i]);
 }
 
-/// Makes a device function of a functor, for Operator::with_device, as in
-/// `Operator{host_function, true}.with_device(cuda::device_function<float>(Functor{}))`.
-/// Loads its kernel on the calling thread's current GPU. CUDA may wait for all streams of a GPU
-/// when it loads a kernel, and so for other ranks; a program of several GPUs therefore makes the
-/// function on each of them before its first call, or sets CUDA_MODULE_LOADING=EAGER.
-/// @tparam T type of the elements. @param apply a functor with `T operator()(T, T) const` of the
-/// device, which is copied. @return the function; it throws Error{transport} if the kernel does not
-/// start.
+/// Makes the argument of Operator::with_device of a functor, as in `Operator{host_function,
+/// true}.with_device(cuda::device_function<float>(Functor{}))`. This loads the kernel on the
+/// calling thread's current GPU: CUDA may then wait for all streams of the GPU, and so for other
+/// ranks. A program with several GPUs makes one function on each, or sets
+/// CUDA_MODULE_LOADING=EAGER.
+/// @param apply a functor with `T operator()(T, T) const` of the device; copied.
+/// @return the function; it throws Error{transport} if the kernel does not start.
 template <class T, class Apply>
 [[nodiscard]] DeviceFunction device_function(Apply apply) {
   const bool is_clean = cudaPeekAtLastError() == cudaSuccess;
