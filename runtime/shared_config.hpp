@@ -18,9 +18,9 @@ namespace tutti::runtime {
 
 /// What rank 0 is to look for.
 struct SharedConfigFiles {
-  TuningFile tuning{};     ///< See there.
-  TimedCallsFile timed{};  ///< See there.
-  std::string network{};   ///< As find_network takes it; empty: nobody says.
+  TuningFile tuning{};                           ///< See there.
+  TimedCallsFile timed{};                        ///< See there.
+  std::string network{};                         ///< As find_network takes it; empty: nobody says.
   std::function<void(std::string_view)> warn{};  ///< As InitOptions::warn.
 };
 

@@ -37,8 +37,8 @@ struct UsableTuning {
   std::string refusal{};  ///< Why a file that is there is not used; empty: it is.
 };
 
-/// Reads a tuning file; one of another machine is refused. @param file see TuningFile. @return what it
-/// has. Throws Error{invalid_argument} where it cannot be read, or is malformed.
+/// Reads a tuning file; one of another machine is refused. @param file see TuningFile. @return what
+/// it has. Throws Error{invalid_argument} where it cannot be read, or is malformed.
 [[nodiscard]] UsableTuning usable_tuning(const TuningFile& file);
 
 }  // namespace tutti::runtime
