@@ -103,12 +103,10 @@ std::unique_ptr<World> join_world(const std::string& transport,
     Communicator communicator =
         transport == "mpi"
             ? mpi::communicator(MPI_COMM_WORLD, options, {.timeout = options.timeout})
-            : mpi::init(
-                  MPI_COMM_WORLD,
-                  {.transport = transport,
-                   .timeout = options.timeout,
-                   .warn = print_warning,
-                   .communicator = options});
+            : mpi::init(MPI_COMM_WORLD, {.transport = transport,
+                                         .timeout = options.timeout,
+                                         .warn = print_warning,
+                                         .communicator = options});
     return std::make_unique<MpiWorld>(std::move(session), std::move(communicator));
   } catch (...) {
     static_cast<void>(session.release());  // MPI_Finalize would wait for the ranks that do not come

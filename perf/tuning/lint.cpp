@@ -18,7 +18,6 @@ namespace tutti::perf {
 
 namespace {
 
-
 std::vector<Problem> sized_problems(Collective collective, const SweepOptions& options, int size) {
   std::vector<Problem> problems;
   const Problem problem{.collective = collective,

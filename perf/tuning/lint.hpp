@@ -17,9 +17,9 @@ namespace tutti::perf {
 
 /// What is asked for.
 struct LintOptions {
-  SweepOptions sweep{};     ///< Collectives, sizes, budget, and how to join.
-  double threshold = 0.1;   ///< A guideline is broken where a call takes longer by this share.
-  bool own_calls = false;   ///< Whether tutti's own calls are checked also under an MPI.
+  SweepOptions sweep{};    ///< Collectives, sizes, budget, and how to join.
+  double threshold = 0.1;  ///< A guideline is broken where a call takes longer by this share.
+  bool own_calls = false;  ///< Whether tutti's own calls are checked also under an MPI.
 };
 
 /// One guideline at one size.

@@ -254,8 +254,7 @@ int Tuner::run() {
   }
   from_rank_zero(world_.communicator(), ends);
   if (ends[1] > 0) return static_cast<int>(ExitCode::wrong_data);
-  return interrupted_ ? kSignalExit + std::max(interrupt_signal(), 2)
-                      : static_cast<int>(ends[0]);
+  return interrupted_ ? kSignalExit + std::max(interrupt_signal(), 2) : static_cast<int>(ends[0]);
 }
 
 }  // namespace tutti::perf

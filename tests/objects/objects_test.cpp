@@ -1,5 +1,5 @@
-// Object collectives on the simulated cluster: many at once, and to the byte. The matrix has all of them
-// with all sizes.
+// Object collectives on the simulated cluster: many at once, and to the byte. The matrix has all of
+// them with all sizes.
 #include <tutti/objects.hpp>
 
 #include "tests/objects/calls.hpp"

@@ -22,8 +22,7 @@ GradientsOptions options_of(std::vector<std::string> arguments) {
   declare_gradients_flags(app, options);
   const auto add_unless_there = [&](const std::string& flag, const std::string& value) {
     const auto says_it = [&](const std::string& word) { return word.starts_with(flag); };
-    if (std::ranges::none_of(arguments, says_it))
-      arguments.insert(arguments.end(), {flag, value});
+    if (std::ranges::none_of(arguments, says_it)) arguments.insert(arguments.end(), {flag, value});
   };
   add_unless_there("--model", "resnet50");
   add_unless_there("--compute", "120ms");
