@@ -52,6 +52,8 @@ class Engine {
   [[nodiscard]] bool has_streams() const noexcept { return streamed_ != nullptr; }
   /// What is attached. Throws Error{invalid_argument} where nothing is.
   [[nodiscard]] StreamCalls& streamed() const;
+  /// @return what this rank answers others about its latest call. From any thread.
+  [[nodiscard]] CallStatus call_status() const { return counter_->status_of(0); }
   /// Rejects a call of the host on memory of a GPU. Throws Error{invalid_argument}.
   void check_on_host(const Call& call) const {
     if (streamed_) streamed_->check_on_host(call, transport_->self());

@@ -76,6 +76,17 @@ void ObjectExchange::wait() {
   if (operation_) end();
 }
 
+bool ObjectExchange::wait_for(Duration time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  if (test()) return true;
+  {
+    const detail::CallGuard use{engine_};
+    engine_->progress().wait_until(
+        [&] { return operation_->done() || std::chrono::steady_clock::now() >= end; });
+  }
+  return test();
+}
+
 void ObjectExchange::wait_to_decode() {
   if (!operation_) return;
   const detail::SoleCaller caller = sole_caller();

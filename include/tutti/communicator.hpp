@@ -158,6 +158,10 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   [[nodiscard]] int size() const noexcept;
   /// @return one line of text: the ranks, how they were found, and the transports between them.
   [[nodiscard]] std::string describe() const;
+  /// @return what this rank waits for now, one call per line, such as "all_reduce #3 waits for rank 2,
+  /// since 1200 ms"; empty where no thread waits. From any thread, also while another one waits: for
+  /// reports about a program that hangs.
+  [[nodiscard]] std::string waits() const;
 
   /// Makes a communicator of some of the ranks; the others do not take part.
   ///

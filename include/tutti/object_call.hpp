@@ -130,6 +130,9 @@ class TUTTI_API ObjectExchange {
   bool test();
   /// Waits for the end. Throws as test.
   void wait();
+  /// As Request::wait_for. @param time from now on. @return whether the operation is done. Throws as
+  /// test.
+  bool wait_for(Duration time);
   /// @return the number of objects that this rank gets. Only after the end.
   [[nodiscard]] std::size_t count() const noexcept;
   /// @param index less than count(): the sender's rank, or 0 if there is one sender.

@@ -64,6 +64,10 @@ class [[nodiscard]] TUTTI_API Request {
   bool test();
   /// Waits for the end. Throws as test.
   void wait();
+  /// Waits for the end, for a time at most. A call that takes longer goes on, and may be waited for
+  /// again: unlike Options::timeout, this fails nothing. @param time from now on. @return whether the
+  /// operation is done. Throws as test.
+  bool wait_for(Duration time);
   /// As test. @return whether the operation is done, or the Error.
   [[nodiscard]] Result<bool> try_test() noexcept;
   /// As wait.
@@ -125,6 +129,9 @@ class [[nodiscard]] TUTTI_API Plan {
   bool test();
   /// Waits for the end of the run. Throws as test.
   void wait();
+  /// As Request::wait_for. @param time from now on. @return whether no run is pending. Throws as
+  /// test.
+  bool wait_for(Duration time);
   /// As start.
   [[nodiscard]] Result<void> try_start() noexcept;
   /// As start.

@@ -1,0 +1,75 @@
+// Waits that end after a time without failing anything, and what a rank waits for.
+#include <algorithm>
+#include <thread>
+
+#include <tutti/attempt.hpp>
+
+#include "engine.hpp"
+
+namespace tutti::v0 {
+namespace {
+
+/// Polls from one look at the clock to the next.
+constexpr int kPollsPerClock = 16;
+/// Pause between looks at a stream of a GPU, whose end wakes no thread.
+constexpr std::chrono::microseconds kPause{50};
+
+/// Makes progress until something is so, or for a time at most. @param is_met whether it is.
+template <class IsMet>
+void wait_at_most(detail::Engine& engine, Duration time, const IsMet& is_met) {
+  const Transport& transport = engine.transport();
+  const Duration end = deadline_after(transport.now(), time);
+  int polls = 0;
+  engine.progress().wait_until(
+      [&] { return is_met() || (++polls % kPollsPerClock == 0 && transport.now() >= end); });
+}
+
+/// @param test makes progress on a call on a stream. @return whether it has ended within the time.
+template <class Test>
+bool wait_for_streamed(Duration time, const Test& test) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (!test()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Request::wait_for(Duration time) {
+  if (streamed_ != nullptr) return wait_for_streamed(time, [this] { return test(); });
+  if (test()) return true;
+  detail::Execution& execution = *execution_;
+  {
+    const std::shared_ptr<detail::Engine> engine = engine_;
+    const detail::CallGuard use{engine};
+    wait_at_most(*engine, time, [&] { return execution.done(); });
+    if (execution.is_dropped()) return true;  // by an operator, with this handle
+  }
+  return test();
+}
+
+bool Plan::wait_for(Duration time) {
+  if (streamed_ != nullptr) return wait_for_streamed(time, [this] { return test(); });
+  if (test()) return true;
+  {
+    const detail::CallGuard use{engine_};
+    wait_at_most(*engine_, time, [this] { return execution_->done(); });
+  }
+  return test();
+}
+
+std::string Communicator::waits() const {
+  std::string lines;
+  if (engine_ == nullptr) return lines;
+  for (const CallStatus::Wait& wait : engine_->call_status().waits) {
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(wait.time);
+    lines += wait.call;
+    if (wait.rank >= 0) lines += " waits for rank " + std::to_string(wait.rank);
+    lines += ", since " + std::to_string(milliseconds.count()) + " ms\n";
+  }
+  return lines;
+}
+
+}  // namespace tutti::v0
