@@ -1,0 +1,264 @@
+// Collectives and messages.
+#include <string>
+
+#include "handles.hpp"
+
+namespace tutti::v0::c {
+namespace {
+
+template <class Enum, int kCount>
+Enum enumerator_of(int value, const char* name) {
+  if (value >= 0 && value < kCount) return static_cast<Enum>(value);
+  throw Error{ErrorCode::invalid_argument,
+              "there is no " + std::string{name} + " " + std::to_string(value)};
+}
+
+void set_kind(Call& call, tutti_collective collective) {
+  if (collective < TUTTI_SEND) {
+    call.collective = enumerator_of<Collective, kCollectives>(collective, "tutti_collective");
+    return;
+  }
+  call.point_to_point = enumerator_of<PointToPoint, kPointToPoints>(
+      collective - TUTTI_SEND + static_cast<int>(PointToPoint::send), "tutti_collective");
+}
+
+bool has_operator(const Call& call) {
+  return call.point_to_point == PointToPoint::none && is_reduction(call.collective);
+}
+
+/// Frameworks sum masks: of bool the sum is "or", as NCCL has it.
+OperatorKind operator_of_bool(OperatorKind kind) noexcept {
+  if (kind == OperatorKind::sum || kind == OperatorKind::max) return OperatorKind::logical_or;
+  if (kind == OperatorKind::prod || kind == OperatorKind::min) return OperatorKind::logical_and;
+  return kind;
+}
+
+/// @return a call of equally many elements for each rank's block.
+tutti_call simple(tutti_collective collective, const void* in, void* out, std::size_t count,
+                  tutti_datatype type) {
+  return {.size = sizeof(tutti_call),
+          .collective = collective,
+          .type = type,
+          .in = in,
+          .out = out,
+          .in_count = count,
+          .out_count = count,
+          .element_bytes = 0,
+          .op = TUTTI_SUM,
+          .root = 0,
+          .user_op = nullptr,
+          .in_counts = nullptr,
+          .out_counts = nullptr,
+          .to = 0,
+          .from = 0,
+          .tag = 0};
+}
+
+tutti_status run_simple(tutti_communicator* communicator, const tutti_call& call) {
+  return tutti_run(communicator, &call, nullptr);
+}
+
+}  // namespace
+
+Datatype datatype_of(tutti_datatype type) {
+  return type == TUTTI_BOOL ? Datatype::u8
+                            : enumerator_of<Datatype, kDatatypes>(type, "tutti_datatype");
+}
+
+Call call_of(const tutti_call* given, int ranks, std::optional<Operator>& op) {
+  require(given, "call");
+  tutti_call defaults{};
+  tutti_call_defaults(&defaults, sizeof defaults);
+  const tutti_call read_call = read(given, defaults);
+  Call call;
+  set_kind(call, read_call.collective);
+  call.type = datatype_of(read_call.type);
+  call.is_bool = read_call.type == TUTTI_BOOL;
+  call.element_bytes = call.type == Datatype::opaque ? read_call.element_bytes : size_of(call.type);
+  call.in = read_call.in;
+  call.out = read_call.out;
+  call.in_count = read_call.in_count;
+  call.out_count = read_call.out_count;
+  call.root = read_call.root;
+  call.to = read_call.to;
+  call.from = read_call.from;
+  call.tag = read_call.tag;
+  if (has_operator(call)) {
+    const auto kind = enumerator_of<OperatorKind, kOperatorKinds>(read_call.op, "tutti_op");
+    if (kind == OperatorKind::user) {
+      require(read_call.user_op, "tutti_call::user_op");
+      op = read_call.user_op->op;
+    } else {
+      op.emplace(call.is_bool ? operator_of_bool(kind) : kind);
+    }
+    call.op = &*op;
+  }
+  const auto blocks = static_cast<std::size_t>(ranks);
+  call.own_counts = read_call.in_counts != nullptr || read_call.out_counts != nullptr;
+  if (read_call.in_counts != nullptr) call.in_counts = {read_call.in_counts, blocks};
+  if (read_call.out_counts != nullptr) call.out_counts = {read_call.out_counts, blocks};
+  return call;
+}
+
+Options options_of(const tutti_options* given) {
+  tutti_options defaults{};
+  tutti_options_defaults(&defaults, sizeof defaults);
+  const tutti_options read_options = read(given, defaults);
+  Options options{.algorithm = view_of(read_options.algorithm),
+                  .transport = view_of(read_options.transport),
+                  .segment = read_options.segment,
+                  .visible = read_options.visible != 0,
+                  .timeout = duration_of(read_options.timeout)};
+  if (read_options.determinism != TUTTI_DETERMINISM_DEFAULT)
+    options.determinism =
+        enumerator_of<Determinism, kDeterminisms>(read_options.determinism, "tutti_determinism");
+  if (read_options.has_stream != 0) options.stream = Stream{read_options.stream};
+  if (read_options.counts != nullptr)
+    options.counts = {read_options.counts, read_options.count_of_counts};
+  return options;
+}
+
+}  // namespace tutti::v0::c
+
+using namespace tutti::c;
+
+extern "C" {
+
+void tutti_call_defaults(tutti_call* call, size_t size) {
+  write(call, size, simple(TUTTI_ALL_REDUCE, nullptr, nullptr, 0, TUTTI_U8));
+}
+
+void tutti_options_defaults(tutti_options* options, size_t size) {
+  tutti_options values{};
+  values.determinism = TUTTI_DETERMINISM_DEFAULT;
+  write(options, size, values);
+}
+
+tutti_status tutti_run(tutti_communicator* communicator, const tutti_call* call,
+                       const tutti_options* options) {
+  return guarded([&] {
+    require(communicator, "communicator");
+    std::optional<tutti::Operator> op;
+    communicator->world.run(call_of(call, communicator->world.size(), op), options_of(options));
+  });
+}
+
+tutti_status tutti_start(tutti_communicator* communicator, const tutti_call* call,
+                         const tutti_options* options, tutti_request** result) {
+  return made(result, [&] {
+    require(communicator, "communicator");
+    std::optional<tutti::Operator> op;
+    return communicator->world.async().run(call_of(call, communicator->world.size(), op),
+                                           options_of(options));
+  });
+}
+
+tutti_status tutti_run_for(tutti_communicator* communicator, const tutti_call* call,
+                           const tutti_options* options, int64_t slice, tutti_request** pending) {
+  return guarded([&] {
+    require(communicator, "communicator");
+    require(pending, "pending");
+    *pending = nullptr;
+    std::optional<tutti::Operator> op;
+    tutti::Request request = communicator->world.async().run(
+        call_of(call, communicator->world.size(), op), options_of(options));
+    if (request.wait_for(tutti::Duration{slice})) return TUTTI_OK;
+    *pending = new tutti_request{std::move(request)};
+    return TUTTI_PENDING;
+  });
+}
+
+tutti_status tutti_all_reduce(tutti_communicator* communicator, const void* in, void* out,
+                              size_t count, tutti_datatype type, tutti_op op) {
+  tutti_call call = simple(TUTTI_ALL_REDUCE, in, out, count, type);
+  call.op = op;
+  return run_simple(communicator, call);
+}
+
+tutti_status tutti_reduce(tutti_communicator* communicator, const void* in, void* out, size_t count,
+                          tutti_datatype type, tutti_op op, int32_t root) {
+  tutti_call call = simple(TUTTI_REDUCE, in, out, count, type);
+  call.op = op;
+  call.root = root;
+  return run_simple(communicator, call);
+}
+
+tutti_status tutti_broadcast(tutti_communicator* communicator, void* inout, size_t count,
+                             tutti_datatype type, int32_t root) {
+  tutti_call call = simple(TUTTI_BROADCAST, inout, inout, count, type);
+  call.root = root;
+  return run_simple(communicator, call);
+}
+
+tutti_status tutti_scatter(tutti_communicator* communicator, const void* in, void* out,
+                           size_t count, tutti_datatype type, int32_t root) {
+  tutti_call call = simple(TUTTI_SCATTER, in, out, count, type);
+  call.in_count = count * static_cast<size_t>(tutti_size(communicator));
+  call.root = root;
+  return run_simple(communicator, call);
+}
+
+tutti_status tutti_gather(tutti_communicator* communicator, const void* in, void* out, size_t count,
+                          tutti_datatype type, int32_t root) {
+  tutti_call call = simple(TUTTI_GATHER, in, out, count, type);
+  call.out_count = count * static_cast<size_t>(tutti_size(communicator));
+  call.root = root;
+  return run_simple(communicator, call);
+}
+
+tutti_status tutti_all_gather(tutti_communicator* communicator, const void* in, void* out,
+                              size_t count, tutti_datatype type) {
+  tutti_call call = simple(TUTTI_ALL_GATHER, in, out, count, type);
+  call.out_count = count * static_cast<size_t>(tutti_size(communicator));
+  return run_simple(communicator, call);
+}
+
+tutti_status tutti_reduce_scatter(tutti_communicator* communicator, const void* in, void* out,
+                                  size_t count, tutti_datatype type, tutti_op op) {
+  tutti_call call = simple(TUTTI_REDUCE_SCATTER, in, out, count, type);
+  call.in_count = count * static_cast<size_t>(tutti_size(communicator));
+  call.op = op;
+  return run_simple(communicator, call);
+}
+
+tutti_status tutti_all_to_all(tutti_communicator* communicator, const void* in, void* out,
+                              size_t count, tutti_datatype type) {
+  const size_t all = count * static_cast<size_t>(tutti_size(communicator));
+  return run_simple(communicator, simple(TUTTI_ALL_TO_ALL, in, out, all, type));
+}
+
+tutti_status tutti_scan(tutti_communicator* communicator, const void* in, void* out, size_t count,
+                        tutti_datatype type, tutti_op op) {
+  tutti_call call = simple(TUTTI_SCAN, in, out, count, type);
+  call.op = op;
+  return run_simple(communicator, call);
+}
+
+tutti_status tutti_exscan(tutti_communicator* communicator, const void* in, void* out, size_t count,
+                          tutti_datatype type, tutti_op op) {
+  tutti_call call = simple(TUTTI_EXSCAN, in, out, count, type);
+  call.op = op;
+  return run_simple(communicator, call);
+}
+
+tutti_status tutti_barrier(tutti_communicator* communicator) {
+  return run_simple(communicator, simple(TUTTI_BARRIER, nullptr, nullptr, 0, TUTTI_U8));
+}
+
+tutti_status tutti_send(tutti_communicator* communicator, const void* in, size_t count,
+                        tutti_datatype type, int32_t to, int32_t tag) {
+  tutti_call call = simple(TUTTI_SEND, in, nullptr, count, type);
+  call.to = to;
+  call.tag = tag;
+  return run_simple(communicator, call);
+}
+
+tutti_status tutti_recv(tutti_communicator* communicator, void* out, size_t count,
+                        tutti_datatype type, int32_t from, int32_t tag) {
+  tutti_call call = simple(TUTTI_RECV, nullptr, out, count, type);
+  call.from = from;
+  call.tag = tag;
+  return run_simple(communicator, call);
+}
+
+}  // extern "C"

@@ -1,0 +1,91 @@
+/** @file
+ * Calls under way, prepared calls, batches, probes, selection and user operators.
+ */
+#ifndef TUTTI_C_REQUESTS_H
+#define TUTTI_C_REQUESTS_H
+
+#include <tutti_c/calls.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Requests. A pending request that is freed fails its communicator. */
+
+/** Waits for the end of a call. A failed call stays failed: all later functions return its error. */
+TUTTI_C_API tutti_status tutti_wait(tutti_request* request);
+/** Waits for a time at most, which fails nothing. @param slice nanoseconds. @return TUTTI_PENDING
+ * where the call has not ended by then. */
+TUTTI_C_API tutti_status tutti_wait_for(tutti_request* request, int64_t slice);
+/** Makes progress. @return TUTTI_PENDING where the call has not ended. */
+TUTTI_C_API tutti_status tutti_test(tutti_request* request);
+/** Waits for all, also where some fail. @return the first error. */
+TUTTI_C_API tutti_status tutti_wait_all(tutti_request* const* requests, size_t count);
+TUTTI_C_API void tutti_request_free(tutti_request* request);
+
+/* Plans; see tutti::Plan. */
+
+TUTTI_C_API tutti_status tutti_make_plan(tutti_communicator* communicator, const tutti_call* call,
+                                         const tutti_options* options, tutti_plan** result);
+/** Starts a run. @param in and out other buffers of the same sizes; both NULL: those of the call that
+ * made the plan. */
+TUTTI_C_API tutti_status tutti_plan_start(tutti_plan* plan, const void* in, void* out);
+TUTTI_C_API tutti_status tutti_plan_wait(tutti_plan* plan);
+/** As tutti_wait_for. */
+TUTTI_C_API tutti_status tutti_plan_wait_for(tutti_plan* plan, int64_t slice);
+/** As tutti_test. */
+TUTTI_C_API tutti_status tutti_plan_test(tutti_plan* plan);
+/** @return such as "knomial:k=4"; lives as long as the plan. */
+TUTTI_C_API const char* tutti_plan_algorithm(const tutti_plan* plan);
+TUTTI_C_API void tutti_plan_free(tutti_plan* plan);
+
+/* Batches; see tutti::batch. The calls of this thread between begin and end start together. */
+
+TUTTI_C_API tutti_status tutti_batch_begin(void);
+/** Starts the calls, and waits for those that block. @return the first error of them. */
+TUTTI_C_API tutti_status tutti_batch_end(void);
+/** Drops the calls; none of them starts. */
+TUTTI_C_API void tutti_batch_cancel(void);
+
+/* Messages that nobody receives yet. */
+
+typedef struct tutti_arrival {
+  size_t size;
+  int32_t from;
+  int32_t tag;
+  size_t bytes;
+} tutti_arrival;
+
+/** Waits for a message. @param from its sender, or TUTTI_ANY_RANK. @param slice nanoseconds; it fails
+ * nothing. @param arrival whose size is set. @return TUTTI_PENDING where none has come by then. */
+TUTTI_C_API tutti_status tutti_probe(tutti_communicator* communicator, int32_t from, int32_t tag,
+                                     int64_t slice, tutti_arrival* arrival);
+
+/* Selection. Texts as of tutti_describe. */
+
+/** What a call would run, the predicted time of each candidate, and why others are left out. */
+TUTTI_C_API tutti_status tutti_explain(tutti_communicator* communicator, const tutti_call* call,
+                                       const tutti_options* options, char* text, size_t capacity,
+                                       size_t* length);
+
+/* User operators. */
+
+/** Combines elements: out[i] = left[i] op right[i] for `count` elements; out may be left or right. It
+ * is called by threads that are in a call of tutti, or by tutti's own with progress_thread; it must not
+ * call tutti. */
+typedef void (*tutti_combine)(void* context, const void* left, const void* right, void* out,
+                              size_t count);
+
+/** @param combine called as long as calls with the operator run. @param commutative whether operands
+ * may be exchanged. @param release called with context when it is needed no more, or NULL. */
+TUTTI_C_API tutti_status tutti_make_operator(tutti_combine combine, void* context,
+                                             int32_t commutative, void (*release)(void* context),
+                                             tutti_operator** result);
+/** Calls that run keep what they need of it. */
+TUTTI_C_API void tutti_operator_free(tutti_operator* user_op);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

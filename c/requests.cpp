@@ -1,0 +1,197 @@
+// Calls under way, prepared calls, batches, probes, selection and user operators.
+#include <memory>
+#include <string>
+
+#include <tutti/batch.hpp>
+
+#include "handles.hpp"
+
+namespace tutti::v0::c {
+namespace {
+
+/// The batch of a thread between tutti_batch_begin and its end.
+std::unique_ptr<detail::BatchScope>& batch_of_thread() noexcept {
+  thread_local std::unique_ptr<detail::BatchScope> scope;
+  return scope;
+}
+
+tutti_status pending_unless(bool is_done) noexcept {
+  return is_done ? TUTTI_OK : TUTTI_PENDING;
+}
+
+/// A user's operator, which ends with the last call that uses it.
+class UserOperator {
+ public:
+  UserOperator(tutti_combine function, void* context, void (*release)(void*)) noexcept
+      : function_{function}, context_{context}, release_{release} {}
+  UserOperator(const UserOperator&) = delete;
+  UserOperator& operator=(const UserOperator&) = delete;
+  ~UserOperator() {
+    if (release_ != nullptr) release_(context_);
+  }
+  void combine(const void* left, const void* right, void* out, std::size_t count) const {
+    function_(context_, left, right, out, count);
+  }
+
+ private:
+  tutti_combine function_;
+  void* context_;
+  void (*release_)(void*);
+};
+
+}  // namespace
+}  // namespace tutti::v0::c
+
+using namespace tutti::c;
+
+extern "C" {
+
+tutti_status tutti_wait(tutti_request* request) {
+  return guarded([&] {
+    require(request, "request");
+    request->request.wait();
+  });
+}
+
+tutti_status tutti_wait_for(tutti_request* request, int64_t slice) {
+  return guarded([&] {
+    require(request, "request");
+    return pending_unless(request->request.wait_for(tutti::Duration{slice}));
+  });
+}
+
+tutti_status tutti_test(tutti_request* request) {
+  return guarded([&] {
+    require(request, "request");
+    return pending_unless(request->request.test());
+  });
+}
+
+tutti_status tutti_wait_all(tutti_request* const* requests, size_t count) {
+  return guarded([&] {
+    if (count > 0) require(requests, "requests");
+    tutti_status first = TUTTI_OK;
+    for (size_t i = 0; i < count; ++i) {
+      const tutti_status status = first == TUTTI_OK ? tutti_wait(requests[i]) : TUTTI_OK;
+      if (first != TUTTI_OK) static_cast<void>(requests[i]->request.try_wait());
+      if (status != TUTTI_OK) first = status;
+    }
+    return first;
+  });
+}
+
+void tutti_request_free(tutti_request* request) {
+  delete request;
+}
+
+tutti_status tutti_make_plan(tutti_communicator* communicator, const tutti_call* call,
+                             const tutti_options* options, tutti_plan** result) {
+  return made(result, [&] {
+    require(communicator, "communicator");
+    std::optional<tutti::Operator> op;
+    return communicator->world.plan().run(call_of(call, communicator->world.size(), op),
+                                          options_of(options));
+  });
+}
+
+tutti_status tutti_plan_start(tutti_plan* plan, const void* in, void* out) {
+  return guarded([&] {
+    require(plan, "plan");
+    if (in == nullptr && out == nullptr) plan->plan.start();
+    else plan->plan.start(in, out);
+  });
+}
+
+tutti_status tutti_plan_wait(tutti_plan* plan) {
+  return guarded([&] {
+    require(plan, "plan");
+    plan->plan.wait();
+  });
+}
+
+tutti_status tutti_plan_wait_for(tutti_plan* plan, int64_t slice) {
+  return guarded([&] {
+    require(plan, "plan");
+    return pending_unless(plan->plan.wait_for(tutti::Duration{slice}));
+  });
+}
+
+tutti_status tutti_plan_test(tutti_plan* plan) {
+  return guarded([&] {
+    require(plan, "plan");
+    return pending_unless(plan->plan.test());
+  });
+}
+
+const char* tutti_plan_algorithm(const tutti_plan* plan) {
+  return plan == nullptr ? "" : plan->plan.algorithm().c_str();
+}
+
+void tutti_plan_free(tutti_plan* plan) {
+  delete plan;
+}
+
+tutti_status tutti_batch_begin(void) {
+  return guarded([] { batch_of_thread() = std::make_unique<tutti::detail::BatchScope>(); });
+}
+
+tutti_status tutti_batch_end(void) {
+  return guarded([] {
+    const std::unique_ptr<tutti::detail::BatchScope> scope = std::move(batch_of_thread());
+    if (!scope)
+      throw tutti::Error{tutti::ErrorCode::invalid_argument,
+                         "there is no batch; tutti_batch_begin begins one"};
+    scope->run();
+  });
+}
+
+void tutti_batch_cancel(void) {
+  batch_of_thread().reset();
+}
+
+tutti_status tutti_probe(tutti_communicator* communicator, int32_t from, int32_t tag, int64_t slice,
+                         tutti_arrival* arrival) {
+  return guarded([&] {
+    require(communicator, "communicator");
+    require(arrival, "arrival");
+    const auto end = std::chrono::steady_clock::now() + tutti::Duration{slice};
+    do {
+      if (const auto found = communicator->world.probe_now(from, tag)) {
+        write(
+            arrival, arrival->size,
+            {.size = arrival->size, .from = found->from, .tag = found->tag, .bytes = found->bytes});
+        return TUTTI_OK;
+      }
+    } while (std::chrono::steady_clock::now() < end);
+    return TUTTI_PENDING;
+  });
+}
+
+tutti_status tutti_explain(tutti_communicator* communicator, const tutti_call* call,
+                           const tutti_options* options, char* text, size_t capacity,
+                           size_t* length) {
+  return guarded([&] {
+    require(communicator, "communicator");
+    std::optional<tutti::Operator> op;
+    store_text(communicator->world.explain(call_of(call, communicator->world.size(), op),
+                                           options_of(options)),
+               text, capacity, length);
+  });
+}
+
+tutti_status tutti_make_operator(tutti_combine combine, void* context, int32_t commutative,
+                                 void (*release)(void* context), tutti_operator** result) {
+  return made(result, [&] {
+    require(reinterpret_cast<const void*>(combine), "combine");
+    auto user = std::make_shared<UserOperator>(combine, context, release);
+    return tutti::Operator{[user](const void* left, const void* right, void* out,
+                                  std::size_t count) { user->combine(left, right, out, count); },
+                           commutative != 0};
+  });
+}
+
+void tutti_operator_free(tutti_operator* user_op) {
+  delete user_op;
+}
+
+}  // extern "C"
