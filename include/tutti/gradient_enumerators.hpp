@@ -1,6 +1,5 @@
 /// @file
-/// The enumerations of GradientSync, and the names of their values: one table for each. Checks,
-/// error texts, files, the command's help and tests iterate these tables.
+/// GradientSync: reduces the gradients of a model over ranks while others are still computed.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,8 @@ namespace tutti::v0 {
 /// The order in which buckets are filled and reduced.
 enum class GradientOrder : std::uint8_t {
   reversed,  ///< Parameters from last to first, the order of backward in most models.
-  observed,  ///< The first step as reversed; later ones as gradients became ready on rank 0 in it.
+  /// First reversed; from the second step on the order in which rank 0 had them ready in the first.
+  observed,
   /// Buckets are filled as with reversed, and start when they are ready on all ranks, in any order;
   /// ranks find that out by a small all_reduce. For frameworks that compute gradients in another
   /// order on each rank (Sergeev, Del Balso, "Horovod", 2018).
@@ -31,11 +31,13 @@ enum class GradientOrder : std::uint8_t {
 
 /// The place of gradients.
 enum class GradientStorage : std::uint8_t {
-  copies,  ///< In the program's arrays; buckets are copies, in memory that peers see. See
-           ///< GradientOptions::in_place_bytes.
-  views,   ///< The buckets, at GradientSync::view. Not with GradientOrder::observed.
-  flat     ///< In one array of the program's, in the order of parameters, with nothing between
-           ///< them; buckets are parts of it. Not with GradientOrder::observed.
+  /// The program's arrays; buckets are copies, in memory that peers see. See
+  /// GradientOptions::in_place_bytes.
+  copies,
+  views,  ///< The buckets, at GradientSync::view. Not with GradientOrder::observed.
+  /// One array of the program, with the parameters in their order and without gaps; buckets are
+  /// parts of it. Not with GradientOrder::observed.
+  flat
 };
 
 /// The treatment of unused gradients: neither ready nor accumulated was called for them since the

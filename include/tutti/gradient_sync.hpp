@@ -1,5 +1,5 @@
 /// @file
-/// GradientSync: the gradients of a model, reduced over ranks while they are still computed.
+/// GradientSync: reduces the gradients of a model over ranks while others are still computed.
 #pragma once
 
 #include <chrono>
@@ -102,7 +102,8 @@ struct GradientOptions {
   std::vector<std::size_t> known_order{};
   GradientStorage storage = GradientStorage::copies;  ///< See GradientStorage.
   UnusedGradients unused = UnusedGradients::error;    ///< See UnusedGradients.
-  bool average = true;  ///< Whether ranks get the mean over the active ranks, or the sum.
+  /// Whether the result is the mean over the ranks that take part, or the sum.
+  bool average = true;
   /// Whether a gradient that is infinite or not a number makes the step void: an Error on all
   /// ranks, whose culprit is the rank that computed it; see StepReport::not_finite. Costs one more
   /// pass over the own gradients.
@@ -116,11 +117,12 @@ struct GradientOptions {
   /// halves of reductions. Not with `stream`, where ranks would wait for their GPUs.
   double max_norm = 0;
   bool hash = false;  ///< Whether to compute StepReport::hash, to find where two runs differ.
-  /// Format of gradients in messages; empty: their own. Sums are in f32. "f16" and "bf16"; "int8"
-  /// (one scale for 256 elements; "int8:64" for 64); "one_bit" (sign and mean size of blocks of
-  /// 1024 elements); "power_sgd" (matrices as products of rank 2); "top_k" (the largest 0.01 of all
-  /// elements). A number after a colon changes the default. See docs/training.md for errors.
-  /// Formats from one_bit on add the omitted part to the gradients of the next step.
+  /// Format of gradients in messages, see kGradientCompressions; empty: their own. Sums are in f32.
+  /// "f16" and "bf16"; "int8" (one scale for 256 elements; "int8:64" for 64); "one_bit" (sign and
+  /// mean size of blocks of 1024 elements); "power_sgd" (matrices as products of rank 2); "top_k"
+  /// (the largest 0.01 of all elements). A number after a colon changes the default. See
+  /// docs/training.md for errors. Formats from one_bit on add the omitted part to the gradients of
+  /// the next step.
   std::string compression{};
   /// The number of first steps that are not compressed. Gradients are large and change fast in
   /// them, and the omissions of one_bit and top_k may harm them.
@@ -134,8 +136,9 @@ struct GradientOptions {
   std::vector<Parameter> state{};
   /// Sets of ranks that share parameters, if a model is divided. They must live.
   std::vector<Communicator*> groups{};
-  int in_flight = 2;    ///< Most buckets that are reduced at the same time; 1 or more.
-  Duration timeout{0};  ///< Of a bucket, and of the step's end; zero: the communicator's.
+  int in_flight = 2;  ///< Most buckets that are reduced at the same time; 1 or more.
+  /// Deadline of a bucket, and of the end of a step; zero: the communicator's.
+  Duration timeout{0};
   /// As Options::algorithm of all_reduce, for buckets that one all_reduce reduces; empty: tutti
   /// chooses. The two halves of on_shard and compression always choose.
   std::string algorithm{};

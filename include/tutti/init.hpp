@@ -1,5 +1,5 @@
 /// @file
-/// The way in: the communicator of all ranks that were started together.
+/// init: the communicator of all ranks that were started together.
 #pragma once
 
 #include <functional>
@@ -57,17 +57,18 @@ struct InitOptions {
   bool tls = false;
   /// The tuning file of `tutti tune`, with measured algorithms; rank 0's file is used by all.
   /// Empty: TUTTI_TUNING, or tutti/tuning.json in XDG_CONFIG_HOME or in .config of the home folder,
-  /// if it exists. "none": no file. A file of another machine causes a warning and is ignored.
-  /// Unless it is "none", the first start on a machine times plain calls for some milliseconds and
-  /// stores the times beside the usual file. explain() prints them, and no choice depends on them.
+  /// if it exists. "none": no file. A file of another machine is ignored; `warn` and explain()
+  /// report it. Unless it is "none", the first start on a machine times plain calls for some
+  /// milliseconds and stores the times beside the usual file. explain() prints them, and no choice
+  /// depends on them.
   std::string tuning{};
   /// The network between hosts, by which algorithms are chosen, as `tutti topology` takes it: a
   /// family such as "fat_tree:16x8:up=1x8", whose hosts are assigned in the order of ranks, or a
   /// file, whose hosts are found by name. Rank 0's is used by all. Empty: TUTTI_TOPOLOGY, or one
   /// switch with the speed that is measured at the start.
   std::string topology{};
-  /// Gets a sentence on rank 0 where the world starts without something that was found, such as a
-  /// tuning file of another machine. Called within init; empty: nobody is warned.
+  /// Gets a sentence on rank 0 if the world starts without something that was found, such as a
+  /// tuning file of another machine. Called within init; empty: no warnings.
   std::function<void(std::string_view)> warn{};
   CommunicatorOptions communicator{};  ///< Options of the communicator.
 };

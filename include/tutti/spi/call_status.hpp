@@ -1,6 +1,5 @@
 /// @file
-/// CallStatus: what a rank of a communicator tells others of its calls, and what it notes for
-/// that.
+/// CallStatus: the calls and waits of a rank, for errors of other ranks.
 #pragma once
 
 #include <array>
@@ -45,19 +44,21 @@ struct CallStatus {
   };
   /// A wait.
   struct Wait {
-    std::string call{};        ///< The waiting call, such as "reduce #1".
-    std::uint64_t number = 0;  ///< Of that collective, from one, or of a plan, as kPlanCalls says;
-                               ///< 0: a message between two ranks.
-    Rank rank = -1;            ///< The awaited rank; -1: none.
-    Duration time{0};          ///< Duration of the wait.
+    std::string call{};  ///< The waiting call, such as "reduce #1".
+    /// Number of the collective, from one, or of a plan, see kPlanCalls; 0: a message between two
+    /// ranks.
+    std::uint64_t number = 0;
+    Rank rank = -1;    ///< The awaited rank; -1: none.
+    Duration time{0};  ///< Duration of the wait.
   };
 
-  State state = State::unknown;   ///< What could be found out. What follows is told by ranks that
-                                  ///< are there, or have ended.
-  std::uint64_t begun = 0;        ///< Collectives begun on this communicator.
-  Memory memory = Memory::none;   ///< Knowledge of the requested call.
-  std::uint64_t fingerprint = 0;  ///< If that is known: of all that must be equal on all ranks.
-  std::string words{};            ///< If that is known: description of the call, or empty.
+  /// Reachability. The members below are valid for the states there and ended.
+  State state = State::unknown;
+  std::uint64_t begun = 0;       ///< Collectives begun on this communicator.
+  Memory memory = Memory::none;  ///< Knowledge of the requested call.
+  /// If that is known: hash of all that must be equal on all ranks.
+  std::uint64_t fingerprint = 0;
+  std::string words{};  ///< If that is known: description of the call, or empty.
   /// One for each waiting call under way: first the call that does not return, then the oldest.
   std::vector<Wait> waits{};
 };
@@ -116,8 +117,8 @@ class TUTTI_API CallCounter {
   /// Stores that this rank does not wait any more.
   void advance() noexcept;
 
-  /// @param number of the call asked for, or 0 for the latest. @return what others are told; its
-  /// state is `there`.
+  /// @param number of the requested call, or 0 for the latest. @return the status for other ranks,
+  /// in the state `there`.
   [[nodiscard]] CallStatus status_of(std::uint64_t number) const;
 
  private:

@@ -1,5 +1,5 @@
 /// @file
-/// FailureSignal: the first failure of a communicator in this process, whichever thread met it.
+/// FailureSignal: the first failure of a communicator in this process.
 #pragma once
 
 #include <atomic>
@@ -16,34 +16,33 @@
 
 namespace tutti::v0 {
 
-/// A transport that loses a peer waits for this long until the failure signal gives the reason, and
-/// only then reports the loss itself: the control plane watches the processes and knows within
-/// milliseconds if one has died, and which.
+/// Time for which a transport that has lost a peer waits for the cause, before it reports the loss
+/// itself: the watcher of the processes knows within milliseconds whether one has died, and which.
 inline constexpr std::chrono::milliseconds kSignalPatience{50};
 
-/// A rank that failed waits for this long until the ranks have agreed on one cause, and only then
-/// reports its own.
+/// Time for which a failed rank waits for the cause that all ranks agree on, before it reports its
+/// own.
 inline constexpr std::chrono::milliseconds kAgreementPatience{1000};
 
-/// Raised once, by the thread that polls or by the one that watches the other processes. Transports
-/// check it at every poll, and throw its cause. All methods are safe to call from several threads
-/// at once. In a forked child a check throws, since a child may not use its parent's communicator,
-/// and nobody is informed.
+/// A flag that is set once, by the first thread with a failure: the thread that polls, or the one
+/// that watches the other processes. Transports check it at every poll and throw its cause.
+/// Thread-safe. In a forked child it reports that the child may not use its parent's objects, and
+/// notifies no rank.
 class TUTTI_API FailureSignal {
  public:
-  /// Informs the other ranks of the communicator; does not throw. The ranks agree on one cause,
-  /// which set_cause brings, also to the rank that raised.
+  /// Notifies the other ranks of the communicator; does not throw. The ranks agree on one cause,
+  /// which set_cause stores on all of them.
   using Tell = std::function<void(const Error&)>;
 
   FailureSignal() = default;
-  /// @param tell called once by raise, if that comes before set_cause. @param guard of the process.
+  /// @param tell called once by raise, if that comes before set_cause.
   FailureSignal(Tell tell, std::shared_ptr<const ForkGuard> guard)
       : tell_{std::move(tell)}, guard_{std::move(guard)} {}
   FailureSignal(const FailureSignal&) = delete;
   FailureSignal& operator=(const FailureSignal&) = delete;
 
-  /// This rank fails, and the others are informed. Does not wait for their answer.
-  /// @param cause of the failure here; the cause of the signal if there is no `tell`.
+  /// Fails this rank and notifies the others. Does not wait for the agreed cause.
+  /// @param cause the failure on this rank; the signal's cause if there are no other ranks.
   void raise(const Error& cause) {
     if (is_forked()) return;  // where another thread may have left the mutex locked
     {
@@ -56,7 +55,7 @@ class TUTTI_API FailureSignal {
     }
     if (tell_) tell_(cause);
   }
-  /// All ranks get the cause of a failure; the first one is kept. @param cause of it.
+  /// Stores the cause that all ranks agree on; the first one counts.
   void set_cause(const Error& cause) {
     {
       const std::lock_guard lock{mutex_};
@@ -65,14 +64,14 @@ class TUTTI_API FailureSignal {
     }
     agreed_.notify_all();
   }
-  /// Costs a load. @return whether it was raised.
+  /// @return whether there is a failure. Costs a load.
   [[nodiscard]] bool is_raised() const noexcept {
     return is_raised_.load(std::memory_order_acquire);
   }
-  /// @return whether this process is a child of the one that made it.
+  /// @return whether this process is a forked child of the owner.
   [[nodiscard]] bool is_forked() const noexcept { return guard_ && guard_->is_forked(); }
-  /// Throws the cause, if the signal was raised. After a raise it waits until all ranks agree on
-  /// one, though not for long.
+  /// Throws the first cause if there is one: the agreed one, for which it waits a short time after
+  /// a raise.
   void check() const {
     if (is_raised() || is_forked()) throw_cause();
   }

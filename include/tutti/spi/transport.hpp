@@ -1,5 +1,5 @@
 /// @file
-/// Transport: moves messages between the ranks of one communicator.
+/// Transport: sends messages between the ranks of one communicator.
 #pragma once
 
 #include <chrono>
@@ -36,17 +36,16 @@ class TUTTI_API Combiner {
   Combiner(const Combiner&) = delete;
   Combiner& operator=(const Combiner&) = delete;
   virtual ~Combiner() = default;
-  /// Called with consecutive parts of the message, in order, by post or poll: this transport's, or,
-  /// perhaps on another thread, that of one that shares its links. So it touches nothing but memory
-  /// of the transfer, and calls no transport. Calls never overlap; all come before the completion.
-  /// An exception fails this transport.
-  /// @param bytes the part, one byte or more. They may lie at any address, may end within an
-  /// element, and are valid during the call. In staging() they may be overwritten.
+  /// Called with consecutive parts of the message, in order, by post or poll of this transport, or,
+  /// perhaps on another thread, of one that shares its links. So it may touch only data of the
+  /// transfer, and call no transport. Calls never overlap; all precede the completion. An exception
+  /// fails this transport.
+  /// @param bytes the part, one byte or more, of any alignment and cut; valid during the call.
+  /// Bytes in staging() may be overwritten.
   virtual void combine(std::span<const std::byte> bytes) = 0;
-  /// Called once per message, before the first part.
-  /// @return memory for the whole message in one piece, from where its parts may be combined: a
-  /// transport that has to copy the message then needs no memory of its own, which would push other
-  /// data out of the caches. Null if there is none.
+  /// Called once per message, before the first part. @return memory for the whole message, from
+  /// which combine then gets its parts: a transport that must copy the message once then needs no
+  /// memory of its own, which would displace other data from the caches. Null if there is none.
   [[nodiscard]] virtual std::byte* staging() noexcept { return nullptr; }
 };
 
@@ -55,7 +54,7 @@ class TUTTI_API Combiner {
 struct ResultPlace {
   std::byte* data = nullptr;  ///< Null if there is none.
   std::size_t bytes = 0;      ///< Length of the later message.
-  /// The number of messages that the peer sends this rank before the later one in the call.
+  /// Index of the later message among those of the peer to this rank in the call.
   std::uint32_t ordinal = 0;
 };
 
@@ -65,13 +64,14 @@ struct Transfer {
   enum class Kind : std::uint8_t {
     send,  ///< From the own pieces to the peer.
     recv,  ///< From the peer into the own pieces.
-    wait   ///< As recv, but bytes that the transport sees in the peer's memory stay there until
-           ///< Transport::signal: see Completion::access. Needs Capabilities::visible.
+    /// As recv, but bytes that the transport sees in the peer's memory stay there until
+    /// Transport::signal: see Completion::access. Needs Capabilities::visible.
+    wait
   };
   Kind kind = Kind::send;  ///< Kind of the transfer.
   Rank peer = 0;           ///< The other end; may be the own rank.
   std::uint32_t tag = 0;   ///< At most Capabilities::tags - 1.
-  /// The lower 63 bits must agree at both ends, else the receiver gets a mismatch.
+  /// The lower 63 bits must agree; otherwise the receiver gets a mismatch.
   std::uint64_t fingerprint = 0;
   std::uint64_t cookie = 0;         ///< Returned by the completion.
   std::span<const Piece> pieces{};  ///< Owned by the caller until the completion. May be empty.
@@ -81,7 +81,7 @@ struct Transfer {
   /// Whether the call is a reduction; equal at both ends, so that a transport may send it in parts
   /// that stay in the cache.
   bool reduced = false;
-  std::uint8_t route = 0;  ///< Index into Capabilities::transports; the same at both ends.
+  std::uint8_t route = 0;  ///< Index into Capabilities::transports; equal at both ends.
   ResultPlace result{};    ///< For a send. Needs Capabilities::visible.
 };
 
@@ -104,10 +104,10 @@ struct Completion {
   bool is_stored = false;
 };
 
-/// Completions that were not consumed yet, the oldest first.
+/// Completions that were not consumed, the oldest first.
 class CompletionQueue {
  public:
-  /// @return how many there are.
+  /// @return their number.
   [[nodiscard]] std::size_t size() const noexcept { return completions_.size() - popped_; }
   /// @return the oldest one, until the next call that is not const. Not of an empty queue.
   [[nodiscard]] const Completion& oldest() const noexcept { return completions_[popped_]; }
@@ -119,10 +119,10 @@ class CompletionQueue {
   }
   /// @param completion goes to the end.
   void push(const Completion& completion) { completions_.push_back(completion); }
-  /// Adds one that has nothing but a cookie, member by member: a reader of a whole object would
-  /// wait for stores to its parts. @param cookie of the transfer.
+  /// Adds a completion with nothing but a cookie, member by member: a copy of a whole struct would
+  /// wait for its partial stores.
   void push(std::uint64_t cookie) { completions_.emplace_back().cookie = cookie; }
-  /// Makes room, so that push cannot fail. @param count of completions that are not consumed.
+  /// Reserves memory, so that push cannot fail. @param count of completions that are not consumed.
   void reserve(std::size_t count) { completions_.reserve(count); }
 
  private:
@@ -146,10 +146,10 @@ struct Capabilities {
   /// Whether a thread may call it while another thread calls other transports of the process, as
   /// CommunicatorOptions::progress_thread needs.
   bool threads = true;
-  int idle_spins = 1000;  ///< Empty polls before a waiting thread yields; small where ranks
-                          ///< outnumber cores.
-  /// The names of the transports among which Transfer::route chooses. A message matches only
-  /// receives of the same route. Empty: there is no choice, and the route is 0.
+  /// Empty polls before a waiting thread yields; small if ranks outnumber cores.
+  int idle_spins = 1000;
+  /// Names of the transports among which Transfer::route chooses. A message matches only receives
+  /// of the same route. Empty if there is no choice: the route is then 0.
   std::vector<std::string> transports{};
 };
 
@@ -177,16 +177,16 @@ class TUTTI_API Transport {
   virtual void post(std::span<const Transfer> transfers) = 0;
   /// Makes progress. Throws Error: mismatch (fingerprint or length), peer_dead, aborted, transport.
   virtual void poll() = 0;
-  /// @return the number of completions of post and poll that were not taken. No virtual call.
+  /// @return the number of completions of post and poll that were not consumed. No virtual call.
   [[nodiscard]] std::size_t completed() const noexcept { return completions_.size(); }
   /// @return the oldest of them, if there is one; valid until the next non-const call.
   [[nodiscard]] const Completion& oldest_completed() const noexcept {
     return completions_.oldest();
   }
-  /// Consumes it.
+  /// Removes the oldest completion.
   void pop_oldest() noexcept { completions_.pop_oldest(); }
-  /// Polls, and takes completions. @param completions filled from the front. @return the number
-  /// taken.
+  /// Polls, and consumes completions. @param completions filled from the front. @return their
+  /// number.
   [[nodiscard]] std::size_t poll(std::span<Completion> completions) {
     poll();
     std::size_t count = 0;
@@ -219,9 +219,9 @@ class TUTTI_API Transport {
   /// Ends idle_wait early if a thread is in it, or about to be. The only call that another thread
   /// may make at the same time. Does nothing if idle_wait is short.
   virtual void end_idle_wait() noexcept {}
-  /// @return whether messages may have come for which there is no receive yet. Where find_unmatched
-  /// does something, messages that a peer sent before one that was received have come and count. No
-  /// virtual call, since every collective ends with this question.
+  /// @return whether messages may have arrived that have no receive yet. If find_unmatched is
+  /// implemented, all messages that a peer sent before a received one are counted. No virtual call,
+  /// since it runs after every collective.
   [[nodiscard]] bool has_unexpected() const noexcept { return unexpected_ > 0; }
   /// Looks for messages that no receive will match: ranks disagree about a call that has ended
   /// here, or waits. It may find some only in a later call. @param pending the calls whose messages
@@ -245,13 +245,12 @@ class TUTTI_API Transport {
  protected:
   /// Adds a completion.
   void complete(const Completion& completion) { completions_.push(completion); }
-  /// Adds a completion with nothing but a cookie, member by member: a copy of a whole struct would
-  /// wait for its partial stores.
+  /// Adds a completion with nothing but a cookie.
   void complete(std::uint64_t cookie) { completions_.push(cookie); }
   /// @return the completions, for parts of a transport that add to them.
   [[nodiscard]] CompletionQueue& completions() noexcept { return completions_; }
 
-  std::size_t unexpected_ = 0;  ///< Messages that came without a receive, as of the last poll.
+  std::size_t unexpected_ = 0;  ///< Messages without a receive, as of the last poll.
 
  private:
   CompletionQueue completions_{};

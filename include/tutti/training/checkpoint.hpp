@@ -1,5 +1,6 @@
 /// @file
-/// Checkpoints: arrays in a file that is always whole.
+/// Aids for training: samples of a rank, exact evaluation, checkpoints, and work to do once per
+/// host.
 #pragma once
 
 #include <cstddef>
@@ -88,9 +89,10 @@ TUTTI_API void save_checkpoint(Communicator& world, const std::filesystem::path&
 TUTTI_API void gather_shards(Communicator& world, const GradientSync& sync, const Parameter& shards,
                              std::span<const Parameter> whole, const Options& options = {});
 
-/// The reverse of gather_shards, without a message. @param sync as of save_checkpoint. @param whole
-/// as of gather_shards, equal on all ranks. @param shards the destination of this rank's parts, as
-/// of save_checkpoint. Throws Error{invalid_argument} for other arrays.
+/// Copies this rank's parts out of whole arrays: the reverse of gather_shards, without a message.
+/// @param sync as for save_checkpoint. @param whole as for gather_shards, equal on all ranks.
+/// @param shards the destination, as for save_checkpoint. Throws Error{invalid_argument} for other
+/// arrays.
 TUTTI_API void extract_shards(const GradientSync& sync, std::span<const Parameter> whole,
                               const Parameter& shards);
 

@@ -1,5 +1,6 @@
 /// @file
-/// MetricReducer: exact evaluation on many ranks.
+/// Aids for training: samples of a rank, exact evaluation, checkpoints, and work to do once per
+/// host.
 #pragma once
 
 #include <cstddef>

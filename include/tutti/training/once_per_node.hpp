@@ -1,5 +1,6 @@
 /// @file
-/// once_per_node: work that one rank of each host does for the others.
+/// Aids for training: samples of a rank, exact evaluation, checkpoints, and work to do once per
+/// host.
 #pragma once
 
 #include <functional>

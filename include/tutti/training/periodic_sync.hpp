@@ -1,5 +1,5 @@
 /// @file
-/// PeriodicSync: ranks train by themselves for some steps, and then average their weights.
+/// PeriodicSync: ranks train by themselves for some steps, and then combine their weights.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct OuterOptimizer {
 
 /// Options of PeriodicSync. Equal on all ranks.
 struct PeriodicOptions {
-  /// Steps between two meetings, 1 or more.
+  /// Steps between two exchanges, 1 or more.
   int period = 1;
   /// None: weights become the mean of all ranks' (local SGD: Stich, ICLR 2019).
   std::optional<OuterOptimizer> outer{};
@@ -35,8 +35,8 @@ struct PeriodicOptions {
 };
 
 /// Makes the weights of ranks equal every `period` steps, so that ranks far apart need not exchange
-/// gradients in every step. Ranks exchange the movement of their weights since the last meeting, so
-/// compression loses little. Ranks of a host may still exchange gradients in each step, by a
+/// gradients in every step. Ranks exchange the movement of their weights since the last exchange,
+/// so compression loses little. Ranks of a host may still exchange gradients in each step, by a
 /// GradientSync over a part of the world.
 ///
 /// It keeps a copy of the weights, and one more with an outer optimizer that has momentum. One
@@ -51,19 +51,19 @@ class TUTTI_API PeriodicSync {
                const PeriodicOptions& options = {});
 
   /// Call after each update of the own weights. Collective every `period`th time: ranks must have
-  /// taken equally many steps. @return whether ranks have met, and weights are equal now. Throws
-  /// Error as GradientSync::wait; the weights are then those of the own rank.
+  /// taken equally many steps. @return whether weights were exchanged, and weights are equal now.
+  /// Throws Error as GradientSync::wait; the weights are then those of the own rank.
   bool step();
-  /// Exchanges weights now, as at the end of training; the period begins anew. Collective. Throws
-  /// as step.
+  /// Exchanges weights at once, for example at the end of training; the period starts anew.
+  /// Collective. Throws as step.
   void exchange_now();
   /// @return the report of the last exchange.
   [[nodiscard]] const StepReport& last_exchange() const noexcept { return sync_.last_step(); }
   /// @return the GradientSync of movements, for save_checkpoint only: with compression, it has the
   /// omitted part.
   [[nodiscard]] GradientSync& exchange() noexcept { return sync_; }
-  /// @return the arrays to save and load beside weights, so that a run continues from a meeting
-  /// with the same bits: copies and momentum, by name. Equal on all ranks after a meeting.
+  /// @return the arrays to save and load beside weights, so that a run continues from a exchange
+  /// with the same bits: copies and momentum, by name. Equal on all ranks after a exchange.
   [[nodiscard]] std::vector<Parameter> state();
 
  private:

@@ -50,7 +50,7 @@ struct PipelineOptions {
 
 namespace detail {
 
-/// The means by which a stage makes progress.
+/// What advances a stage.
 enum class StageKind : std::uint8_t {
   polled,   // functions that do not block
   request,  // an operation of a communicator, which may go on only while it is tested

@@ -1,5 +1,6 @@
 /// @file
-/// DistributedSampler: the samples that each rank trains on.
+/// Aids for training: samples of a rank, exact evaluation, checkpoints, and work to do once per
+/// host.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,12 @@ namespace tutti::v0 {
 
 /// The treatment of an epoch whose samples cannot be divided evenly among the ranks.
 enum class SamplePadding : std::uint8_t {
-  pad,   ///< Some samples come twice: the permutation starts again, until ranks have equally many.
-  drop,  ///< The last samples of the permutation are left out, fewer than there are ranks.
-  none   ///< Each sample comes once: ranks differ by one. For evaluation, and GradientSync::join.
+  /// Some samples come twice: the permutation is repeated until ranks have equally many.
+  pad,
+  /// The last samples of the permutation are left out, fewer than the number of ranks.
+  drop,
+  /// Each sample comes once: ranks differ by one. For evaluation, and GradientSync::join.
+  none
 };
 
 /// Options of a DistributedSampler. Equal on all ranks, except warn.
@@ -35,11 +39,11 @@ struct SamplerOptions {
 /// trivially copyable, and without a number of ranks, so that any number of ranks can resume from
 /// it.
 struct SamplerState {
-  std::uint64_t samples = 0;                   ///< Samples of the data set.
-  std::uint64_t seed = 0;                      ///< As SamplerOptions::seed.
-  std::uint64_t epoch = 0;                     ///< As DistributedSampler::set_epoch.
+  std::uint64_t samples = 0;   ///< Samples of the data set.
+  std::uint64_t seed = 0;      ///< As SamplerOptions::seed.
+  std::uint64_t epoch = 0;     ///< As DistributedSampler::set_epoch.
   std::uint64_t consumed = 0;  ///< Samples of the epoch's permutation that all ranks have used.
-  bool shuffle = true;                         ///< As SamplerOptions::shuffle.
+  bool shuffle = true;         ///< As SamplerOptions::shuffle.
   SamplePadding padding = SamplePadding::pad;  ///< As SamplerOptions::padding.
   /// Equality of all members.
   friend bool operator==(const SamplerState&, const SamplerState&) = default;

@@ -1,5 +1,5 @@
 /// @file
-/// SharedArray: elements that the processes of a host have in common.
+/// SharedArray: elements that the processes of a host share.
 #pragma once
 
 #include <cstddef>

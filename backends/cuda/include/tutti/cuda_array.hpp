@@ -1,5 +1,5 @@
 /// @file
-/// Arrays in memory of a GPU, which objects(world) moves alone or within objects.
+/// Arrays in memory of a GPU that are objects, or parts of objects, for objects(world).
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,7 @@ class Array {
   }
   ~Array() = default;
 
-  /// @return the first element, or null.
+  /// @return the first element; null if there are none.
   [[nodiscard]] T* data() const noexcept { return reinterpret_cast<T*>(bytes_.data()); }
   /// @return the number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return count_; }

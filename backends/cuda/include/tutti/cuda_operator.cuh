@@ -1,5 +1,5 @@
 /// @file
-/// Users' operators on GPUs, for source files that nvcc compiles.
+/// User operators on GPUs, for source files that nvcc compiles.
 #pragma once
 
 #include <cuda_runtime.h>

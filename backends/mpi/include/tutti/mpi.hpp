@@ -1,6 +1,6 @@
 /// @file
-/// The way in from MPI: communicators over any MPI-3 library, and that library's own collectives.
-/// Built once per MPI; nothing here initialises or finalises MPI.
+/// tutti in programs with an MPI: communicators over any MPI-3 library, and that library's own
+/// collectives. Built once per MPI. Nothing here initialises or finalises MPI.
 #pragma once
 
 #include <cstddef>
