@@ -12,29 +12,29 @@ namespace {
 
 using enum Collective;
 
-using Ways = std::array<Collective, 2>;
-constexpr Ways kThereAndBack{reduce_scatter, all_gather};
-constexpr Ways kToTheLeader{reduce, broadcast};
+using CollectivePair = std::array<Collective, 2>;
+constexpr CollectivePair kThereAndBack{reduce_scatter, all_gather};
+constexpr CollectivePair kToTheLeader{reduce, broadcast};
 
-bool has_both(const Catalog& catalog, const Ways& ways, std::string_view name) {
-  return std::ranges::all_of(ways,
+bool has_both(const Catalog& catalog, const CollectivePair& pair, std::string_view name) {
+  return std::ranges::all_of(pair,
                              [&](Collective way) { return catalog.find(way, name) != nullptr; });
 }
 
-/// Whether what is written can work both ways: itself, and what it is made of.
-bool goes_both(const Catalog& catalog, const Ways& ways, std::string_view operand) {
+/// Whether the operand works for both of a pair: itself, and what it is made of.
+bool goes_both(const Catalog& catalog, const CollectivePair& pair, std::string_view operand) {
   const Expression expression = take_apart(operand);
-  return has_both(catalog, ways, expression.name) &&
+  return has_both(catalog, pair, expression.name) &&
          std::ranges::all_of(expression.operands, [&](std::string_view inner) {
-           return goes_both(catalog, ways, inner);
+           return goes_both(catalog, pair, inner);
          });
 }
 
-/// The names that both ways have.
-std::string names_of(const Catalog& catalog, const Ways& ways) {
+/// The names that both of a pair have.
+std::string names_of(const Catalog& catalog, const CollectivePair& pair) {
   std::string names;
   for (const Algorithm* const row : catalog.rows())
-    if (row->collective == ways[0] && has_both(catalog, ways, row->name))
+    if (row->collective == pair[0] && has_both(catalog, pair, row->name))
       names += (names.empty() ? "" : ", ") + std::string{row->name};
   return names;
 }
@@ -52,7 +52,7 @@ void read_parameter(Hierarchy& hierarchy, std::string_view text, std::string_vie
 }
 
 /// What runs within groups in an all_reduce: onto lanes, or to one leader.
-const Ways& ways_of(const Catalog& catalog, std::string_view operand, int lanes) {
+const CollectivePair& pair_of(const Catalog& catalog, std::string_view operand, int lanes) {
   const std::string_view name = take_apart(operand).name;
   const bool can_lead = goes_both(catalog, kToTheLeader, operand);
   if (goes_both(catalog, kThereAndBack, operand) && !(lanes == 1 && can_lead)) return kThereAndBack;
@@ -98,10 +98,10 @@ Hierarchy parse_hierarchy(const Catalog& catalog, Collective collective,
     if (way != collective) hierarchy.stages.push_back(parse_choice(catalog, scatter, "binomial"));
     return hierarchy;
   }
-  const Ways& ways = ways_of(catalog, within, hierarchy.lanes);
-  hierarchy.stages = {parse_choice(catalog, ways[0], within),
+  const CollectivePair& pair = pair_of(catalog, within, hierarchy.lanes);
+  hierarchy.stages = {parse_choice(catalog, pair[0], within),
                       parse_choice(catalog, all_reduce, between),
-                      parse_choice(catalog, ways[1], within)};
+                      parse_choice(catalog, pair[1], within)};
   return hierarchy;
 }
 

@@ -38,7 +38,7 @@ class FirstError {
   std::exception_ptr error_{};
 };
 
-/// Waits for the calls of several communicators, each of which is polled in turn. The thread sleeps
+/// Waits for the calls of several communicators, polling them by turns. The thread sleeps
 /// in one of them for no longer than its idle_wait, since the others would not wake it.
 void wait_for_all(Engine* first, FirstError& errors) {
   Idleness idleness;

@@ -10,10 +10,10 @@
 
 namespace tutti::v0::detail {
 
-/// Numbers collectives alike on all ranks. The first kWindow from the oldest pending one on have tags
-/// of their own; later ones wait. Tags are used again in turn, so that a message that was
-/// never received, as after a disagreement about the root, matches a later call and is found to be
-/// wrong.
+/// Numbers collectives alike on all ranks. The first kWindow from the oldest pending one on have
+/// tags of their own; later ones wait. Tags are used again in the same order, so that a message
+/// that was never received, as after a disagreement about the root, matches a later call and is
+/// found to be wrong.
 class CallOrder {
  public:
   /// @param tags of the transport. @param user_tags of messages between two ranks, at most.
@@ -31,7 +31,7 @@ class CallOrder {
     return window_ * kInstances + static_cast<std::uint32_t>(user_tag);
   }
   /// @return the number of the next plan, from one; 0 where the transport has no tags for plans, so
-  /// that their runs take turns as calls do.
+  /// that their runs take positions as calls do.
   [[nodiscard]] std::uint64_t next_plan() noexcept { return plan_places_ == 0 ? 0 : ++plans_; }
   /// @param plan its number. @return the first of its tags, which lie behind those of messages.
   /// Plans far apart share them.
@@ -39,30 +39,32 @@ class CallOrder {
     return window_ * kInstances + user_tags_ +
            static_cast<std::uint32_t>(plan % plan_places_) * kInstances;
   }
-  /// @return collectives that have taken their turns.
+  /// @return collectives that have taken their positions.
   [[nodiscard]] std::uint64_t count() const noexcept { return sequence_; }
-  /// @return the next turn.
-  Execution::Turn next() noexcept {
-    const Execution::Turn turn{sequence_++, place_ * kInstances};
+  /// @return the next position.
+  Execution::CallPosition next() noexcept {
+    const Execution::CallPosition position{sequence_++, place_ * kInstances};
     if (++place_ == window_) place_ = 0;
     laps_ = laps_ || place_ == 0;
-    return turn;
+    return position;
   }
-  /// @return the next turn, at which something starts later, or never.
-  Execution::Turn keep() {
+  /// @return the next position, at which something starts later, or never.
+  Execution::CallPosition keep() {
     kept_.push_back(sequence_);
     return next();
   }
   /// Makes sure that the next keep does not throw.
   void prepare_to_keep() { kept_.reserve(kept_.size() + 1); }
-  /// Something has started at a turn that was kept, or never will.
-  void end_keeping(Execution::Turn turn) noexcept { std::erase(kept_, turn.sequence); }
-  /// @return the oldest turn that is kept, or count() if none is.
+  /// Something has started at a position that was kept, or never will.
+  void end_keeping(Execution::CallPosition position) noexcept {
+    std::erase(kept_, position.sequence);
+  }
+  /// @return the oldest position that is kept, or count() if none is.
   [[nodiscard]] std::uint64_t oldest_kept() const noexcept {
     return kept_.empty() ? sequence_ : *std::ranges::min_element(kept_);
   }
   /// Asks for the oldest call only where the window may be full, once in a while.
-  /// @param wanted how many turns. @param oldest returns the number of the oldest pending call.
+  /// @param wanted how many positions. @param oldest returns the number of the oldest pending call.
   /// @return whether there are tags for them.
   template <class Oldest>
   [[nodiscard]] bool has_room(std::uint64_t wanted, Oldest oldest) noexcept {

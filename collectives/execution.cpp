@@ -58,14 +58,14 @@ void Execution::set_partitions(Partitioned* partitions) noexcept {
   unbind();
 }
 
-void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
+void Execution::start(Buffers buffers, CallPosition position, Duration timeout) {
   const bool moved = !ran_on(buffers.in, buffers.out);
   buffers_ = buffers;
-  turn_ = turn;
+  position_ = position;
   timeout_ = timeout;
   if (!std::exchange(is_queued_, false)) since_ = Duration{-1};
   if (moved || !is_ready_) prepare(moved);
-  context_.tag = turn.tag;
+  context_.tag = position.tag;
   context_.fingerprint = fingerprint();
   for (SegmentRun& run : runs_) run.begin();
   context_.active = runs_.size();
@@ -74,8 +74,8 @@ void Execution::start(Buffers buffers, Turn turn, Duration timeout) {
 
 std::uint64_t Execution::fingerprint() const noexcept {
   const std::uint64_t summary = binding().fingerprint;
-  if (plan_ != 0) return make_plan_fingerprint(summary, plan_, turn_.sequence);
-  return is_ordered() ? make_fingerprint(summary, turn_.sequence) : summary;
+  if (plan_ != 0) return make_plan_fingerprint(summary, plan_, position_.sequence);
+  return is_ordered() ? make_fingerprint(summary, position_.sequence) : summary;
 }
 
 void Execution::resume() {

@@ -36,12 +36,12 @@ class Execution {
 
   using Buffers = RunBuffers;  ///< What to run on.
   /// How the run is known to the other ranks. Passed by value, in registers.
-  struct Turn {
+  struct CallPosition {
     std::uint64_t sequence = 0;  ///< Number of the collective, or of the run of a plan.
     std::uint32_t tag = 0;       ///< The first of kInstances tags, or, of two ranks, the only one.
   };
   /// Starts; the timeout is how long to wait. Throws what Transport::post throws.
-  void start(Buffers buffers, Turn turn, Duration timeout);
+  void start(Buffers buffers, CallPosition position, Duration timeout);
   /// Counts as under way from now on, until it starts. @param timeout of both.
   void queue(Duration timeout) noexcept {
     is_queued_ = true;
@@ -79,16 +79,16 @@ class Execution {
     return has_run_ && in == buffers_.in && out == buffers_.out;
   }
   /// Number of the collective it runs or ran last; of a plan, that of the run, from one.
-  [[nodiscard]] std::uint64_t sequence() const noexcept { return turn_.sequence; }
-  /// The plan that it is, counted from one, or 0 for none: its runs take no turns.
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return position_.sequence; }
+  /// The plan that it is, counted from one, or 0 for none: its runs take no positions.
   void set_plan(std::uint64_t plan) noexcept {
     plan_ = plan;
-    turn_ = {};
+    position_ = {};
   }
   [[nodiscard]] std::uint64_t plan() const noexcept { return plan_; }
   /// Whether it is one of the calls that all ranks make in the same order.
   [[nodiscard]] bool is_ordered() const noexcept { return binding().is_collective && plan_ == 0; }
-  /// Tags that its messages travel on, from the first one of its turn.
+  /// Tags that its messages travel on, from the first one of its position.
   [[nodiscard]] std::uint32_t tags() const noexcept {
     return static_cast<std::uint32_t>(runs_.size());
   }
@@ -126,7 +126,7 @@ class Execution {
   Scratch& scratch_;
   RunContext context_;
   Buffers buffers_{};
-  Turn turn_{};
+  CallPosition position_{};
   std::uint64_t plan_ = 0;
   int user_tag_ = 0;
   Duration timeout_{0};

@@ -8,7 +8,7 @@ namespace tutti::v0::detail {
 
 CallWait Execution::wait(Duration now) const noexcept {
   return {.name = binding().name,
-          .number = plan_ != 0 ? kPlanCalls + plan_ : (is_ordered() ? turn_.sequence + 1 : 0),
+          .number = plan_ != 0 ? kPlanCalls + plan_ : (is_ordered() ? position_.sequence + 1 : 0),
           .tag = user_tag_,
           .rank = awaited().rank,
           .time = since_ < Duration::zero() ? Duration::zero() : now - since_};
@@ -22,7 +22,7 @@ std::string Execution::state() const {
            "), which waits for older calls to end";
   std::string text = std::string{binding.name} +
                      (plan_ != 0 ? " of " + words_of_number(kPlanCalls + plan_)
-                                 : " #" + std::to_string(turn_.sequence + 1)) +
+                                 : " #" + std::to_string(position_.sequence + 1)) +
                      " (" + binding.algorithm + ")";
   for (const SegmentRun& run : runs_) {
     const std::uint32_t message = run.find_awaited([](std::uint32_t) { return true; });

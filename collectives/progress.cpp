@@ -45,7 +45,7 @@ void Progress::end() noexcept {
 void Progress::begin(Execution& execution, const void* in, void* out, Duration timeout) {
   if (execution.binding().is_barrier()) in = out = &token_;
   try {
-    execution.start({in, out}, turn_of(execution), timeout);
+    execution.start({in, out}, position_of(execution), timeout);
     while (!execution.done() && transport_.completed() > 0) deliver();
   } catch (...) {
     failures_.fail_as_caught();
@@ -64,8 +64,8 @@ void Progress::queue(Execution& execution, const void* in, void* out, Duration t
 void Progress::start_waiting() {
   while (!waiting_.empty()) {
     const Waiting next = waiting_.front();
-    const std::uint64_t turns = next.task ? next.task->turns() : 1;
-    if (!is_within_window(turns)) return;
+    const std::uint64_t positions = next.task ? next.task->positions() : 1;
+    if (!is_within_window(positions)) return;
     waiting_.pop_front();
     if (!next.task) {
       ActiveCalls::List& started = active_.in_use();
@@ -82,16 +82,16 @@ void Progress::start_waiting() {
 /// Collectives are counted. Messages between two ranks are not, since the others know nothing of
 /// them; they have tags of their own, behind those of the window. So have plans, whose runs are
 /// counted for each.
-Execution::Turn Progress::turn_of(const Execution& execution) {
+Execution::CallPosition Progress::position_of(const Execution& execution) {
   if (execution.plan() != 0) {
     unmatched_.look_for_runs(execution);
     return {execution.sequence() + 1, order_.tag_of_plan(execution.plan())};
   }
   if (!execution.binding().is_collective) return {0, order_.tag_of_message(execution.user_tag())};
   unmatched_.look_before(execution.binding());
-  const Execution::Turn turn = order_.next();
+  const Execution::CallPosition position = order_.next();
   calls_.begin(order_.count(), execution.binding().fingerprint);
-  return turn;
+  return position;
 }
 
 std::size_t Progress::poll() {
@@ -118,12 +118,12 @@ std::size_t Progress::deliver() {
 }
 
 void Progress::start_later(Execution& execution, const void* in, void* out, Duration timeout,
-                           Execution::Turn turn) {
+                           Execution::CallPosition position) {
   failures_.check();
-  order_.end_keeping(turn);
+  order_.end_keeping(position);
   try {
-    calls_.note(turn.sequence + 1, execution.binding().fingerprint);
-    execution.start({in, out}, turn, timeout);
+    calls_.note(position.sequence + 1, execution.binding().fingerprint);
+    execution.start({in, out}, position, timeout);
   } catch (...) {
     failures_.fail_as_caught();
   }
@@ -134,7 +134,7 @@ void Progress::start(const std::shared_ptr<Task>& task) {
     task->prepare();
     order_.prepare_to_keep();
     tasks_.push_back(task);
-    if (task->turns() > 0 && !has_room(task->turns())) {
+    if (task->positions() > 0 && !has_room(task->positions())) {
       waiting_.push_back({.task = task});
       return;
     }

@@ -55,9 +55,9 @@ class Progress {
   void begin(Execution& execution, const void* in, void* out, Duration timeout);
   /// Starts it when older operations have made room. @param timeout as begin.
   void queue(Execution& execution, const void* in, void* out, Duration timeout);
-  /// Starts an execution at a turn that was kept. Its buffers are not checked.
+  /// Starts an execution at a position that was kept. Its buffers are not checked.
   void start_later(Execution& execution, const void* in, void* out, Duration timeout,
-                   Execution::Turn turn);
+                   Execution::CallPosition position);
   /// Starts a task, and keeps it while it is under way: it advances in whatever test or wait.
   /// Throws as the calls that it makes.
   void start(const std::shared_ptr<Task>& task);
@@ -114,7 +114,7 @@ class Progress {
   [[nodiscard]] bool is_within_window(std::uint64_t wanted) noexcept {
     return order_.has_room(wanted, [this] { return active_.oldest_collective().sequence; });
   }
-  [[nodiscard]] Execution::Turn turn_of(const Execution& execution);
+  [[nodiscard]] Execution::CallPosition position_of(const Execution& execution);
   void start_waiting();
   std::size_t deliver();
   template <class Pending>

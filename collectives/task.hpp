@@ -22,9 +22,10 @@ class Task {
 
   /// Finds what it needs. Nothing has happened where it throws.
   virtual void prepare() = 0;
-  /// @return turns that it needs: those at which its first calls start, and those kept for later.
-  [[nodiscard]] virtual std::uint32_t turns() const noexcept = 0;
-  /// Its turn has come: advance starts its first calls.
+  /// @return positions that it needs: those at which its first calls start, and those kept for
+  /// later.
+  [[nodiscard]] virtual std::uint32_t positions() const noexcept = 0;
+  /// Its position has come: advance starts its first calls.
   virtual void let_start() noexcept = 0;
   /// Its first calls have started. Throws Error, of which the communicator has failed.
   virtual void started() = 0;

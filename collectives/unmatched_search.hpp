@@ -23,7 +23,7 @@ class UnmatchedSearch {
 
   /// The transport is about to be polled.
   void note_poll() noexcept { has_looked_ = false; }
-  /// A collective is about to take its turn. Throws Error{mismatch}. @param binding of it.
+  /// A collective is about to take its position. Throws Error{mismatch}. @param binding of it.
   void look_before(const Binding& binding) {
     if (order_.laps() || (transport_.has_unexpected() && !has_looked_)) {
       const bool thoroughly = order_.laps();

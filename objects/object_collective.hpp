@@ -13,7 +13,7 @@ namespace tutti::v0::detail {
 /// One object collective. First comes a round of frames; where not every rank sees a frame of every
 /// other, a vote is taken at the same time. Then the vote is known everywhere, and with it whether
 /// there is another round: the bytes of large objects, or accounts of what went wrong. That round
-/// may begin at another time on each rank, so its turn in the order of calls is kept from the
+/// may begin at another time on each rank, so its position in the order of calls is kept from the
 /// beginning.
 class ObjectCollective final : public ObjectOperation {
  public:
@@ -26,7 +26,7 @@ class ObjectCollective final : public ObjectOperation {
   void started() override;
   void drop_pending() noexcept override;
   /// Calls of the first round, and one to come.
-  [[nodiscard]] std::uint32_t turns() const noexcept override { return has_vote() ? 3 : 2; }
+  [[nodiscard]] std::uint32_t positions() const noexcept override { return has_vote() ? 3 : 2; }
   [[nodiscard]] std::optional<std::pair<Rank, int>> receives() const noexcept override {
     return std::nullopt;
   }
@@ -66,7 +66,7 @@ class ObjectCollective final : public ObjectOperation {
   std::vector<std::size_t> given_{};        // bytes of each given object that move by themselves
   Buffer<std::byte> visible_{};             // in place of payload_
   std::unique_ptr<ObjectSource> source_{};  // of a streamed object at the root
-  std::optional<Execution::Turn> later_{};  // of the second round
+  std::optional<Execution::CallPosition> later_{};  // of the second round
 };
 
 }  // namespace tutti::v0::detail

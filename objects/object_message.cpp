@@ -57,7 +57,7 @@ void ObjectMessage::start_frame() {
     engine_.calls().start(*executions_[1], call_.bytes.data(), nullptr, left);
 }
 
-/// The sender counts on every object that was asked for, also on one whose turn has not come.
+/// The sender counts on every object that was asked for, also on one whose position has not come.
 void ObjectMessage::drop_pending() noexcept {
   try {
     if (!has_started_) start_frame();

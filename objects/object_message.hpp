@@ -18,7 +18,7 @@ class ObjectMessage final : public ObjectOperation {
   void prepare() override;
   void started() override {}
   void drop_pending() noexcept override;
-  [[nodiscard]] std::uint32_t turns() const noexcept override { return 0; }
+  [[nodiscard]] std::uint32_t positions() const noexcept override { return 0; }
   [[nodiscard]] std::optional<std::pair<Rank, int>> receives() const noexcept override {
     if (done() || is_sender()) return std::nullopt;
     return std::pair{call_.peer, call_.tag};

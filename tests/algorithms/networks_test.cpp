@@ -65,14 +65,14 @@ Load load_of(const std::vector<Schedule>& schedules) {
 }
 
 /// Messages that go where no link is.
-std::size_t strays(const std::vector<Schedule>& schedules, const Graph& graph) {
-  std::size_t strays = 0;
+std::size_t sends_beside_links(const std::vector<Schedule>& schedules, const Graph& graph) {
+  std::size_t sends_beside_links = 0;
   for (Rank rank = 0; rank < static_cast<Rank>(schedules.size()); ++rank)
     for (const Step& step : schedules[static_cast<std::size_t>(rank)].steps())
       if (step.kind() == Step::Kind::send)
-        strays += !std::ranges::binary_search(graph.neighbors(graph.router_of(rank)),
-                                              graph.router_of(step.peer()));
-  return strays;
+        sends_beside_links += !std::ranges::binary_search(graph.neighbors(graph.router_of(rank)),
+                                                          graph.router_of(step.peer()));
+  return sends_beside_links;
 }
 
 double rounded(double value) {
@@ -98,7 +98,7 @@ TEST(Multitree, LoadsRanksAndLinksAsItsDefinitionSays) {
     EXPECT_EQ(load.rounds, known.rounds) << known.graph;
     EXPECT_NEAR(load.rank, known.rank, 0.0006) << known.graph;
     EXPECT_NEAR(load.link, known.link, 0.0006) << known.graph;
-    EXPECT_EQ(strays(schedules, graph), 0u) << known.graph;
+    EXPECT_EQ(sends_beside_links(schedules, graph), 0u) << known.graph;
   }
 }
 
@@ -116,7 +116,7 @@ TEST(Multitree, SendsTheLeastVolumeOnAnyGraph) {
           if (step.kind() == Step::Kind::send) sent += step.slots().count;
       EXPECT_EQ(sent, std::uint64_t{n} * (n - 1)) << text;
       EXPECT_EQ(load_of(schedules).rounds, static_cast<std::size_t>(graph.diameter())) << text;
-      EXPECT_EQ(strays(schedules, graph), 0u) << text;
+      EXPECT_EQ(sends_beside_links(schedules, graph), 0u) << text;
     }
   }
 }
@@ -172,7 +172,7 @@ TEST(SlimFly, CrossesOneLinkBetweenRows) {
     EXPECT_GT(between.steps().size(), 0u);
     schedules[rank] = between.end_round();
   }
-  EXPECT_EQ(strays(schedules, graph), 0u);
+  EXPECT_EQ(sends_beside_links(schedules, graph), 0u);
 }
 
 TEST(Bucket, GoesAlongTheSidesWithTheLeastVolume) {
@@ -185,7 +185,7 @@ TEST(Bucket, GoesAlongTheSidesWithTheLeastVolume) {
     const double n = graph.routers();
     EXPECT_EQ(load.rounds, rounds) << text;
     EXPECT_DOUBLE_EQ(rounded(load.rank), rounded(2 * (n - 1) / n)) << text;
-    EXPECT_EQ(strays(schedules, graph), 0u) << text;
+    EXPECT_EQ(sends_beside_links(schedules, graph), 0u) << text;
   }
 }
 
@@ -196,7 +196,7 @@ TEST(MultiRing, UsesAllLinksOfATorusAtOnce) {
   EXPECT_EQ(load.rounds, 30u);
   EXPECT_DOUBLE_EQ(load.rank, 2 * 15 / 16.0);
   EXPECT_DOUBLE_EQ(load.link, 2 * 15 / 16.0 / 4) << "four directed rings share the work";
-  EXPECT_EQ(strays(schedules, graph), 0u);
+  EXPECT_EQ(sends_beside_links(schedules, graph), 0u);
   const Load solid = load_of(build_all(all_reduce, "multi_ring:graph=torus:5x4x3", 60));
   EXPECT_DOUBLE_EQ(solid.link, 2 * 59 / 60.0 / 6);
 }

@@ -22,12 +22,12 @@ namespace {
 using namespace std::chrono_literals;
 
 /// What messages go by.
-struct Way {
+struct Route {
   std::string transport;   // of GPUs
   std::string transports;  // of the host
 };
-std::ostream& operator<<(std::ostream& out, const Way& way) {
-  return out << way.transport << "_" << way.transports;
+std::ostream& operator<<(std::ostream& out, const Route& route) {
+  return out << route.transport << "_" << route.transports;
 }
 
 /// A rank with a stream, and memory of its device.
@@ -63,7 +63,7 @@ std::vector<std::byte> message_of(Rank from, Rank to, int round, std::size_t byt
   return values;
 }
 
-class StreamConformance : public ::testing::TestWithParam<Way> {
+class StreamConformance : public ::testing::TestWithParam<Route> {
  protected:
   /// @return of how many devices so many ranks have one each, or, over the host, share them.
   static int devices_for(int size) {
@@ -243,8 +243,8 @@ TEST_P(StreamConformance, EndsWhatIsUnderWayByAbort) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, StreamConformance,
-                         ::testing::Values(Way{"nccl", "shm"}, Way{"host", "shm"},
-                                           Way{"host", "tcp"}));
+                         ::testing::Values(Route{"nccl", "shm"}, Route{"host", "shm"},
+                                           Route{"host", "tcp"}));
 
 }  // namespace
 }  // namespace tutti::harness

@@ -28,14 +28,14 @@ class GpuGradients : public ::testing::TestWithParam<GpuSetting> {
   }
 };
 
-struct Way {
+struct Setting {
   GradientStorage storage;
   GradientOrder order;
   std::size_t bucket_bytes;
 };
 
-std::vector<Way> transports() {
-  std::vector<Way> all;
+std::vector<Setting> transports() {
+  std::vector<Setting> all;
   for (const auto storage :
        {GradientStorage::copies, GradientStorage::views, GradientStorage::flat})
     for (const auto order :
@@ -47,7 +47,7 @@ std::vector<Way> transports() {
 }
 
 /// Over the host, where each GradientSync takes its time to start.
-std::vector<Way> few_ways() {
+std::vector<Setting> few_settings() {
   return {{GradientStorage::copies, GradientOrder::observed, 16'000},
           {GradientStorage::views, GradientOrder::negotiated, 16'000},
           {GradientStorage::flat, GradientOrder::reversed, 0}};
@@ -83,15 +83,16 @@ std::vector<std::vector<float>> host_results(Communicator& world, GradientOption
 }
 
 TEST_P(GpuGradients, HaveTheBitsOfTheHost) {
-  const std::vector<Way> chosen = GetParam().transport == "nccl" ? transports() : few_ways();
+  const std::vector<Setting> chosen =
+      GetParam().transport == "nccl" ? transports() : few_settings();
   on_gpus(GetParam().ranks, GetParam().transport, [&](GpuRank own) {
     constexpr int kSteps = 3;
     GpuModel model{own.gpu, kSizes};
-    for (const Way& way : chosen) {
-      const GradientOptions options{.bucket_bytes = way.bucket_bytes,
+    for (const Setting& setting : chosen) {
+      const GradientOptions options{.bucket_bytes = setting.bucket_bytes,
                                     .first_bucket_bytes = 4'000,
-                                    .order = way.order,
-                                    .storage = way.storage,
+                                    .order = setting.order,
+                                    .storage = setting.storage,
                                     .algorithm = "ring",
                                     .stream = own.gpu.compute.get()};
       const auto wanted = host_results(own.host, options, model, kSteps);
@@ -107,8 +108,8 @@ TEST_P(GpuGradients, HaveTheBitsOfTheHost) {
         EXPECT_EQ(model.problem(results, own.world.size(), step), "");
         const auto& host = wanted[static_cast<std::size_t>(step)];
         EXPECT_EQ(std::memcmp(results.data(), host.data(), model.total() * sizeof(float)), 0)
-            << "storage " << static_cast<int>(way.storage) << ", order "
-            << static_cast<int>(way.order) << ", buckets of " << way.bucket_bytes;
+            << "storage " << static_cast<int>(setting.storage) << ", order "
+            << static_cast<int>(setting.order) << ", buckets of " << setting.bucket_bytes;
       }
     }
   });

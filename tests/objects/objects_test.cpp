@@ -166,7 +166,8 @@ TEST_F(ObjectBytes, OfSmallObjectsMoveInOneRound) {
   EXPECT_GT(transfers_of(209), transfers_of(208));
 }
 
-/// Calls that end as they begin look for strays, and see only that the first round is over.
+/// Calls that end as they begin look for unmatched messages, and see only that the first round is
+/// over.
 TEST(Objects, AreAwaitedInTheirSecondRoundBeforeItBegins) {
   World world{2};
   const Text wanted = text_of(5000, 1);

@@ -12,20 +12,21 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x74757474696E6363;
 
-std::string name_of(const Seat& seat, int rank) {
-  return "tutti-nccl-standin-" + seat.name + '-' + std::to_string(rank);
+std::string name_of(const Membership& membership, int rank) {
+  return "tutti-nccl-standin-" + membership.name + '-' + std::to_string(rank);
 }
 
 }  // namespace
 
-Bootstrap::Bootstrap(Seat seat, const Device& device)
-    : seat_{std::move(seat)}, own_{.magic = kMagic,
-                                   .size = seat_.size,
-                                   .rank = seat_.rank,
-                                   .device = device.uuid},
-      listener_{listen_at(name_of(seat_, seat_.rank))},
-      peers_(static_cast<std::size_t>(seat_.size)), missing_{kChannels * (peers_.size() - 1)} {
-  peers_[static_cast<std::size_t>(seat_.rank)].hello = own_;
+Bootstrap::Bootstrap(Membership membership, const Device& device)
+    : membership_{std::move(membership)}, own_{.magic = kMagic,
+                                               .size = membership_.size,
+                                               .rank = membership_.rank,
+                                               .device = device.uuid},
+      listener_{listen_at(name_of(membership_, membership_.rank))},
+      peers_(static_cast<std::size_t>(membership_.size)), missing_{kChannels *
+                                                                   (peers_.size() - 1)} {
+  peers_[static_cast<std::size_t>(membership_.rank)].hello = own_;
 }
 
 bool Bootstrap::progress() {
@@ -38,11 +39,11 @@ bool Bootstrap::progress() {
 }
 
 void Bootstrap::ask() {
-  for (int rank = 0; rank < seat_.rank; ++rank) {
+  for (int rank = 0; rank < membership_.rank; ++rank) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     for (std::size_t channel = 0; channel < kChannels; ++channel) {
       if (peer.asked[channel]) continue;
-      Socket made = try_connect(name_of(seat_, rank));
+      Socket made = try_connect(name_of(membership_, rank));
       if (!made) continue;
       say_hello(made, channel);
       peer.asked[channel] = true;
@@ -88,8 +89,10 @@ void Bootstrap::say_hello(const Socket& socket, std::uint64_t channel) const {
 void Bootstrap::expect(const Hello& hello) const {
   require(hello.magic == kMagic && hello.channel < kChannels, ncclSystemError,
           "something else than a rank has connected");
-  require(hello.size == seat_.size, ncclInternalError, "the ranks give different numbers of ranks");
-  const bool exists = hello.rank >= 0 && hello.rank < seat_.size && hello.rank != seat_.rank;
+  require(hello.size == membership_.size, ncclInternalError,
+          "the ranks give different numbers of ranks");
+  const bool exists =
+      hello.rank >= 0 && hello.rank < membership_.size && hello.rank != membership_.rank;
   require(exists && !peers_[static_cast<std::size_t>(hello.rank)].sockets[hello.channel],
           ncclInternalError, "a rank has connected twice");
 }

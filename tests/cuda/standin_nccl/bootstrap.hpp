@@ -14,7 +14,7 @@ namespace tutti::nccl_standin {
 /// with lower numbers. Both ends of a connection then say who they are.
 class Bootstrap {
  public:
-  Bootstrap(Seat seat, const Device& device);
+  Bootstrap(Membership membership, const Device& device);
 
   /// Does what can be done without waiting. @return whether all connections stand. Throws Failure.
   bool progress();
@@ -55,7 +55,7 @@ class Bootstrap {
   void say_hello(const Socket& socket, std::uint64_t channel) const;
   void expect(const Hello& hello) const;
 
-  const Seat seat_;
+  const Membership membership_;
   const Hello own_;
   Socket listener_;
   std::vector<Greeting> greetings_;

@@ -17,10 +17,10 @@ struct Collective {
   Operation operation;
   Mesh& mesh;
   Purpose purpose{};
-  const std::byte* from = reach(operation.from, bytes_read(operation, mesh.seat()));
-  std::byte* into = reach(operation.into, bytes_written(operation, mesh.seat()));
-  int rank = mesh.seat().rank;
-  int size = mesh.seat().size;
+  const std::byte* from = reach(operation.from, bytes_read(operation, mesh.membership()));
+  std::byte* into = reach(operation.into, bytes_written(operation, mesh.membership()));
+  int rank = mesh.membership().rank;
+  int size = mesh.membership().size;
   std::size_t bytes = bytes_of(operation);
 
   /// @return where the part of a rank begins.

@@ -10,18 +10,19 @@
 
 namespace tutti::nccl_standin {
 
-Communicator::Communicator(Seat seat, const Device& device, bool blocking, std::string_view maker)
+Communicator::Communicator(Membership membership, const Device& device, bool blocking,
+                           std::string_view maker)
     : blocking_{blocking}, device_{device}, maker_{maker}, is_to_meet_{setting("CONNECT") ==
                                                                        "at_call"},
-      connecting_{[this, seat = std::move(seat)] { connect(seat); }} {}
+      connecting_{[this, membership = std::move(membership)] { connect(membership); }} {}
 
 Communicator::~Communicator() {
   end();
 }
 
-void Communicator::connect(const Seat& seat) noexcept {
+void Communicator::connect(const Membership& membership) noexcept {
   try {
-    mesh_.connect(seat, device_);
+    mesh_.connect(membership, device_);
   } catch (const Failure& failure) {
     fail(failure);
   } catch (const std::exception& error) {

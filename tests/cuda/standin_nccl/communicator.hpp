@@ -28,13 +28,13 @@ class Failure;
 class Communicator {
  public:
   /// @param maker the function of NCCL that makes it.
-  Communicator(Seat seat, const Device& device, bool blocking, std::string_view maker);
+  Communicator(Membership membership, const Device& device, bool blocking, std::string_view maker);
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
   /// Once it is connected.
-  const Seat& seat() const noexcept { return mesh_.seat(); }
+  const Membership& membership() const noexcept { return mesh_.membership(); }
   const Device& device() const noexcept { return device_; }
   bool is_blocking() const noexcept { return blocking_; }
   std::string_view maker() const noexcept { return maker_; }
@@ -101,7 +101,7 @@ class Communicator {
     std::vector<Operation> operations;
   };
 
-  void connect(const Seat& seat) noexcept;
+  void connect(const Membership& membership) noexcept;
   bool is_agreeing();
   void agree_apart(const Note& own, const std::function<void()>& then);
   bool meet_once();

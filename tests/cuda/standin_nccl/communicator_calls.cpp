@@ -48,9 +48,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int size, ncclUniqueId i
     require(handle != nullptr, ncclInvalidArgument, "the communicator is null");
     *handle = nullptr;
     require(size > 0 && rank >= 0 && rank < size, ncclInvalidArgument, "there is no such rank");
-    Seat seat{.name = name_of(id), .rank = rank, .size = size};
+    Membership membership{.name = name_of(id), .rank = rank, .size = size};
     auto communicator = std::make_shared<Communicator>(
-        std::move(seat), current_device(), is_blocking(config), "ncclCommInitRankConfig");
+        std::move(membership), current_device(), is_blocking(config), "ncclCommInitRankConfig");
     *handle = library().communicators.add(communicator);
     group().start();
     group().add(std::move(communicator), handle);
@@ -96,7 +96,7 @@ ncclResult_t ncclCommCount(const ncclComm_t handle, int* count) {
   return call_on(__func__, handle, [&](const auto& communicator) {
     require(count != nullptr, ncclInvalidArgument, "the count is null");
     communicator->require_connected();
-    *count = communicator->seat().size;
+    *count = communicator->membership().size;
     return ncclSuccess;
   });
 }
@@ -105,7 +105,7 @@ ncclResult_t ncclCommUserRank(const ncclComm_t handle, int* rank) {
   return call_on(__func__, handle, [&](const auto& communicator) {
     require(rank != nullptr, ncclInvalidArgument, "the rank is null");
     communicator->require_connected();
-    *rank = communicator->seat().rank;
+    *rank = communicator->membership().rank;
     return ncclSuccess;
   });
 }

@@ -75,7 +75,7 @@ ncclResult_t Group::end() {
 }
 
 ncclResult_t Group::enqueue(Batch& batch) {
-  require_own_pairs(batch.operations, batch.communicator->seat().rank);
+  require_own_pairs(batch.operations, batch.communicator->membership().rank);
   return Communicator::enqueue(std::move(batch.communicator), std::move(batch.operations),
                                batch.stream);
 }

@@ -18,11 +18,11 @@ Mesh::Mesh() : wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
   require(static_cast<bool>(wake_), ncclSystemError, "there is no more file");
 }
 
-void Mesh::connect(Seat seat, const Device& device) {
-  seat_ = std::move(seat);
+void Mesh::connect(Membership membership, const Device& device) {
+  membership_ = std::move(membership);
   // Whoever is not there yet is looked for again after a while.
   constexpr int kAgain_ms = 2;
-  Bootstrap bootstrap{seat_, device};
+  Bootstrap bootstrap{membership_, device};
   std::vector<pollfd> events;
   while (!bootstrap.progress()) {
     require_going_on();
@@ -38,12 +38,12 @@ void Mesh::connect(Seat seat, const Device& device) {
 
 void Mesh::exchange(const Stage& stage) {
   const std::scoped_lock lock{exchanging_};
-  copy_own(seat_.rank, stage);
+  copy_own(membership_.rank, stage);
   const auto link_of = [&](int peer) -> Link& { return links_[static_cast<std::size_t>(peer)]; };
   for (const Send& send : stage.sends)
-    if (send.peer != seat_.rank) link_of(send.peer).enqueue(send);
+    if (send.peer != membership_.rank) link_of(send.peer).enqueue(send);
   for (const Receive& receive : stage.receives)
-    if (receive.peer != seat_.rank) link_of(receive.peer).enqueue(receive);
+    if (receive.peer != membership_.rank) link_of(receive.peer).enqueue(receive);
   std::vector<pollfd> events;
   while (true) {
     require_going_on();
@@ -74,7 +74,7 @@ void Mesh::copy_own(int rank, const Stage& stage) {
 std::vector<Note> Mesh::tell(const Note& own, const Mesh& other) {
   std::vector<Note> notes(sockets_.size(), own);
   std::vector<std::size_t> received(sockets_.size(), 0);
-  received[static_cast<std::size_t>(seat_.rank)] = sizeof own;
+  received[static_cast<std::size_t>(membership_.rank)] = sizeof own;
   for (const Socket& socket : sockets_) {
     std::array parts{iovec{.iov_base = const_cast<Note*>(&own), .iov_len = sizeof own}};
     require(!socket || send_some(socket, parts) == sizeof own, ncclSystemError,

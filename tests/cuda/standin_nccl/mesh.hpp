@@ -14,7 +14,7 @@
 namespace tutti::nccl_standin {
 
 /// A rank of a communicator.
-struct Seat {
+struct Membership {
   std::string name;  ///< Of the communicator, from the unique id.
   int rank = 0;
   int size = 1;
@@ -25,11 +25,11 @@ class Mesh {
   Mesh();
 
   /// Once it is connected.
-  const Seat& seat() const noexcept { return seat_; }
+  const Membership& membership() const noexcept { return membership_; }
 
   /// Waits for all ranks and connects with them. Throws Failure if that fails, or if two ranks have
   /// the same device.
-  void connect(Seat seat, const Device& device);
+  void connect(Membership membership, const Device& device);
 
   /// Sends and receives messages; ends when all are at their destinations. Throws Failure.
   void exchange(const Stage& stage);
@@ -58,7 +58,7 @@ class Mesh {
 
   pollfd wake_event() const { return {.fd = wake_.file(), .events = POLLIN, .revents = 0}; }
 
-  Seat seat_;
+  Membership membership_;
   Socket wake_;  ///< Readable once this is stopped.
   std::atomic<bool> stopped_{false};
   std::mutex exchanging_;

@@ -39,15 +39,15 @@ struct Operation {
 bool reduces(Kind kind);
 
 /// Throws Failure if no rank of such a communicator may call this.
-void check(const Operation& operation, const Seat& seat);
+void check(const Operation& operation, const Membership& membership);
 
 /// @return the bytes of as many elements as the operation names.
 std::size_t bytes_of(const Operation& operation);
 
 /// @return the bytes at `from` that a rank reads; none if it ignores that buffer.
-std::size_t bytes_read(const Operation& operation, const Seat& seat);
+std::size_t bytes_read(const Operation& operation, const Membership& membership);
 /// @return the bytes at `into` that a rank writes; none if it ignores that buffer.
-std::size_t bytes_written(const Operation& operation, const Seat& seat);
+std::size_t bytes_written(const Operation& operation, const Membership& membership);
 
 /// Performs a collective. Throws Failure.
 void perform_collective(const Operation& operation, Mesh& mesh);

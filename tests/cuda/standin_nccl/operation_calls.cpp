@@ -11,7 +11,7 @@ ncclResult_t call_operation(std::string_view function, ncclComm_t handle, cudaSt
                             Operation operation) noexcept {
   const ncclResult_t result = call_on(function, handle, [&](const auto& communicator) {
     communicator->require_ready();
-    check(operation, communicator->seat());
+    check(operation, communicator->membership());
     group().start();
     try {
       group().add(communicator, operation, stream_of(stream));

@@ -39,8 +39,8 @@ bool Communicator::knows(const void* data, bool recorded) const {
 // its blocks of a larger buffer.
 Registered Communicator::registered(const Operation& operation, bool recorded) const {
   Registered registered;
-  const bool reads = bytes_read(operation, seat()) > 0;
-  const bool writes = bytes_written(operation, seat()) > 0;
+  const bool reads = bytes_read(operation, membership()) > 0;
+  const bool writes = bytes_written(operation, membership()) > 0;
   const bool in = reads && knows(operation.from, recorded);
   const bool out = writes && knows(operation.into, recorded);
   require(!reads || !writes || in == out, ncclInvalidUsage,
