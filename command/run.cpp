@@ -210,6 +210,7 @@ int run_guarded(const Job& job) {
   if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
     fmt::print(stderr, "tutti run: the guard cannot watch its parent: {}\n", std::strerror(errno));
   else if (getppid() == parent) status = guard(job);
+  if (job.notices) job.notices->close();
   std::fflush(nullptr);
   _exit(status);
 }

@@ -101,6 +101,11 @@ void EndNotices::add(Rank rank, const std::string& how) {
   next_ = std::chrono::steady_clock::now();
 }
 
+void EndNotices::close() noexcept {
+  responder_.reset();
+  next_ = Deadline::max();
+}
+
 void EndNotices::progress() noexcept try {
   if (responder_) responder_->progress();
   const Deadline now = std::chrono::steady_clock::now();

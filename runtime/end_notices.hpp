@@ -32,6 +32,9 @@ class EndNotices {
 
   /// Records an end. Only the first one is reported. @param how such as "exited with status 3".
   void add(Rank rank, const std::string& how);
+  /// Stops listening, and removes the note in the folder of the job. For processes that end without
+  /// destructors.
+  void close() noexcept;
   /// Does what is possible within 0.2 s. A failed attempt is repeated later.
   void progress() noexcept;
   /// @return a descriptor that is readable when progress() has work, or -1.

@@ -132,7 +132,7 @@ constexpr std::array kGradientsFlags{
                   read_first_bucket_bytes},
     GradientsFlag{"--storage", "copies,views", false, "list: ", read_storage,
                   [] { return joined_names(kGradientStorages); }},
-    GradientsFlag{"--compression", "none", false, "list: none, ",
+    GradientsFlag{"--compression", "none", false, "none, ",
                   [](O& o, Text text) {
                     read_list(
                         o, 3, "--compression", text,

@@ -78,7 +78,8 @@ def test_absent_folder():
         check_all("--url", f"file://{folder}")
         # SIGKILL ends the last of some jobs, which then leave notes.
         status, _, errors = run("-n", "4", "--url", f"file://{folder}", MEMBER, "collectives")
-        expect(status == 0 and not folder.exists(), status, errors, os.listdir(parent))
+        expect(status == 0 and not folder.exists(), status, errors,
+               [*pathlib.Path(parent).rglob("*")])
         run("-n", "2", "--url", f"file://{folder}", "sh", "-c", "[ $TUTTI_RANK = 0 ] || sleep 1")
         expect(not folder.exists(), "the folder was made by the launcher")
 

@@ -63,7 +63,7 @@ def test_statuses():
             runs, (127, 126, 126), ("No such file", "Permission denied", "Permission denied")):
         expect(status == wanted and errors.count("\n") == 1 and program in errors and
                said in errors, status, errors)
-    for arguments, said in [([], "which program"), (["-n", "0", "true"], "-n '0'"),
+    for arguments, said in [([], "the program is missing"), (["-n", "0", "true"], "-n '0'"),
                             (["-n", "x", "true"], "-n 'x'"), (["--timeout", "0", "true"], "--timeout"),
                             (["--labl", "true"], "did you mean --label?"),
                             (["--hosts", "a,b", "true"], "too many"),

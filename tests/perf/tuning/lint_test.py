@@ -66,7 +66,7 @@ class Own(unittest.TestCase):
         self.assertIn("0 of ", text)
 
     def test_bad_input_is_refused(self):
-        for arguments, words in ((("--threshold", "much"), "--threshold is 'much'"),
+        for arguments, words in ((("--threshold", "much"), "--threshold 'much' is not a share"),
                                  (("-C", "all_gatherv"), "equal blocks"),
                                  (("-C", "all_redude"), "all_reduce"),
                                  (("--ranks", "1"), "one rank has nothing to compare")):
