@@ -110,6 +110,7 @@ TEST_P(GpuPools, AreNotUsedAfterTheFree) {
       cuda::wait(world[rank], stream.get(), test::kAmple);
     };
     EXPECT_NO_THROW(exchange());
+    world[rank].barrier();  // the other rank's failure must not end this rank's first exchange
     streams.deallocate(scratch, stream.get());
     exchange();
   });

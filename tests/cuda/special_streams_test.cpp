@@ -37,9 +37,7 @@ std::string refusal_of(const std::function<void()>& body) {
 template <class Function>
 Function* function_of(const char* name) {
   static const cuda::Library library{"libcuda.so.1"};
-  Function* function = nullptr;
-  library.find(name, function);
-  return function;
+  return library[name];
 }
 
 class GpuStreams : public ::testing::TestWithParam<const char*> {
@@ -103,7 +101,7 @@ TEST_P(GpuStreams, AreNotTheDefaultStreamWhileAnotherOneIsCaptured) {
               "the default stream waits for one that is captured in a graph");
     EXPECT_EQ(calls.end_capture(captured, &graph), CUDA_SUCCESS);
     calls.destroy_graph(graph);
-    device.destroy(captured);
+    calls.destroy_stream(captured);
     world[rank].all_reduce(data.span(), sum, how);
     cuda::wait(world[rank], how.stream, test::kAmple);
     EXPECT_EQ(data.load(), std::vector<float>(kCount, 2.0F));
@@ -148,7 +146,7 @@ TEST_P(GpuStreams, AreNotOfAGreenContext) {
     const std::string why =
         refusal_of([&] { world[rank].all_reduce(data.span(), sum, {.stream = stream}); });
     EXPECT_NE(why.find("nor is one of a green context"), std::string::npos) << why;
-    world.device(rank).destroy(stream);
+    driver.calls().destroy_stream(stream);
   });
 }
 

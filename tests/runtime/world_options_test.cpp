@@ -47,7 +47,7 @@ TEST(World, MeasuresNoNetworkWhereItMustStandSoon) {
   };
   EXPECT_NE(said(30s).find("measured"), std::string::npos) << said(30s);
   EXPECT_NE(said(3s).find("no time to measure"), std::string::npos) << said(3s);
-  EXPECT_NE(said(30s, 250).find("given: 250 Mbit/s"), std::string::npos) << said(30s, 250);
+  EXPECT_NE(said(30s, 250).find("as configured: 250 Mbit/s"), std::string::npos) << said(30s, 250);
 }
 
 TEST(World, RefusesOptionsThatDifferBetweenRanks) {

@@ -160,7 +160,7 @@ TEST(Topologies, ThatMakeNoSenseAreRefused) {
       {"gpus:8x4:islands=9", "islands of a host is 9, expected 1 .. 8"},
       {"gpus:1024x1024", "too large"},
       {"switch:4:latency=5", "'5' instead of a number and its unit"},
-      {"switch:4:latency=-5ns", "'-5ns' where"},
+      {"switch:4:latency=-5ns", "'-5ns' instead"},
       {"switch:4:bandwidth=0G", "no bandwidth"},
       {"switch:4:bandwidth=1e400G", "instead of a number and its unit"},
   };
