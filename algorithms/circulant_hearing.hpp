@@ -1,5 +1,5 @@
 /// @file
-/// Which block when, where blocks go round a circulant graph in the fewest rounds.
+/// The block that each rank receives in each round of a broadcast on a circulant graph.
 #pragma once
 
 #include <array>
@@ -35,12 +35,12 @@ struct BlockRounds {
   int blocks;
 
   [[nodiscard]] int count() const { return blocks - 1 + skips.rounds; }
-  /// The skip whose turn it is in a round, and how far it is.
+  /// @return the number of the skip of a round; `skip` returns its distance.
   [[nodiscard]] int turn(int round) const { return (round + cut()) % skips.rounds; }
   [[nodiscard]] int skip(int round) const { return skips[turn(round)]; }
-  /// What a virtual rank hears on each skip: a block in the phase that starts with block 0, or a
-  /// negative number for nothing; in others that is counted from the first block of the phase.
-  /// @param virtual_rank not 0, since the root hears nothing.
+  /// @param virtual_rank not 0: the root receives nothing. @return the block that it receives on
+  /// each skip, in the phase that starts with block 0; a negative number for none. In other phases
+  /// these are counted from the first block of the phase.
   [[nodiscard]] PerSkip heard(int virtual_rank) const;
   /// The first block of the phase of a round.
   [[nodiscard]] int first(int round) const { return round - turn(round); }

@@ -1,4 +1,4 @@
-// Direct exchange: everybody talks to everybody at once.
+// Direct exchange: each rank sends to all others at once.
 // Reduce-scatter: one round, (n-1)/n of the vector; block r is folded by rank r in the order of
 // ranks, so any associative operator will do. All-gather: one round, likewise. All-reduce: the one,
 // then the other. One-shot: one round, n-1 vectors out and in, folded by every rank in the order of

@@ -1,5 +1,5 @@
 /// @file
-/// The groups of a hierarchy and where each rank is in them, found once for all ranks.
+/// The groups of a hierarchy, and the position of each rank in them.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@ struct Grouping {
   int smallest = 0;                         ///< Ranks of the smallest group.
 };
 
-/// A profile builds the schedules of all ranks, and each asks for the same groups: the last ones
-/// are remembered, by thread. @param hierarchy any. @param size number of ranks.
-/// @return them. Throws Error{invalid_argument} as groups_of.
+/// Each thread caches its last grouping, since a profile builds the schedules of all ranks with the
+/// same groups. @param size number of ranks. @return the groups. Throws Error{invalid_argument} as
+/// groups_of.
 [[nodiscard]] std::shared_ptr<const Grouping> grouping_of(const Hierarchy& hierarchy, int size);
 
 }  // namespace tutti::v0::algorithms

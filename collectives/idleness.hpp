@@ -1,5 +1,5 @@
 /// @file
-/// How a thread waits for transports.
+/// Idleness: the pauses of a thread that polls transports.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace tutti::v0::detail {
 
-/// A thread that waits polls for a while, then offers its core to others, then sleeps. Where it
-/// drives another library meanwhile it does not sleep, since nothing wakes it for that; and where
-/// ranks do not outnumber cores it polls for as long again after each offer.
+/// A waiting thread polls for a while, then yields its core, then sleeps. A thread that also drives
+/// another library never sleeps, since nothing would wake it; if ranks do not outnumber cores, it
+/// polls for as long again after each yield.
 class Idleness {
  public:
-  /// Something has come.
+  /// Starts again after a completion.
   void end() noexcept { polls_ = 0; }
-  /// A poll brought nothing. @param transport what is waited for. @param spins its idle_spins.
-  /// @param drives whether there is a ProgressHook.
-  /// @return whether others had the core meanwhile, maybe for long.
+  /// Pauses after a poll without completions. @param transport that is polled. @param spins its
+  /// idle_spins. @param drives whether there is a ProgressHook. @return whether other threads may
+  /// have used the core for long.
   bool advance(Transport& transport, int spins, bool drives) {
     if (polls_++ < spins) return false;
     if (drives && spins > kMostSpinsOfACrowd) polls_ = 0;
@@ -30,7 +30,7 @@ class Idleness {
  private:
   /// Times that a core is offered before the thread sleeps, from which it takes long to come back.
   static constexpr int kYields = 200;
-  /// Where ranks outnumber cores no transport asks for more.
+  /// The most that a transport asks for if ranks outnumber cores.
   static constexpr int kMostSpinsOfACrowd = 100;
   std::int64_t polls_ = 0;
 };

@@ -1,7 +1,7 @@
 /// @file
-/// The stream lowering: a collective is enqueued on a stream as a whole, and the host waits for
-/// nothing. A round's messages are one group, so nothing is kept between rounds but in memory of
-/// the run; that no schedule needs more is what the verifier proves.
+/// The stream lowering: a collective is enqueued on a stream as a whole, and the host never waits.
+/// A round's messages are one group, so that only memory of the run keeps values between rounds;
+/// the verifier proves that no schedule needs more.
 #pragma once
 
 #include <tutti/spi/streams.hpp>
@@ -10,7 +10,7 @@
 
 namespace tutti::v0::detail {
 
-/// Enqueues a run. @param binding lowered for streams: nothing is combined while it comes. @param
+/// Enqueues a run. @param binding lowered for streams: nothing is combined as it arrives. @param
 /// buffers device memory, checked. @param streams of the communicator. @param stream of the call.
 /// Throws what StreamTransport throws: then some of it may have been enqueued.
 void enqueue(const Binding& binding, RunBuffers buffers, StreamTransport& streams, Stream stream);

@@ -1,5 +1,5 @@
 /// @file
-/// How the command ends when it cannot go on: who says what, and with which exit status.
+/// Exit status and error output of a command that fails.
 #pragma once
 
 #include <exception>
@@ -14,15 +14,14 @@ namespace tutti::perf {
 /// for it; on a rank that was aborted, for what the first rank met.
 [[nodiscard]] ExitCode exit_code_of(const std::exception& error) noexcept;
 
-/// Trouble that follows from the command line, which all ranks of a launch share: one of them
-/// speaks and fails for all. Did the others fail too, a launcher could end the speaker before it
-/// has spoken. @param who such as "tutti sweep". @param error what was wrong; its first line is
-/// told. @return this rank's exit status.
+/// Prints, on one rank, an error that follows from the command line and so is the same on all. That
+/// rank fails for all: if the others failed too, a launcher could end it before it has printed.
+/// @param who such as "tutti sweep". @param error whose first line is printed. @return this rank's
+/// exit status.
 [[nodiscard]] int fail_alike(const std::string& who, const std::exception& error);
 
-/// Trouble that may be this rank's alone, so this rank tells it. @param who such as "tutti sweep".
-/// @param rank the own one, where it is known. @param error what was wrong; its first line is told.
-/// @return the exit status.
+/// Prints an error that may be this rank's alone. @param who such as "tutti sweep". @param rank the
+/// own one, if it is known. @param error whose first line is printed. @return the exit status.
 [[nodiscard]] int fail_alone(const std::string& who, std::optional<int> rank,
                              const std::exception& error);
 

@@ -1,5 +1,5 @@
 /// @file
-/// How a command that measures gets its ranks, and how all of them end.
+/// Starts and ends the ranks of a command that measures.
 #pragma once
 
 #include <exception>
@@ -12,14 +12,14 @@
 
 namespace tutti::perf {
 
-/// Ends all ranks, none of which may wait for a message that never comes. @param who as fail_alone.
-/// @param rank likewise. @param error likewise. @return this rank's exit status.
+/// Ends all ranks, so that none waits for a message that never arrives. @param who, @param rank and
+/// @param error as fail_alone. @return this rank's exit status.
 [[nodiscard]] int fail_for_all(const std::string& who, std::optional<int> rank,
                                const std::exception& error);
 
-/// Lets rank 0 deal with files. Whether that went well is everybody's business. Collective.
-/// @param world the ranks. @param who as fail_alike. @param task of rank 0, which returns the exit
-/// status. @return it on all ranks; where the task throws, that of the error, which rank 0 tells.
+/// Runs a task on rank 0, such as writing files. Collective. @param who as fail_alike. @param task
+/// returns an exit status. @return it, on all ranks; if the task throws, the status of the error,
+/// which rank 0 prints.
 [[nodiscard]] int on_rank_zero(World& world, const std::string& who,
                                const std::function<int()>& task);
 

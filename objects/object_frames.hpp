@@ -1,5 +1,5 @@
 /// @file
-/// What ranks exchange about the objects that they move: frames, votes, and accounts of failures.
+/// The messages of object collectives beside the objects: frames, votes, and texts of failures.
 #pragma once
 
 #include <array>
@@ -13,25 +13,25 @@
 
 namespace tutti::v0::detail {
 
-/// What one rank knows of an object collective before it receives anything.
+/// The knowledge of one rank about an object collective before it receives anything.
 struct ObjectReport {
   std::uint64_t fingerprint = 0;  ///< Of the call's name and the objects' type.
   std::uint64_t failed = 0;       ///< 1 where the rank could not encode its objects.
-  std::uint64_t most = 0;         ///< Bytes that it lets an object have.
-  std::uint64_t largest = 0;      ///< Bytes of the largest object it gives.
+  std::uint64_t most = 0;         ///< Its limit for the bytes of an object.
+  std::uint64_t largest = 0;      ///< Bytes of the largest object that it sends.
 };
 
-/// Maxima over all ranks, of numbers from which all ranks conclude the same.
+/// Maxima over all ranks, from which all ranks draw the same conclusion.
 class ObjectVote {
  public:
   using Numbers = std::array<std::uint64_t, 5>;
 
   ObjectVote() = default;
-  /// Of one rank. @param report what it knows.
+  /// @param report of one rank.
   explicit ObjectVote(const ObjectReport& report) noexcept
       : numbers{report.fingerprint, ~report.fingerprint, report.failed, ~report.most,
                 report.largest} {}
-  /// Counts another vote. @param other which.
+  /// Merges the vote of another rank.
   void join(const ObjectVote& other) noexcept;
   /// @return whether the types are the same everywhere, and all objects can be moved.
   [[nodiscard]] bool is_good() const noexcept {

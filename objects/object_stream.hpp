@@ -1,5 +1,5 @@
 /// @file
-/// An object that is broadcast while it is encoded, and decoded while it comes.
+/// Broadcast of an object that is encoded while it is sent, and decoded while it arrives.
 #pragma once
 
 #include <cstddef>
@@ -21,24 +21,24 @@ namespace tutti::v0::detail {
 class Engine;
 class ObjectOperation;
 
-/// How the bytes of a streamed object move. Behind them comes a word: zero where all went well, and
-/// else how many bytes before it, in place of the object's last, say why it could not be encoded.
+/// The layout of a streamed object in messages. A status word follows the object: 0, or the length
+/// of the error text that replaces the object's last bytes if it could not be encoded.
 class StreamShape {
  public:
-  /// @param object its bytes, more than kStreamedBytes. @param is_cut whether into segments: where
-  /// ranks share cores nothing is won by doing things at a time, and each segment lets others run.
+  /// @param object its bytes, more than kStreamedBytes. @param is_cut whether it travels in
+  /// segments; ranks that share cores gain nothing from them, and lose the core at each.
   StreamShape(std::size_t object, bool is_cut) noexcept;
 
   [[nodiscard]] std::size_t object() const noexcept { return segments_.count - kEnd; }
-  /// Bytes that move.
+  /// @return bytes of the object and its status word.
   [[nodiscard]] std::size_t bytes() const noexcept { return segments_.count; }
   /// Bytes of a segment at most, for Options::segment.
   [[nodiscard]] std::size_t segment() const noexcept { return segments_.size(0); }
   [[nodiscard]] const Partition& segments() const noexcept { return segments_; }
-  /// Puts the word. @param bytes all that move. @param problem why it failed, or nothing.
+  /// Stores the status word. @param bytes of all segments. @param problem the error text, or empty.
   void end(std::span<std::byte> bytes, const std::string& problem) const noexcept;
-  /// @param end the word, behind the object. @return why it failed, or nothing. Throws
-  /// Error{mismatch} where that cannot be.
+  /// @param end the status word. @return the error text, or empty. Throws Error{mismatch} for an
+  /// impossible length.
   [[nodiscard]] static std::string problem_at(const std::byte* end);
 
   static constexpr std::size_t kEnd = sizeof(std::uint64_t);

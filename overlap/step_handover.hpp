@@ -1,5 +1,5 @@
 /// @file
-/// The turns of the program's thread and of GradientSync's.
+/// StepHandover: passes steps between the program's thread and GradientSync's.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class StepHandover {
     ended_.fetch_add(1, std::memory_order_release);
     ended_.notify_all();
   }
-  /// GradientSync's thread shall return.
+  /// Makes GradientSync's thread return.
   void end() noexcept {
     is_over_.store(1, std::memory_order_release);
     wake();

@@ -13,22 +13,22 @@
 
 namespace tutti::v0::detail {
 
-/// What an operation does.
+/// The kind of an operation.
 enum class Verb : std::uint8_t {
   send,     ///< Sends its pieces.
-  recv,     ///< Receives its pieces, or combines what comes while it comes, if it has combinations.
+  recv,     ///< Receives its pieces; with combinations, combines the bytes as they arrive.
   wait,     ///< Waits for a message that stays where its sender has it, if that memory is visible;
             ///< else it is received into the pieces.
   combine,  ///< Does its combinations.
-  signal    ///< Gives the sender of a message that was waited for its memory back.
+  signal    ///< Releases the memory of the sender whose message was waited for.
 };
 
-/// Which memory an offset counts from.
+/// The memory that an offset counts from.
 enum class Base : std::uint8_t {
   in,       ///< The caller's input.
   out,      ///< The caller's output.
   held,     ///< Memory of the run: scratch, results for which the caller has no memory, stages.
-  message,  ///< The bytes of a message: as they come, or where they lie.
+  message,  ///< The bytes of a message: as they arrive, or in the sender's memory.
   result    ///< Where the sender of a message will receive what is made of it, if that is visible.
 };
 

@@ -8,10 +8,10 @@
 
 namespace tutti::verifying {
 
-/// Whether rounds can be given numbers that grow on each rank, so that every message is sent and
-/// received in rounds of the same number. Then a rank may hold back what it sends or receives in a
-/// round until all of that round's messages have come. @param schedules of all ranks, proved.
-/// @return whether there are such numbers. O(steps log steps).
+/// Checks whether rounds can be numbered, ascending on each rank, so that every message is sent and
+/// received in rounds of the same number. Then a rank may delay the operations of a round until all
+/// messages of that round have arrived. @param schedules of all ranks, proved. @return whether
+/// there are such numbers. O(steps log steps).
 [[nodiscard]] Property check_lockstep(std::span<const Schedule> schedules);
 
 }  // namespace tutti::verifying

@@ -1,5 +1,5 @@
 /// @file
-/// Which slot of a schedule a chunk in a buffer of MSCCL is.
+/// The slot of a schedule that a chunk in a buffer of MSCCL becomes.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@
 
 namespace tutti::v0::written {
 
-/// Chunks of MSCCL's buffers as slots of ours. A chunk of scratch is a plane of its own, in which
-/// it stands at the unit that was written there last.
+/// Maps chunks of MSCCL's buffers to slots of schedules. A chunk of scratch is a plane of its own;
+/// its unit is the one that was written there last.
 class Slotting {
  public:
-  /// Throws Error{invalid_argument} for numbers that cannot be. @param xml what a file says.
-  /// @param collective what for.
+  /// Throws Error{invalid_argument} for impossible numbers. @param xml a parsed file.
   Slotting(const XmlAlgorithm& xml, Collective collective);
 
-  /// @return what the schedules are for.
+  /// @return input and output of the collective.
   [[nodiscard]] const Contract& contract() const noexcept { return contract_; }
-  /// @return units of the whole vector.
+  /// @return the number of units of the whole vector.
   [[nodiscard]] std::int64_t units() const noexcept { return units_; }
-  /// @return a schedule to begin with.
+  /// @return a schedule without steps.
   [[nodiscard]] Schedule empty() const {
     return Schedule{static_cast<std::uint32_t>(units_), static_cast<std::uint32_t>(planes_)};
   }
-  /// @param rank who reads. @param buffer where. @param chunk which. @return the slot.
+  /// @param rank that reads. @param buffer its letter in the file. @param chunk its number. @return
+  /// the slot.
   [[nodiscard]] Slots read(std::size_t rank, char buffer, std::int64_t chunk) const;
-  /// @param rank who writes. @param buffer where. @param chunk which. @param from the slot that it
-  /// comes from. @return the slot. What is in scratch is known from the next round on.
+  /// Records a write. Writes to scratch take effect in the next round. @param rank, @param buffer
+  /// and @param chunk as above. @param from the slot whose value is written. @return the slot.
   [[nodiscard]] Slots write(std::size_t rank, char buffer, std::int64_t chunk, const Slots& from);
-  /// A round is over.
+  /// Ends a round.
   void end_round();
 
  private:

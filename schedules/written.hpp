@@ -1,5 +1,5 @@
 /// @file
-/// What readers of schedules share.
+/// The checks and errors that all readers of schedule files share.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tutti::v0::written {
 
-/// The numbers that every step must keep to.
+/// The limits that every step must keep.
 struct WrittenShape {
   std::int64_t size = 0;    ///< Number of ranks.
   std::int64_t root = 0;    ///< The root.
@@ -18,7 +18,7 @@ struct WrittenShape {
   std::int64_t planes = 0;  ///< As Schedule::planes.
 };
 
-/// One step, word by word; what its kind does not have is ignored.
+/// One step of a file; fields that its kind does not have are ignored.
 struct WrittenStep {
   std::string_view kind{};         ///< "send", "recv", "recv_reduce", "reduce", "copy", "finish".
   std::int64_t peer = -1;          ///< Of messages.
@@ -30,15 +30,15 @@ struct WrittenStep {
   std::string_view side = "left";  ///< Of reductions.
 };
 
-/// Throws Error{invalid_argument}. @param message what is wrong with what was written.
+/// Throws Error{invalid_argument}. @param message the fault of the file.
 [[noreturn]] void reject_written(const std::string& message);
 
-/// Refuses numbers that no schedule has, and such as would fill the memory. Throws
-/// Error{invalid_argument}. @param shape as a file has it.
+/// Rejects numbers that no schedule has, and numbers that would exhaust memory. Throws
+/// Error{invalid_argument}. @param shape of a file.
 void check(const WrittenShape& shape);
 
-/// Makes a step. Throws Error{invalid_argument} that says what is wrong with it.
-/// @param step as a file has it. @param shape that was checked. @return it.
+/// Throws Error{invalid_argument} that names the fault. @param step of a file. @param shape that
+/// was checked. @return the step of a schedule.
 [[nodiscard]] Step step_of(const WrittenStep& step, const WrittenShape& shape);
 
 /// @param step any. @return whether it copies a part of the input to the same part of the output:

@@ -1,5 +1,5 @@
 /// @file
-/// A choice that is looked at, and why it may not serve.
+/// A candidate for a call, and the reason for its rejection.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@
 
 namespace tutti::v0::detail {
 
-/// A candidate and what became of it.
+/// A candidate and its fate in the selection.
 struct Candidate {
   Choice choice{};
   std::size_t segment_bytes = 0;  ///< 0 runs the vector as a whole.
   Femtoseconds predicted = 0;     ///< Meaningful if not rejected.
-  std::string refusal{};          ///< Why it cannot serve; empty if it can.
-  NetworkTerms terms{};           ///< What that is made of, if it was predicted on a network.
+  std::string refusal{};          ///< Reason of the rejection; empty if it can run.
+  NetworkTerms terms{};           ///< Terms of the prediction, if it was made on a network.
   std::uint64_t digest = 0;       ///< As Proof::digest, of what was added to the catalog.
   std::uint8_t route = 0;         ///< Index into Capabilities::transports.
-  bool is_measured = false;       ///< Whether it was chosen by what was measured.
+  bool is_measured = false;       ///< Whether measurements decided.
 };
 
-/// @param choice any. @param problem what it is to serve. @return why it cannot; empty if it can.
+/// @return the reason why a choice cannot run a problem; empty if it can.
 [[nodiscard]] std::string refusal_of(const Choice& choice, const Problem& problem);
 
-/// So that no size runs another expression tree than the others: rejects those that have not that
-/// of the first one in the catalog that can serve. Nothing here depends on a size.
-/// @param candidates in the catalog's order. @param level that asks for it, for a person.
+/// Rejects candidates whose expression tree differs from that of the first one in the catalog that
+/// can run, so that all sizes run one tree. Nothing here depends on a size. @param candidates in
+/// the catalog's order. @param level that requires it, for the reason.
 void keep_one_tree(std::vector<Candidate>& candidates, Determinism level);
 
 }  // namespace tutti::v0::detail

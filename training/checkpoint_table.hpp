@@ -15,7 +15,7 @@
 
 namespace tutti::v0::detail {
 
-/// Throws Error{invalid_argument}. @param text what is wrong.
+/// Throws Error{invalid_argument}.
 [[noreturn]] void reject_checkpoint(const std::string& text);
 /// @param arrays of a checkpoint. @return a line for each: for the comparison of a file and a
 /// program.
@@ -31,14 +31,15 @@ void check_saved(std::span<const Parameter> arrays);
 /// it. @param header of the file. @param saved the file's table. @param arrays that it wants.
 void compare_saved(Rank rank, const CheckpointHeader& header, const std::string& saved,
                    std::span<const Parameter> arrays);
-/// Rank 0 reads, all get. An exception of one reading is kept, since the other ranks wait for
-/// bytes.
+/// Broadcasts bytes that rank 0 reads. An exception of a read is stored, since the other ranks wait
+/// for bytes.
 /// @param world the ranks. @param file on rank 0, else null. @param bytes of all. @param outcome of
 /// rank 0's readings so far. @param options of which the timeout counts.
 void spread(Communicator& world, CheckpointFile* file, std::span<std::byte> bytes,
             Result<void>& outcome, const Options& options);
 
-/// A checkpoint that is written: the old one is there until it is whole. Ends what is not.
+/// A checkpoint that is being written. The old one stays until it is complete; an incomplete one is
+/// deleted.
 class NewCheckpoint {
  public:
   /// @param path of the file. Throws Error{transport}.

@@ -1,5 +1,5 @@
 /// @file
-/// A transport of several: one for the ranks of the own host, and one or more for all others.
+/// A transport made of several: one for the ranks of the own host, one or more for all others.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,7 @@ struct Parts {
       failure_signal;  ///< Of the communicator; all transports have it too.
 };
 
-/// @param parts see Parts. @return a transport that gives every transfer to the part that reaches
-/// its peer.
+/// @return a transport that posts every transfer to the part that reaches its peer.
 [[nodiscard]] std::unique_ptr<Transport> make_transport(Parts parts);
 
 }  // namespace tutti::hybrid

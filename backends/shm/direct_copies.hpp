@@ -8,18 +8,18 @@
 
 namespace tutti::shm {
 
-/// Copies between the memory of two ranks: reads the messages of requests where they lie, writes
-/// the sender's share of those that both ranks copy, and has the accesses to messages that stay in
-/// the sender's memory, with their results.
+/// Copies between the memories of two ranks. Reads the messages of requests in the sender's memory.
+/// Writes the sender's share of messages that both ranks copy. Owns the accesses to messages that
+/// stay in the sender's memory, and their results.
 class DirectCopies {
  public:
   /// @param peers and @param records and @param outgoing outlive this.
   DirectCopies(Peers& peers, Records& records, Outgoing& outgoing) noexcept
       : peers_{peers}, records_{records}, outgoing_{outgoing} {}
 
-  /// The receive of a request is there, and agrees. @param peer the sender. @param record of the
-  /// receive; its path is not a stream. @param message of the request. @param ranges in which it
-  /// lies. Throws Error{transport} where they make no sense.
+  /// Begins the copy of a request whose receive is posted and matches. @param peer the sender.
+  /// @param record of the receive; its path is not a stream. @param message of the request. @param
+  /// ranges of the message in the sender's memory. Throws Error{transport} for impossible ranges.
   void begin(Peer& peer, Record& record, const Message& message, std::span<const Range> ranges);
   /// Moves bytes. @param peer with which.
   void progress(Peer& peer) {

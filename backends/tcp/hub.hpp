@@ -1,5 +1,5 @@
 /// @file
-/// Hub: what the communicators of a process share, behind one mutex: the links.
+/// Hub: the links that the communicators of a process share, behind one mutex.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace tutti::tcp {
 
-/// The links of a process and the communicators that use them: which link is to be read and written
-/// when, and what is to be done where one is lost. Whoever calls holds the mutex.
+/// The links of a process and the communicators that use them. Schedules reads and writes of links,
+/// and ends the transfers of a lost link. The caller holds the mutex.
 class Hub {
  public:
   /// See Fabric.
@@ -25,8 +25,8 @@ class Hub {
   /// See Fabric.
   ~Hub();
 
-  /// @return a guard that tells the process that made it from its children, which must not even
-  /// lock the mutex: a thread that they do not have may have it.
+  /// @return the guard that recognises forked children, which must not even lock the mutex: another
+  /// thread of the parent may have locked it.
   [[nodiscard]] const ForkGuard& guard() const noexcept { return guard_; }
   /// @return the mutex that guards everything here.
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }

@@ -1,5 +1,5 @@
 /// @file
-/// Who won one size, by how much, and whether that can be said at all.
+/// The fastest candidate of one size, its margin, and whether the margin is significant.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct Verdict {
 
   std::vector<std::size_t> equals{};  ///< Others in the race as good as the best.
 
-  /// @return whether somebody is as good as the best, so that nobody won.
+  /// @return whether another candidate equals the best, so that there is no winner.
   [[nodiscard]] bool is_tie() const { return !equals.empty(); }
 };
 
