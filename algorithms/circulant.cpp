@@ -1,8 +1,8 @@
-// Circulant graphs: in round k every rank sends to the rank s_k further and hears from the one s_k
-// before, for skips n = s_0 > s_1 > ... > 1 with s_k at least half of its predecessor, rounded up.
-// Rounds: as many as skips, ceil(log2 n) for halving; bytes sent per rank (n-1)/n of the vector per
-// phase, the least possible, for any n without a fold. Commutative operators.
-// Traeff, arXiv:2410.14234, 2024. The best building block on one flat level; hostile to hierarchy.
+// Circulant graphs: in round k every rank sends to the rank s_k further and receives from the one
+// s_k before, for skips n = s_0 > s_1 > ... > 1 with s_k at least half of its predecessor, rounded
+// up. Rounds: as many as skips, ceil(log2 n) for halving; bytes sent per rank (n-1)/n of the vector
+// per phase, the least possible, for any n without a fold. Commutative operators. Traeff,
+// arXiv:2410.14234, 2024. The best building block on one flat level; hostile to hierarchy.
 #include <string>
 
 #include <tutti/error.hpp>

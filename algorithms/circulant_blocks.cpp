@@ -1,10 +1,10 @@
 // Blocks on the circulant graph of halved skips, in b - 1 + ceil(log2 n) rounds, which is the least
-// number there can be where a rank sends and hears one block per round: in round i every rank sends
-// a block to the rank one skip further and hears another from the one a skip before, and the skips
-// take turns. A broadcast of b blocks of the vector, for any n and root; backwards it is a reduce,
-// for commutative operators. All ranks' broadcasts at once, one message a round, are an all-gather,
-// in which a block that is larger than others does not hold them up as often. Which block when
-// follows from a search of logarithmic length that every rank does by itself: Traeff,
+// number there can be where a rank sends and receives one block per round: in round i every rank
+// sends a block to the rank one skip further and receives another from the one a skip before, and
+// the skips take turns. A broadcast of b blocks of the vector, for any n and root; backwards it is
+// a reduce, for commutative operators. All ranks' broadcasts at once, one message a round, are an
+// all-gather, in which a block that is larger than others does not hold them up as often. Which
+// block when follows from a search of logarithmic length that every rank does by itself: Traeff,
 // arXiv:2312.11236 (2023), 2407.18004 (2024) and, of all-gathers, 2205.10072 (2022). A broadcast
 // wins from about 100 KiB on, with eight blocks to a few MiB, with more blocks beyond; an
 // all-gather where ranks have blocks of very different sizes.
@@ -20,7 +20,7 @@ Schedule circulant_broadcast(const Shape& shape, Rank self) {
   if (shape.size == 1) return schedule;
   const bool is_root = cycle.self == 0;
   const PerSkip own = is_root ? PerSkip{} : rounds.heard(cycle.self);
-  PerSkip theirs{};  // what who is each skip further hears on it
+  PerSkip theirs{};  // blocks that the rank one skip further receives
   for (int k = 0; k < rounds.skips.rounds; ++k)
     if (const int next = cycle.at(rounds.skips[k]); next > 0)
       theirs[unsigned_of(k)] = rounds.heard(next)[unsigned_of(k)];

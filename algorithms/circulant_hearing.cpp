@@ -3,9 +3,9 @@
 namespace tutti::v0::algorithms {
 namespace {
 
-/// Which blocks a virtual rank other than the root's hears in rounds 0, 1, ..: those before the
-/// first phase are negative. Every rank but the root gets one of 0, 1, .. in the first phase, its
-/// own; the search finds for each round the nearest rank that has another one by then.
+/// The blocks that a virtual rank other than the root's receives in rounds 0, 1, ..: those before
+/// the first phase are negative. Every rank but the root gets one of 0, 1, .. in the first phase,
+/// its own; the search finds for each round the nearest rank that has another one by then.
 class Hearing {
  public:
   Hearing(const Skips& skips, int virtual_rank)

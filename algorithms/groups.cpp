@@ -63,7 +63,7 @@ Choice on_hosts(Choice choice, std::span<const int> hosts) {
     hierarchy.group_of.push_back(static_cast<int>(found - known.begin()));
     if (found == known.end()) known.push_back(host);
   }
-  // Mostly the ranks of a host stand together, which is said in fewer words.
+  // Mostly the ranks of a host are consecutive, which a shorter text describes.
   if (std::ranges::is_sorted(hierarchy.group_of)) {
     hierarchy.groups.assign(known.size(), 0);
     for (const int group : hierarchy.group_of) ++hierarchy.groups[static_cast<std::size_t>(group)];

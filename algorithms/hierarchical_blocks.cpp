@@ -4,8 +4,8 @@
 // sum of a group, goes to each other group once, which is the least possible, and no rank gets one
 // twice. Where groups differ in size there are as many lanes as the smallest has ranks, and those
 // behind them pass their blocks to ranks on lanes beforehand, or get them afterwards. A barrier is
-// one within each group, then one on each lane; who is on no lane is told the end by one who is.
-// Rounds are those of both stages, and one more where somebody is on no lane. Any groups,
+// one within each group, then one on each lane; a rank on no lane gets the end from one that is.
+// Rounds are those of both stages, and one more if a rank is on no lane. Any groups,
 // commutative operators. Wins where groups are nearer to each other inside than outside.
 #include "levels.hpp"
 

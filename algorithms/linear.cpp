@@ -1,9 +1,9 @@
 // Linear: every block goes straight to its rank, k of them at a time. All-to-all: in each round a
-// rank sends to the next k ranks on and hears from the k before. Scatter and gather: the root sends
-// to so many, or hears from them. ceil((n-1)/k) rounds, (n-1)/n of the vector,
-// only the counts a rank itself sends or gets; any n and root. k = 1 is pairwise exchange, k = n-1
-// the direct one. Open MPI has it as "linear_sync", MPICH as "scattered". On one switch all take
-// the same time but for the rounds; it wins where one transfer does not fill the network and all at
+// rank sends to the next k ranks on and receives from the k before. Scatter and gather: the root
+// sends to k ranks, or receives from them. ceil((n-1)/k) rounds, (n-1)/n of the vector, only the
+// counts a rank itself sends or gets; any n and root. k = 1 is pairwise exchange, k = n-1 the
+// direct one. Open MPI has it as "linear_sync", MPICH as "scattered". On one switch all take the
+// same time but for the rounds; it wins where one transfer does not fill the network and all at
 // once congest it, as where hundreds of ranks answer one root.
 #include "patterns.hpp"
 

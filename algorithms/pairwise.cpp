@@ -1,4 +1,4 @@
-// Pairwise exchange: in round k every rank sends to the rank k further and hears from the one k
+// Pairwise exchange: in round k every rank sends to the rank k further and receives from the one k
 // before. n-1 rounds. Reduce-scatter sends (n-1)/n of the vector; lower ranks' operands are
 // taken from the left, higher ones' are gathered in scratch, so that operand order is kept.
 // Open MPI and MPICH have it as "pairwise". Wins for large blocks where a burst to all would

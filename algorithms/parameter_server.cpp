@@ -1,5 +1,5 @@
 // Parameter server: every rank sends a piece of its vector to each of s servers, the first s ranks,
-// which fold it in the order of ranks and send the sum back to everybody. Two rounds; a server's
+// which fold it in the order of ranks and send the sum back to all ranks. Two rounds; a server's
 // link carries (n-1)/s vectors each way, so one server is the bottleneck that every other
 // all-reduce was made to avoid, and s = n is the direct exchange. Any n, any operator. Li et al.,
 // OSDI 2014. Kept as the baseline that others are compared with.

@@ -86,7 +86,8 @@ void runs_of(std::span<const Slots> units, Visit visit) {
 }
 
 /// A rank's place in the in-order binary tree over ranks [begin, end): the last rank is its root,
-/// the lower half of the others is one subtree, the upper half the other. -1 where there is nobody.
+/// the lower half of the others is one subtree, the upper half the other. -1 where there is no
+/// rank.
 struct InOrderNode {
   Rank parent = -1;
   std::array<Rank, 2> children = {-1, -1};  // in the order of ranks

@@ -9,7 +9,7 @@
 
 namespace tutti::v0 {
 
-/// Throws Error{invalid_argument}. @param message one sentence that says what is wrong.
+/// Throws Error{invalid_argument}. @param message one sentence that names the fault.
 [[noreturn]] inline void reject(std::string message) {
   throw Error{ErrorCode::invalid_argument, std::move(message)};
 }

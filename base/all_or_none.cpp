@@ -15,7 +15,7 @@ constexpr char kFailure = 0;
 /// The longest text of an Error that is exchanged. A Channel carries 64 KiB.
 constexpr std::size_t kLongestText = 4096;
 
-/// How much an Error says of the cause of the trouble, from little to much.
+/// The information of an Error about the cause of a failure, from little to much.
 enum class Evidence : std::uint8_t { departure, dead_peer, deadline, cause };
 
 /// The part of an Error in front of its text, as it is exchanged.

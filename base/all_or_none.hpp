@@ -17,7 +17,7 @@ class Communicator;
 
 namespace detail {
 
-/// An Error that says only that another rank left or was late. The other rank knows why.
+/// An Error whose only content is that another rank left or was late. The other rank knows why.
 struct Departure : Error {
   using Error::Error;
 };

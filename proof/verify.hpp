@@ -25,8 +25,8 @@ enum class CheckKind : std::uint8_t {
   plane_crossed,             ///< A run of scratch slots that goes on in the next plane.
   input_written,             ///< A step writes `in`.
   unit_changed,              ///< A local step moves a unit into a slot shaped like another unit.
-  unmatched_send,            ///< A message that nobody receives.
-  unmatched_receive,         ///< A receive for which nobody sends.
+  unmatched_send,            ///< A message that no rank receives.
+  unmatched_receive,         ///< A receive without a sender.
   mismatched_message,        ///< Sender and receiver list different parts of one message.
   deadlock,                  ///< Ranks wait for each other if nothing is buffered.
   race,                      ///< Two steps of a round meet in a slot and are not one fold.
@@ -46,7 +46,7 @@ enum class CheckKind : std::uint8_t {
   not_rotational,            ///< Claimed `rotational`, but a rank is not rank 0 shifted.
   foreign_counts,            ///< Claimed `own_counts_only`, but a foreign block is touched.
   out_of_step,               ///< Claimed `lockstep`, but rounds cannot be numbered so.
-  too_little_claimed,        ///< A trait holds more widely than its row says.
+  too_little_claimed,        ///< A trait holds more widely than its row claims.
   build_failed,              ///< A generator threw for a shape that its row admits.
 };
 

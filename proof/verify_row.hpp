@@ -1,6 +1,6 @@
 /// @file
 /// Verifies a row of the catalog: every number of ranks, every root, several parameters; and judges
-/// whether its traits say neither too much nor too little.
+/// whether its traits claim neither too much nor too little.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct VerifyRange {
 /// A number of ranks that a row does not serve, and what happens there.
 struct Refusal {
   int size = 0;          ///< Number of ranks.
-  std::string reason{};  ///< What the generator said, or what the verifier found.
+  std::string reason{};  ///< The error of the generator, or the finding of the verifier.
 };
 
 /// What one number of ranks costs, with default parameters and root 0.

@@ -42,7 +42,7 @@ struct RowRecord {
 };
 
 /// @param row the row. @param record over all shapes. @param min_size of the range.
-/// @return a text for each trait that holds more widely than the row says.
+/// @return a text for each trait that holds more widely than the row claims.
 [[nodiscard]] std::vector<std::string> too_little_claimed(const Algorithm& row,
                                                           const RowRecord& record, int min_size);
 

@@ -70,7 +70,7 @@ Chunks chunks_of(const std::string& buffer, std::int64_t first, std::int64_t cou
   return {buffer.front(), first, count};
 }
 
-/// All that a file says, and who waits for whom.
+/// The steps of a file, and which of them waits for which.
 class DependencyGraph {
  public:
   explicit DependencyGraph(const XmlAlgorithm& xml) : xml_{xml} {
@@ -304,7 +304,7 @@ class DependencyGraph {
   std::map<std::pair<std::size_t, std::int64_t>, std::vector<Ends>> ends_{};
 };
 
-/// More chunks than this are moved by no program that somebody wrote.
+/// No known program moves more chunks than this.
 constexpr std::int64_t kMostChunks = std::int64_t{1} << 22;
 
 /// Adds what a node does to the schedules of its ranks, chunk by chunk.
@@ -333,7 +333,7 @@ void add(const Node& node, Slotting& slotting, WrittenSchedules& written) {
   }
 }
 
-/// MSCCL's programs do not say when a result is complete: at the end.
+/// A result is complete at the end, since MSCCL's programs have no mark for it.
 void finish(std::vector<Schedule>& schedules, const Slotting& slotting) {
   const Contract& contract = slotting.contract();
   const std::int64_t parts = slotting.units() / contract.blocks();

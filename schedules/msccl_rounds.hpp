@@ -10,7 +10,7 @@ namespace tutti::v0::written {
 
 /// Gives every step the earliest round in which it can be, and a message the same one at both ends.
 /// Throws Error{invalid_argument} for what cannot be, also for steps that wait for each other.
-/// @param xml what a file says; its gpus in the order of their ids. @param collective what for.
+/// @param xml a parsed file; its gpus in the order of their ids. @param collective what for.
 /// @param written gets a schedule of every rank, and where its steps stand.
 void add_rounds(const XmlAlgorithm& xml, Collective collective, WrittenSchedules& written);
 

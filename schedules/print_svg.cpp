@@ -10,7 +10,7 @@
 namespace tutti::v0 {
 namespace {
 
-// Two colours that people with any colour vision tell apart (Okabe and Ito), and quiet greys.
+// Two colours that people with any colour vision distinguish (Okabe and Ito), and quiet greys.
 constexpr std::string_view kMove = "#0072b2";
 constexpr std::string_view kReduce = "#d55e00";
 constexpr std::string_view kFinish = "#009e73";

@@ -1,4 +1,4 @@
-// Algorithms that are written down, from what files say to rows of a catalog.
+// Algorithms in files, from their text to rows of a catalog.
 #include <algorithm>
 
 #include <tutti/error.hpp>

@@ -62,7 +62,7 @@ struct XmlAlgorithm {
 
 /// Reads a file. Throws Error{invalid_argument} for what is no such XML, for elements and
 /// attributes in the wrong place, and for document types, which could make much of little.
-/// @param text of the file. @return what it says.
+/// @param text of the file. @return its content.
 [[nodiscard]] XmlAlgorithm parse_xml(std::string_view text);
 
 }  // namespace tutti::v0::written

@@ -1,5 +1,5 @@
 /// @file
-/// Assumed costs of links that nobody measured.
+/// Assumed costs of links that were not measured.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ inline constexpr LinkCosts kCrowdedVisibleCosts{.alpha = 90'000'000,
 [[nodiscard]] CostModel loopback_costs(int shared_cores);
 /// @param speed as measured. @return assumed costs of links between hosts.
 [[nodiscard]] CostModel network_costs(NetworkSpeed speed);
-/// @param megabits per second, more than zero, that somebody says. @return as above.
+/// @param megabits per second, more than zero, as configured. @return as above.
 [[nodiscard]] CostModel network_costs(int megabits);
 
 }  // namespace tutti::v0::detail

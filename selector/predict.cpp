@@ -161,7 +161,7 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
   CountUnits count;
   for (const Work& end : Flow<Work, CountUnits>{schedules, size, count}.run())
     profile.path = later_of(profile.path, end);
-  // Only now is it known that whoever is sent to is one of the ranks.
+  // Only now is it known that all receivers are ranks.
   if (schedules.size() > 1) profile.one_way = flows_one_way(schedules);
   return profile;
 }

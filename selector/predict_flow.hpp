@@ -137,7 +137,7 @@ class Flow {
     std::vector<Value> ends{};            // of each, where later ones need not wait for all
     std::vector<std::uint32_t> before{};  // rounds that each comes after, one list behind the other
     std::vector<std::size_t> lists{};     // where each round's list ends, likewise
-    std::vector<Rank> awaited{};          // whom this round still has to hear, descending
+    std::vector<Rank> awaited{};          // ranks whose messages this round still needs, descending
     std::multimap<Rank, Message> inbox{};  // by sender, in the order of sending
   };
 

@@ -116,7 +116,7 @@ Selector::Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog,
   if (are_mixed(hosts)) levels_.push_back({.name = kHostLevel, .part_of = numbered(hosts)});
   else if (network_->topology.hosts() >= static_cast<int>(hosts.size()))
     levels_ = levels_among(network_->topology, hosts.size());
-  // A hierarchy that does not say its groups has those of the outmost level.
+  // A hierarchy without groups of its own has those of the outermost level.
   placement_.hosts = levels_.empty() ? std::move(hosts) : levels_.back().part_of;
   placement_.shared_config = std::make_shared<const SharedConfig>();
 }
@@ -199,7 +199,7 @@ void Selector::prove(Candidate& candidate, const Contract& contract) {
   candidate.digest = found->second.digest;
 }
 
-/// Rows that were added end with their catalog, so nobody else may find their profiles.
+/// Rows that were added end with their catalog, so no other communicator may find their profiles.
 Profiles& Selector::profiles_for(const Choice& choice) noexcept {
   return is_added(choice) ? *own_profiles_ : placement_.shared_config->profiles();
 }
@@ -299,14 +299,14 @@ std::string Selector::levels_in_words() const {
   return text;
 }
 
-/// A choice that is written, with the segments that the call or the row says.
+/// A choice by name, with the segments of the call or the row.
 Variant Selector::parsed(std::string_view text, const Problem& problem) const {
   Choice choice =
       on_hosts(parse_choice(*catalog_, problem.contract.collective, text), placement_.hosts);
   return with_segments(std::move(choice), problem).front();
 }
 
-/// What was measured to be the fastest, unless every run must choose alike, whatever its file says.
+/// The choice that measured fastest, unless every run must choose alike, whatever its file has.
 /// @param origin is set to where it comes from, or why it cannot serve. @return it, if it can.
 std::optional<Candidate> Selector::look_up(const Problem& problem, std::string& origin) {
   const Contract& contract = problem.contract;

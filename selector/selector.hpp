@@ -80,7 +80,7 @@ class Selector {
   /// candidates get the same factor, so that their order stays. @param selection of select. @param
   /// problem for which it was made.
   void put_times(Selection& selection, const Problem& problem);
-  /// Whether ranks outnumber the cores that they have, as far as the tariff says.
+  /// @return whether ranks outnumber their cores, as far as the cost model knows.
   [[nodiscard]] bool shares_cores() const noexcept { return cost_model_.costs.shared_cores > 0; }
 
  private:
@@ -112,7 +112,7 @@ class Selector {
   std::vector<Level> levels_{};  // that part the ranks into groups of hierarchies
   std::shared_ptr<const RankNetwork> network_{};
   bool is_calibrated_ = false;  // whether the tariff's costs are those of a file
-  bool is_described_ = false;   // whether somebody said what the network is
+  bool is_described_ = false;   // whether the user described the network
   std::shared_ptr<const Graph> graph_{};
   std::shared_ptr<Profiles> own_profiles_ =
       std::make_shared<Profiles>();  // of rows that were added

@@ -24,7 +24,7 @@ class Selectors {
   /// Chooses the transport with the least predicted time; among equals the first one. Measurements
   /// decide about the algorithm of a transport, and predictions of it are compared.
   /// @param problem any. @return what was chosen, and what the others would run. Throws as
-  /// Selector::select, and as route_of where the problem says the transport.
+  /// Selector::select, and as route_of if the problem names the transport.
   [[nodiscard]] Selection select(const Problem& problem);
   /// As select, for a person: with times as Selector::put_times makes them. @param problem any.
   /// @return the same choice. Throws as select.

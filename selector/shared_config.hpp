@@ -28,7 +28,7 @@ namespace tutti::v0::detail {
 class Profiles {
  public:
   /// @param choice of a row that outlives this. @param contract of the call. @return its profile on
-  /// one switch; made if nobody has asked before. Throws what profile_of throws.
+  /// one switch; made at the first request. Throws what profile_of throws.
   [[nodiscard]] Profile find(const Choice& choice, const Contract& contract);
   /// @param choice likewise. @param contract likewise. @param network not null. @return its profile
   /// there. Throws what profile_on throws.
@@ -44,9 +44,9 @@ class Profiles {
   std::map<NetworkKey, NetworkProfile> on_networks_{};
 };
 
-/// A network that somebody described, and where hosts of the world are in it.
+/// A network that the user described, and the locations of the hosts of the world in it.
 struct HostNetwork {
-  std::string origin{};         ///< What was said: a family, or a path.
+  std::string origin{};         ///< The description: a family, or a path.
   Topology topology;            ///< See there.
   std::map<int, int> places{};  ///< The topology's host by CommunicatorParts::hosts' number.
 };

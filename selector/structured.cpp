@@ -92,7 +92,7 @@ std::vector<int> routers_of(const Topology& topology, int ranks) {
   return std::ranges::find(has_host, false) == has_host.end() ? routers : std::vector<int>{};
 }
 
-/// The graph that the network's name says; else null.
+/// @return the graph that the network's name describes; else null.
 std::unique_ptr<Graph> family_of(const std::string& name, const std::vector<Ends>& links,
                                  int routers) {
   const std::size_t colon = name.find(':');

@@ -44,9 +44,9 @@ struct TunedCell {
   double median_us = 0;           ///< Of its times, in microseconds.
   double low_us = 0;              ///< Lower end of the median's 95% interval.
   double high_us = 0;             ///< Upper end of it.
-  /// Where arrays began, as `--align` of `tutti tune` says it; older files do not.
+  /// The alignment of arrays, as `--align` of `tutti tune`; not in older files.
   std::string align = "page";
-  /// How calls followed each other, as `--pattern` says it; older files do not.
+  /// The order of calls, as `--pattern`; not in older files.
   std::string pattern = "back_to_back";
 };
 

@@ -23,7 +23,7 @@ struct Variant {
 /// or groups. @param problem what it is to serve. @return at least one.
 [[nodiscard]] std::vector<Variant> variants_of(const Algorithm& row, const Problem& problem);
 
-/// The segments of a choice where the call says none: the row's own, shorter and longer ones.
+/// The segments of a choice if the call has none: the row's own, shorter and longer ones.
 /// @param choice any. @param problem what it is to serve. @return the choice with each.
 [[nodiscard]] std::vector<Variant> with_segments(Choice choice, const Problem& problem);
 

@@ -12,7 +12,7 @@ namespace tutti::v0::detail {
 [[nodiscard]] std::string nanoseconds(Femtoseconds time);
 /// @param time any. @return it, such as "4.0 us".
 [[nodiscard]] std::string microseconds(Femtoseconds time);
-/// @param costs any. @return what they say, a list that ends with a comma.
+/// @return the costs in words, a list that ends with a comma.
 [[nodiscard]] std::string words_of(const LinkCosts& costs);
 
 }  // namespace tutti::v0::detail
