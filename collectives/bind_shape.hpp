@@ -1,5 +1,5 @@
 /// @file
-/// Binds a checked call to what was chosen for it, and says in words and numbers what all ranks
+/// Binds a checked call to its choice, and describes in words and numbers what all ranks
 /// must have alike.
 #pragma once
 

@@ -21,7 +21,7 @@
 namespace tutti::v0 {
 namespace {
 
-// What a rank says in a split.
+// The contribution of a rank to a split.
 struct Membership {
   bool wants = false;
   int color = 0;

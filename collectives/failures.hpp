@@ -26,7 +26,7 @@ class Failures {
     const CallOrder& order;                               ///< Of this rank's calls.
     const CallCounter& calls;                             ///< Likewise.
     Group* group = nullptr;                               ///< Who can be asked, or null.
-    std::shared_ptr<const FailureSignal> failure_signal;  ///< What other ranks say, or null.
+    std::shared_ptr<const FailureSignal> failure_signal;  ///< Of the other ranks, or null.
   };
   explicit Failures(Sources sources) noexcept : sources_{std::move(sources)} {}
 

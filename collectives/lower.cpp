@@ -74,7 +74,7 @@ class Lowering {
       bytes += add_pieces(run, operation);
       if (operation.verb == Verb::wait) homes_.pass(run, builder_.messages(), 0);
     }
-    // Mostly both ends see that there is nothing to say, so nothing is said.
+    // Mostly both ends know that there is nothing to send, so nothing is sent.
     if (bytes == 0 && !lowering_.keeps_empty) return;
     Accesses accesses;
     for (const Run& run : message.runs)

@@ -1,5 +1,5 @@
 /// @file
-/// Majority: what ranks say that one call is, and which of them is alone with that.
+/// Majority: the reports of ranks about one call, and the rank whose report differs.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ bool receives(const Call& call) noexcept {
 }
 
 /// Of an all_to_all of two ranks, what the one does that keeps nothing: block 1 is what it sends,
-/// block 2 what it receives. Which ranks these are the steps say.
+/// block 2 what it receives. The steps name these ranks.
 constexpr Contract kOfTwo{Collective::all_to_all, 2, 0};
 constexpr std::uint32_t kSent = 1;
 constexpr std::uint32_t kReceived = 2;

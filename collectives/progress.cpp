@@ -210,7 +210,7 @@ void Progress::test_for(const Pending& pending) {
   if (hook_.exists() && !pending.done()) call_hook(transport_.now());
 }
 
-/// The program itself does not wait, so the report says that it looks now and then.
+/// The program itself does not wait, so the report is of a rank that polls now and then.
 bool Progress::step_for_progress() {
   struct AnyCompletion {
     [[nodiscard]] static bool done() noexcept { return false; }

@@ -19,7 +19,7 @@ class ProgressHook {
 
   /// Something has started or moved, so that this thread is not idle.
   void end_idleness() noexcept { is_idle_ = false; }
-  /// Others had the core, maybe for long: is_due says yes next.
+  /// Other threads had the core, maybe for long: is_due returns true next.
   void end_yield() noexcept { has_yielded_ = exists_; }
   /// An operation starts. @return whether to ask is_due, which wants to know the time.
   [[nodiscard]] bool is_asked_at_start() noexcept {

@@ -1,5 +1,5 @@
 /// @file
-/// What a communicator would run, as data; Communicator::explain says it in words.
+/// The choice of a communicator, as data; Communicator::explain puts it in words.
 #pragma once
 
 #include <tutti/communicator.hpp>

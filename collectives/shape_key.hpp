@@ -28,7 +28,7 @@ struct ShapeKey {
   bool visible = false;
   bool on_stream = false;
   bool is_bool = false;
-  int determinism = kDeterminisms;  // none said
+  int determinism = kDeterminisms;  // not given
   const UserFunction* function = nullptr;
   std::string_view algorithm{};
   std::string_view transport{};

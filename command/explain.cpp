@@ -40,7 +40,7 @@ struct ExplainWanted {
   std::shared_ptr<detail::Selector> selector{};
 };
 
-/// What flags say together.
+/// The flags, combined.
 void complete(ExplainWanted& wanted) try {
   const Topology& topology = wanted.network->topology;
   const auto places =

@@ -38,7 +38,7 @@ constexpr double kProgressEvery_s = 5;
 
 // Rank 0's text on all ranks, so that they agree on what is wrong with it.
 std::string text_of_file(Communicator& world, const std::string& path) {
-  std::string text, why;  // which rank 0 tells
+  std::string text, why;  // of rank 0
   std::array<std::int64_t, 1> size{-1};
   if (world.rank() == 0) {
     try {

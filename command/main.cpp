@@ -109,7 +109,7 @@ int run_command(int argc, char** argv) {
     reject(app, error);
   }
   const int code = run();
-  // Nothing was told yet of text that standard output did not take.
+  // Text that standard output did not accept was not reported yet.
   const bool is_told = code != static_cast<int>(ExitCode::good) &&
                        code != static_cast<int>(ExitCode::wrong_data) &&
                        code != static_cast<int>(ExitCode::slower);

@@ -37,8 +37,8 @@ int work_on(World& world, const std::string& who, const std::function<int(World&
   }
 }
 
-// A rank that is at fault has told why, or its launcher does, and the launcher ends this process.
-// So only where it does not, what this rank has seen is told.
+// A rank at fault has printed the cause, or its launcher does, and the launcher ends this process.
+// This rank prints its own error only if that does not happen.
 bool is_ended_for(const std::exception& error, std::optional<int> rank) {
   const auto* const ours = dynamic_cast<const Error*>(&error);
   if (ours == nullptr || ours->culprit() < 0 || ours->culprit() == rank.value_or(0)) return false;

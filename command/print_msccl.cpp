@@ -93,7 +93,7 @@ std::vector<std::uint32_t> run_ends(const MscclChunks& chunks, Rank rank, const 
 }
 
 /// Where the runs of one message end, counted in slots, at either end. Messages of two ranks are
-/// told apart by their number.
+/// distinguished by their number.
 using Cuts = std::map<std::tuple<Rank, Rank, std::size_t>, std::vector<std::uint32_t>>;
 
 /// Visits the messages of a rank: visit(step, round, which message, slots before).

@@ -60,7 +60,7 @@ bool is_this_command(const std::string& program, const runtime::Environment& env
   return false;
 }
 
-// This process's variables, without what the launcher around it told it.
+// This process's variables, without those of a launcher around it.
 runtime::Environment inherited() {
   runtime::Environment environment = runtime::process_environment();
   std::erase_if(environment,
@@ -100,7 +100,7 @@ std::shared_ptr<runtime::EndNotices> notices_of(const Ranks& ranks) {
       ranks.secret_file.empty() ? value("TUTTI_SECRET_FILE") : ranks.secret_file;
   try {
     if (!file.empty()) protection.secret = runtime::read_secret(file);
-  } catch (const Error&) {  // the ranks say what is wrong with it
+  } catch (const Error&) {  // the ranks report its fault
   }
   return std::make_shared<runtime::EndNotices>(runtime::Launch{.size = ranks.size,
                                                                .exchange = runtime::Exchange::url,

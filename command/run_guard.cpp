@@ -149,8 +149,8 @@ class Guard {
   std::vector<Descriptor> lifelines_{};
   Descriptor typed_to_{};
   std::optional<int> status_{};  // set once the job is to end
-  int last_signal_ = 0;          // what all were told
-  std::set<pid_t> told_{};       // who were told it by themselves
+  int last_signal_ = 0;          // that all were sent
+  std::set<pid_t> told_{};       // that got it alone
   std::optional<Clock::time_point> ends_at_{};
   std::optional<Clock::time_point> kills_at_{};
 };
@@ -213,10 +213,10 @@ void Guard::ended(std::size_t index, int status) {
   if (job_.notices)
     job_.notices->add(job_.first_rank + static_cast<Rank>(index), text_of_end(status));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  // What a follower has told comes before its end.
+  // The output of a follower comes before its end.
   for (auto& [member, stream] : streams_)
     if (member == index && !status_) hear(member, stream);
-  if (status_) return;  // it was told to end, or is not the first
+  if (status_) return;  // it was ended, or is not the first
   const Member& member = job_.members[index];
   const bool is_killed = WIFSIGNALED(status);
   const std::string text = member.name + " " + text_of_end(status);
@@ -250,13 +250,13 @@ void Guard::on_word(std::size_t member, const std::string& word) {
   std::string text;
   std::getline(letters >> std::ws, text);
   if (kind == "port")
-    for (const Descriptor& lifeline : lifelines_)  // who cannot hear it has ended
+    for (const Descriptor& lifeline : lifelines_)  // a follower that cannot read it has ended
       write_all(lifeline.get(), fmt::format("{}{}\n", job_.meeting_host, number));
   if (kind == "failure" && !status_)
     fail(number, text.empty() ? text : job_.members[member].name + ": " + text);
 }
 
-// Tells everybody to end. The first status counts.
+// Ends all members. The first status counts.
 void Guard::end(int status) {
   if (!status_) status_ = status;
   if (last_signal_ != 0) return;
@@ -265,7 +265,7 @@ void Guard::end(int status) {
   lifelines_.clear();
   for (const pid_t group : groups_) {
     send(-group, SIGTERM);
-    send(-group, SIGCONT);  // who is stopped hears nothing
+    send(-group, SIGCONT);  // a stopped process handles no signal
   }
 }
 
@@ -292,7 +292,7 @@ void Guard::tell_adopted() {
     const bool is_member =
         std::any_of(running_.begin(), running_.end(),
                     [process](const auto& entry) { return entry.first == process; });
-    if (is_member && last_signal_ == SIGTERM) continue;  // told with its group
+    if (is_member && last_signal_ == SIGTERM) continue;  // signalled with its group
     if (told_.insert(process).second) send(process, last_signal_);
   }
 }
@@ -366,7 +366,7 @@ void end_orphans() try {
   while (waitpid(-1, nullptr, WNOHANG) >= 0) {
     bool is_told = true;
     for (const pid_t process : children()) is_told = kill(process, SIGKILL) == 0 && is_told;
-    if (!is_told) return;  // to wait for those who are not told may take for ever
+    if (!is_told) return;  // processes that got no signal may run for ever
     if (waitpid(-1, nullptr, 0) < 0 && errno != EINTR) return;
   }
 } catch (const Failure&) {  // they cannot be found

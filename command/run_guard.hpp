@@ -15,14 +15,14 @@ namespace tutti::perf {
 
 /// A process of a job.
 struct Member {
-  std::string name{};   ///< How to speak of it, such as "rank 3" or "host b".
+  std::string name{};   ///< Such as "rank 3" or "host b".
   Program program{};    ///< What it runs.
   std::string label{};  ///< Stands before each of its lines; empty: its output is not touched.
   std::string first_words{};  ///< What it reads on its standard input before anything else.
   /// It starts a `tutti run` on another host, whose standard input stays open as long as this
   /// process lives, and which tells this one at its standard output what there is to tell.
   bool is_follower = false;
-  bool explains = false;  ///< It says itself why it exits with a status other than 0.
+  bool explains = false;  ///< It prints itself why it exits with a status other than 0.
 };
 
 /// A job: processes that live and die together.

@@ -33,7 +33,7 @@ Descriptor bind_anywhere(int family) {
   Descriptor socket{::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   const int no = 0;
   const int yes = 1;
-  // Two sockets that both say so may have one port, as long as only one of them listens.
+  // Two sockets with this option may have one port, as long as only one of them listens.
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (family == AF_INET6) setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
   sockaddr_storage any{};

@@ -12,7 +12,7 @@
 
 namespace tutti::perf {
 
-/// What the command line of `tutti run` says.
+/// The command line of `tutti run`.
 struct RunOptions {
   int ranks = 1;                       ///< -n: the number of ranks that this process sees to.
   double seconds = 0;                  ///< --timeout; 0: none.
@@ -56,7 +56,7 @@ struct KeptPort {
 /// Keeps the job's secret, in memory only. @param secret it.
 /// @return a path that this process's children can read it from. Throws Failure{environment}.
 [[nodiscard]] std::string keep_secret(const std::string& secret);
-/// Reads a line that the `tutti run` which this one follows says at standard input.
+/// Reads a line from the leading `tutti run` at standard input.
 /// @param what it is. @param patience for how long to wait; nothing: until that one ends.
 /// @return it. Throws Failure{environment}.
 [[nodiscard]] std::string receive_line(const std::string& what,

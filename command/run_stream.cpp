@@ -39,7 +39,7 @@ void tell_leader(const std::string& word) {
 
 bool Stream::pass_on(std::vector<std::string>& words) {
   constexpr int kParts =
-      32;  // twice what a pipe holds: a member that has ended is heard to its end
+      32;  // twice what a pipe holds: all output of a member that has ended is read
   std::array<char, 4096> part{};
   for (int i = 0; i < kParts; ++i) {
     const ssize_t length = read(source_.get(), part.data(), part.size());

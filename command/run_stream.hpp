@@ -28,7 +28,7 @@ class Stream {
 
   /// @return where it comes from, to be polled.
   [[nodiscard]] int source() const noexcept { return source_.get(); }
-  /// Passes on what is there. @param words what a follower told among it is added.
+  /// Passes on what is there. @param words gets the messages of a follower.
   /// @return false once nothing more can come.
   bool pass_on(std::vector<std::string>& words);
   /// @return where it goes.

@@ -37,7 +37,7 @@ struct ShowWanted {
   std::string output{};
 };
 
-/// What flags say together: a rank is one of as many as there are.
+/// The flags, combined: a rank is less than the number of ranks.
 void complete(ShowWanted& wanted) {
   const Collective collective = wanted.collective;
   wanted.choice = parse_choice(*wanted.catalog, collective, wanted.algorithm);

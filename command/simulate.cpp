@@ -37,7 +37,7 @@ struct SimulateWanted {
   int ranks = 0;  // 0: as many as there is place for
   int per_host = 1;
   std::vector<int> hosts{};  // of ranks, if some share one, or another part of the network
-  std::optional<std::size_t> segment_bytes{};  // if it is said
+  std::optional<std::size_t> segment_bytes{};  // if given
   std::size_t bytes = std::size_t{1} << 20;
   Rank root = 0;
   std::string routing = "fixed";
@@ -90,7 +90,7 @@ void place(SimulateWanted& wanted) {
   wanted.network = with_ranks(std::move(*wanted.network), wanted.ranks, per_host);
 }
 
-/// What flags say together.
+/// The flags, combined.
 void complete(SimulateWanted& wanted) try {
   place(wanted);
   require_in("--root", wanted.root, {0, wanted.ranks - 1});

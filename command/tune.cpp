@@ -37,7 +37,7 @@ void read_buffers(TuneOptions& options, const std::string& text) {
     index_among("kind of buffers", kind, {kBuffers[0], kBuffers[1]});
 }
 
-// What flags say together, and where the file is if none says it.
+// The flags, combined, with the default path of the file.
 void complete(TuneOptions& options, const CLI::App& app) {
   options.arguments = repeat_arguments(app, options.sweep);
   if (!options.buffers.empty())

@@ -78,7 +78,7 @@ std::vector<Subject> subjects_of(const VerifyWanted& wanted) {
   return subjects;
 }
 
-/// The choice that costs are told of.
+/// The choice whose costs are printed.
 Choice choice_of(const Outcome& outcome, int size) {
   const Algorithm& row = *outcome.report.algorithm;
   return outcome.range.choice.empty()

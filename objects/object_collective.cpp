@@ -14,7 +14,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// A call on frames or accounts, which are nothing but bytes to everybody else.
+/// A call on frames or reports, which are plain bytes to all others.
 template <class Record>
 Call call_on(Collective collective, std::span<Record> in, std::span<Record> out, Rank root) {
   return {.collective = collective,

@@ -43,7 +43,7 @@ class ObjectVote {
   Numbers numbers{};
 };
 
-/// No object has more bytes, whatever a rank says.
+/// No object has more bytes.
 inline constexpr std::size_t kMostObjectBytes = std::size_t{1} << 62;
 
 /// Objects of up to this many bytes need no second round.

@@ -90,7 +90,7 @@ ObjectArrivals::ObjectArrivals(Transport& transport, const StreamShape& shape, s
 }
 
 /// As many segments as would keep the root from sending the others are copied. The last one stays
-/// until the end: it says how encoding ended.
+/// until the end: it has the outcome of encoding.
 void ObjectArrivals::expect(std::size_t from, std::size_t bytes) {
   const Partition& segments = shape_.segments();
   while (segments.offset(first_ + 1) <= from) end_access(first_++);

@@ -52,7 +52,7 @@ class TopK final : public CompressedReduction {
   Request encode() override {
     add_and_count();
     const Threshold threshold = find_threshold();
-    // Elements as large as the threshold are told apart by their index, so that a run is
+    // Elements as large as the threshold are ordered by their index, so that a run is
     // repeatable.
     std::size_t picked = 0;
     std::size_t left_equal = picked_ - threshold.above;

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 10> kRecorded{
     "OMPI_MCA_", "MPIR_CVAR_",      "UCX_",   "TUTTI_", "MPICH_",
     "FI_",       "OMP_NUM_THREADS", "HYDRA_", "NCCL_",  "CUDA_"};
 
-// What Open MPI's launcher tells its processes about itself: addresses, no settings.
+// Variables of Open MPI's launcher about itself: addresses, no settings.
 constexpr std::array<std::string_view, 3> kInternal{"OMPI_MCA_orte_", "OMPI_MCA_ess",
                                                     "OMPI_MCA_initial_"};
 

@@ -9,10 +9,10 @@
 
 namespace tutti::perf {
 
-/// @return the own rank as the launcher's variables tell it, or nothing where there is no launcher.
+/// @return the own rank by the launcher's variables, or nothing without a launcher.
 [[nodiscard]] std::optional<int> launched_rank();
 
-/// @return the number of ranks as the launcher's variables tell it, or nothing.
+/// @return the number of ranks by the launcher's variables, or nothing.
 [[nodiscard]] std::optional<int> launched_size();
 
 /// @return the launcher whose variables are set: "Open MPI", "Hydra", "Slurm" and others, or empty.

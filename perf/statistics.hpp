@@ -1,5 +1,5 @@
 /// @file
-/// What a sweep says about its samples: order statistics, and a paired comparison of two
+/// Statistics of a sweep's samples: order statistics, and a paired comparison of two
 /// candidates that ran in the same rounds. Nothing here assumes a distribution.
 #pragma once
 

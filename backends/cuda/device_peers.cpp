@@ -18,7 +18,7 @@ constexpr std::size_t kScratchAlignment = 256;
 /// An abort gives streams this long to end. They fold messages that lie there already, which takes a
 /// GPU milliseconds; a stream that outlives this time holds up the free of pinned memory for ever.
 constexpr std::chrono::seconds kEndOfStreams{60};
-/// The same for streams with graphs, which take all of it: nothing tells when they end.
+/// The same for streams with graphs, which take all of it: their end cannot be queried.
 constexpr std::chrono::seconds kEndOfGraphs{2};
 
 }  // namespace
@@ -126,7 +126,7 @@ std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
     region = owned_.back().region.get();
   }
   clear(region->own(), bytes);
-  // The region stays; the user's pointer tells whether it is in use, and may outlive the region.
+  // The region stays; the user's pointer shows whether it is in use, and may outlive the region.
   const std::shared_ptr<std::byte> user{reinterpret_cast<std::byte*>(region->own()),
                                         [memory = region->allocation()](std::byte*) {}};
   const auto owned =

@@ -60,7 +60,7 @@ class DevicePeers final : public StreamPeers {
   void check() override;
 
   /// Aborts all calls: marks them as failed at the peers, and ends the waits of own streams. If
-  /// there are calls in graphs, it takes two seconds, since nothing tells when these end.
+  /// there are calls in graphs, it takes two seconds, since their end cannot be queried.
   void abort() noexcept;
   /// Waits for the calls so far, then aborts them, as the destructor does. Its callers free memory
   /// for which streams must not wait any more. @return whether all have ended.

@@ -148,7 +148,7 @@ void NcclCommunicator::call(const char* what, Duration patience, const Call& cal
 }
 
 /// Waits until a nonblocking call is complete. NCCL returns success from some of these calls, so
-/// only the state tells.
+/// only the state shows it.
 void NcclCommunicator::await_state(const char* what, Duration patience,
                                    Clock::time_point deadline) const {
   const bool is_complete = poll_until(deadline, [&] {

@@ -42,7 +42,7 @@ class StagedMessages {
   bool step();
   /// @return whether all bytes are at their destination.
   [[nodiscard]] bool is_done() const noexcept { return uncut_ == 0 && used_ == 0; }
-  /// @return whether there are pending copies, whose end only a query tells.
+  /// @return whether there are pending copies, whose end only a query shows.
   [[nodiscard]] bool is_copying() const noexcept {
     return !down_.slots.empty() || !up_.slots.empty();
   }

@@ -114,7 +114,7 @@ class MpiTransport final : public Transport {
   Duration failed_{0};              // when that was, where the signal may know more of it
   bool has_notices_;
   bool waits_idle_ = false;
-  bool is_announced_;  // whether the other ranks hear of the failure in another way
+  bool is_announced_;  // whether the other ranks learn of the failure in another way
   bool aborted_ = false;
   bool quiet_ = false;  // once aborted: whether no peer can write any more
 };

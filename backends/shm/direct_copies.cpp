@@ -243,7 +243,7 @@ void DirectCopies::signal(AccessId access, bool is_stored) {
   if (peers_.options().oversubscribed) peers_.wake(peer);
 }
 
-// Others write into our pieces only where they said so before they looked whether they still may.
+// Others write into our pieces only after they have announced it and checked that they still may.
 // We have stopped to write into theirs.
 bool DirectCopies::stop() noexcept {
   peers_.forbid_access();

@@ -71,7 +71,7 @@ void Sender::flush(Link& link) {
       if (list_ahead(frame->cursor, frame->frame_left, vectors) < frame->frame_left) break;
     }
     const Moved moved = link.socket.write(vectors.all());
-    if (moved.error != 0) link.write_failed = true;  // reading tells what became of the peer
+    if (moved.error != 0) link.write_failed = true;  // reading finds the cause
     account(link, moved.bytes);
     if (moved.bytes < vectors.bytes() || link.outgoing.empty()) return;
   }

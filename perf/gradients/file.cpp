@@ -23,7 +23,7 @@ constexpr std::size_t kMostElements = std::size_t{1} << 40;  // so that no sum o
 constexpr std::size_t kMostTensors = std::size_t{1} << 20;
 constexpr std::array kGradientTypes{Datatype::f16, Datatype::bf16, Datatype::f32, Datatype::f64};
 
-// Reads values of one file, and says where something is wrong.
+// Reads values of one file; errors name the place of a fault.
 class ModelReader {
  public:
   explicit ModelReader(const std::string& path) : path_{path} {}

@@ -16,7 +16,7 @@ namespace {
 constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 constexpr double kShareToUse = 0.9;  // of what is free
 
-// What processes can still have on this host; without limit where the system does not tell.
+// The memory that processes can still have on this host; without limit if the system has no answer.
 double free_memory() {
   std::ifstream file{"/proc/meminfo"};
   for (std::string word; file >> word;) {

@@ -35,7 +35,7 @@ struct GradientSetting {
 struct GradientsOptions {
   std::string model{};                      ///< A name of built_in_models, or a path.
   bool is_built_in = false;                 ///< Which of them.
-  std::optional<double> compute_s{};        ///< Of a step; nothing: as the file says.
+  std::optional<double> compute_s{};        ///< Of a step; nothing: as in the file.
   std::vector<GradientSetting> settings{};  ///< The product of all lists.
   std::vector<std::string> left_out{};      ///< Why combinations of them do not exist.
   Computing computing = Computing::work;    ///< See Computing.

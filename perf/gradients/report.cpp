@@ -67,12 +67,12 @@ std::string warnings_of(const Context& context, const GradientsOptions& options)
   return text;
 }
 
-// Shares of a difference say nothing where it is within what computing varies by.
+// Shares of a difference mean nothing if it is within the variation of computing.
 bool is_beyond_noise(const GradientVerdict& verdict, const SettingResult& result) {
   return result.medians.serial - result.medians.computing > verdict.noise();
 }
 
-// The ideal step tells how good a setting is only where the machine is as it assumes.
+// The ideal step measures a setting only if the machine is as it assumes.
 std::string distance_from_ideal(const SettingResult& best) {
   if (!best.is_far_from_ideal()) return {};
   const double over = best.medians.overlapped - best.medians.ideal;

@@ -1,5 +1,5 @@
 /// @file
-/// What `tutti gradients` says and writes.
+/// The output of `tutti gradients`.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -49,7 +49,7 @@ struct GradientVerdict {
 [[nodiscard]] GradientVerdict judge(const GradientTimes& times,
                                     const std::vector<GradientSetting>& settings);
 
-/// Fewest steps of which the paired test can tell a difference. With fewer, settings are as good
+/// Fewest steps with which the paired test can find a difference. With fewer, settings are as good
 /// where the middle halves of their steps overlap.
 inline constexpr std::size_t kFewestForTest = 8;
 

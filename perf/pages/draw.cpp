@@ -71,7 +71,7 @@ ExitCode draw(const std::string& command, const std::vector<std::string>& lines)
   for (const std::string& line : lines) fmt::print(pipe, "{}\n", line);
   const int status = pclose(pipe);
   if (status == 0) return ExitCode::good;
-  constexpr int kCannotWrite = 4;  // the script has said why
+  constexpr int kCannotWrite = 4;  // the script has printed the cause
   if (!WIFEXITED(status) || WEXITSTATUS(status) != kCannotWrite)
     throw Failure{ExitCode::environment, fmt::format("nothing was drawn: {} failed", command)};
   return ExitCode::environment;

@@ -22,7 +22,7 @@
 namespace tutti::perf {
 namespace {
 
-// What Gloo's ranks tell each other goes over ours: all of them set something, and then read all.
+// Gloo's ranks exchange their addresses over ours: all of them set something, and then read all.
 class Store final : public gloo::rendezvous::Store {
  public:
   explicit Store(Communicator& world) : world_{world} {}

@@ -11,7 +11,7 @@
 
 namespace tutti::perf {
 
-/// What a file says of how it was measured.
+/// The measurement settings of a file.
 struct RecordedRun {
   std::vector<std::string> arguments{};  ///< Those that repeat the measurement.
   int ranks = 1;                         ///< Number of ranks.

@@ -61,8 +61,8 @@ class TUTTI_API Group {
   /// @return memory that peers of the same host read and write in place, or null.
   [[nodiscard]] virtual std::shared_ptr<Memory> visible_memory() noexcept = 0;
   /// Requests the status of other ranks.
-  /// @param call number of the requested call, see CallCounter::tell. @param patience time to wait
-  /// for the last answer.
+  /// @param call number of the requested call, see CallCounter::status_of. @param patience time to
+  /// wait for the last answer.
   /// @return the status of each peer.
   [[nodiscard]] virtual std::vector<CallStatus> inquire(std::span<const Rank> peers,
                                                         std::uint64_t call, Duration patience) {
