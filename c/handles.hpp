@@ -66,22 +66,32 @@ void require(const void* pointer, const char* name);
 
 /// Reads a struct of a program that was compiled with this version of the interface, or another
 /// one.
-/// @param given or null. @param read of the same type, set to its defaults: members that the
-/// program has replace them. Throws Error{invalid_argument} where the size is impossible.
+/// @param given or null. @param defaults in place of the members that the program does not have.
+/// Throws Error{invalid_argument} for an impossible size, and for members of a later version that
+/// are set, which this library would ignore.
 template <class Struct>
 [[nodiscard]] Struct read(const Struct* given, Struct defaults) {
   if (given == nullptr) return defaults;
-  if (given->size < sizeof given->size)
-    throw Error{ErrorCode::invalid_argument, "a struct has size " + std::to_string(given->size) +
+  const std::size_t size = given->size;
+  if (size < sizeof size)
+    throw Error{ErrorCode::invalid_argument, "a struct has size " + std::to_string(size) +
                                                  "; its function tutti_..._defaults sets it"};
-  std::memcpy(&defaults, given, std::min(given->size, sizeof(Struct)));
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
+  for (std::size_t i = sizeof(Struct); i < size; ++i)
+    if (bytes[i] != 0)
+      throw Error{ErrorCode::invalid_argument,
+                  "the program sets a member that tutti " + std::string{version()} +
+                      " does not have, at byte " + std::to_string(i) +
+                      " of a struct: run it with the version that it was compiled with"};
+  std::memcpy(&defaults, given, std::min(size, sizeof(Struct)));
   defaults.size = sizeof(Struct);
   return defaults;
 }
 
-/// Writes a struct to a program that knows `size` bytes of it. @param to whose size is `size`.
+/// Writes a struct to a program that has `size` bytes of it. Members of a later version are zero.
 template <class Struct>
 void write(Struct* to, std::size_t size, const Struct& from) noexcept {
+  std::memset(static_cast<void*>(to), 0, size);
   std::memcpy(to, &from, std::min(size, sizeof(Struct)));
   to->size = size;
 }

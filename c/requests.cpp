@@ -1,6 +1,8 @@
 // Calls under way, prepared calls, batches, probes, selection and user operators.
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <tutti/batch.hpp>
 
@@ -13,6 +15,13 @@ namespace {
 std::unique_ptr<detail::BatchScope>& batch_of_thread() noexcept {
   thread_local std::unique_ptr<detail::BatchScope> scope;
   return scope;
+}
+
+/// Lets other ranks run that may share the core.
+void pause_after(int polls) {
+  constexpr int kSpins = 1000;
+  if (polls < kSpins) std::this_thread::yield();
+  else std::this_thread::sleep_for(std::chrono::microseconds{50});
 }
 
 tutti_status pending_unless(bool is_done) noexcept {
@@ -70,13 +79,13 @@ tutti_status tutti_test(tutti_request* request) {
 tutti_status tutti_wait_all(tutti_request* const* requests, size_t count) {
   return guarded([&] {
     if (count > 0) require(requests, "requests");
-    tutti_status first = TUTTI_OK;
+    std::optional<tutti::Error> first;
     for (size_t i = 0; i < count; ++i) {
-      const tutti_status status = first == TUTTI_OK ? tutti_wait(requests[i]) : TUTTI_OK;
-      if (first != TUTTI_OK) static_cast<void>(requests[i]->request.try_wait());
-      if (status != TUTTI_OK) first = status;
+      require(requests[i], "a request");
+      const auto result = requests[i]->request.try_wait();
+      if (!result && !first) first = result.error();
     }
-    return first;
+    if (first) throw tutti::Error{*first};
   });
 }
 
@@ -155,15 +164,16 @@ tutti_status tutti_probe(tutti_communicator* communicator, int32_t from, int32_t
     require(communicator, "communicator");
     require(arrival, "arrival");
     const auto end = std::chrono::steady_clock::now() + tutti::Duration{slice};
-    do {
+    for (int polls = 0;; ++polls) {
       if (const auto found = communicator->world.probe_now(from, tag)) {
         write(
             arrival, arrival->size,
             {.size = arrival->size, .from = found->from, .tag = found->tag, .bytes = found->bytes});
         return TUTTI_OK;
       }
-    } while (std::chrono::steady_clock::now() < end);
-    return TUTTI_PENDING;
+      if (std::chrono::steady_clock::now() >= end) return TUTTI_PENDING;
+      pause_after(polls);
+    }
   });
 }
 

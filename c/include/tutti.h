@@ -7,7 +7,8 @@
  * tutti_last_error says what was wrong, in the thread that called.
  *
  * Structs. The first member of each is its size, by which later versions of the library know which
- * members a program has. The function tutti_..._defaults of a struct sets all members.
+ * members a program has. The function tutti_..._defaults of a struct sets all members. A library that
+ * is older than the program rejects members that it does not have, unless they are zero.
  *
  * Threads. A communicator and what was made of it serve one thread at a time, as in C++; a call of a
  * second thread is TUTTI_INVALID_ARGUMENT. tutti_communicator_waits may be called by any thread.

@@ -120,9 +120,12 @@ static void test_sizes(tutti_communicator* world) {
   memset(&options, 0xee, sizeof options);
   tutti_options_defaults(&options, offsetof(tutti_options, transport));
   require_ok(tutti_run(world, &call, &options), "members that are not known are not read");
-  memset(&longer, 0, sizeof longer);
+  memset(&longer, 0xee, sizeof longer);
   tutti_options_defaults(&longer.known, sizeof longer);
   require_ok(tutti_run(world, &call, &longer.known), "a longer struct");
+  longer.later[3] = 1;
+  require_status(tutti_run(world, &call, &longer.known), TUTTI_INVALID_ARGUMENT, "a later member");
+  require_text("does not have");
   call.size = 0;
   require_status(tutti_run(world, &call, NULL), TUTTI_INVALID_ARGUMENT, "a struct without a size");
   require_text("tutti_..._defaults");
