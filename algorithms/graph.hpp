@@ -28,9 +28,7 @@ struct Graph::Lazy {
   std::vector<std::vector<int>> rings{};
 };
 
-/// Refuses a graph that would be too large. @param what such as "the torus". @param routers how
-/// many.
-/// @param edges how many.
+/// Refuses a graph that would be too large. @param what such as "the torus".
 void check_size(std::string_view what, std::int64_t routers, std::int64_t edges);
 
 }  // namespace tutti::v0

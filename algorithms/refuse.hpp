@@ -14,7 +14,7 @@ namespace tutti::v0 {
   throw Error{ErrorCode::invalid_argument, std::move(message)};
 }
 
-/// @param number how many. @param noun in the singular. @return such as "1 rank" or "2 ranks".
+/// @param noun in the singular. @return such as "1 rank" or "2 ranks".
 [[nodiscard]] inline std::string count_of(std::int64_t number, const char* noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }

@@ -11,11 +11,11 @@
 namespace tutti::v0::detail {
 
 /// Checks a point-to-point call made on a communicator of `size` ranks. Throws
-/// Error{invalid_argument}. @param call which. @param options of it. @param size number of ranks.
+/// Error{invalid_argument}. @param options of it. @param size number of ranks.
 void check_point_to_point(const Call& call, const Options& options, int size);
 
-/// Refuses a tag that there is not. Throws Error{invalid_argument}. @param call which. @param tags
-/// how many the transport has for such calls.
+/// Refuses a tag that there is not. Throws Error{invalid_argument}. @param tags how many the
+/// transport has for such calls.
 void check_tag(const Call& call, std::uint32_t tags);
 
 /// @param call that was checked. @return what runs it.

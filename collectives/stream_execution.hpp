@@ -16,8 +16,8 @@ namespace tutti::v0::detail {
 class StreamExecution {
  public:
   /// @param streams of the communicator, which live longer. @param binding what to do; null where
-  /// there is nothing to start, and only the stream is waited for. @param stream where. @param
-  /// timeout of a wait for its end.
+  /// there is nothing to start, and only the stream is waited for. @param timeout of a wait for its
+  /// end.
   StreamExecution(StreamTransport& streams, std::shared_ptr<const Binding> binding, Stream stream,
                   Duration timeout) noexcept
       : streams_{streams}, binding_{std::move(binding)}, stream_{stream}, timeout_{timeout} {}

@@ -90,7 +90,7 @@ class Homes {
     Arrival& arrival = arrivals_[run.place];
     arrival = {{Base::message, 0, message, offset}, run.first, arrival.stage};
   }
-  /// Notes that a part of what arrives is touched. @param run likewise. @param touched where to.
+  /// Notes that a part of what arrives is touched. @param run likewise.
   void touch(const Run& run, std::vector<Touched>& touched) const {
     const std::size_t number = arrivals_before_ + run.place;
     touched.push_back({Area::arrival, number, number + 1});

@@ -40,7 +40,7 @@ class UnmatchedSearch {
   }
   /// @param thoroughly as Transport::find_unmatched. Throws Error{mismatch}.
   void look(bool thoroughly);
-  /// Looks for messages of runs that have ended. Throws Error{mismatch}. @param plan which.
+  /// Looks for messages of runs that have ended. Throws Error{mismatch}.
   void look_for_runs(const Execution& plan);
   /// A plan that is not running will never run again: looks for its messages.
   void end_plan(Execution& execution) noexcept;

@@ -28,15 +28,14 @@ class MscclChunks {
 
   /// @return whether input and output are one memory.
   [[nodiscard]] bool in_place() const noexcept;
-  /// @param rank which. @param space of the slot. @param slot that is read. @param round in which.
-  /// @return the chunk.
+  /// @param space of the slot. @param slot that is read. @param round in which. @return the chunk.
   [[nodiscard]] MscclChunk read(Rank rank, Space space, std::uint32_t slot,
                                 std::size_t round) const;
-  /// @param rank which. @param space of the slot. @param slot that is written. @return the chunk.
+  /// @param space of the slot. @param slot that is written. @return the chunk.
   [[nodiscard]] MscclChunk written(Rank rank, Space space, std::uint32_t slot) const;
-  /// @param rank which. @return whether none of its steps writes its own block of an all_to_all.
+  /// @return whether none of its steps writes its own block of an all_to_all.
   [[nodiscard]] bool lacks_own_block(Rank rank) const;
-  /// @return the slots of a rank's own block of an all_to_all. @param rank which.
+  /// @return the slots of a rank's own block of an all_to_all.
   [[nodiscard]] Slots own_block(Rank rank, Space space) const noexcept;
   /// @return chunks of the input.
   [[nodiscard]] std::int64_t inputs() const noexcept;

@@ -22,11 +22,11 @@ namespace tutti::perf {
 /// and the links, in the order of Topology::links.
 [[nodiscard]] nlohmann::ordered_json network_json(const NamedTopology& network);
 
-/// @param ranks how many. @param per_host how many fill a host. @return the host of each.
+/// @param per_host how many fill a host. @return the host of each.
 [[nodiscard]] std::vector<int> hosts_filled(int ranks, int per_host);
 
-/// @param network any. @param ranks how many. @param per_host how many fill a host. @return the
-/// network of ranks, which share their hosts' links where there are several: place_ranks.
+/// @param network any. @param per_host how many fill a host. @return the network of ranks, which
+/// share their hosts' links where there are several: place_ranks.
 [[nodiscard]] NamedTopology with_ranks(NamedTopology network, int ranks, int per_host);
 
 }  // namespace tutti::perf

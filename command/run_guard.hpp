@@ -43,9 +43,8 @@ struct Job {
 /// Runs a job until no process of it is left, and nothing that it started. The first rank that
 /// fails is named in one line, unless it says so itself, and all others are ended: SIGTERM, and
 /// SIGKILL five seconds later; so they are on SIGTERM, SIGINT and SIGHUP, and on the death of this
-/// process's parent. Call it in a process of its own with one thread.
-/// @param job what. @return the exit status: 0, or that of the first member that failed, 128 + the
-/// signal where that was the cause.
+/// process's parent. Call it in a process of its own with one thread. @return the exit status: 0,
+/// or that of the first member that failed, 128 + the signal where that was the cause.
 [[nodiscard]] int guard(const Job& job);
 
 /// Ends every process that this one has become the parent of, and waits for them. For the parent of

@@ -47,8 +47,8 @@ struct Block {
   std::size_t count = 0;  ///< Elements.
 };
 
-/// @param count elements. @param ranks how many. @param rank one of them. @return its block: as
-/// reduce_scatter divides them, the first ranks have one element more.
+/// @param count elements. @param rank one of them. @return its block: as reduce_scatter divides
+/// them, the first ranks have one element more.
 [[nodiscard]] inline Block block_of(std::size_t count, int ranks, Rank rank) {
   const auto n = static_cast<std::size_t>(ranks);
   const auto own = static_cast<std::size_t>(rank);
@@ -159,12 +159,11 @@ template <class T>
   else return T(static_cast<float>(value));
 }
 
-/// @param type of elements. @param data where they are. @param count how many. @return whether one
-/// of them is infinite or no number.
+/// @param type of elements. @param data where they are. @return whether one of them is infinite or
+/// no number.
 [[nodiscard]] bool has_not_finite(Datatype type, const std::byte* data, std::size_t count);
 
-/// Multiplies elements. @param type of them. @param data where they are. @param count how many.
-/// @param factor by what.
+/// Multiplies elements. @param type of them. @param data where they are. @param factor by what.
 void scale(Datatype type, std::byte* data, std::size_t count, double factor);
 
 /// @param context of a bucket in memory of the host. @return the reduction that the options choose.

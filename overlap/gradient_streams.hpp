@@ -69,10 +69,9 @@ class GradientStreams {
   /// Waits until the program's stream has done all that was enqueued, and asks each group what
   /// failed. @param timeout how long. Throws Error.
   void wait(Duration timeout);
-  /// Enqueues a copy on our stream. @param to where. @param from what. @param bytes how many.
-  /// Throws Error.
+  /// Enqueues a copy on our stream. Throws Error.
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
-  /// Enqueues zeros on our stream. @param to where. @param bytes how many. Throws Error.
+  /// Enqueues zeros on our stream. Throws Error.
   void clear(std::byte* to, std::size_t bytes);
   /// Enqueues a conversion on our stream. @param work see Conversion. Throws Error.
   void convert(const Conversion& work);
@@ -80,8 +79,7 @@ class GradientStreams {
   /// than this. Throws std::bad_alloc, Error.
   [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes);
   /// Enqueues on our stream that elements are looked at. @param type of them. @param data where
-  /// they are. @param count how many. @param with_hash whether a hash is wanted. @param seed of it.
-  /// Throws Error.
+  /// they are. @param with_hash whether a hash is wanted. @param seed of it. Throws Error.
   void inspect(Datatype type, const std::byte* data, std::size_t count, bool with_hash,
                std::uint64_t seed);
   /// Waits until our stream is done. @param timeout how long; zero: the communicator's. @return

@@ -115,7 +115,7 @@ void require_in(std::string_view flag, int number, RankRange range);
 [[nodiscard]] std::function<int()> on_first_rank(std::function<int()> work);
 
 /// Writes text and hands it to the system. Throws Failure{environment} where that does not take it.
-/// @param text what. @param out where to; standard output, but in tests.
+/// @param out where to; standard output, but in tests.
 void write_out(const std::string& text, std::FILE* out);
 
 /// As write_out, to standard output. @param text as fmt::format takes it. @param values its values.
@@ -129,8 +129,8 @@ void print_out(fmt::format_string<T...> text, T&&... values) {
 /// file; empty or "-", or a device or pipe, is not looked at.
 void check_writable(const std::string& path);
 
-/// Writes text as a whole. @param text what. @param path where to; empty or "-" is standard output.
-/// Throws Failure{environment} where it cannot be written, and leaves no half file.
+/// Writes text as a whole. @param path where to; empty or "-" is standard output. Throws
+/// Failure{environment} where it cannot be written, and leaves no half file.
 void write_text(const std::string& text, const std::string& path);
 
 }  // namespace tutti::perf

@@ -32,10 +32,10 @@ class World {
   [[nodiscard]] virtual bool has_library() const = 0;
   /// @return what that library is called in a sentence, such as "the MPI".
   [[nodiscard]] virtual std::string library_in_words() const { return "the MPI"; }
-  /// @return whether that library has a call of its own for this.
-  /// @param call what. It must be equal on all ranks but for its pointers.
+  /// @return whether that library has a call of its own for this. It must be equal on all ranks but
+  /// for its pointers.
   [[nodiscard]] virtual bool has_native(const Call& call) = 0;
-  /// Runs that call, which blocks, but for one on GPUs. @param call what.
+  /// Runs that call, which blocks, but for one on GPUs.
   virtual void native(const Call& call) = 0;
   /// @return the stream of this rank's GPU on which all calls are, or null: they are the host's.
   [[nodiscard]] virtual cuda::TimedStream* gpu() { return nullptr; }

@@ -39,7 +39,7 @@ struct Accesses {
 /// and after those that read what it writes.
 class LastAccesses {
  public:
-  /// Adds the operations that one comes after. @param accesses of it. @param before where to.
+  /// Adds the operations that one comes after. @param accesses of it.
   void collect(const Accesses& accesses, std::vector<std::uint32_t>& before) const;
   /// @param accesses of an operation. @param operation its number.
   void note(const Accesses& accesses, std::uint32_t operation);

@@ -17,7 +17,7 @@ struct FindingPlace {
   Space space = Space::out;  ///< Where the slot lies.
 };
 
-/// @param space where. @param slot which. @return such as "scratch[12]".
+/// @return such as "scratch[12]".
 [[nodiscard]] std::string text_of(Space space, std::int64_t slot);
 
 /// @param place any. @return such as "rank 2, round 3, out[4]".
@@ -32,7 +32,7 @@ class Report {
   /// Adds a finding unless there are enough. @param kind the check. @param text what and where.
   /// @param where the same as numbers.
   void add(CheckKind kind, const std::string& text, const FindingPlace& where = {});
-  /// Adds a finding. @param kind the check. @param place where. @param text what is wrong there.
+  /// Adds a finding. @param kind the check. @param text what is wrong there.
   void add(CheckKind kind, const FindingPlace& place, const std::string& text) {
     add(kind, text_of(place) + ": " + text, place);
   }

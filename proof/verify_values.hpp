@@ -65,8 +65,7 @@ class ValueStore {
   /// @param left the left operand. @param right the right one.
   /// @return their reduction, unrounded; nothing if a contribution would count twice.
   [[nodiscard]] Value combine(Value left, Value right);
-  /// @param value any. @param contributors how many. @return whether exactly the ranks from 0 to
-  /// contributors - 1 contribute.
+  /// @param value any. @return whether exactly the ranks from 0 to contributors - 1 contribute.
   [[nodiscard]] bool complete(Value value, int contributors) const;
   /// @param value any. @return a number that is equal where trees and rounding marks are, in
   /// whatever proof.

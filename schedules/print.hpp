@@ -21,17 +21,17 @@ struct Printed {
   std::optional<Rank> only{};             ///< One rank instead of all; a picture highlights it.
 };
 
-/// @param number how many. @param noun in the singular. @return such as "1 rank" or "2 ranks".
+/// @param noun in the singular. @return such as "1 rank" or "2 ranks".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);
 
 /// @param slots any. @return such as "out[3]" or "scratch[0..7]".
 [[nodiscard]] std::string text_of(const Slots& slots);
 
-/// @param printed what. @return one line per step, ending with a newline.
+/// @return one line per step, ending with a newline.
 [[nodiscard]] std::string to_text(const Printed& printed);
 
-/// @param printed what. @return one JSON object: algorithm, collective, size, root, units, planes,
-/// ranks; a rank has rounds, a round has steps.
+/// @return one JSON object: algorithm, collective, size, root, units, planes, ranks; a rank has
+/// rounds, a round has steps.
 [[nodiscard]] std::string to_json(const Printed& printed);
 
 /// Draws ranks from left to right and time downwards; a message is an arrow, labelled with its

@@ -19,8 +19,8 @@ class Flows {
   /// @param capacities bytes in a nanosecond, by channel; all more than 0.
   explicit Flows(std::vector<double> capacities);
 
-  /// A flow starts. @param path channels, each once; none for a flow that ends at once.
-  /// @param bytes how many. @param tag returned when it ends.
+  /// A flow starts. @param path channels, each once; none for a flow that ends at once. @param tag
+  /// returned when it ends.
   void start(std::span<const int> path, double bytes, std::size_t tag);
   /// @return how long it takes until the next flow ends, or infinity if there is none.
   [[nodiscard]] double until_next();

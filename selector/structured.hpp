@@ -27,10 +27,9 @@ namespace tutti::v0::detail {
                                              const std::shared_ptr<const Graph>& graph);
 
 /// The routers of a network as a graph, with the ranks that are on them: the family's own graph
-/// where it is one. Where there are no switches each host is a router.
-/// @param topology the network; rank r is its host r. @param ranks how many.
-/// @return it; null where it has hosts with several links beside switches, switches without hosts,
-/// which no rank could be on, or more routers than graphs have.
+/// where it is one. Where there are no switches each host is a router. @param topology the network;
+/// rank r is its host r. @return it; null where it has hosts with several links beside switches,
+/// switches without hosts, which no rank could be on, or more routers than graphs have.
 [[nodiscard]] std::shared_ptr<const Graph> router_graph(const Topology& topology, int ranks);
 
 }  // namespace tutti::v0::detail

@@ -98,7 +98,7 @@ struct Tuning {
 /// @return what it says.
 [[nodiscard]] Tuning read_tuning(const std::string& path);
 
-/// @param tuning any. @param place where. @return the table for it, or null.
+/// @param tuning any. @return the table for it, or null.
 [[nodiscard]] const TunedTable* find_table(const Tuning& tuning, const TunedPlace& place) noexcept;
 /// Costs of as many ranks as come closest, with cores of their own or not, on one host or several.
 /// @param tuning any. @param wanted of which ranks, hosts, transport, visible and the costs' cores

@@ -40,12 +40,12 @@ class ArrayMover {
   /// @param world whose ranks take part. @param options of which the timeout counts. Throws
   /// std::bad_alloc.
   ArrayMover(Communicator& world, const Options& options);
-  /// Writes an array; elements that no rank has are zeros. @param file on rank 0, else null.
-  /// @param array which. @param own part of it. @param outcome of the file so far.
+  /// Writes an array; elements that no rank has are zeros. @param file on rank 0, else null. @param
+  /// own part of it. @param outcome of the file so far.
   void save(CheckpointFile* file, const DividedArray& array, const std::byte* own,
             Result<void>& outcome);
-  /// Reads an array, and drops what no rank has. @param file on rank 0, else null. @param array
-  /// which. @param own where this rank's part goes. @param outcome of the file so far.
+  /// Reads an array, and drops what no rank has. @param file on rank 0, else null. @param own where
+  /// this rank's part goes. @param outcome of the file so far.
   void load(CheckpointFile* file, const DividedArray& array, std::byte* own, Result<void>& outcome);
 
  private:

@@ -8,9 +8,8 @@
 
 namespace tutti::host {
 
-/// Divides in place, truncating towards zero; unsigned types as unsigned.
-/// @param type an integer type. @param data the elements. @param count how many.
-/// @param divisor one or more.
+/// Divides in place, truncating towards zero; unsigned types as unsigned. @param type an integer
+/// type. @param data the elements. @param divisor one or more.
 void divide_integers(Datatype type, void* data, std::size_t count, int divisor);
 
 }  // namespace tutti::host

@@ -27,7 +27,7 @@ class Payloads {
   /// An MPI message of a payload has come or gone, so that another one may. @param owner of its
   /// request. Throws what a combiner throws, as Error.
   void advance(Owner owner);
-  /// A payload has come. @param message whose.
+  /// A payload has come.
   static void unpack(const Message& message);
 
  private:

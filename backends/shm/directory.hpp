@@ -101,13 +101,13 @@ void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> ha
 [[nodiscard]] QueueMemory queue_of(const Mapping& mapping, std::uint64_t block, std::size_t member);
 /// The memory of a queue.
 enum class QueuePart : std::uint8_t { slots, bytes };
-/// @param sizes of the block. @param part which. @return the bytes it needs.
+/// @param sizes of the block. @return the bytes it needs.
 [[nodiscard]] constexpr std::size_t bytes_of(const Sizes& sizes, QueuePart part) noexcept {
   return part == QueuePart::slots ? sizes.slots * sizeof(Slot) : sizes.bytes;
 }
-/// Shows the receiver a part of the queue from the block's owner to a member. @param
-/// mapping of the owner's segment. @param block its offset. @param member index of the other rank.
-/// @param part which. @param offset of its memory, zeroed.
+/// Shows the receiver a part of the queue from the block's owner to a member. @param mapping of the
+/// owner's segment. @param block its offset. @param member index of the other rank. @param offset
+/// of its memory, zeroed.
 void set_queue_part(const Mapping& mapping, std::uint64_t block, std::size_t member, QueuePart part,
                     std::uint64_t offset);
 /// @param mapping of the consumer's segment. @param block its offset. @param member index of the

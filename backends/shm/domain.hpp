@@ -72,8 +72,8 @@ class Domain : public std::enable_shared_from_this<Domain> {
   [[nodiscard]] Segment& segment() noexcept { return *segment_; }
   /// Makes the own block of a communicator. @return its offset.
   std::uint64_t open(std::uint64_t communicator, std::span<const Rank> members);
-  /// Adds to the memory of a communicator that is open. @param bytes how many. @return their
-  /// offset. Throws std::bad_alloc.
+  /// Adds to the memory of a communicator that is open. @return their offset. Throws
+  /// std::bad_alloc.
   [[nodiscard]] std::uint64_t extend(std::uint64_t communicator, std::size_t bytes);
   /// Closes it. Its memory is freed once every other member has closed its own, for until then
   /// messages in it may be read.

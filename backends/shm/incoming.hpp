@@ -17,7 +17,7 @@ class Incoming {
 
   /// Posts a receive. @param peer the sender. @param transfer as posted. @param bytes of it.
   void post(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
-  /// Reads slots while something is awaited. @param peer whose.
+  /// Reads slots while something is awaited.
   void read_slots(Peer& peer);
   /// As Transport::find_unmatched, of one sender. @param peer the sender. @param pending as there.
   void find_unmatched(Peer& peer, std::uint64_t pending) const;

@@ -113,9 +113,9 @@ class Peers {
   /// than we do, and send later yet; until then we send messages that have room. @param peer not
   /// attached.
   void attach(Peer& peer);
-  /// Gives the queue to a peer memory. @param peer which. @param part that the queue lacks.
+  /// Gives the queue to a peer memory. @param part that the queue lacks.
   void open_queue(Peer& peer, QueuePart part);
-  /// Wakes a rank, if it sleeps. @param peer which.
+  /// Wakes a rank, if it sleeps.
   void wake(const Peer& peer) noexcept;
   /// Sleeps until a peer wakes this rank, or the time of Options::idle_wait has passed.
   /// @param has_work looked at once peers can see that this rank is about to sleep.

@@ -16,14 +16,14 @@ namespace tutti::shm {
 class ProcessCopies {
  public:
   /// Reads. @param process whose memory. @param where the bytes are there. @param to where they go.
-  /// @param bytes how many. @return as process_vm_readv, which sets errno.
+  /// @return as process_vm_readv, which sets errno.
   ssize_t read(pid_t process, std::uint64_t where, std::byte* to, std::size_t bytes);
   /// Reads for a first look. @param process whose memory. @param where the bytes are there.
   /// @param bytes how many at most. @param to is set to where they are until the next call.
   /// @return as read.
   ssize_t read_here(pid_t process, std::uint64_t where, std::size_t bytes, std::byte*& to);
   /// Writes. @param process whose memory. @param where the bytes go there. @param from where they
-  /// are. @param bytes how many. @return as process_vm_writev, which sets errno.
+  /// are. @return as process_vm_writev, which sets errno.
   ssize_t write(pid_t process, std::uint64_t where, const std::byte* from, std::size_t bytes);
 
  private:

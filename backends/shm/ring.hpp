@@ -293,7 +293,7 @@ class ReceiveEnd {
   std::uint64_t matched_ = 0;
 };
 
-/// Reads a slot's body. @tparam Body its type. @param slot whose. @return a copy.
+/// Reads a slot's body. @tparam Body its type. @return a copy.
 template <class Body>
 [[nodiscard]] Body body_of(const Slot& slot) noexcept {
   static_assert(sizeof(Body) <= kInlineBytes);
@@ -301,7 +301,7 @@ template <class Body>
   std::memcpy(&body, slot.body, sizeof body);
   return body;
 }
-/// Writes a slot's body. @param slot whose. @param body of it.
+/// Writes a slot's body. @param body of it.
 template <class Body>
 void set_body(Slot& slot, const Body& body) noexcept {
   static_assert(sizeof(Body) <= kInlineBytes);

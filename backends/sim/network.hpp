@@ -96,24 +96,24 @@ class Network {
   void post(Rank self, std::span<const Transfer> transfers);
   /// As Transport::poll. @param self who polls. @return what is done.
   [[nodiscard]] std::vector<Completion> poll(Rank self);
-  /// As Transport::open_result. @param self who stores. @param access which. @param ordinal and
-  /// @param bytes of the result. @return where to, or null.
+  /// As Transport::open_result. @param self who stores. @param ordinal and @param bytes of the
+  /// result. @return where to, or null.
   std::byte* open_result(Rank self, AccessId access, std::uint32_t ordinal, std::size_t bytes);
-  /// As Transport::signal. @param self who does. @param access which. @param is_stored as there.
+  /// As Transport::signal. @param self who does. @param is_stored as there.
   void signal(Rank self, AccessId access, bool is_stored);
   /// As Transport::probe.
   [[nodiscard]] std::optional<Unexpected> probe(Rank self, Rank from, std::uint32_t tag);
   /// As Transport::find_unmatched. @param self who looks. @param pending as in is_unmatched.
   void find_unmatched(Rank self, std::uint64_t pending);
-  /// @param self whose. @return messages to it that have no receive.
+  /// @return messages to it that have no receive.
   [[nodiscard]] std::size_t unclaimed(Rank self) noexcept {
     return endpoint(self).matcher.unexpected();
   }
   /// As Transport::abort. @param self who fails. @param cause why.
   void abort(Rank self, const Error& cause);
-  /// The transport has ended: its pieces are not touched any more. @param self whose.
+  /// The transport has ended: its pieces are not touched any more.
   void close(Rank self) noexcept { endpoint(self).closed = true; }
-  /// Marks a rank's transport as handed out. @param rank whose. Throws Error{invalid_argument}.
+  /// Marks a rank's transport as handed out. Throws Error{invalid_argument}.
   void mark_taken(Rank rank);
 
   /// As Cluster::advance. @return whether there was an event.
@@ -129,7 +129,7 @@ class Network {
   [[nodiscard]] std::uint64_t transfers() const noexcept { return transfers_; }
   /// @return transfers posted and completions collected.
   [[nodiscard]] std::uint64_t activity() const noexcept { return activity_; }
-  /// @param rank which. @return whether it is dead.
+  /// @return whether it is dead.
   [[nodiscard]] bool is_dead(Rank rank) const noexcept {
     return endpoints_[static_cast<std::size_t>(rank)].dead;
   }

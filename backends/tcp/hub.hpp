@@ -42,28 +42,25 @@ class Hub {
   /// Ends a communicator. @param port from open, stopped.
   void close(const Port& port) noexcept { ports_.remove(port); }
   /// Forgets everything under way; the pieces of the transfers are not touched any more.
-  /// @param port whose.
   void stop(Port& port) noexcept;
 
-  /// Starts a transfer. An operating error becomes the port's failure. @param port whose.
-  /// @param transfer as posted.
+  /// Starts a transfer. An operating error becomes the port's failure. @param transfer as posted.
   void post(Port& port, const Transfer& transfer);
-  /// Writes the frames that post made. @param port whose. @param transfers as posted.
+  /// Writes the frames that post made. @param transfers as posted.
   void flush(Port& port, std::span<const Transfer> transfers);
   /// Moves bytes over the links that a communicator waits for, and now and then over those that the
-  /// others wait for: their peers may be what this one's peers wait for. @param port which.
+  /// others wait for: their peers may be what this one's peers wait for.
   void progress(Port& port);
-  /// As Transport::find_unmatched; an error becomes the port's failure. @param port which.
-  /// @param pending as in is_unmatched. @param thoroughly whether to read all links.
+  /// As Transport::find_unmatched; an error becomes the port's failure. @param pending as in
+  /// is_unmatched. @param thoroughly whether to read all links.
   void find_unmatched(Port& port, std::uint64_t pending, bool thoroughly);
-  /// As Transport::probe. @param port which. @param from a rank or any_rank. @param tag as there.
-  /// @return the message.
+  /// As Transport::probe. @param from a rank or any_rank. @param tag as there. @return the message.
   [[nodiscard]] std::optional<Unexpected> probe(Port& port, Rank from, std::uint32_t tag);
   /// Sends bytes that ciphers have accepted and not sent yet, whoever they are for: before that no
   /// send is complete, since its rank may call nothing for long. @return whether all are sent.
   [[nodiscard]] bool send_accepted();
-  /// Lists what to sleep on. @param port which. @param descriptors filled anew: the links that the
-  /// communicator waits for; none if it has something to do already.
+  /// Lists what to sleep on. @param descriptors filled anew: the links that the communicator waits
+  /// for; none if it has something to do already.
   void list_awaited(const Port& port, std::vector<pollfd>& descriptors);
 
  private:

@@ -36,7 +36,7 @@ struct Port {
   std::optional<Error> failure{};     ///< The first cause, thrown from now on.
   bool stopped = false;               ///< Whether nothing is under way any more, for good.
 
-  /// @param rank which. @return the member.
+  /// @return the member.
   [[nodiscard]] Member& member(Rank rank) noexcept {
     return members[static_cast<std::size_t>(rank)];
   }
@@ -69,13 +69,13 @@ struct Port {
     }
     return false;
   }
-  /// Something with a member begins. @param rank which.
+  /// Something with a member begins.
   void begin(Rank rank) {
     Member& with = member(rank);
     if (with.link != nullptr) ++with.link->pending;
     if (with.pending++ == 0) awaited.push_back(rank);
   }
-  /// Something with a member is over. @param rank which. @param cookie of the transfer.
+  /// Something with a member is over. @param cookie of the transfer.
   void complete(Rank rank, std::uint64_t cookie) {
     Member& with = member(rank);
     done.push_back(cookie);

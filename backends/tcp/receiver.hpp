@@ -17,9 +17,9 @@ class Receiver {
   Receiver(const Options& options, Sender& sender, Ports& ports) noexcept
       : options_{options}, sender_{sender}, ports_{ports} {}
 
-  /// Posts a receive. @param port whose. @param transfer as posted.
+  /// Posts a receive. @param transfer as posted.
   void post(Port& port, const Transfer& transfer);
-  /// Sends a message to the own rank. @param port whose. @param transfer as posted.
+  /// Sends a message to the own rank. @param transfer as posted.
   void send_to_self(Port& port, const Transfer& transfer);
   /// A communicator has begun: its messages that came before find their receives. @param port new.
   void accept_early(Port& port);
@@ -29,13 +29,13 @@ class Receiver {
   [[nodiscard]] bool begin_frame(Link& link, const Header& header);
   /// The payload of a frame has come. @param message that it is of.
   void end_frame(Inbound& message);
-  /// Stops to receive a message, which is in no queue any more. @param message which.
+  /// Stops to receive a message, which is in no queue any more.
   void abandon(Inbound& message);
   /// Stops to receive the messages of a link that was lost, but for those without a receive: if
-  /// they are complete they can still be had. @param link which.
+  /// they are complete they can still be had.
   void abandon(Link& link);
   /// Forgets the receives and messages of a communicator. The pieces are not touched any more.
-  /// @param port whose. @param rank of the sender.
+  /// @param rank of the sender.
   void stop(Port& port, Rank rank);
 
   /// @return frames for communicators that have ended.

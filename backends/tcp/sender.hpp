@@ -15,19 +15,18 @@ class Sender {
   /// @param options outlive this.
   explicit Sender(const Options& options) noexcept : options_{options} {}
 
-  /// Starts a message: as a whole where credit covers it, else by a request. @param port whose.
-  /// @param transfer as posted. @param link to its peer, usable.
+  /// Starts a message: as a whole where credit covers it, else by a request. @param transfer as
+  /// posted. @param link to its peer, usable.
   void post(Port& port, const Transfer& transfer, Link& link);
-  /// Sends a frame that is no message. @param link which. @param header but for the source.
+  /// Sends a frame that is no message. @param header but for the source.
   void send_control(Link& link, const Header& header);
   /// The peer asks for the rest of a message. @param link to it. @param sequence of the message.
   void grant(Link& link, std::uint64_t sequence);
-  /// Writes as much as the socket has room for. @param link which.
+  /// Writes as much as the socket has room for.
   void flush(Link& link);
-  /// Forgets all frames of a link that was lost. @param link which.
+  /// Forgets all frames of a link that was lost.
   void abandon(Link& link) noexcept;
-  /// Forgets the messages of a communicator. The pieces are not read any more. @param port whose.
-  /// @param link which.
+  /// Forgets the messages of a communicator. The pieces are not read any more.
   void stop(const Port& port, Link& link);
 
  private:

@@ -23,7 +23,7 @@ class Vectors {
   [[nodiscard]] bool full() const noexcept { return count_ == kMost; }
   /// @return their bytes.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  /// @param data a run of bytes. @param bytes how many. Not when full.
+  /// @param data a run of bytes. Not when full.
   void add(const void* data, std::size_t bytes) noexcept {
     vectors_[count_++] = {const_cast<void*>(data), bytes};
     bytes_ += bytes;
@@ -37,9 +37,8 @@ class Vectors {
   std::size_t bytes_ = 0;
 };
 
-/// Lists what lies ahead in a message, as far as there is room. @param ahead from where.
-/// @param bytes the most to list, no more than are left. @param vectors where to. @return the bytes
-/// listed.
+/// Lists what lies ahead in a message, as far as there is room. @param ahead from where. @param
+/// bytes the most to list, no more than are left. @return the bytes listed.
 template <std::size_t kMost>
 std::uint64_t list_ahead(Cursor ahead, std::uint64_t bytes, Vectors<kMost>& vectors) {
   std::uint64_t listed = 0;

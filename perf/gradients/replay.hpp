@@ -35,7 +35,7 @@ class Replay {
 
   /// @return of the last step of kind computing: when each gradient was ready, in seconds.
   [[nodiscard]] std::span<const double> ready_s() const noexcept { return ready_s_; }
-  /// @param setting which. @return what reduces its gradients.
+  /// @return what reduces its gradients.
   [[nodiscard]] const GradientSync& sync(std::size_t setting) const { return syncs_[setting]; }
 
  private:

@@ -13,7 +13,7 @@
 
 namespace tutti::perf {
 
-/// @param context where. @param model what. @param options how. @return the lines above the table.
+/// @param options how. @return the lines above the table.
 [[nodiscard]] std::string gradients_header(const Context& context, const Model& model,
                                            const GradientsOptions& options);
 /// @param verdict the outcome. @param wanted_s what a step computes on a machine that does nothing
@@ -21,7 +21,7 @@ namespace tutti::perf {
 [[nodiscard]] std::string gradients_table(const GradientVerdict& verdict,
                                           std::optional<double> wanted_s);
 
-/// @param context where. @param model what. @param options how. @return the first JSON record.
+/// @param options how. @return the first JSON record.
 [[nodiscard]] nlohmann::ordered_json gradients_record(const Context& context, const Model& model,
                                                       const GradientsOptions& options);
 /// @param verdict the outcome. @param index of a setting's result. @return its JSON record.

@@ -44,18 +44,18 @@ struct SizeResult {
 };
 
 /// What can be said before anything is measured. Collective: every rank calls it with the same
-/// arguments. @param world the ranks. @param problem of any count. @param candidate who.
-/// @return why it can take no part at any size, or nothing.
+/// arguments. @param world the ranks. @param problem of any count. @return why it can take no part
+/// at any size, or nothing.
 [[nodiscard]] std::string refusal_of(World& world, const Problem& problem,
                                      const Candidate& candidate);
 
 /// Whether one of our algorithms keeps too little. @param world the ranks. @param problem of any
-/// count. @param candidate who. @param level what is asked for. @return why not, or nothing.
+/// count. @param level what is asked for. @return why not, or nothing.
 [[nodiscard]] std::string looseness_of(World& world, const Problem& problem,
                                        const Candidate& candidate, Determinism level);
 
-/// Measures. Collective: every rank calls it with the same arguments.
-/// @param setting see Setting. @param problem what. @param candidates who. @return the outcome.
+/// Measures. Collective: every rank calls it with the same arguments. @param setting see Setting.
+/// @return the outcome.
 [[nodiscard]] SizeResult measure_size(const Setting& setting, const Problem& problem,
                                       const std::vector<Candidate>& candidates);
 

@@ -41,12 +41,12 @@ struct MockupSite {
   [[nodiscard]] std::byte* scratch(std::size_t elements);
   /// @return elements of the whole vector: of all blocks, where there are blocks.
   [[nodiscard]] std::size_t total() const noexcept;
-  /// @param vector of blocks. @param block whose. @return its first byte.
+  /// @param vector of blocks. @return its first byte.
   [[nodiscard]] std::byte* block(void* vector, Rank block) const noexcept;
   /// Adds a call with the type, operator and root of the one that is imitated.
   void run(Collective collective, const void* in, std::size_t in_count, void* out,
            std::size_t out_count);
-  /// Adds a copy. @param elements how many.
+  /// Adds a copy.
   void copy(void* to, const void* from, std::size_t elements);
 };
 
@@ -74,8 +74,8 @@ struct MockupWorlds {
 /// A mock-up that runs in the place of a call.
 class Mockup {
  public:
-  /// @param rule which. @param problem what is measured. @param call with the buffers.
-  /// @param allocate gives memory. @param worlds who runs it.
+  /// @param problem what is measured. @param call with the buffers. @param allocate gives memory.
+  /// @param worlds who runs it.
   Mockup(const MockupRule& rule, const Problem& problem, const Call& call, const Allocate& allocate,
          const MockupWorlds& worlds);
 

@@ -25,13 +25,12 @@ class Runs {
   /// outlive this.
   Runs(const Setting& setting, const Problem& problem, std::vector<Measured>& entries);
 
-  /// Finds out whether a candidate can serve, before anything is sent. @param i whose.
+  /// Finds out whether a candidate can serve, before anything is sent.
   void prepare(std::size_t i);
-  /// @param i whose. @return whether what it leaves behind are results of the collective: not that
-  /// of a probe, or of a call on fewer ranks.
+  /// @return whether what it leaves behind are results of the collective: not that of a probe, or
+  /// of a call on fewer ranks.
   [[nodiscard]] bool gives_results(std::size_t i) const;
-  /// Runs once on new inputs and spoiled outputs, and waits for the results. @param i whose.
-  /// @return microseconds.
+  /// Runs once on new inputs and spoiled outputs, and waits for the results. @return microseconds.
   double run_anew(std::size_t i);
   /// Has later samples of it replay a graph that is captured now. @param i whose, which has run.
   void capture(std::size_t i);
@@ -41,9 +40,9 @@ class Runs {
   /// the outcome, where an element counts as wrong too whose bits differ from those of that run.
   [[nodiscard]] Check check_replay(std::size_t i);
   /// One sample on this rank. Before it comes a call that nobody times: else each would pay for the
-  /// caches that the one before it left, as where a peer has read what we are to write. @param i
-  /// whose. @return microseconds of all calls of its batch, from the barrier on, or, where calls
-  /// are isolated, of its one call, from the end of the pause on.
+  /// caches that the one before it left, as where a peer has read what we are to write. @return
+  /// microseconds of all calls of its batch, from the barrier on, or, where calls are isolated, of
+  /// its one call, from the end of the pause on.
   double sample(std::size_t i);
 
  private:

@@ -35,7 +35,7 @@ struct Tally {
 /// Writes the table. Used on rank 0. Throws Failure{environment} where it cannot be written.
 class Table {
  public:
-  /// @param out where to. @param color whether to colour.
+  /// @param color whether to colour.
   Table(std::FILE* out, bool color) : out_{out}, color_{color} {}
 
   /// Writes where and how. @param context the facts. @param options the flags.
@@ -68,8 +68,8 @@ class ProgressLine {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// @param out where to. @param cells configurations to measure. @param budget_s time for each, as
-  /// first estimate. @param start of the measurement.
+  /// @param cells configurations to measure. @param budget_s time for each, as first estimate.
+  /// @param start of the measurement.
   ProgressLine(std::FILE* out, std::size_t cells, double budget_s,
                Clock::time_point start = Clock::now())
       : out_{out}, cells_{cells}, budget_s_{budget_s}, start_{start}, last_{start} {}

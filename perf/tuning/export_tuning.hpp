@@ -38,9 +38,9 @@ struct ExportScope {
   std::vector<Collective> collectives{};  ///< Only those.
 };
 
-/// Takes of each size the fastest measured choice that the library has too. Throws
-/// Failure{usage} where a collective has tables of several transports or hosts for the same number
-/// of ranks. @param tuning a file. @param library whose. @param scope which tables. @return tables.
+/// Takes of each size the fastest measured choice that the library has too. Throws Failure{usage}
+/// where a collective has tables of several transports or hosts for the same number of ranks.
+/// @param tuning a file. @param scope which tables. @return tables.
 [[nodiscard]] Exported export_for(const detail::Tuning& tuning, Library library,
                                   const ExportScope& scope);
 

@@ -16,9 +16,8 @@ namespace tutti::perf {
 /// its choices can be configured.
 [[nodiscard]] std::optional<Library> library_named(std::string_view library);
 
-/// @param library an MPI. @param collective which. @param algorithm row of our catalog.
-/// @return settings for the launch that make the MPI use its counterpart of the algorithm, for all
-/// sizes; empty where it has none.
+/// @param library an MPI. @param algorithm row of our catalog. @return settings for the launch that
+/// make the MPI use its counterpart of the algorithm, for all sizes; empty where it has none.
 [[nodiscard]] std::string override_for(Library library, Collective collective,
                                        std::string_view algorithm);
 
