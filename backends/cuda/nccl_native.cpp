@@ -77,7 +77,10 @@ void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::b
   const NcclCalls& calls = config_.nccl->calls();
   const std::optional<NativeArguments> arguments = arguments_of(call);
   expects(has_native(call) && arguments, "NCCL has this call");
-  const auto [type, op, count] = *arguments;
+  // Not a structured binding: lambdas of C++20 capture none in clang 14.
+  const ncclDataType_t type = arguments->type;
+  const ncclRedOp_t op = arguments->op;
+  const std::size_t count = arguments->count;
   const auto on = of(stream);
   // NCCL does not exchange blocks in place. Input and output are both scratch then: in a graph NCCL
   // would register the other one.
