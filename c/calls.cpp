@@ -136,8 +136,7 @@ void tutti_options_defaults(tutti_options* options, size_t size) {
 
 tutti_status tutti_run(tutti_communicator* communicator, const tutti_call* call,
                        const tutti_options* options) {
-  return guarded([&] {
-    require(communicator, "communicator");
+  return guarded(communicator, "communicator", [&] {
     std::optional<tutti::Operator> op;
     communicator->world.run(call_of(call, communicator->world.size(), op), options_of(options));
   });
@@ -155,8 +154,7 @@ tutti_status tutti_start(tutti_communicator* communicator, const tutti_call* cal
 
 tutti_status tutti_run_for(tutti_communicator* communicator, const tutti_call* call,
                            const tutti_options* options, int64_t slice, tutti_request** pending) {
-  return guarded([&] {
-    require(communicator, "communicator");
+  return guarded(communicator, "communicator", [&] {
     require(pending, "pending");
     *pending = nullptr;
     std::optional<tutti::Operator> op;

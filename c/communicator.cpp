@@ -169,8 +169,7 @@ tutti_status tutti_split(tutti_communicator* communicator, int32_t color, int32_
       require(communicator, "communicator");
       return communicator->world.split(color, key);
     });
-  return guarded([&] {
-    require(result, "result");
+  return guarded(result, "result", [&] {
     require(communicator, "communicator");
     *result = nullptr;
     communicator->world.split(tutti::no_color);
@@ -178,8 +177,7 @@ tutti_status tutti_split(tutti_communicator* communicator, int32_t color, int32_
 }
 
 tutti_status tutti_hosts(tutti_communicator* communicator, int32_t* hosts) {
-  return guarded([&] {
-    require(communicator, "communicator");
+  return guarded(communicator, "communicator", [&] {
     require(hosts, "hosts");
     const std::vector<int>& known = tutti::hosts_of(communicator->world);
     for (int rank = 0; rank < communicator->world.size(); ++rank)
@@ -189,18 +187,14 @@ tutti_status tutti_hosts(tutti_communicator* communicator, int32_t* hosts) {
 
 tutti_status tutti_describe(const tutti_communicator* communicator, char* text, size_t capacity,
                             size_t* length) {
-  return guarded([&] {
-    require(communicator, "communicator");
-    store_text(communicator->world.describe(), text, capacity, length);
-  });
+  return guarded(communicator, "communicator",
+                 [&] { store_text(communicator->world.describe(), text, capacity, length); });
 }
 
 tutti_status tutti_communicator_waits(const tutti_communicator* communicator, char* text,
                                       size_t capacity, size_t* length) {
-  return guarded([&] {
-    require(communicator, "communicator");
-    store_text(communicator->world.waits(), text, capacity, length);
-  });
+  return guarded(communicator, "communicator",
+                 [&] { store_text(communicator->world.waits(), text, capacity, length); });
 }
 
 tutti_status tutti_allocate(tutti_communicator* communicator, size_t bytes, tutti_memory** result) {

@@ -138,11 +138,8 @@ void tutti_gradient_accumulated(tutti_gradient_sync* sync, size_t parameter) {
 }
 
 tutti_status tutti_gradient_wait(tutti_gradient_sync* sync, tutti_step_report* report) {
-  const tutti_status status = guarded([&] {
-    require(sync, "sync");
-    sync->sync.wait();
-  });
-  // Of a void step the report says what made it void.
+  const tutti_status status = guarded(sync, "sync", [&] { sync->sync.wait(); });
+  // The report of a void step has the cause.
   if (sync != nullptr && report != nullptr &&
       (status == TUTTI_OK || status == TUTTI_INVALID_ARGUMENT))
     write_report(report, sync->sync.last_step());
@@ -150,18 +147,14 @@ tutti_status tutti_gradient_wait(tutti_gradient_sync* sync, tutti_step_report* r
 }
 
 tutti_status tutti_gradient_join(tutti_gradient_sync* sync, uint64_t* steps) {
-  return guarded([&] {
-    require(sync, "sync");
+  return guarded(sync, "sync", [&] {
     const std::uint64_t joined = sync->sync.join();
     if (steps != nullptr) *steps = joined;
   });
 }
 
 tutti_status tutti_gradient_synchronize(tutti_gradient_sync* sync, int64_t timeout) {
-  return guarded([&] {
-    require(sync, "sync");
-    sync->sync.synchronize(duration_of(timeout));
-  });
+  return guarded(sync, "sync", [&] { sync->sync.synchronize(duration_of(timeout)); });
 }
 
 void* tutti_gradient_view(const tutti_gradient_sync* sync, size_t parameter) {
@@ -170,26 +163,18 @@ void* tutti_gradient_view(const tutti_gradient_sync* sync, size_t parameter) {
 
 tutti_status tutti_broadcast_state(tutti_gradient_sync* sync, const tutti_parameter* arrays,
                                    size_t count, int32_t root) {
-  return guarded([&] {
-    require(sync, "sync");
-    sync->sync.broadcast_state(parameters_of(arrays, count), root);
-  });
+  return guarded(sync, "sync",
+                 [&] { sync->sync.broadcast_state(parameters_of(arrays, count), root); });
 }
 
 tutti_status tutti_verify_state(tutti_gradient_sync* sync, const tutti_parameter* arrays,
                                 size_t count) {
-  return guarded([&] {
-    require(sync, "sync");
-    sync->sync.verify_state(parameters_of(arrays, count));
-  });
+  return guarded(sync, "sync", [&] { sync->sync.verify_state(parameters_of(arrays, count)); });
 }
 
 tutti_status tutti_average_buffers(tutti_gradient_sync* sync, const tutti_parameter* arrays,
                                    size_t count) {
-  return guarded([&] {
-    require(sync, "sync");
-    sync->sync.average_buffers(parameters_of(arrays, count));
-  });
+  return guarded(sync, "sync", [&] { sync->sync.average_buffers(parameters_of(arrays, count)); });
 }
 
 uint64_t tutti_gradient_plan_hash(const tutti_gradient_sync* sync) {
@@ -202,8 +187,7 @@ size_t tutti_gradient_bucket_count(const tutti_gradient_sync* sync) {
 
 tutti_status tutti_gradient_bucket(tutti_gradient_sync* sync, size_t bucket,
                                    const size_t** parameters, size_t* count) {
-  return guarded([&] {
-    require(sync, "sync");
+  return guarded(sync, "sync", [&] {
     require(parameters, "parameters");
     require(count, "count");
     sync->buckets = sync->sync.buckets();
@@ -217,8 +201,7 @@ tutti_status tutti_gradient_bucket(tutti_gradient_sync* sync, size_t bucket,
 }
 
 tutti_status tutti_write_trace(tutti_gradient_sync* sync, const char* path) {
-  return guarded([&] {
-    require(sync, "sync");
+  return guarded(sync, "sync", [&] {
     require(path, "path");
     sync->sync.write_trace(path);
   });

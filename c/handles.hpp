@@ -64,6 +64,16 @@ tutti_status guarded(Function&& function) noexcept {
 /// Throws Error{invalid_argument} where a pointer is null. @param name of the argument.
 void require(const void* pointer, const char* name);
 
+/// As guarded. Throws Error{invalid_argument} where an argument is null. @param name of the
+/// argument.
+template <class Function>
+tutti_status guarded(const void* argument, const char* name, Function&& function) noexcept {
+  return guarded([&] {
+    require(argument, name);
+    return function();
+  });
+}
+
 /// Reads a struct of a program that was compiled with this version of the interface, or another
 /// one.
 /// @param given or null. @param defaults in place of the members that the program does not have.

@@ -88,8 +88,7 @@ tutti_status tutti_objects_start(tutti_communicator* communicator, const tutti_o
 }
 
 tutti_status tutti_objects_wait_for(tutti_objects* objects, int64_t slice) {
-  return guarded([&] {
-    require(objects, "objects");
+  return guarded(objects, "objects", [&] {
     return objects->exchange.wait_for(tutti::Duration{slice}) ? TUTTI_OK : TUTTI_PENDING;
   });
 }
@@ -100,8 +99,7 @@ size_t tutti_objects_count(const tutti_objects* objects) {
 
 tutti_status tutti_objects_get(const tutti_objects* objects, size_t index, const void** data,
                                size_t* bytes) {
-  return guarded([&] {
-    require(objects, "objects");
+  return guarded(objects, "objects", [&] {
     require(data, "data");
     require(bytes, "bytes");
     if (index >= objects->exchange.count())

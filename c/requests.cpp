@@ -56,24 +56,16 @@ using namespace tutti::c;
 extern "C" {
 
 tutti_status tutti_wait(tutti_request* request) {
-  return guarded([&] {
-    require(request, "request");
-    request->request.wait();
-  });
+  return guarded(request, "request", [&] { request->request.wait(); });
 }
 
 tutti_status tutti_wait_for(tutti_request* request, int64_t slice) {
-  return guarded([&] {
-    require(request, "request");
-    return pending_unless(request->request.wait_for(tutti::Duration{slice}));
-  });
+  return guarded(request, "request",
+                 [&] { return pending_unless(request->request.wait_for(tutti::Duration{slice})); });
 }
 
 tutti_status tutti_test(tutti_request* request) {
-  return guarded([&] {
-    require(request, "request");
-    return pending_unless(request->request.test());
-  });
+  return guarded(request, "request", [&] { return pending_unless(request->request.test()); });
 }
 
 tutti_status tutti_wait_all(tutti_request* const* requests, size_t count) {
@@ -104,32 +96,23 @@ tutti_status tutti_make_plan(tutti_communicator* communicator, const tutti_call*
 }
 
 tutti_status tutti_plan_start(tutti_plan* plan, const void* in, void* out) {
-  return guarded([&] {
-    require(plan, "plan");
+  return guarded(plan, "plan", [&] {
     if (in == nullptr && out == nullptr) plan->plan.start();
     else plan->plan.start(in, out);
   });
 }
 
 tutti_status tutti_plan_wait(tutti_plan* plan) {
-  return guarded([&] {
-    require(plan, "plan");
-    plan->plan.wait();
-  });
+  return guarded(plan, "plan", [&] { plan->plan.wait(); });
 }
 
 tutti_status tutti_plan_wait_for(tutti_plan* plan, int64_t slice) {
-  return guarded([&] {
-    require(plan, "plan");
-    return pending_unless(plan->plan.wait_for(tutti::Duration{slice}));
-  });
+  return guarded(plan, "plan",
+                 [&] { return pending_unless(plan->plan.wait_for(tutti::Duration{slice})); });
 }
 
 tutti_status tutti_plan_test(tutti_plan* plan) {
-  return guarded([&] {
-    require(plan, "plan");
-    return pending_unless(plan->plan.test());
-  });
+  return guarded(plan, "plan", [&] { return pending_unless(plan->plan.test()); });
 }
 
 const char* tutti_plan_algorithm(const tutti_plan* plan) {
@@ -160,8 +143,7 @@ void tutti_batch_cancel(void) {
 
 tutti_status tutti_probe(tutti_communicator* communicator, int32_t from, int32_t tag, int64_t slice,
                          tutti_arrival* arrival) {
-  return guarded([&] {
-    require(communicator, "communicator");
+  return guarded(communicator, "communicator", [&] {
     require(arrival, "arrival");
     const auto end = std::chrono::steady_clock::now() + tutti::Duration{slice};
     for (int polls = 0;; ++polls) {
@@ -180,8 +162,7 @@ tutti_status tutti_probe(tutti_communicator* communicator, int32_t from, int32_t
 tutti_status tutti_explain(tutti_communicator* communicator, const tutti_call* call,
                            const tutti_options* options, char* text, size_t capacity,
                            size_t* length) {
-  return guarded([&] {
-    require(communicator, "communicator");
+  return guarded(communicator, "communicator", [&] {
     std::optional<tutti::Operator> op;
     store_text(communicator->world.explain(call_of(call, communicator->world.size(), op),
                                            options_of(options)),

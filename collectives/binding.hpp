@@ -19,7 +19,7 @@ namespace tutti::v0::detail {
 
 /// A shape that has been chosen for and bound: everything that calls of this shape share.
 struct Binding {
-  std::unique_ptr<Programs> programs{};  ///< What to do, where.
+  std::unique_ptr<Programs> programs{};  ///< The operations of this rank.
   Operator op;                           ///< Meaningful if the collective reduces.
   Datatype type{};                       ///< Of the elements.
   std::size_t element_bytes = 1;         ///< Of one element.
@@ -29,13 +29,13 @@ struct Binding {
   std::uint8_t route = 0;                ///< As Transfer::route.
   std::uint64_t fingerprint = 0;         ///< Of all that must be equal on all ranks but the number.
   bool is_scaled = false;                ///< Whether places have exponents, see Place.
-  std::string_view name{};               ///< What is called, such as "all_reduce".
+  std::string_view name{};               ///< Name of the call, such as "all_reduce".
   bool is_collective = true;             ///< Else it is messages between two ranks.
   bool has_own_counts = false;           ///< As Call::own_counts.
   /// Whether ranks that call it differently may all end, with messages left over.
   bool may_leave_unmatched = false;
   bool is_visible = false;  ///< Whether it is lowered for memory that peers see, on streams.
-  std::optional<NativeCall> native{};  ///< What a library does, in place of programs.
+  std::optional<NativeCall> native{};  ///< A call of a library, in place of programs.
   bool awaits_all = false;             ///< Whether no rank ends it before all have begun it.
 
   /// @return sizes and places.
@@ -45,7 +45,7 @@ struct Binding {
   }
 };
 
-/// What a run reads and writes. Passed by value, in registers.
+/// The arrays of a run. Passed by value, in registers.
 struct RunBuffers {
   const void* in = nullptr;
   void* out = nullptr;

@@ -19,7 +19,7 @@ namespace tutti::v0::detail {
 
 class SegmentRun;
 
-/// What the segment runs of one execution share.
+/// The state that the segment runs of one execution share.
 struct RunContext {
   Outbox& outbox;
   Transport& transport;
@@ -85,13 +85,13 @@ class BoundProgram {
     return static_cast<std::uint32_t>(&pending - pending_.data());
   }
 
-  /// Of a transfer that is done in a program that waits, or has partitions.
+  /// Records a completed transfer, in a program with waits or partitions.
   void note(std::uint32_t message, std::size_t segment, const Completion& completion);
   /// Ends an access to a message that was waited for.
   void signal(const Operation& operation);
   void combine(const Combination& combination);
-  /// Of a combination with one incoming operand, some elements from `first` on. Called by any
-  /// thread.
+  /// Combines some elements, from `first` on, of a combination with one incoming operand. Called by
+  /// any thread.
   void combine_part(const Combination& combination, std::size_t first,
                     std::span<const std::byte> incoming) const;
   /// @return the address of a place of the own rank, or of a result that is stored at a peer's.
@@ -101,7 +101,7 @@ class BoundProgram {
   }
 
  private:
-  /// Of a message that was waited for.
+  /// A message that stays in the sender's memory.
   struct Waited {
     AccessId access = kNoAccess;
     const std::byte* data = nullptr;

@@ -1,4 +1,4 @@
-// What an execution waits for, in words and for the other ranks.
+// The waits of an execution, in words and for the other ranks.
 #include <string>
 
 #include "execution.hpp"

@@ -65,8 +65,8 @@ void Failures::complain() const {
   throw Error{*failure_};
 }
 
-/// Of two ranks in different calls each finds the other one to be wrong, so the other ranks are
-/// asked. If they agree, a rank may have left that had nothing more to do.
+/// Two ranks in different calls blame each other, so the other ranks are asked. If they agree, a
+/// rank may have left that had nothing more to do.
 Error Failures::explained(const Error& cause) const {
   const bool is_over =
       failure_ || (sources_.failure_signal && sources_.failure_signal->is_raised());

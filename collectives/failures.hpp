@@ -25,7 +25,7 @@ class Failures {
     Transport& transport;
     const CallOrder& order;                               ///< Of this rank's calls.
     const CallCounter& calls;                             ///< Likewise.
-    Group* group = nullptr;                               ///< Who can be asked, or null.
+    Group* group = nullptr;                               ///< Asks the other ranks, or null.
     std::shared_ptr<const FailureSignal> failure_signal;  ///< Of the other ranks, or null.
   };
   explicit Failures(Sources sources) noexcept : sources_{std::move(sources)} {}

@@ -60,7 +60,7 @@ void HostCalls::run(const Call& call, const Options& options) {
   cache.evict();
 }
 
-/// Of a call that older ones have to make room for.
+/// Starts a call that must wait for older ones to end.
 void HostCalls::run_later(Shape& shape, const Call& call, const Options& options) {
   Execution& execution = parts_.cache.acquire(shape, parts_.active.in_use());
   try {

@@ -25,7 +25,7 @@ RoundSlots::RoundSlots(const Schedule& schedule, const Layout& layout, bool in_p
   find_held(schedule);
 }
 
-/// Of all slots of the vector, which are n * n in an all_to_all, a rank names few.
+/// A rank names few of all slots of the vector, which are n * n in an all_to_all.
 void RoundSlots::find_slots(const Schedule& schedule) {
   std::vector<std::uint32_t> ids;
   const auto add = [&](const Slots& slots) {

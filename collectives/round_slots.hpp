@@ -19,8 +19,7 @@ struct Run {
   Base base = Base::in;
   std::uint32_t first = 0;  ///< First unit, which gives sizes.
   std::uint32_t count = 1;  ///< How many units.
-  /// Of held: index of the first slot among RoundSlots::held. Of message: index into
-  /// Round::arrivals.
+  /// Index of the first slot among RoundSlots::held (held), or into Round::arrivals (message).
   std::uint32_t place = 0;
   /// Ranks whose elements are summed up there; one where nobody asks.
   std::uint32_t contributions = 1;

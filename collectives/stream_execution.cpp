@@ -64,7 +64,7 @@ void StreamExecution::mark_end() {
   if (is_awaited_) mark_ = streams_.mark(stream_);
 }
 
-/// What failed meanwhile may be what let the stream continue.
+/// A failure may be the reason why the stream continued, so health is checked after the end.
 bool StreamExecution::find_end() {
   if (!mark_->is_done()) return false;
   streams_.check_health();

@@ -25,7 +25,7 @@ namespace {
 /// More would take long to profile where nothing is alike.
 constexpr int kMostExplained = 65'536;
 
-/// What the flags mean.
+/// The values of the flags.
 struct ExplainWanted {
   std::shared_ptr<const Catalog> catalog = load_catalog("");
   std::optional<NamedTopology> network{};

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kMostDrawn = 64;  // beyond it no screen shows the picture
 
-/// What the flags mean.
+/// The values of the flags.
 struct ShowWanted {
   std::shared_ptr<const Catalog> catalog = load_catalog("");
   Collective collective{};

@@ -26,7 +26,7 @@
 namespace tutti::perf {
 namespace {
 
-/// What the flags mean.
+/// The values of the flags.
 struct SimulateWanted {
   std::shared_ptr<const Catalog> catalog = load_catalog("");
   std::optional<NamedTopology> network{};

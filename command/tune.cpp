@@ -84,7 +84,7 @@ CLI::App* add_measuring(CLI::App& app, const char* name, const char* help,
   command->callback([options, command, &run, work, who = fmt::format("tutti {}", name)] {
     complete(*options, *command);
     run = [options, work, who] {
-      // What an earlier table says must not stand in for what the model chooses.
+      // An earlier table must not replace the choices of the model.
       setenv("TUTTI_TUNING", "none", 1);
       return on_world(who, options->sweep, [&](World& world) { return work(world, *options); });
     };

@@ -34,7 +34,7 @@ struct Subject {
   std::string choice{};  ///< Such as "knomial:k=3"; empty for what is verified of the row.
 };
 
-/// What the flags mean.
+/// The values of the flags.
 struct VerifyWanted {
   std::shared_ptr<const Catalog> catalog = load_catalog("");
   std::vector<Collective> collectives = collectives_named("all");

@@ -30,15 +30,15 @@ struct ControlMessage {
   std::uint64_t communicator = 0;
   ErrorCode code = ErrorCode::aborted;  ///< Of a failure: the code of its cause.
   Rank culprit = -1;                    ///< Of a failure: rank in the communicator, or -1.
-  /// Of a failure: the rank in the communicator at which it began; of a death the dead rank,
+  /// In a failure, the rank in the communicator at which it began; in a death, the dead rank,
   /// whichever rank reports it.
   Rank origin = 0;
-  /// Of a failure: the cause, for a person; of a reply: see call_report.hpp.
+  /// In a failure, the cause, for a person; in a reply, see call_report.hpp.
   std::string text{};
-  /// Of an inquiry: its number; of a reply: the number of calls, or kNoCommunicator; of a last
-  /// call: the number of calls.
+  /// In an inquiry, its number; in a reply, the number of calls, or kNoCommunicator; in a last
+  /// call, the number of calls.
   std::uint64_t number = 0;
-  std::uint64_t call = 0;  ///< Of an inquiry or a last call: see CallCounter::tell.
+  std::uint64_t call = 0;  ///< Of an inquiry or a last call: see CallCounter::status_of.
 };
 
 /// The number in a reply about an unknown communicator.

@@ -31,7 +31,7 @@ struct TuningFile {
 /// @return the file to look for.
 [[nodiscard]] TuningFile find_tuning(const std::string& named, const Environment& environment);
 
-/// What a selector needs of a tuning file.
+/// The content of a tuning file for a selector.
 struct UsableTuning {
   std::string text{};     ///< Without the cells; empty where there is nothing to use.
   std::string refusal{};  ///< Why a file that is there is not used; empty: it is.

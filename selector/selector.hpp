@@ -53,8 +53,8 @@ struct Selection {
   bool on_network = false;    ///< Whether candidates have terms.
   Determinism determinism{};  ///< What was to be kept.
   TimeBasis times{};          ///< What Candidate::predicted rests on.
-  std::string transport{};    ///< What messages go by, where there are several transports.
-  std::vector<Selection> other_routes{};  ///< What would have run there.
+  std::string transport{};    ///< The transport of messages, if there are several.
+  std::vector<Selection> other_routes{};  ///< The choices for the other transports.
 
   /// Lines for a person: the winner, what was charged, every prediction, every refusal.
   [[nodiscard]] std::string explain() const;

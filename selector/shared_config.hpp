@@ -1,6 +1,6 @@
 /// @file
-/// What the communicators of a world choose by beside their cost models: measurements, a network that
-/// somebody described, and profiles that one of them has made already.
+/// The inputs of choices that the communicators of a world share, beside their cost models:
+/// measurements, a described network, and cached profiles.
 #pragma once
 
 #include <map>

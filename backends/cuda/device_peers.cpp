@@ -135,9 +135,9 @@ std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
   return user;
 }
 
-/// Calls on two streams would store to the same words, so each waits for the one before. Of graphs
-/// the program has to keep launches apart. Streams are not compared by their handles, since a new
-/// stream may have the handle of one that has ended.
+/// Calls on two streams would store to the same words, so each waits for the one before. The
+/// program must keep launches of graphs apart. Streams are not compared by their handles, since a
+/// new stream may have the handle of one that has ended.
 void DevicePeers::begin(Stream stream) {
   acquired_ = 0;
   if (!device_->is_captured(of(stream))) {

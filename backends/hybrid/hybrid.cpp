@@ -103,7 +103,7 @@ class HybridTransport final : public Transport {
     for (const Part& part : parts_) part.transport->find_unmatched(pending, thoroughly);
   }
 
-  // What probe finds is received by a message between two ranks, which has the first route.
+  // A message between two ranks receives what probe finds, and has the first route.
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
     if (from != any_rank) return parts_[part_to(from, 0)].transport->probe(from, tag);
     is_remote_first_ = !is_remote_first_;

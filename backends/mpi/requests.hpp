@@ -17,7 +17,7 @@ struct Message {
   Transfer transfer;
   std::uint64_t bytes;
   std::byte* buffer;  ///< Of the first MPI message.
-  /// Of a receive that combines, whose payload does not fit the first one.
+  /// The buffer of a receive that combines, if the payload does not fit the first MPI message.
   ReceiveBuffer* receive_buffer;
   std::uint32_t remaining = 0;  ///< MPI requests not yet complete.
   PayloadTag tag = 0;           ///< Of the payload.

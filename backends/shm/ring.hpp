@@ -89,7 +89,7 @@ struct InPlace {
 /// The body of a grant, of stored and of done. The slot's id is the record of their reader.
 struct Answer {
   std::uint32_t id;  ///< The record of their writer.
-  /// Of done: whether the result stands in its place. Of stored: whether the bytes do.
+  /// Whether the result (in done) or the bytes (in stored) are at their destination.
   std::uint32_t is_stored;
 };
 /// The body of share.

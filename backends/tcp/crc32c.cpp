@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kPolynomial = 0x82f63b78;  // bits reversed
 
-// What one byte adds to a sum.
+// The contribution of one byte to a sum.
 constexpr std::array<std::uint32_t, 256> kTable = [] {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

@@ -25,7 +25,7 @@ enum class FrameType : std::uint8_t {
 inline constexpr std::uint16_t kPayloadSummed = 1;
 /// The first bytes of every frame: "tutt".
 inline constexpr std::uint32_t kMagic = 0x74747574;
-/// Of the format. Frames of another version are rejected.
+/// The version of the format. Frames of another version are rejected.
 inline constexpr std::uint8_t kVersion = 1;
 
 /// The front of every frame, as it lies on the wire: lower bytes first.

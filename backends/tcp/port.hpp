@@ -55,8 +55,8 @@ struct Port {
     fail({loss.code, "rank " + std::to_string(rank) + " " + loss.reason,
           loss.code == ErrorCode::peer_dead ? rank : -1});
   }
-  /// Calls combiners. What one throws is a failure of its own communicator, and the poll that
-  /// meets it may be another's. @param combine called once. @return whether it threw nothing.
+  /// Calls combiners. An exception of one fails its own communicator, also if the poll of another
+  /// communicator met it. @param combine called once. @return whether it threw nothing.
   template <class Combine>
   [[nodiscard]] bool guard(Combine combine) {
     try {

@@ -25,13 +25,13 @@ enum class Delivery : std::uint8_t {
 
 /// Something that goes wrong, once, as soon as all its conditions hold.
 struct Fault {
-  /// What goes wrong.
+  /// The kind of a fault.
   enum class Kind : std::uint8_t {
     delay,  ///< The rank neither polls nor sends for a while; then it continues.
     death   ///< The rank sends nothing any more.
   };
   Rank rank = 0;                      ///< The rank that it hits.
-  Kind kind = Kind::delay;            ///< What happens.
+  Kind kind = Kind::delay;            ///< The kind of the fault.
   Duration at{0};                     ///< Not before this virtual time.
   std::uint64_t after_transfers = 0;  ///< Not before the rank has posted this many transfers.
   Duration length{0};                 ///< Of a delay.

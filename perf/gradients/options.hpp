@@ -31,7 +31,7 @@ struct GradientSetting {
   bool is_predicted = false;  ///< Whether predict_buckets chooses, or has chosen, bucket_bytes.
 };
 
-/// What the flags mean.
+/// The values of the flags.
 struct GradientsOptions {
   std::string model{};                      ///< A name of built_in_models, or a path.
   bool is_built_in = false;                 ///< Which of them.
@@ -49,7 +49,7 @@ struct GradientsOptions {
   std::string best{};                       ///< File for tutti::load_gradient_options.
   /// A command line that repeats the measurement, without where results go.
   std::vector<std::string> arguments{};
-  /// Of each list of the product, what each of its entries does to a setting.
+  /// The lists of the product; each entry changes a setting.
   std::array<std::vector<std::function<void(GradientSetting&)>>, 7> lists{};
 };
 

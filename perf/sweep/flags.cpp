@@ -29,7 +29,7 @@ constexpr std::uint64_t kMostSeed = std::numeric_limits<std::int64_t>::max();
 constexpr double kLeastTime_s = 1e-6;
 constexpr double kMostTime_s = 1e6;
 
-// What nccl-tests and others call our datatypes and operators.
+// Names of nccl-tests and others for our datatypes and operators.
 std::string familiar(const std::string& word) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kNames{
       {{"float", "f32"},

@@ -35,7 +35,7 @@ inline constexpr int kCallPatterns = 2;
 /// @param pattern any. @return its name, such as "back_to_back".
 [[nodiscard]] std::string_view name_of(CallPattern pattern);
 
-/// What the flags mean.
+/// The values of the flags.
 struct SweepOptions {
   std::vector<Collective> collectives{};          ///< In the order of the catalog.
   std::vector<Collective> uneven{};               ///< After them: see Problem::uneven.
@@ -51,7 +51,7 @@ struct SweepOptions {
   OperatorKind op = OperatorKind::sum;            ///< Of reductions.
   Rank root = 0;                                  ///< Of rooted collectives.
   std::string transport = "auto";                 ///< Which transport carries our own algorithms.
-  std::string buffers = "private";                ///< What kind of memory the buffers are.
+  std::string buffers = "private";                ///< The kind of memory of the buffers.
   Alignment align{};                              ///< Where arrays of the host begin, as asked for.
   std::vector<Alignment> more_alignments{};       ///< Others, which race with it.
   CallPattern pattern = CallPattern::back_to_back;  ///< How calls follow each other.

@@ -14,7 +14,7 @@ namespace {
 using samples::Text;
 using Texts = std::vector<Text>;
 
-/// What a rank gives to another one: around what fits into a frame, and what needs a second round.
+/// The objects of a rank for another one: around the size of a frame, and beyond it.
 Text given(Rank from, Rank to) {
   const auto seed = static_cast<std::size_t>(from * 31 + to * 7);
   return samples::text_of(samples::kLengths[seed % std::size(samples::kLengths)], seed);

@@ -120,7 +120,7 @@ TEST(FolderNotes, OfTheDeadAreNotRead) {
   EXPECT_FALSE(fs::exists(scratch.world()));
 }
 
-// Who has read a note goes to the next rank 0 where the first one has ended.
+// A rank that has read a note connects to the next rank 0 if the first one has ended.
 TEST(FolderNotes, AreReadAgainWhereRank0Ended) {
   const Scratch scratch;
   auto first = channel_in_folder(scratch.world(), 0, 2);

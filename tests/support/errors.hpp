@@ -1,5 +1,5 @@
 /// @file
-/// What tests ask of errors and texts.
+/// Questions of tests about errors and texts.
 #pragma once
 
 #include <string_view>

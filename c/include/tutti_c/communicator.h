@@ -86,7 +86,8 @@ TUTTI_C_API tutti_status tutti_hosts(tutti_communicator* communicator, int32_t* 
 /** One line about the ranks and what connects them. */
 TUTTI_C_API tutti_status tutti_describe(const tutti_communicator* communicator, char* text,
                                         size_t capacity, size_t* length);
-/** What this rank waits for now, one call per line; empty where it does not wait. Any thread. */
+/** Stores the calls that this rank waits in now, one per line; empty if it does not wait. Any
+ * thread. */
 TUTTI_C_API tutti_status tutti_communicator_waits(const tutti_communicator* communicator,
                                                   char* text, size_t capacity, size_t* length);
 

@@ -63,7 +63,8 @@ TUTTI_C_API tutti_status tutti_probe(tutti_communicator* communicator, int32_t f
 
 /* Selection. Texts as of tutti_describe. */
 
-/** What a call would run, the predicted time of each candidate, and why others are left out. */
+/** Stores the choice for a call, the predicted time of each candidate, and why others are
+ * rejected. */
 TUTTI_C_API tutti_status tutti_explain(tutti_communicator* communicator, const tutti_call* call,
                                        const tutti_options* options, char* text, size_t capacity,
                                        size_t* length);

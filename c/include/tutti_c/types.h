@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** What a shared library of tutti shows to programs. */
+/** Marks functions that the shared library exports. */
 #if defined(__GNUC__)
 #define TUTTI_C_API __attribute__((visibility("default")))
 #else
@@ -115,7 +115,7 @@ typedef struct tutti_memory tutti_memory;
 typedef struct tutti_objects tutti_objects;
 typedef struct tutti_operator tutti_operator;
 
-/** What went wrong in the last call of this thread that failed. */
+/** The last error of a thread. */
 typedef struct tutti_error {
   size_t size;
   tutti_status status;

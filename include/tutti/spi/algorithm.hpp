@@ -91,7 +91,7 @@ struct Traits {
   /// Rounds can be numbered on each rank, in ascending order, so that every message is sent and
   /// received in rounds of the same number. The verifier reports if they cannot.
   bool lockstep = true;
-  /// Of size_invariant rows: tutti's row of the same collective whose expression tree, with its
+  /// For size_invariant rows: tutti's row of the same collective whose expression tree, with its
   /// default parameter, equals this one's; empty if none. Calls of either then give an element the
   /// same bits.
   std::string_view same_tree_as{};

@@ -75,7 +75,7 @@ struct Transfer {
   std::uint64_t fingerprint = 0;
   std::uint64_t cookie = 0;         ///< Returned by the completion.
   std::span<const Piece> pieces{};  ///< Owned by the caller until the completion. May be empty.
-  /// Of a receive: gets the bytes; the pieces then have only the length. Needs
+  /// Gets the bytes of a receive; the pieces then have only the length. Needs
   /// Capabilities::combines, and `reduced`.
   Combiner* combiner = nullptr;
   /// Whether the call is a reduction; equal at both ends, so that a transport may send it in parts
@@ -93,13 +93,13 @@ inline constexpr AccessId kNoAccess = ~AccessId{0};
 /// A transfer that is done: its pieces belong to the caller again.
 struct Completion {
   std::uint64_t cookie = 0;  ///< Of the transfer.
-  /// Of a wait: its message was not copied; it may be read in the sender's memory until
+  /// For a wait whose message was not copied: it may be read in the sender's memory until
   /// Transport::signal. kNoAccess: the bytes are in the pieces.
   AccessId access = kNoAccess;
   /// The message in the sender's memory. It stays readable if the sender fails, but is then
   /// invalid.
   const std::byte* data = nullptr;
-  /// Of a send: whether the peer has stored the later message at Transfer::result, and does not
+  /// For a send: whether the peer has stored the later message at Transfer::result, and does not
   /// send it.
   bool is_stored = false;
 };

@@ -50,7 +50,7 @@ struct PipelineOptions {
 
 namespace detail {
 
-/// What advances a stage.
+/// The thread that advances a stage.
 enum class StageKind : std::uint8_t {
   polled,   // functions that do not block
   request,  // an operation of a communicator, which may go on only while it is tested

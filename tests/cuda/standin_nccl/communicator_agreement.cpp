@@ -1,4 +1,4 @@
-// What all ranks of a communicator have to agree on: windows, and the first call.
+// Facts that all ranks of a communicator must agree on: windows, and the first call.
 #include <utility>
 
 #include "communicator.hpp"

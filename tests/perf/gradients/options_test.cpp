@@ -15,7 +15,7 @@
 namespace tutti::perf {
 namespace {
 
-/// Of resnet50, with other flags.
+/// The options for resnet50, with other flags.
 GradientsOptions options_of(std::vector<std::string> arguments) {
   GradientsOptions options;
   CLI::App app;
