@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <tutti/batch.hpp>
+#include <tutti/spi/transport.hpp>
 
 #include "handles.hpp"
 
@@ -145,7 +146,8 @@ tutti_status tutti_probe(tutti_communicator* communicator, int32_t from, int32_t
                          tutti_arrival* arrival) {
   return guarded(communicator, "communicator", [&] {
     require(arrival, "arrival");
-    const auto end = std::chrono::steady_clock::now() + tutti::Duration{slice};
+    const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+    const tutti::Duration end = tutti::deadline_after(now(), tutti::Duration{slice});
     for (int polls = 0;; ++polls) {
       if (const auto found = communicator->world.probe_now(from, tag)) {
         write(
@@ -153,7 +155,7 @@ tutti_status tutti_probe(tutti_communicator* communicator, int32_t from, int32_t
             {.size = arrival->size, .from = found->from, .tag = found->tag, .bytes = found->bytes});
         return TUTTI_OK;
       }
-      if (std::chrono::steady_clock::now() >= end) return TUTTI_PENDING;
+      if (now() >= end) return TUTTI_PENDING;
       pause_after(polls);
     }
   });

@@ -27,9 +27,10 @@ void wait_at_most(detail::Engine& engine, Duration time, const IsMet& is_met) {
 /// @param test makes progress on a call on a stream. @return whether it has ended within the time.
 template <class Test>
 bool wait_for_streamed(Duration time, const Test& test) {
-  const auto end = std::chrono::steady_clock::now() + time;
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+  const Duration end = deadline_after(now(), time);
   while (!test()) {
-    if (std::chrono::steady_clock::now() >= end) return false;
+    if (now() >= end) return false;
     std::this_thread::sleep_for(kPause);
   }
   return true;

@@ -77,12 +77,12 @@ void ObjectExchange::wait() {
 }
 
 bool ObjectExchange::wait_for(Duration time) {
-  const auto end = std::chrono::steady_clock::now() + time;
   if (test()) return true;
   {
     const detail::CallGuard use{engine_};
-    engine_->progress().wait_until(
-        [&] { return operation_->done() || std::chrono::steady_clock::now() >= end; });
+    const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+    const Duration end = deadline_after(now(), time);
+    engine_->progress().wait_until([&] { return operation_->done() || now() >= end; });
   }
   return test();
 }

@@ -78,7 +78,7 @@ static void test_messages(tutti_communicator* world) {
   call.collective = TUTTI_SEND;
   require_ok(tutti_start(world, &call, NULL, &request), "a send that is started");
   arrival.size = sizeof arrival;
-  require_ok(tutti_probe(world, TUTTI_ANY_RANK, 0, INT64_C(60000000000), &arrival), "probe");
+  require_ok(tutti_probe(world, TUTTI_ANY_RANK, 0, TUTTI_FOREVER, &arrival), "probe");
   require_true(arrival.from == left && arrival.bytes == sizeof(double), "probe finds the message");
   require_ok(tutti_recv(world, &received, 1, TUTTI_F64, left, 0), "recv");
   require_ok(tutti_wait(request), "wait");

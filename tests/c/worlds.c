@@ -62,9 +62,8 @@ static void test_groups(tutti_communicator* world) {
 
 static tutti_status wait_for_objects(tutti_objects* objects) {
   tutti_status status;
-  do status = tutti_objects_wait_for(objects, 1000000);
-  while (status == TUTTI_PENDING);
-  return status;
+  status = tutti_objects_wait_for(objects, 1);
+  return status == TUTTI_PENDING ? tutti_objects_wait_for(objects, TUTTI_FOREVER) : status;
 }
 
 static void test_objects(tutti_communicator* world) {
