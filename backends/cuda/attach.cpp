@@ -3,6 +3,8 @@
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,18 +25,46 @@ struct Report {
   int device = 0;  // as its process counts
   ProcessId process{};
   bool uses_nccl = true;
+  bool may_share = false;
   bool is_visible = false;
 };
 
-void require_distinct(const std::vector<Report>& all) {
+/// Ranks of one process take turns in NCCL, where each would wait for the other.
+bool may_share(const Report& one, const Report& other) {
+  return one.may_share && other.may_share && !(one.process == other.process);
+}
+
+/// @return an error that names two ranks with one GPU, or nothing if no ranks share one.
+/// @param allowed whether those count that NCCL may allow.
+std::optional<Error> shared_gpu(const std::vector<Report>& all, bool allowed) {
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     for (std::size_t other = 0; other < rank; ++other)
-      if (all[rank].location.uuid == all[other].location.uuid)
-        throw Error{ErrorCode::invalid_argument,
-                    "ranks " + std::to_string(other) + " and " + std::to_string(rank) +
-                        " have the same GPU; give each rank its own, such as by "
-                        "cudaSetDevice(local rank) before",
-                    static_cast<Rank>(rank)};
+      if (all[rank].location.uuid == all[other].location.uuid &&
+          (allowed || !may_share(all[rank], all[other])))
+        return Error{ErrorCode::invalid_argument,
+                     "ranks " + std::to_string(other) + " and " + std::to_string(rank) +
+                         " have the same GPU; give each rank its own, such as by "
+                         "cudaSetDevice(local rank) before",
+                     static_cast<Rank>(rank)};
+  return std::nullopt;
+}
+
+/// @param connect is collective. NCCL 2.30 rejects ranks that share a GPU unless the environment
+/// allows it, but does not name them.
+std::shared_ptr<StreamTransport> connect_nccl(
+    const std::vector<Report>& all,
+    const std::function<std::shared_ptr<StreamTransport>()>& connect) {
+  if (const auto rejected = shared_gpu(all, false)) throw Error{*rejected};
+  try {
+    return connect();
+  } catch (const Error& error) {
+    const auto shared = shared_gpu(all, true);
+    if (!shared) throw;
+    throw Error{
+        shared->code(),
+        shared->what() + std::string{", or set NCCL_MULTI_RANK_GPU_ENABLE=1: "} + error.what(),
+        shared->culprit()};
+  }
 }
 
 bool uses_nccl(const AttachOptions& options) {
@@ -84,6 +114,7 @@ void attach(Communicator& world, const AttachOptions& options) {
     own.device = device->ordinal();
     own.process = this_process();
     if (own.uses_nccl) nccl = std::make_shared<const Nccl>();
+    own.may_share = nccl && nccl->may_share_gpus();
     if (nccl && options.nonblocking) nccl->check_nonblocking();
     return own;
   };
@@ -94,14 +125,17 @@ void attach(Communicator& world, const AttachOptions& options) {
   const GpuPlacement placement = placement_of(locations, hosts_of(world));
   std::shared_ptr<StreamTransport> streams;
   if (own.uses_nccl) {
-    require_distinct(all);
     const auto share = [&] {
       for (const Report& each : all)
         if (each.process == own.process) device->share_pool(each.device);
     };
-    detail::all_or_none(exchange, share, kFailure);
-    streams = NcclStreams::connect(
-        world, {{nccl, device, options.timeout, options.nonblocking}, placement, options.visible});
+    const auto connect = [&] {
+      detail::all_or_none(exchange, share, kFailure);
+      return NcclStreams::connect(
+          world,
+          {{nccl, device, options.timeout, options.nonblocking}, placement, options.visible});
+    };
+    streams = connect_nccl(all, connect);
   } else
     streams = HostStreams::connect(world, {device, options.timeout, placement, options.visible});
   attach_streams(world, std::move(streams), options.compare_calls);

@@ -69,6 +69,8 @@ class Nccl {
   void check(ncclResult_t result, const char* what, ncclComm_t communicator = nullptr) const;
   /// Throws Error{invalid_argument} if nonblocking communicators of this version hang.
   void check_nonblocking() const;
+  /// @return whether this version has ranks share a GPU if NCCL_MULTI_RANK_GPU_ENABLE says so.
+  [[nodiscard]] bool may_share_gpus() const noexcept { return version_ >= 23000; }
   /// @return such as "2.28.3".
   [[nodiscard]] std::string version() const;
 

@@ -64,9 +64,9 @@ void start_on_one_device(ncclResult_t expected) {
 
 TEST(CudaNcclStandinStart, RefusesTwoRanksOfOneDevice) {
   start_on_one_device(ncclInvalidUsage);
-  setenv("CUDA_STANDIN_SHARE_DEVICE", "1", 1);
+  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
   start_on_one_device(ncclSuccess);
-  unsetenv("CUDA_STANDIN_SHARE_DEVICE");
+  unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
 }
 
 TEST(CudaNcclStandinMessages, NothingIsStoredOnTheWay) {

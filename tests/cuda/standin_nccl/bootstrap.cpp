@@ -98,7 +98,7 @@ void Bootstrap::expect(const Hello& hello) const {
 }
 
 void Bootstrap::check_devices() const {
-  if (setting("SHARE_DEVICE") == "1") return;
+  if (variable("NCCL_MULTI_RANK_GPU_ENABLE") == "1") return;
   for (auto peer = peers_.begin(); peer != peers_.end(); ++peer)
     require(
         std::none_of(peers_.begin(), peer,

@@ -18,7 +18,7 @@ class Bootstrap {
 
   /// Does what can be done without waiting. @return whether all connections stand. Throws Failure.
   bool progress();
-  /// Throws Failure if two ranks have the same device, unless CUDA_STANDIN_SHARE_DEVICE is 1.
+  /// Throws Failure if two ranks have the same device, unless NCCL_MULTI_RANK_GPU_ENABLE is 1.
   void check_devices() const;
   /// @return the connections, by rank.
   std::vector<Link> take_links();

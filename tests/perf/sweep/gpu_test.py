@@ -141,6 +141,14 @@ def test_lies(tutti, liar):
                "native DIFFERS BETWEEN RANKS" in run.output, run.output)
 
 
+def test_shared(tutti):
+    """Two processes share a GPU, where NCCL allows it."""
+    run = Sweep(tutti, 2, "--memory", "cuda", "-C", "all_reduce", "-a", "native,ring", "-b", "1000", "-e",
+                "1000", "-n", "1", CUDA_STANDIN_DEVICES="1", CUDA_STANDIN_NCCL_VERSION="23000",
+                NCCL_MULTI_RANK_GPU_ENABLE="1")
+    run.expect_good()
+
+
 def test_refusals(tutti):
     """One line, of one rank, that says what is missing."""
     folder = pathlib.Path(os.environ["LD_LIBRARY_PATH"])
@@ -155,6 +163,8 @@ def test_refusals(tutti):
             (4, "ranks 0 and 1 have the same GPU", [], {"CUDA_STANDIN_DEVICES": "1"}),
             (4, "before (the ranks of a host take its GPUs in turn: start no more of them than it has)", [],
              {"CUDA_STANDIN_DEVICES": "1"}),
+            (4, "before, or set NCCL_MULTI_RANK_GPU_ENABLE=1: ", [],
+             {"CUDA_STANDIN_DEVICES": "1", "CUDA_STANDIN_NCCL_VERSION": "23000"}),
             (2, "the probe is one of memory of the host", ["-C", "all_reduce", "-a", "probe"], {}),
             (2, "leave it out beside --memory cuda", ["--segment", "64K"], {}),
             (2, "messages over the host cannot be captured", ["--memory", "cuda:host", "--graph"], {}),

@@ -56,7 +56,8 @@ struct AttachOptions {
 /// Once for a communicator, and not within a batch. Streams of its calls belong to the primary
 /// context of the GPU, as those of the CUDA runtime: the default stream if no other context is
 /// current; not cudaStreamPerThread, and none of a green context.
-/// @param world can be divided. Over NCCL no two ranks have the same GPU. With "host" a thread of
+/// @param world can be divided. Over NCCL no two ranks have the same GPU, unless they are processes
+/// and NCCL_MULTI_RANK_GPU_ENABLE lets them share one. With "host" a thread of
 /// tutti calls the transport: over an MPI that needs MPI_THREAD_MULTIPLE. Throws, on all ranks
 /// alike: Error{transport} that names a rank and what it lacks: the driver, a GPU, NCCL 2.23 or
 /// newer; Error{invalid_argument} that names two ranks with one GPU, a missing GPU, or what the
