@@ -43,7 +43,7 @@ class DeviceStreams : public StreamTransport {
 
  private:
   void check_stream(CUstream stream, CUcontext current) const;
-  void check_memory(const char* which, const void* data) const;
+  void check_memory(const char* which, const void* data, CUstream stream) const;
 
   std::shared_ptr<const Device> device_;
   OwnedStream own_stream_{};  // null until it is asked for

@@ -9,6 +9,7 @@
 #include <tutti/batch.hpp>
 #include <tutti/cuda.hpp>
 
+#include "backends/cuda/event.hpp"
 #include "device_floats.hpp"
 #include "gpu_world.hpp"
 #include "graph.hpp"
@@ -116,6 +117,34 @@ TEST(GpuCaptures, RefuseWhatWaitsForThem) {
          graph.end();
          graph.launch();
          cuda::wait(world[rank], stream.get(), test::kAmple);
+       }))
+    EXPECT_EQ(error, "");
+}
+
+/// The driver knows nothing of memory that a graph allocates, and nothing of the host's.
+TEST(GpuCaptures, AcceptMemoryOfTheirGraph) {
+  if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
+  GpuWorld world{1};
+  for (const std::string& error : world.run([&](Rank rank) {
+         cuda::attach(world[rank], {.device = rank, .timeout = test::kAmple});
+         const cuda::Device& device = world.device(rank);
+         const OwnStream stream{device};
+         DeviceFloats data{world.memory(rank), kCount};
+         data.store(values_of(rank, 0));
+         std::vector<float> host(kCount);
+         const Options how{.algorithm = "ring", .stream = stream.get()};
+         Graph graph{device, stream.get()};
+         const CUdeviceptr own = device.allocate(kCount * sizeof(float), cuda::of(stream.get()));
+         world[rank].all_reduce(std::span<const float>{data.span()},
+                                std::span{reinterpret_cast<float*>(own), kCount}, sum, how);
+         device.call("copy", &cuda::DriverCalls::copy, cuda::address_of(data.span().data()), own,
+                     kCount * sizeof(float), cuda::of(stream.get()));
+         device.free(own, cuda::of(stream.get()));
+         EXPECT_THROW(world[rank].all_reduce(std::span{host}, sum, how), Error);
+         graph.end();
+         graph.launch();
+         cuda::wait(world[rank], stream.get(), test::kAmple);
+         EXPECT_EQ(data.load(), values_of(rank, 0));
        }))
     EXPECT_EQ(error, "");
 }

@@ -1,5 +1,6 @@
 // The driver's functions of memory.
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 #include "tests/cuda/standin/driver.hpp"
@@ -73,8 +74,9 @@ CUresult cuMemAllocManaged(CUdeviceptr* start, size_t bytes, unsigned int flags)
 
 // As the driver's, it waits for all that the device has to do.
 CUresult cuMemFree(CUdeviceptr start) {
-  return call_that_releases_outside_captures(__func__, [&](Context&) {
+  return call_that_releases_outside_captures(__func__, [&](Context& context) {
     Memory& memory = driver().memory;
+    const std::scoped_lock alone{context.enqueuing()};
     if (memory.is_pinned(pointer_of(start), Memory::Origin::managed)) {
       wait_for_all_devices();
       memory.free_pinned(pointer_of(start));
@@ -93,7 +95,10 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attribu
                                 CUdeviceptr pointer) {
   return call(Needs::initialisation, __func__, [&] {
     if (count == 0 || attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const Place place = driver().memory.find(pointer);
+    Place place = driver().memory.find(pointer);
+    // Of memory that a graph allocates the driver tells zeros, too.
+    if (place.range.pool && place.range.pool == driver().memory.graph_pool(place.device))
+      place = {};
     for (unsigned int i = 0; i < count; ++i) {
       if (data[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
       const CUresult result = give_attribute(attributes[i], data[i], pointer, place);
