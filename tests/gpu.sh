@@ -5,6 +5,7 @@
 # wheels (nvidia-cuda-nvcc, nvidia-cuda-runtime, nvidia-nccl-cu13), which it finds by itself.
 #   --built FOLDER  takes the programs that were built there, and builds nothing
 #   --no-sweeps     runs the tests alone
+#   --limit SECONDS ends a step that takes longer, 600 unless told
 # Exits with 4 where there is no GPU or something is missing, with 1 where a step fails. Every step has a
 # time limit; the last line counts what passed, failed and was skipped.
 set -euo pipefail
@@ -15,6 +16,7 @@ source cmake/setup.sh
 folder=build/gpu
 built=no
 sweeps=yes
+limit=600
 while (($# > 0)); do
   case $1 in
     --built)
@@ -23,8 +25,12 @@ while (($# > 0)); do
       shift
       ;;
     --no-sweeps) sweeps=no ;;
+    --limit)
+      limit=${2:?--limit needs seconds}
+      shift
+      ;;
     *)
-      echo "usage: tests/gpu.sh [--built FOLDER] [--no-sweeps]; wrong: $1" >&2
+      echo "usage: tests/gpu.sh [--built FOLDER] [--no-sweeps] [--limit SECONDS]; wrong: $1" >&2
       exit 2
       ;;
   esac
@@ -111,13 +117,13 @@ count_tests() {
   done <"$log"
 }
 
-# Runs a step: step NAME SECONDS COMMAND...
+# Runs a step: step NAME COMMAND...
 step() {
-  local name=$1 seconds=$2 log status=0
-  shift 2
+  local name=$1 log status=0
+  shift
   log=$folder/gpu-${name//[^a-z0-9]/_}.log
   echo "== $name"
-  timeout --kill-after=10 "$seconds" "$@" >"$log" 2>&1 || status=$?
+  timeout --kill-after=10 "$limit" "$@" >"$log" 2>&1 || status=$?
   if grep -q '^\[==========\]' "$log"; then
     count_tests "$name" "$log"
     grep -E '^\[  (PASSED|FAILED|SKIPPED)  ?\]' "$log" | grep -v ' ms)' | sort -u | head -n 20 || true
@@ -129,7 +135,7 @@ step() {
     if ((status == 0)); then passed=$((passed + 1)); fi
   fi
   if ((status == 0)); then return; fi
-  if ((status == 124 || status == 137)); then echo "$name took more than $seconds s" >&2; fi
+  if ((status == 124 || status == 137)); then echo "$name took more than $limit s" >&2; fi
   { grep -A12 ': Failure$' "$log" || tail -n 40 "$log"; } | head -n 80 >&2
   failed+=("$name")
 }
@@ -141,6 +147,8 @@ tutti_set_environment
 export TUTTI_TUNING=none GTEST_COLOR=no
 # Streams of ranks that share a GPU, of which some wait, need queues of their own.
 export CUDA_DEVICE_MAX_CONNECTIONS=32
+# The first launch of a kernel loads it, which waits for streams that tests hold up.
+export CUDA_MODULE_LOADING=EAGER
 if [[ $built == no ]]; then build; fi
 tutti=$folder/bin/tutti
 [[ -x $tutti ]] || lacks "there is no $tutti"
@@ -150,14 +158,14 @@ gpus=$(grep -c '^  gpu [0-9].*compute capability' <<<"$info" || true)
 ((gpus > 0)) || lacks "there is no GPU that this process sees"
 
 for test in "${tests[@]}"; do
-  step "$test" 600 "$folder/tests/bin/tutti_test_cuda_$test"
+  step "$test" "$folder/tests/bin/tutti_test_cuda_$test"
 done
-step figures 600 "$folder/tests/bin/tutti_test_cuda_figures"
+step figures "$folder/tests/bin/tutti_test_cuda_figures"
 ranks=$((gpus < 2 ? 2 : gpus > 3 ? 3 : gpus))
 for test in processes mpi_messages; do
   program=$folder/tests/bin/tutti_test_cuda_${test}_openmpi
   if mpirun=$(command -v mpirun.openmpi || command -v mpirun) && [[ -x $program ]]; then
-    step "$test" 300 "$mpirun" -n "$ranks" "$program"
+    step "$test" "$mpirun" -n "$ranks" "$program"
   else
     skipped+=("$test: there is no Open MPI")
   fi
@@ -166,10 +174,15 @@ sweep() {
   local algorithms=auto,ring,direct
   if [[ " $* " != *" cuda:host "* ]]; then algorithms+=,native; fi
   if [[ $sweeps == no ]]; then return; fi
-  step "sweep $*" 300 "$tutti" sweep -C all_reduce,all_gather -a "$algorithms" -e 64M -f 32 "$@"
+  step "sweep $*" "$tutti" sweep -C all_reduce,all_gather -a "$algorithms" -e 64M -f 32 "$@"
 }
 sweep --ranks "$gpus" --memory cuda
 sweep --ranks "$gpus" --memory cuda --graph
+if ((gpus == 1)); then # two processes may share it from NCCL 2.30 on
+  export NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_MAX_CTAS=8
+  sweep --ranks 2 --memory cuda
+  sweep --ranks 2 --memory cuda --graph
+fi
 sweep --ranks 2 --memory cuda:host # which may share one
 sweep --ranks 2 --memory cuda:host --buffers visible
 if ((gpus > 1)); then

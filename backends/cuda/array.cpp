@@ -25,9 +25,7 @@ struct Allocation {
   }
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
-  ~Allocation() {
-    context.within([this] { context.driver().calls().free_now(data); });
-  }
+  ~Allocation() { context.frees()->free_device(data); }
 
   /// Copies after the work of the default stream, and waits.
   void copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) const {

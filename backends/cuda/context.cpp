@@ -14,9 +14,16 @@ Context::Context(std::shared_ptr<const Driver> driver, int ordinal)
                                                  "; this process sees " + std::to_string(devices)};
   device_ = driver_->device(ordinal);
   driver_->check(driver_->calls().retain_context(&context_, device_), "make the context of a GPU");
+  try {
+    frees_ = DeferredFrees::of(driver_, device_);
+  } catch (...) {
+    driver_->calls().release_context(device_);
+    throw;
+  }
 }
 
 Context::~Context() {
+  frees_.reset();
   driver_->calls().release_context(device_);
 }
 

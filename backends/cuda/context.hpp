@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "deferred_frees.hpp"
 #include "driver.hpp"
 
 namespace tutti::v0::cuda {
@@ -46,6 +47,8 @@ class Context {
   [[nodiscard]] int attribute(CUdevice_attribute attribute) const {
     return driver_->attribute(attribute, device_);
   }
+  /// @return what frees memory that belongs to no stream.
+  [[nodiscard]] const std::shared_ptr<DeferredFrees>& frees() const noexcept { return frees_; }
   /// @return its name, such as "NVIDIA H100 80GB HBM3".
   [[nodiscard]] std::string name() const { return driver_->name_of(device_); }
 
@@ -72,6 +75,7 @@ class Context {
   int ordinal_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
+  std::shared_ptr<DeferredFrees> frees_{};
 };
 
 /// Ends what belongs to a context, which lives longer.

@@ -70,10 +70,8 @@ CUdeviceptr Device::allocate(std::size_t bytes, std::optional<CUstream> stream) 
 }
 
 void Device::free(CUdeviceptr data, std::optional<CUstream> stream) const noexcept {
-  within([&] {
-    if (stream) driver().calls().free(data, *stream);
-    else driver().calls().free_now(data);
-  });
+  if (stream) within([&] { driver().calls().free(data, *stream); });
+  else frees()->free_device(data);
 }
 
 bool Device::may_access(CUdevice one, CUdevice other) const {

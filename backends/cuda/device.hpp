@@ -48,7 +48,8 @@ class Device : public Context {
   /// more than zero. @param stream none: the memory belongs to no stream, and to no pool. Throws
   /// std::bad_alloc, Error{transport}.
   [[nodiscard]] CUdeviceptr allocate(std::size_t bytes, std::optional<CUstream> stream = {}) const;
-  /// Frees what `allocate` returned. @param stream in whose order; none for memory of no stream.
+  /// Frees what `allocate` returned. @param stream in whose order; none for memory of no stream,
+  /// which is freed when no stream waits for a thread of tutti.
   void free(CUdeviceptr data, std::optional<CUstream> stream = {}) const noexcept;
   /// Gives another GPU of this process access to the pool, as NCCL needs for ranks that are
   /// threads. Does nothing if the GPUs have no peer access. Throws Error{transport}.

@@ -69,11 +69,11 @@ HostStreams::HostStreams(const Config& config, Communicator ranks, const Staging
       memory_{room_for(plan, config.device)}, ranks_{std::move(ranks)} {
   const StagedMessages::Config staged{
       .device = config.device, .transport = &transport_of(ranks_), .memory = memory_, .plan = plan};
-  worker_ = std::make_unique<StreamWorker>(staged, done_);
+  worker_ = std::make_unique<StreamWorker>(staged, done_, config_.timeout);
 }
 
-/// Freeing pinned memory waits for streams, and so for peers. It is kept where a stream may wait for
-/// ever.
+/// Freeing pinned memory waits for streams, and so for peers. It is kept where a stream may wait
+/// for ever.
 HostStreams::~HostStreams() {
   worker_->end(config_.timeout);
   if (!config_.peers || config_.peers->finish_calls()) return;

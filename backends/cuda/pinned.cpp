@@ -22,7 +22,7 @@ PinnedMemory::PinnedMemory(std::shared_ptr<const Device> device, std::size_t byt
 }
 
 PinnedMemory::~PinnedMemory() {
-  if (!is_kept_) device_->within([this] { device_->driver().calls().free_pinned(data_); });
+  if (!is_kept_) device_->frees()->free_pinned(data_);
 }
 
 Milestone::Milestone(std::shared_ptr<const Device> device)

@@ -20,6 +20,20 @@ constexpr std::chrono::seconds kCopyPatience{1};
 
 }  // namespace
 
+/// While one exists, the thread is in the driver.
+class StagedMessages::DriverCall {
+ public:
+  explicit DriverCall(StagedMessages& messages) : at_{messages.called_at_} {
+    at_ = Clock::now().time_since_epoch().count();
+  }
+  DriverCall(const DriverCall&) = delete;
+  DriverCall& operator=(const DriverCall&) = delete;
+  ~DriverCall() { at_ = 0; }
+
+ private:
+  std::atomic<Duration::rep>& at_;
+};
+
 StagedMessages::StagedMessages(Config config)
     : config_{std::move(config)}, down_{config_.device->make_urgent_stream()},
       up_{config_.device->make_urgent_stream()},
@@ -96,6 +110,7 @@ void StagedMessages::copy(std::size_t index) {
   Copies& copies = is_down ? down_ : up_;
   std::byte* const to = is_down ? slot.piece.data : slot.device;
   const std::byte* const from = is_down ? slot.device : slot.piece.data;
+  const DriverCall call{*this};
   enqueue_copy(*config_.device, to, from, slot.piece.bytes, copies.stream.get());
   slot.copied.record(copies.stream.get());
   copies.slots.push_back(index);
@@ -136,7 +151,13 @@ void StagedMessages::free(std::size_t index) noexcept {
   --used_;
 }
 
+bool StagedMessages::is_held_up(Duration patience) const noexcept {
+  const Duration::rep at = called_at_;
+  return at != 0 && Clock::now().time_since_epoch() - Duration{at} > patience;
+}
+
 void StagedMessages::release(CUdeviceptr data, const Event& after) noexcept {
+  const DriverCall call{*this};
   try {
     after.hold(up_.stream.get());
   } catch (const Error&) {  // the GPU has failed, so nothing uses the memory
@@ -144,8 +165,13 @@ void StagedMessages::release(CUdeviceptr data, const Event& after) noexcept {
   config_.device->free(data, up_.stream.get());
 }
 
+/// Without a current context the query would fail, which is no end.
 bool StagedMessages::is_idle(const Copies& copies) const noexcept {
-  return config_.device->driver().calls().query(copies.stream.get()) != CUDA_ERROR_NOT_READY;
+  bool is_idle = true;
+  config_.device->within([&] {
+    is_idle = config_.device->driver().calls().query(copies.stream.get()) != CUDA_ERROR_NOT_READY;
+  });
+  return is_idle;
 }
 
 /// Copies wait for nothing, unless the program has more busy streams than its GPU has queues: then

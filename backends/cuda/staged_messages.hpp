@@ -2,6 +2,7 @@
 /// Messages of device memory that pass through memory of the host.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -46,6 +47,8 @@ class StagedMessages {
   [[nodiscard]] bool is_copying() const noexcept {
     return !down_.slots.empty() || !up_.slots.empty();
   }
+  /// @return whether a call of the driver has taken longer than that. Any thread may ask.
+  [[nodiscard]] bool is_held_up(Duration patience) const noexcept;
   /// Frees memory. @param data of cuMemAllocAsync. @param after its last use, which waits for no
   /// group that is not done.
   void release(CUdeviceptr data, const Event& after) noexcept;
@@ -88,9 +91,12 @@ class StagedMessages {
   void free(std::size_t slot) noexcept;
   [[nodiscard]] bool is_idle(const Copies& copies) const noexcept;
 
+  class DriverCall;
+
   Config config_;
-  Copies down_;  // from the device
-  Copies up_;    // to the device
+  std::atomic<Duration::rep> called_at_{0};  // the driver, which has not returned; or zero
+  Copies down_;                              // from the device
+  Copies up_;                                // to the device
   std::deque<Slot> slots_{};
   std::vector<Lane> lanes_;
   std::vector<std::size_t> active_{};  // lanes of the group

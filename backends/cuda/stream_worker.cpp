@@ -1,5 +1,7 @@
 #include "stream_worker.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <tutti/spi/service_thread.hpp>
@@ -8,20 +10,29 @@
 
 namespace tutti::v0::cuda {
 
-StreamWorker::StreamWorker(const StagedMessages::Config& config, Milestone& done)
-    : device_{config.device}, transport_{*config.transport},
+StreamWorker::StreamWorker(const StagedMessages::Config& config, Milestone& done, Duration timeout)
+    : device_{config.device}, timeout_{timeout}, transport_{*config.transport},
       spins_{config.transport->capabilities().idle_spins}, done_{done}, staged_{config} {
   transport_.expect_idle_waits();
   thread_ = start_service_thread("tutti-streams", [this] { run(); });
+  try {
+    watch_ = start_service_thread("tutti-watch", [this] { watch(); });
+  } catch (...) {
+    end(Duration::zero());
+    thread_.join();
+    throw;
+  }
 }
 
 StreamWorker::~StreamWorker() {
-  if (guard_.is_forked()) {  // the thread is the parent's
+  if (guard_.is_forked()) {  // the threads are the parent's
     static_cast<void>(new auto(std::move(thread_)));
+    static_cast<void>(new auto(std::move(watch_)));
     return;
   }
   end(Duration::zero());
   thread_.join();
+  watch_.join();
 }
 
 void StreamWorker::check() const {
@@ -36,9 +47,10 @@ void StreamWorker::check() const {
 void StreamWorker::enqueue(std::vector<StreamMessage> messages, CUstream stream) {
   check();
   auto ready = std::make_unique<Event>(device_, stream);
+  auto wait = std::make_unique<DeferredFrees::Wait>(device_->frees());
   done_.hold(++enqueued_, stream);
   const std::lock_guard lock{mutex_};
-  groups_.push_back({enqueued_, std::move(ready), std::move(messages)});
+  groups_.push_back({enqueued_, std::move(ready), std::move(messages), std::move(wait)});
   changed_.notify_all();
 }
 
@@ -113,6 +125,28 @@ void StreamWorker::run() noexcept {
   changed_.notify_all();
 }
 
+/// Streams go on here, without their messages, since only that ends the call that holds the thread
+/// up. The thread then sees the failure.
+void StreamWorker::watch() {
+  constexpr Duration kLongest = std::chrono::seconds{1};
+  std::unique_lock lock{mutex_};
+  while (!has_ended_) {
+    if (groups_.empty()) changed_.wait(lock, [this] { return has_ended_ || !groups_.empty(); });
+    else changed_.wait_for(lock, std::min(timeout_, kLongest), [this] { return has_ended_; });
+    if (is_aborted_ || !staged_.is_held_up(timeout_)) continue;
+    if (!failure_)
+      failure_ =
+          Error{ErrorCode::timeout,
+                "the driver holds up the thread of tutti that moves messages: another thread "
+                "frees memory (cudaFree, cudaFreeHost) or loads kernels for the first time "
+                "while calls are pending on streams; wait for these calls before, use "
+                "cudaFreeAsync, or set CUDA_MODULE_LOADING=EAGER",
+                transport_.self()};
+    is_aborted_ = true;
+    done_.reach(Milestone::kAll);
+  }
+}
+
 void StreamWorker::work() {
   while (const Group* const group = next()) {
     await(*group->ready);
@@ -175,6 +209,8 @@ void StreamWorker::fail(const Error& cause) noexcept {
   }
   staged_.stop(cause);
   done_.reach(Milestone::kAll);
+  const std::lock_guard lock{mutex_};
+  for (Group& group : groups_) group.wait.reset();
 }
 
 }  // namespace tutti::v0::cuda

@@ -27,8 +27,9 @@ namespace tutti::v0::cuda {
 /// thread sleeps while there is no group. Any thread may call this, but one at a time enqueues.
 class StreamWorker {
  public:
-  /// Starts the thread. @param done outlives this. Throws Error{transport}, std::system_error.
-  StreamWorker(const StagedMessages::Config& config, Milestone& done);
+  /// Starts the thread. @param done outlives this. @param timeout of one call of the driver. Throws
+  /// Error{transport}, std::system_error.
+  StreamWorker(const StagedMessages::Config& config, Milestone& done, Duration timeout);
   StreamWorker(const StreamWorker&) = delete;
   StreamWorker& operator=(const StreamWorker&) = delete;
   /// Aborts pending groups, and ends the thread.
@@ -55,6 +56,7 @@ class StreamWorker {
     std::uint64_t number;
     std::unique_ptr<Event> ready;  // the earlier work of its stream
     std::vector<StreamMessage> messages;
+    std::unique_ptr<DeferredFrees::Wait> wait{};
   };
   /// Memory to be freed.
   struct Release {
@@ -64,6 +66,7 @@ class StreamWorker {
   };
   void run() noexcept;
   void work();
+  void watch();
   [[nodiscard]] const Group* next();
   void await(Event& ready);
   void move(const Group& group);
@@ -74,6 +77,7 @@ class StreamWorker {
   void release_up_to(std::uint64_t number) noexcept;
 
   std::shared_ptr<const Device> device_;
+  const Duration timeout_;
   Transport& transport_;
   const int spins_;  // before the thread sleeps in the transport
   Milestone& done_;  // the number of the last group that is done
@@ -89,6 +93,7 @@ class StreamWorker {
   std::optional<Error> failure_{};       // the first one
   std::atomic<bool> is_aborted_{false};  // the thread has to fail
   std::thread thread_{};
+  std::thread watch_{};  // finds out that the driver holds up the other one
 };
 
 }  // namespace tutti::v0::cuda

@@ -63,7 +63,10 @@ std::string run_on_gpus(GpuWorld& world, const Case& what) {
 class GpuCollectives : public ::testing::TestWithParam<Setting> {
  protected:
   void SetUp() override {
-    const int devices = GetParam().transport == "host" ? 1 : GetParam().ranks;
+    // Over the host two ranks may share a GPU. With a third, on an H100, streams of two ranks
+    // waited for ever: presumably one queue of copies had both.
+    const int ranks = GetParam().ranks;
+    const int devices = GetParam().transport == "host" ? (ranks + 1) / 2 : ranks;
     if (const std::string why = lack_of(devices); !why.empty()) GTEST_SKIP() << why;
   }
 };

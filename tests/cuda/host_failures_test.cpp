@@ -228,7 +228,7 @@ TEST(HostFailures, EndACallThatIsNotReady) {
     const OwnStream stream{world.device(rank)};
     DeviceFloats data{world.memory(rank), 100};
     {
-      const Barrier closed{world.device(rank), stream.get()};
+      const Barrier closed{world.memory(rank), stream.get()};
       world[rank].all_reduce(data.span(), sum, {.stream = stream.get()});
       EXPECT_THROW(cuda::wait(world[rank], stream.get(), 100ms), Error);
     }

@@ -124,7 +124,7 @@ TEST(HostCalls, TakeTheirTurnInTheStream) {
     first.store(std::vector<float>(1000, static_cast<float>(rank + 1)));
     data.store(std::vector<float>(1000, 77.0F));
     {
-      Barrier closed{world.device(rank), stream.get()};
+      Barrier closed{world.memory(rank), stream.get()};
       const cuda::Device::Current current{world.device(rank)};
       const auto& driver = world.device(rank).driver();
       driver.check(driver.calls().copy(cuda::address_of(data.span().data()),

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -50,32 +51,25 @@ inline bool comes_to_an_end(const cuda::Device& device, Stream stream,
   return true;
 }
 
-/// Keeps a stream from going on, from where it is made until it is opened, or ends.
+/// Keeps a stream from going on, from where it is made until it is opened, or ends. It calls
+/// nothing that waits for other streams.
 class Barrier {
  public:
-  Barrier(const cuda::Device& device, Stream stream) : device_{device} {
-    const cuda::Device::Current current{device_};
-    const auto& calls = device_.driver().calls();
-    device_.driver().check(calls.allocate_pinned(&word_, sizeof(std::uint64_t), 0), "make a word");
-    set(0);
-    device_.driver().check(calls.wait_64(static_cast<CUstream>(stream.handle()),
-                                         cuda::address_of(word_), 1, CU_STREAM_WAIT_VALUE_EQ),
-                           "have a stream wait");
+  /// @param memory of the stream's device.
+  Barrier(std::shared_ptr<cuda::DeviceMemory> memory, Stream stream)
+      : memory_{std::move(memory)}, word_{memory_->allocate_word()} {
+    memory_->device().call("have a stream wait", &cuda::DriverCalls::wait_64,
+                           static_cast<CUstream>(stream.handle()), cuda::address_of(word_),
+                           std::uint64_t{1}, unsigned{CU_STREAM_WAIT_VALUE_EQ});
   }
   Barrier(const Barrier&) = delete;
   Barrier& operator=(const Barrier&) = delete;
-  ~Barrier() {
-    open();
-    device_.within([this] { device_.driver().calls().free_pinned(word_); });
-  }
-  void open() { set(1); }
+  ~Barrier() { open(); }
+  void open() { std::atomic_ref{*word_}.store(1); }
 
  private:
-  void set(std::uint64_t value) {
-    std::atomic_ref<std::uint64_t>{*static_cast<std::uint64_t*>(word_)}.store(value);
-  }
-  const cuda::Device& device_;
-  void* word_ = nullptr;
+  std::shared_ptr<cuda::DeviceMemory> memory_;
+  std::uint64_t* word_;
 };
 
 /// @return a rank's numbers, each of which says where it belongs.

@@ -174,7 +174,7 @@ TEST_P(NcclModes, KeepCallsOfAllStreamsInOrder) {
          const OwnStream schedules{world.device(rank)};
          Buffer<float> registered = cuda::allocate<float>(world[rank], 100);
          DeviceFloats data{world.memory(rank), 100};
-         Barrier gate{world.device(rank), native.get()};
+         Barrier gate{world.memory(rank), native.get()};
          world[rank].all_reduce(registered.span(), sum, {.stream = native.get()});
          world[rank].all_reduce(data.span(), sum, {.algorithm = "ring", .stream = schedules.get()});
          if (rank == 1) std::this_thread::sleep_for(100ms);
@@ -196,7 +196,7 @@ TEST_P(NcclModes, KeepCallsOnMemoryOfPeersInOrder) {
          const OwnStream second{world.device(rank)};
          Buffer<float> seen = cuda::allocate<float>(world[rank], 20'000);
          DeviceFloats data{world.memory(rank), 100};
-         Barrier gate{world.device(rank), first.get()};
+         Barrier gate{world.memory(rank), first.get()};
          world[rank].all_reduce(seen.span(), sum,
                                 {.algorithm = "ring", .visible = true, .stream = first.get()});
          world[rank].all_reduce(

@@ -194,7 +194,7 @@ TEST(GpuPeerCalls, ComeAfterThoseBeforeACapture) {
     const OwnStream one{*own.device};
     const OwnStream two{*own.device};
     const SeenFloats data{own, 1.0F};
-    Barrier barrier{*own.device, one.get()};
+    Barrier barrier{own.memory, one.get()};
     own.world.all_reduce(data.span(), sum, {.visible = true, .stream = one.get()});
     Graph graph{*own.device, two.get()};
     own.world.all_reduce(data.span(), sum, {.visible = true, .stream = two.get()});
@@ -294,7 +294,7 @@ TEST(GpuPeerMemory, IsUsedAgainBehindTheCallsSoFar) {
     const OwnStream stream{*own.device};
     const SeenFloats to{own, 0.0F};
     SeenFloats from{own, 1.0F};
-    Barrier barrier{*own.device, stream.get()};
+    Barrier barrier{own.memory, stream.get()};
     own.world.all_reduce(std::span<const float>{from.span()}, to.span(), sum,
                          {.visible = true, .stream = stream.get()});
     const float* const first = from.span().data();

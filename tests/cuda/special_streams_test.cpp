@@ -185,7 +185,7 @@ TEST(GpuHandles, AreAskedWhileAnotherThreadCaptures) {
   const OwnStream stream{device};
   const OwnStream other{device};
   DeviceFloats data{world.memory(0), kCount};
-  Barrier closed{device, stream.get()};
+  Barrier closed{world.memory(0), stream.get()};
   Request request = world[0].async().all_reduce(data.span(), sum, {.stream = stream.get()});
   std::latch captures{1};
   std::latch is_done{1};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <shared_mutex>
 
 #include <cuda.h>
 
@@ -36,10 +37,15 @@ class Context {
   }
   CUresult error() const noexcept { return error_; }
 
+  /// Held alone by a call that waits for all streams, as cuMemFree does, and shared by all calls
+  /// that enqueue something: so it is with driver 580 on an H100.
+  std::shared_mutex& enqueuing() noexcept { return enqueuing_; }
+
  private:
   const int device_;
   std::atomic<int> references_{0};
   std::atomic<CUresult> error_{CUDA_SUCCESS};
+  std::shared_mutex enqueuing_;
 };
 
 }  // namespace tutti::standin

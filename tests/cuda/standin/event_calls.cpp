@@ -1,4 +1,6 @@
 // The driver's functions of events.
+#include <shared_mutex>
+
 #include "tests/cuda/standin/driver.hpp"
 
 using namespace tutti::standin;
@@ -49,7 +51,8 @@ CUresult cuEventCreate(CUevent* event, unsigned int flags) {
 }
 
 CUresult cuEventDestroy(CUevent event) {
-  return call_that_releases(__func__, [&](Context&) {
+  return call_that_releases(__func__, [&](Context& context) {
+    const std::shared_lock enqueuing{context.enqueuing()};
     return driver().events.take(event) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
   });
 }

@@ -1,5 +1,6 @@
 // The driver's functions of modules and kernels.
 #include <array>
+#include <mutex>
 #include <utility>
 
 #include "tests/cuda/standin/driver.hpp"
@@ -31,6 +32,8 @@ bool may_launch(const Extent& grid, const Extent& block) {
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   return call_outside_captures(__func__, [&](Context& context) {
     if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const std::scoped_lock alone{context.enqueuing()};
+    driver().streams.wait_for(context.device());  // as the driver does
     *module = driver().modules.add(std::make_shared<Module>(context));
     return CUDA_SUCCESS;
   });

@@ -1,4 +1,6 @@
 // The driver's functions of pinned memory.
+#include <mutex>
+
 #include "tests/cuda/standin/driver.hpp"
 
 using namespace tutti::standin;
@@ -14,7 +16,8 @@ CUresult cuMemHostAlloc(void** start, size_t bytes, unsigned int flags) {
 }
 
 CUresult cuMemFreeHost(void* start) {
-  return call_that_releases_outside_captures(__func__, [&](Context&) {
+  return call_that_releases_outside_captures(__func__, [&](Context& context) {
+    const std::scoped_lock alone{context.enqueuing()};
     if (!driver().memory.is_pinned(start, Memory::Origin::allocated))
       return CUDA_ERROR_INVALID_VALUE;
     wait_for_all_devices();  // what they have to do may still access the memory

@@ -1,5 +1,6 @@
 #include "stream.hpp"
 
+#include <shared_mutex>
 #include <utility>
 
 #include "tests/cuda/standin/event.hpp"
@@ -20,6 +21,7 @@ CUresult Stream::enqueue(Work work) {
 }
 
 CUresult Stream::enqueue(std::vector<Work> works) {
+  const std::shared_lock enqueuing{context_.enqueuing()};
   const std::scoped_lock lock{mutex_};
   if (retired_) return CUDA_ERROR_INVALID_HANDLE;
   for (Work& work : works) {

@@ -69,10 +69,12 @@ CUresult wait_for_value(const Stream& on, int device, CUdeviceptr address, T val
   return CUDA_SUCCESS;
 }
 
-// Only memory that the driver knows can be named.
+// Only memory that the driver knows can be named, and none of a pool: an H100 with driver 580 says
+// that such an address is an invalid argument.
 template <class T>
 bool is_place(CUdeviceptr address) {
-  return address % sizeof(T) == 0 && driver().memory.find(address).type != 0;
+  const Place place = driver().memory.find(address);
+  return address % sizeof(T) == 0 && place.type != 0 && !place.range.pool;
 }
 
 template <class T>
