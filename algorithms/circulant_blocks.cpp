@@ -8,7 +8,7 @@
 // arXiv:2312.11236 (2023), 2407.18004 (2024) and, of all-gathers, 2205.10072 (2022). A broadcast
 // wins from about 100 KiB on, with eight blocks to a few MiB, with more blocks beyond; an
 // all-gather where ranks have blocks of very different sizes.
-#include "circulant_hearing.hpp"
+#include "circulant_rounds.hpp"
 
 namespace tutti::v0::algorithms {
 
@@ -19,22 +19,22 @@ Schedule circulant_broadcast(const Shape& shape, Rank self) {
   Schedule schedule{unsigned_of(shape.number)};
   if (shape.size == 1) return schedule;
   const bool is_root = cycle.self == 0;
-  const PerSkip own = is_root ? PerSkip{} : rounds.heard(cycle.self);
+  const PerSkip own = is_root ? PerSkip{} : rounds.received(cycle.self);
   PerSkip theirs{};  // blocks that the rank one skip further receives
   for (int k = 0; k < rounds.skips.rounds; ++k)
     if (const int next = cycle.at(rounds.skips[k]); next > 0)
-      theirs[unsigned_of(k)] = rounds.heard(next)[unsigned_of(k)];
-  const auto block_of = [&](const PerSkip& heard, int round) {
-    return std::min(rounds.first(round) + heard[unsigned_of(rounds.turn(round))],
+      theirs[unsigned_of(k)] = rounds.received(next)[unsigned_of(k)];
+  const auto block_of = [&](const PerSkip& received, int round) {
+    return std::min(rounds.first(round) + received[unsigned_of(rounds.turn(round))],
                     rounds.blocks - 1);
   };
   for (int round = 0; round < rounds.count(); ++round) {
     const int skip = rounds.skip(round);
     const int sent = cycle.at(skip) == 0 ? -1 : block_of(theirs, round);
-    const int heard = is_root ? -1 : block_of(own, round);
+    const int received = is_root ? -1 : block_of(own, round);
     if (sent >= 0) schedule.add(Send{rooted.rank(cycle.at(skip)), {Space::out, unsigned_of(sent)}});
-    if (heard >= 0)
-      schedule.add(Recv{rooted.rank(cycle.at(-skip)), {Space::out, unsigned_of(heard)}});
+    if (received >= 0)
+      schedule.add(Recv{rooted.rank(cycle.at(-skip)), {Space::out, unsigned_of(received)}});
     schedule.end_round();
   }
   return schedule;
@@ -52,19 +52,19 @@ Schedule circulant_blocks_all_gather(const Shape& shape, Rank self) {
   if (shape.size == 1) return schedule;
   const std::size_t n = unsigned_of(shape.size);
   // Skip by skip, by distance from the root.
-  std::vector<std::int8_t> heard(n * unsigned_of(rounds.skips.rounds));
+  std::vector<std::int8_t> received(n * unsigned_of(rounds.skips.rounds));
   schedule.reserve(2 * n * unsigned_of(rounds.count()));
   for (std::size_t distance = 1; distance < n; ++distance) {
-    const PerSkip own = rounds.heard(static_cast<int>(distance));
+    const PerSkip own = rounds.received(static_cast<int>(distance));
     for (std::size_t k = 0; k < unsigned_of(rounds.skips.rounds); ++k)
-      heard[k * n + distance] = own[k];
+      received[k * n + distance] = own[k];
   }
   for (int round = 0; round < rounds.count(); ++round) {
     const int skip = rounds.skip(round);
     const Rank next = cycle.at(skip);
     const Rank last = cycle.at(-skip);
     const int first = rounds.first(round);
-    const std::span own = std::span{heard}.subspan(n * unsigned_of(rounds.turn(round)), n);
+    const std::span own = std::span{received}.subspan(n * unsigned_of(rounds.turn(round)), n);
     for (int distance = 1; distance < shape.size; ++distance) {
       const int block = std::min(first + own[unsigned_of(distance)], rounds.blocks - 1);
       if (block < 0) continue;

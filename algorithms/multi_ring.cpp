@@ -55,11 +55,11 @@ Schedule multi_ring_all_reduce(const Shape& shape, Rank self) {
   // their schedules.
   for (int k = 1; k < 2 * n - 1; ++k) {
     for (const Place& place : places) {
-      const Slots heard = place.unit(-k - 1);
+      const Slots received = place.unit(-k - 1);
       schedule.add(Send{place.next, place.unit(-k)});
-      if (k < n) schedule.add(RecvReduce{place.last, heard});
-      else schedule.add(Recv{place.last, heard});
-      if (k == n - 1) schedule.add(Finish{heard});
+      if (k < n) schedule.add(RecvReduce{place.last, received});
+      else schedule.add(Recv{place.last, received});
+      if (k == n - 1) schedule.add(Finish{received});
     }
     schedule.end_round();
   }

@@ -11,7 +11,7 @@
 
 #include "check_call.hpp"
 #include "engine.hpp"
-#include "idleness.hpp"
+#include "idle_backoff.hpp"
 
 namespace tutti::v0::detail {
 namespace {
@@ -41,7 +41,7 @@ class FirstError {
 /// Waits for the calls of several communicators, polling them by turns. The thread sleeps
 /// in one of them for no longer than its idle_wait, since the others would not wake it.
 void wait_for_all(Engine* first, FirstError& errors) {
-  Idleness idleness;
+  IdleBackoff backoff;
   for (bool is_over = false; !is_over;) {
     is_over = true;
     bool moved = false;
@@ -55,9 +55,9 @@ void wait_for_all(Engine* first, FirstError& errors) {
       });
     if (is_over) return;
     Transport& transport = waiting->transport();
-    if (moved) idleness.end();
-    else if (idleness.advance(transport, transport.capabilities().idle_spins,
-                              waiting->progress().drives_others()))
+    if (moved) backoff.end();
+    else if (backoff.advance(transport, transport.capabilities().idle_spins,
+                             waiting->progress().drives_others()))
       waiting->progress().wake();
   }
 }

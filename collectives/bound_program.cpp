@@ -8,9 +8,9 @@ namespace {
 /// Where a message lies that is not stored.
 std::byte nowhere{};
 
-Transfer::Kind kind_of(Verb verb) noexcept {
-  if (verb == Verb::send) return Transfer::Kind::send;
-  return verb == Verb::wait ? Transfer::Kind::wait : Transfer::Kind::recv;
+Transfer::Kind kind_of(OperationKind kind) noexcept {
+  if (kind == OperationKind::send) return Transfer::Kind::send;
+  return kind == OperationKind::wait ? Transfer::Kind::wait : Transfer::Kind::recv;
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ void BoundProgram::bind(SegmentRun& run) {
   for (std::size_t i = 0; i < program.messages.size(); ++i) {
     const Operation& operation = program.operations[program.messages[i]];
     transfers_.push_back(
-        {.kind = kind_of(operation.verb),
+        {.kind = kind_of(operation.kind),
          .peer = operation.peer,
          .cookie = reinterpret_cast<std::uint64_t>(&pending_[i]),
          .pieces = std::span{pieces_}.subspan(operation.first_piece, operation.pieces),

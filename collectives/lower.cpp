@@ -61,7 +61,7 @@ class Lowering {
 
   void add_message(std::uint32_t index) {
     const RoundMessage& message = round_.messages[index];
-    Operation operation{.verb = verb_of(index),
+    Operation operation{.kind = operation_kind_of(index),
                         .peer = message.peer,
                         .first_piece = size_of(program_.pieces),
                         .first_combination = size_of(program_.combinations)};
@@ -72,7 +72,7 @@ class Lowering {
       if (run.base == Base::message && folds.empty()) homes_.stage(run);
       else if (run.base == Base::message) homes_.pass(run, builder_.messages(), bytes);
       bytes += add_pieces(run, operation);
-      if (operation.verb == Verb::wait) homes_.pass(run, builder_.messages(), 0);
+      if (operation.kind == OperationKind::wait) homes_.pass(run, builder_.messages(), 0);
     }
     // Mostly both ends know that there is nothing to send, so nothing is sent.
     if (bytes == 0 && !lowering_.keeps_empty) return;
@@ -117,9 +117,9 @@ class Lowering {
     return found == forwardings_.end() ? kNoMessage : found->message;
   }
 
-  [[nodiscard]] Verb verb_of(std::uint32_t index) const {
-    if (round_.messages[index].is_send) return Verb::send;
-    return received_.messages[index] == Receiving::wait ? Verb::wait : Verb::recv;
+  [[nodiscard]] OperationKind operation_kind_of(std::uint32_t index) const {
+    if (round_.messages[index].is_send) return OperationKind::send;
+    return received_.messages[index] == Receiving::wait ? OperationKind::wait : OperationKind::recv;
   }
 
   /// What a message is combined with while it comes, in the order of its bytes.
@@ -161,7 +161,8 @@ class Lowering {
   [[nodiscard]] std::vector<std::uint32_t> waited_by(const RoundFold& fold) const {
     std::vector<std::uint32_t> waited;
     for (std::uint32_t i = 0; i < round_.messages.size(); ++i)
-      if (verb_of(i) == Verb::wait && std::ranges::any_of(fold.operands, [&](const Run& operand) {
+      if (operation_kind_of(i) == OperationKind::wait &&
+          std::ranges::any_of(fold.operands, [&](const Run& operand) {
             return operand.base == Base::message &&
                    operand.place == round_.messages[i].runs[0].place;
           }))
@@ -250,7 +251,7 @@ class Lowering {
     for (const Forwarding& forwarding : forwardings_) {
       Forward& forward = program_.forwards[forwarding.message];
       const bool is_wait =
-          program_.operations[program_.messages[forwarding.message]].verb == Verb::wait;
+          program_.operations[program_.messages[forwarding.message]].kind == OperationKind::wait;
       (is_wait ? forward.sent : forward.spared) = numbers_[forwarding.next];
       forward.ordinal = ordinals_[forwarding.next];
     }

@@ -29,7 +29,7 @@ void ProgramBuilder::add_message(Operation operation, const Accesses& accesses,
   if (!paced_) {
     before = this->before(accesses);
     const auto [last, is_first] = last_of_peer_.try_emplace(
-        {operation.peer, operation.verb == Verb::send}, size_of(program_.operations));
+        {operation.peer, operation.kind == OperationKind::send}, size_of(program_.operations));
     if (!is_first) before.push_back(std::exchange(last->second, size_of(program_.operations)));
     if (answered != kNoMessage) before.push_back(signals_.at(answered));
     reduce(before);
@@ -60,7 +60,7 @@ void ProgramBuilder::add_combine(Operation operation, const Accesses& accesses,
   for (const std::uint32_t message : waited) {
     is_followed_.back() = true;
     const Operation& wait = program_.operations[program_.messages[message]];
-    signals_[message] = add({.verb = Verb::signal, .peer = wait.peer, .message = message});
+    signals_[message] = add({.kind = OperationKind::signal, .peer = wait.peer, .message = message});
   }
   for (const std::uint32_t earlier : before)
     if (earlier >= first_of_round_) is_followed_[earlier - first_of_round_] = true;
@@ -69,7 +69,8 @@ void ProgramBuilder::add_combine(Operation operation, const Accesses& accesses,
 }
 
 bool ProgramBuilder::joins_last(const Numbers& before) const {
-  if (is_followed_.empty() || program_.operations.back().verb != Verb::combine) return false;
+  if (is_followed_.empty() || program_.operations.back().kind != OperationKind::combine)
+    return false;
   Numbers others = before;
   const bool follows = std::erase(others, size_of(program_.operations) - 1) > 0;
   reduce(others);
@@ -78,7 +79,7 @@ bool ProgramBuilder::joins_last(const Numbers& before) const {
 
 std::uint32_t ProgramBuilder::add(Operation operation) {
   operation.round = program_.rounds;
-  if (operation.verb == Verb::signal) {
+  if (operation.kind == OperationKind::signal) {
     operation.first_piece = size_of(program_.pieces);
     operation.first_combination = size_of(program_.combinations);
   }
@@ -91,7 +92,7 @@ std::uint32_t ProgramBuilder::add(Operation operation) {
 void ProgramBuilder::add_batch(std::uint32_t first, Numbers before) {
   const auto index = size_of(program_.batches);
   Batch batch{.first = first, .end = size_of(program_.operations)};
-  if (program_.operations[first].verb != Verb::combine) {
+  if (program_.operations[first].kind != OperationKind::combine) {
     batch.first_message = program_.operations[first].message;
     batch.messages = batch.end - first;
   }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "check_call.hpp"
-#include "idleness.hpp"
+#include "idle_backoff.hpp"
 
 namespace tutti::v0::detail {
 namespace {
@@ -240,9 +240,9 @@ bool Progress::test(const Task& task) {
 template <class Pending>
 void Progress::wait_for(const Pending& pending) {
   const int spins = transport_.capabilities().idle_spins;
-  for (Idleness idleness; !pending.done();) {
-    if (poll_for(pending, true)) idleness.end();
-    else if (idleness.advance(transport_, spins, hook_.exists())) wake();
+  for (IdleBackoff backoff; !pending.done();) {
+    if (poll_for(pending, true)) backoff.end();
+    else if (backoff.advance(transport_, spins, hook_.exists())) wake();
   }
 }
 

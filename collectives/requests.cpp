@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "engine.hpp"
-#include "idleness.hpp"
+#include "idle_backoff.hpp"
 
 namespace tutti::v0 {
 namespace detail {
@@ -63,7 +63,7 @@ struct Requests {
   /// Waits until one has ended, or there is none.
   static Step wait(std::span<Request> requests, bool until_first) {
     const StreamCalls::Clock::time_point begin = StreamCalls::Clock::now();
-    Idleness idleness;
+    IdleBackoff backoff;
     for (int looks = 0;; ++looks) {
       const Step made = step(requests, until_first);
       if (made.ended || made.waiting == nullptr) return made;
@@ -73,15 +73,15 @@ struct Requests {
         continue;
       }
       if (made.moved) {
-        idleness.end();
+        backoff.end();
         continue;
       }
       // A sleep in the transport is a call of it: the progress thread stays outside.
       const CallGuard use{*made.waiting};
       Engine& waiting = **made.waiting;
       Transport& transport = waiting.transport();
-      if (idleness.advance(transport, transport.capabilities().idle_spins,
-                           waiting.progress().drives_others()))
+      if (backoff.advance(transport, transport.capabilities().idle_spins,
+                          waiting.progress().drives_others()))
         waiting.progress().wake();
     }
   }

@@ -55,7 +55,7 @@ void SegmentRun::combine(const Batch& batch) {
     const Operation& operation = program.operations[i];
     for (const Combination& combination : program.combinations_of(operation))
       bound_.combine(combination);
-    if (operation.verb == Verb::signal) bound_.signal(operation);
+    if (operation.kind == OperationKind::signal) bound_.signal(operation);
     finish(i);
   }
 }

@@ -44,7 +44,7 @@ class StreamRun {
     for (const std::size_t end = end_of_group(); next_ < end; ++next_) {
       const std::span<const PlacedPiece> pieces = program_.pieces_of(operations()[next_]);
       if (!is_packed(pieces)) continue;
-      if (operations()[next_].verb == Verb::recv) move(pieces, room, false);
+      if (operations()[next_].kind == OperationKind::recv) move(pieces, room, false);
       room += bytes_of(pieces);
     }
     pack_.reset();
@@ -61,7 +61,7 @@ class StreamRun {
 
  private:
   [[nodiscard]] static bool is_message(const Operation& operation) noexcept {
-    return operation.verb == Verb::send || operation.verb == Verb::recv;
+    return operation.kind == OperationKind::send || operation.kind == OperationKind::recv;
   }
   [[nodiscard]] std::span<const Operation> operations() const noexcept {
     return std::span{program_.operations}.first(program_.size());
@@ -86,7 +86,7 @@ class StreamRun {
   void add_message(const Operation& operation, std::byte*& room,
                    std::vector<StreamMessage>& messages) {
     const std::span<const PlacedPiece> pieces = program_.pieces_of(operation);
-    const bool is_send = operation.verb == Verb::send;
+    const bool is_send = operation.kind == OperationKind::send;
     const std::size_t bytes = bytes_of(pieces);
     if (bytes == 0) return;
     std::byte* data = room;
@@ -107,7 +107,7 @@ class StreamRun {
   }
 
   void combine(const Operation& operation) {
-    expects(operation.verb == Verb::combine, "on a stream nobody waits for a signal");
+    expects(operation.kind == OperationKind::combine, "on a stream nobody waits for a signal");
     for (const Combination& combination : program_.combinations_of(operation)) {
       const std::span<const Place> places = program_.operands_of(combination);
       std::byte* const destination = at(combination.destination);

@@ -34,25 +34,26 @@ class VisibleRun {
  private:
   using Round = std::span<const Operation>;
   template <class Act>
-  static void for_each(Round round, Verb verb, Act act) {
+  static void for_each(Round round, OperationKind kind, Act act) {
     for (const Operation& operation : round)
-      if (operation.verb == verb) act(operation);
+      if (operation.kind == kind) act(operation);
   }
 
   void run_round(Round round) {
-    for_each(round, Verb::send, [&](const Operation& send) { announce(send); });
-    for_each(round, Verb::wait, [&](const Operation& wait) { peers_.await(wait.peer, stream_); });
-    for_each(round, Verb::recv, [&](const Operation& recv) { fetch(recv); });
-    for_each(round, Verb::combine, [&](const Operation& combine) {
+    for_each(round, OperationKind::send, [&](const Operation& send) { announce(send); });
+    for_each(round, OperationKind::wait,
+             [&](const Operation& wait) { peers_.await(wait.peer, stream_); });
+    for_each(round, OperationKind::recv, [&](const Operation& recv) { fetch(recv); });
+    for_each(round, OperationKind::combine, [&](const Operation& combine) {
       if (reads_peers(combine)) combine_all(combine);
     });
-    for_each(round, Verb::signal,
+    for_each(round, OperationKind::signal,
              [&](const Operation& signal) { peers_.release(signal.peer, stream_); });
-    for_each(round, Verb::send, [&](const Operation& send) {
+    for_each(round, OperationKind::send, [&](const Operation& send) {
       if (send.pieces > 0) peers_.await_release(send.peer, stream_);
     });
     // What is written now nobody reads any more.
-    for_each(round, Verb::combine, [&](const Operation& combine) {
+    for_each(round, OperationKind::combine, [&](const Operation& combine) {
       if (!reads_peers(combine)) combine_all(combine);
     });
     peers_.give_back();

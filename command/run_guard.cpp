@@ -201,7 +201,7 @@ bool Guard::reap() {
     if (member == running_.end()) continue;  // a grandchild whose parent had ended
     const std::size_t index = member->second;
     running_.erase(member);
-    // The number of a group of which nobody is left may become a stranger's.
+    // The number of a group of which nobody is left may become a other process's.
     if (kill(-process, 0) != 0 && errno == ESRCH) std::erase(groups_, process);
     ended(index, status);
   }

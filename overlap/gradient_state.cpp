@@ -242,7 +242,7 @@ void GradientSync::State::run() noexcept {
 void GradientSync::State::end_step() {
   Communicator& world = setup_.all_ranks();
   const GradientOptions& options = setup_.options;
-  detail::StepEnding ending{static_cast<std::size_t>(world.size())};
+  detail::StepOutcome ending{static_cast<std::size_t>(world.size())};
   reporter_.begin_report();
   StepReport& report = reporter_.report();
   const bool verifies = reporter_.is_every(options.verify_every);

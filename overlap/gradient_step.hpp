@@ -41,7 +41,7 @@ class GradientStep {
   /// Gives the program its results, as far as they had to wait for all buckets. Collective.
   /// @param inspects whether the host looks at reduced gradients.
   void complete(bool inspects);
-  /// Multiplies all results. @param factor as of StepEnding::mean_factor.
+  /// Multiplies all results. @param factor as of StepOutcome::mean_factor.
   void rescale(double factor);
   /// Throws Error{aborted} if a callback has destroyed the GradientSync.
   void check_callbacks() const;

@@ -69,7 +69,7 @@ void StepChecks::verify() {
       problem_.note_of(other->rank, [&] { return other->text; });
 }
 
-std::optional<Error> StepChecks::error_of(StepEnding& ending, GradientStep& step,
+std::optional<Error> StepChecks::error_of(StepOutcome& ending, GradientStep& step,
                                           StepReport& report) {
   const double size = setup_.all_ranks().size();
   const bool is_other_step = ending.step_squared() * size != ending.step() * ending.step();

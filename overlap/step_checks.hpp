@@ -11,7 +11,7 @@
 
 #include "gradient_buckets.hpp"
 #include "gradient_step.hpp"
-#include "step_ending.hpp"
+#include "step_outcome.hpp"
 #include "step_problem.hpp"
 #include "sync_setup.hpp"
 
@@ -40,7 +40,7 @@ class StepChecks {
   void verify();
   /// Notes problems that all ranks find in the sums. @param report of the step.
   /// @return the error of the step, if it is void, equal on all ranks.
-  [[nodiscard]] std::optional<Error> error_of(StepEnding& ending, GradientStep& step,
+  [[nodiscard]] std::optional<Error> error_of(StepOutcome& ending, GradientStep& step,
                                               StepReport& report);
 
  private:

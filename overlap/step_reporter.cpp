@@ -39,7 +39,7 @@ void StepReporter::record(Readiness& readiness) noexcept {
   std::ranges::copy(times_, step.buckets.begin());
 }
 
-void StepReporter::end_report(StepEnding& ending, GradientBuckets& buckets,
+void StepReporter::end_report(StepOutcome& ending, GradientBuckets& buckets,
                               std::span<const std::size_t> sequence) {
   report_.active = static_cast<int>(ending.active());
   report_.norm = std::sqrt(ending.norm_squared()) * ending.mean_factor(setup_.options.average);

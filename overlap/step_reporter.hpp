@@ -10,7 +10,7 @@
 
 #include "gradient_buckets.hpp"
 #include "readiness.hpp"
-#include "step_ending.hpp"
+#include "step_outcome.hpp"
 #include "sync_setup.hpp"
 
 namespace tutti::v0::detail {
@@ -84,7 +84,7 @@ class StepReporter {
   /// Ranks have just agreed, which they find at the same time.
   void synchronize() noexcept { synchronized_ = Clock::now(); }
   /// @param ending sums of all ranks. @param sequence the buckets as they have started.
-  void end_report(StepEnding& ending, GradientBuckets& buckets,
+  void end_report(StepOutcome& ending, GradientBuckets& buckets,
                   std::span<const std::size_t> sequence);
 
  private:

@@ -14,7 +14,7 @@
 namespace tutti::v0::detail {
 
 /// The kind of an operation.
-enum class Verb : std::uint8_t {
+enum class OperationKind : std::uint8_t {
   send,     ///< Sends its pieces.
   recv,     ///< Receives its pieces; with combinations, combines the bytes as they arrive.
   wait,     ///< Waits for a message that stays where its sender has it, if that memory is visible;
@@ -67,7 +67,7 @@ inline constexpr std::uint32_t kNoMessage = ~std::uint32_t{0};
 
 /// One operation.
 struct Operation {
-  Verb verb = Verb::combine;
+  OperationKind kind = OperationKind::combine;
   Rank peer = -1;                       ///< Of all but combine.
   std::uint32_t round = 0;              ///< Of the schedule.
   std::uint32_t first_piece = 0;        ///< Index into Program::pieces.

@@ -308,7 +308,7 @@ class DependencyGraph {
 constexpr std::int64_t kMostChunks = std::int64_t{1} << 22;
 
 /// Adds what a node does to the schedules of its ranks, chunk by chunk.
-void add(const Node& node, Slotting& slotting, WrittenSchedules& written) {
+void add(const Node& node, SlotLayout& layout, WrittenSchedules& written) {
   if (node.parts.front().kind == Step::Kind::finish) return;
   const bool is_message = node.parts.size() == 2;
   const bool sender_first = node.parts.front().kind == Step::Kind::send;
@@ -321,9 +321,9 @@ void add(const Node& node, Slotting& slotting, WrittenSchedules& written) {
   };
   for (std::int64_t i = 0; i < to.into.count; ++i) {
     const Slots read =
-        at_part(from, [&] { return slotting.read(from.rank, source.buffer, source.first + i); });
-    const Slots into = at_part(
-        to, [&] { return slotting.write(to.rank, to.into.buffer, to.into.first + i, read); });
+        at_part(from, [&] { return layout.read(from.rank, source.buffer, source.first + i); });
+    const Slots into =
+        at_part(to, [&] { return layout.write(to.rank, to.into.buffer, to.into.first + i, read); });
     const auto sender = static_cast<Rank>(from.rank);
     if (is_message) add_to(from, Send{static_cast<Rank>(to.rank), read});
     if (to.kind == Step::Kind::recv) add_to(to, Recv{sender, into});
@@ -334,9 +334,9 @@ void add(const Node& node, Slotting& slotting, WrittenSchedules& written) {
 }
 
 /// A result is complete at the end, since MSCCL's programs have no mark for it.
-void finish(std::vector<Schedule>& schedules, const Slotting& slotting) {
-  const Contract& contract = slotting.contract();
-  const std::int64_t parts = slotting.units() / contract.blocks();
+void finish(std::vector<Schedule>& schedules, const SlotLayout& layout) {
+  const Contract& contract = layout.contract();
+  const std::int64_t parts = layout.units() / contract.blocks();
   for (std::size_t rank = 0; rank < schedules.size() && contract.reduces(); ++rank)
     for (std::uint32_t block = 0; block < contract.blocks(); ++block)
       if (contract.wants_output(static_cast<Rank>(rank), block))
@@ -348,9 +348,9 @@ void finish(std::vector<Schedule>& schedules, const Slotting& slotting) {
 
 void add_rounds(const XmlAlgorithm& xml, Collective collective, WrittenSchedules& written) {
   if (xml.ranks.empty()) reject_written("there is no <gpu>");
-  Slotting slotting{xml, collective};
+  SlotLayout layout{xml, collective};
   std::vector<Schedule>& schedules = written.schedules;
-  schedules.assign(xml.ranks.size(), slotting.empty());
+  schedules.assign(xml.ranks.size(), layout.empty());
   written.places.assign(xml.ranks.size(), {});
   const std::vector<Node> nodes = DependencyGraph{xml}.sorted();
   std::int64_t chunks = 0;
@@ -358,12 +358,12 @@ void add_rounds(const XmlAlgorithm& xml, Collective collective, WrittenSchedules
   if (chunks > kMostChunks)
     reject_written(fmt::format("it has {} chunks, which are too many", chunks));
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    add(nodes[i], slotting, written);
+    add(nodes[i], layout, written);
     if (i + 1 < nodes.size() && nodes[i + 1].round == nodes[i].round) continue;
     for (Schedule& schedule : schedules) schedule.end_round();
-    slotting.end_round();
+    layout.end_round();
   }
-  finish(schedules, slotting);
+  finish(schedules, layout);
 }
 
 }  // namespace tutti::v0::written

@@ -11,7 +11,7 @@
 
 namespace tutti::v0::written {
 
-Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
+SlotLayout::SlotLayout(const XmlAlgorithm& xml, Collective collective)
     : contract_{collective, static_cast<int>(xml.ranks.size()), 0}, in_place_{xml.inplace == 1} {
   const std::int64_t blocks = contract_.blocks();
   const std::int64_t held = collective == Collective::all_to_all ? contract_.size : blocks;
@@ -29,31 +29,31 @@ Slotting::Slotting(const XmlAlgorithm& xml, Collective collective)
   holds_.resize(static_cast<std::size_t>(contract_.size));
 }
 
-Slots Slotting::read(std::size_t rank, char buffer, std::int64_t chunk) const {
+Slots SlotLayout::read(std::size_t rank, char buffer, std::int64_t chunk) const {
   if (buffer != 's') return outer(rank, buffer, chunk);
   const auto found = holds_[rank].find(chunk);
   if (found == holds_[rank].end()) reject_written("a step reads scratch that no step has written");
   return scratch(chunk, found->second);
 }
 
-Slots Slotting::write(std::size_t rank, char buffer, std::int64_t chunk, const Slots& from) {
+Slots SlotLayout::write(std::size_t rank, char buffer, std::int64_t chunk, const Slots& from) {
   if (buffer != 's') return outer(rank, buffer, chunk);
   const std::int64_t unit = from.first % units_;
   written_.push_back({rank, chunk, unit});
   return scratch(chunk, unit);
 }
 
-void Slotting::end_round() {
+void SlotLayout::end_round() {
   for (const auto& [rank, chunk, unit] : written_) holds_[rank][chunk] = unit;
   written_.clear();
 }
 
-Slots Slotting::scratch(std::int64_t chunk, std::int64_t unit) const {
+Slots SlotLayout::scratch(std::int64_t chunk, std::int64_t unit) const {
   return {Space::scratch, static_cast<std::uint32_t>(chunk * units_ + unit), 1};
 }
 
 /// Of the input and the output.
-Slots Slotting::outer(std::size_t rank, char buffer, std::int64_t chunk) const {
+Slots SlotLayout::outer(std::size_t rank, char buffer, std::int64_t chunk) const {
   const auto self = static_cast<std::int64_t>(rank);
   const std::int64_t n = contract_.size;
   const bool is_input = buffer == 'i';
@@ -70,7 +70,7 @@ Slots Slotting::outer(std::size_t rank, char buffer, std::int64_t chunk) const {
   return slot(space, unit);
 }
 
-Slots Slotting::slot(Space space, std::int64_t unit) const {
+Slots SlotLayout::slot(Space space, std::int64_t unit) const {
   if (unit >= units_) reject_written("a step uses a chunk beyond the end of its buffer");
   return {space, static_cast<std::uint32_t>(unit), 1};
 }

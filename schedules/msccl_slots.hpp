@@ -16,10 +16,10 @@ namespace tutti::v0::written {
 
 /// Maps chunks of MSCCL's buffers to slots of schedules. A chunk of scratch is a plane of its own;
 /// its unit is the one that was written there last.
-class Slotting {
+class SlotLayout {
  public:
   /// Throws Error{invalid_argument} for impossible numbers. @param xml a parsed file.
-  Slotting(const XmlAlgorithm& xml, Collective collective);
+  SlotLayout(const XmlAlgorithm& xml, Collective collective);
 
   /// @return input and output of the collective.
   [[nodiscard]] const Contract& contract() const noexcept { return contract_; }

@@ -12,7 +12,7 @@ constexpr std::chrono::microseconds kLingerStep{50};
 /// The longest wait for links of a failed communicator: its messages help nobody.
 constexpr std::chrono::milliseconds kFailedLinger{100};
 /// Up to this many links are read right away; for more it is cheaper to ask which have something.
-constexpr std::size_t kMostUnasked = 3;
+constexpr std::size_t kMaxUnpolledLinks = 3;
 /// Polls from one look at the links that other communicators wait for to the next.
 constexpr std::uint32_t kPollsPerLookAround = 16;
 
@@ -174,7 +174,7 @@ void Hub::progress(Port& port) {
     for (const Rank rank : port.awaited)
       if (Link* const link = port.member(rank).link) awaited_links_.push_back(link);
   }
-  if (awaited_links_.size() <= kMostUnasked) {
+  if (awaited_links_.size() <= kMaxUnpolledLinks) {
     for (Link* const link : awaited_links_) read_and_write(*link);
     return;
   }

@@ -1,4 +1,4 @@
-// The acceptor: strangers of every kind come and go, and who belongs is let in all the same.
+// The acceptor: intruders of every kind come and go, and who belongs is let in all the same.
 #include "runtime/acceptor.hpp"
 
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "intruders.hpp"
 #include "ranks.hpp"
-#include "strangers.hpp"
 
 namespace tutti::test {
 namespace {
@@ -129,11 +129,11 @@ TEST_F(DoorTest, CountsWhatItRefuses) {
   for (int i = 0; i < 3; ++i) (void)call(port_);  // port scans
   const Descriptor garbage = call(port_);
   send_all(garbage.get(), std::vector<std::byte>(500, std::byte{'G'}), in(kAmple));
-  Identity stranger = party_of_eight(1);
-  stranger.job = 9;
+  Identity intruder = party_of_eight(1);
+  intruder.job = 9;
   EXPECT_EQ(acceptor_->refused(Reason::wrong_job), 0u);
   auto other = std::async(std::launch::async, [&] {
-    return dial(stranger, {.addresses = {with_port(loopback(), port_)}, .peer = "acceptor"},
+    return dial(intruder, {.addresses = {with_port(loopback(), port_)}, .peer = "acceptor"},
                 in(kAmple));
   });
   auto twin = come(5);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Many deaths, at random moments: who survives names the dead, and nothing is left behind.
 
-Usage: campaign_test.py CLASS MEMBER BESIEGED TUTTI TRIALS. MEMBER is the program of member.cpp,
-BESIEGED that of besieged.cpp, TUTTI the command. What is random comes from the number of the trial;
+Usage: campaign_test.py CLASS MEMBER ATTACKED TUTTI TRIALS. MEMBER is the program of member.cpp,
+ATTACKED that of attacked.cpp, TUTTI the command. What is random comes from the number of the trial;
 when a process gets the processor does not.
 """
 import os
@@ -18,7 +18,7 @@ import unittest
 import members
 
 MEMBER = ""
-BESIEGED = ""
+ATTACKED = ""
 TUTTI = ""
 TRIALS = 3
 RANKS = 4
@@ -121,30 +121,30 @@ class Jobs(unittest.TestCase):
 
 
 class Sieges(unittest.TestCase):
-    """Strangers beset three processes: at the store and at every acceptor, then at the store of
-    another world while they compute. See besieged.cpp for who listens when."""
+    """Intruders attack three processes: at the store and at every acceptor, then at the store of
+    another world while they compute. See attacked.cpp for who listens when."""
 
     def start(self, rank, port):
         """Starts a rank."""
-        process = subprocess.Popen([BESIEGED, "rank", str(rank), "3", str(port)], text=True,
+        process = subprocess.Popen([ATTACKED, "rank", str(rank), "3", str(port)], text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1)
         self.addCleanup(process.kill)
         return process
 
-    def strangers(self, places, seed):
+    def intruders(self, places, seed):
         """Two processes do bad things at places. Returns how many of them were heard there."""
-        strangers = [subprocess.Popen([BESIEGED, "beset", str(TRIALS // 8), f"{seed}{half}0000000"],
+        intruders = [subprocess.Popen([ATTACKED, "attack", str(TRIALS // 8), f"{seed}{half}0000000"],
                                       text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
                      for half in (1, 2)]
-        said = [stranger.communicate(places, timeout=900)[0] for stranger in strangers]
-        self.assertEqual([stranger.returncode for stranger in strangers], [0, 0], said)
+        said = [intruder.communicate(places, timeout=900)[0] for intruder in intruders]
+        self.assertEqual([intruder.returncode for intruder in intruders], [0, 0], said)
         return sum(int(text) for text in said)
 
     def places(self, ranks, count):
         """Where ranks listen, once they listen at so many places."""
         end = time.monotonic() + members.PATIENCE
         while True:
-            places = subprocess.run([BESIEGED, "places", *(str(rank.pid) for rank in ranks)],
+            places = subprocess.run([ATTACKED, "places", *(str(rank.pid) for rank in ranks)],
                                     stdout=subprocess.PIPE, text=True, check=True).stdout
             if len(places.splitlines()) == count:
                 return places
@@ -156,13 +156,13 @@ class Sieges(unittest.TestCase):
         for rank in ranks:
             self.assertEqual(rank.stdout.readline(), word + "\n")
 
-    def beset_meeting(self, ranks, seed):
-        """Strangers beset a meeting, wherever somebody hears them. Returns how many were heard."""
-        heard = self.strangers(self.places(ranks[:1], 1), seed)
+    def attack_meeting(self, ranks, seed):
+        """Intruders attack a meeting, wherever somebody hears them. Returns how many were heard."""
+        heard = self.intruders(self.places(ranks[:1], 1), seed)
         ranks[2].stdin.write("come\n")
         self.expect(ranks, "listening")
         self.places(ranks, 6)  # a port and a Unix socket of each; the store is closed
-        heard += self.strangers(self.places(ranks[:2], 4), seed + 1)  # the last takes nobody in
+        heard += self.intruders(self.places(ranks[:2], 4), seed + 1)  # the last takes nobody in
         ranks[2].stdin.write("connect\n")
         return heard
 
@@ -170,10 +170,10 @@ class Sieges(unittest.TestCase):
         port = members.free_port()
         before = members.names()
         ranks = [self.start(rank, port) for rank in range(3)]
-        starting = self.beset_meeting(ranks, 1)
+        starting = self.attack_meeting(ranks, 1)
         self.expect(ranks, "computing")
         # Another world, of the same processes: it shares their connections, so only its store listens.
-        running = self.strangers(self.places(ranks[:1], 1), 3)
+        running = self.intruders(self.places(ranks[:1], 1), 3)
         ranks[2].stdin.write("come\n")
         self.expect(ranks, "connected")
         self.assertEqual(self.places(ranks, 0), "")
@@ -189,7 +189,7 @@ class Sieges(unittest.TestCase):
 if __name__ == "__main__":
     TRIALS = int(sys.argv.pop())
     TUTTI = sys.argv.pop()
-    BESIEGED = sys.argv.pop()
+    ATTACKED = sys.argv.pop()
     MEMBER = sys.argv.pop()
     members.leave_network()
     unittest.main()

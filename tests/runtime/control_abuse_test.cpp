@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "crew.hpp"
+#include "control_group.hpp"
 #include "runtime/call_report.hpp"
 #include "runtime/control_message.hpp"
 #include "runtime/control_peer.hpp"
@@ -29,8 +29,8 @@ int running_threads() {
   return count;
 }
 
-void say(const Crew& crew, Rank rank, Rank peer, const std::string& bytes) {
-  EXPECT_EQ(send(crew.socket(rank, peer), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+void say(const ControlGroup& group, Rank rank, Rank peer, const std::string& bytes) {
+  EXPECT_EQ(send(group.socket(rank, peer), bytes.data(), bytes.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(bytes.size()));
 }
 
@@ -39,11 +39,11 @@ class Liars : public ::testing::Test {
   /// Rank 2 says this to rank 0.
   void expect_refused(const std::string& bytes,
                       const std::string& why = "violated the control protocol") {
-    Crew crew{{.size = 3, .impersonated = 2}};
-    const auto all = crew.watch(1, {0, 1, 2});
-    const auto honest = crew.watch(2, {1, 0});
-    say(crew, 2, 0, bytes);
-    if (why == "has ended") crew.kill(2);
+    ControlGroup group{{.size = 3, .impersonated = 2}};
+    const auto all = group.watch(1, {0, 1, 2});
+    const auto honest = group.watch(2, {1, 0});
+    say(group, 2, 0, bytes);
+    if (why == "has ended") group.kill(2);
     const auto error = heard(*all[0]);
     ASSERT_TRUE(error);
     EXPECT_NE(std::string{error->what()}.find("rank 2 (host c) " + why), std::string::npos)
@@ -73,15 +73,15 @@ TEST_F(Liars, AreRefusedWhenTheyAnswer) {
   const std::string bad[] = {"", good.substr(0, good.size() - 1), good + 'x',
                              std::string(good.size(), '\xff')};
   for (const std::string& text : bad) {
-    Crew crew{{.size = 3, .impersonated = 2}};
-    const auto all = crew.watch(1, {0, 1, 2});
+    ControlGroup group{{.size = 3, .impersonated = 2}};
+    const auto all = group.watch(1, {0, 1, 2});
     std::thread liar{[&] {
       std::array<char, 4096> asked{};
-      EXPECT_GT(recv(crew.socket(2, 0), asked.data(), asked.size(), 0), 0);
-      say(crew, 2, 0,
+      EXPECT_GT(recv(group.socket(2, 0), asked.data(), asked.size(), 0), 0);
+      say(group, 2, 0,
           encode({.kind = ControlMessage::Kind::reply, .communicator = 1, .text = text}));
     }};
-    const auto found = crew[0].inquire(1, std::array{2}, 1, kAmple);
+    const auto found = group[0].inquire(1, std::array{2}, 1, kAmple);
     liar.join();
     EXPECT_EQ(found.at(0).state, CallStatus::State::dead);
     const auto error = heard(*all[0]);
@@ -134,8 +134,8 @@ TEST(ControlPeer, SaysWhyItCannotBeReached) {
 }
 
 TEST(Control, ReadsMessagesInAnyFragments) {
-  Crew crew{{.size = 2, .impersonated = 1}};
-  const auto alarms = crew.watch(5, {0, 1});
+  ControlGroup group{{.size = 2, .impersonated = 1}};
+  const auto alarms = group.watch(5, {0, 1});
   const std::string bytes = encode({.kind = ControlMessage::Kind::heartbeat}) +
                             encode({.kind = ControlMessage::Kind::failure,
                                     .communicator = 5,
@@ -145,13 +145,13 @@ TEST(Control, ReadsMessagesInAnyFragments) {
                                     .text = "byte by byte"});
   for (const char byte : bytes) {
     EXPECT_FALSE(alarms[0]->is_raised());
-    say(crew, 1, 0, std::string(1, byte));
+    say(group, 1, 0, std::string(1, byte));
   }
   EXPECT_EQ(heard(*alarms[0])->cause(), ErrorCode::mismatch);
 }
 
 TEST(Control, BoundsWhatComesBeforeTheCommunicator) {
-  Crew crew{{.size = 2, .impersonated = 1}};
+  ControlGroup group{{.size = 2, .impersonated = 1}};
   const long before = resident_kib();
   ControlMessage message{.kind = ControlMessage::Kind::failure,
                          .code = ErrorCode::timeout,
@@ -159,58 +159,58 @@ TEST(Control, BoundsWhatComesBeforeTheCommunicator) {
                          .origin = 1,
                          .text = std::string(kMostControlText, 'x')};
   for (message.communicator = 1; message.communicator <= 20000; ++message.communicator)
-    say(crew, 1, 0, encode(message));
-  const auto failure_signal = crew[0].watch(message.communicator - 1, {0, 1});
+    say(group, 1, 0, encode(message));
+  const auto failure_signal = group[0].watch(message.communicator - 1, {0, 1});
   EXPECT_TRUE(heard(*failure_signal));
   EXPECT_LT(resident_kib() - before, 8192);
 }
 
 TEST(Control, WaitsForNobodyWhoDoesNotListen) {
-  Crew crew{{.size = 3, .impersonated = 2}};
+  ControlGroup group{{.size = 3, .impersonated = 2}};
   const long before = resident_kib();
-  const auto other = crew.watch(1, {0, 1});
+  const auto other = group.watch(1, {0, 1});
   const std::string text(kMostControlText, 'x');
   for (std::uint64_t id = 2; id < 5000; ++id) {
-    const auto failure_signal = crew[0].watch(id, {0, 2});
+    const auto failure_signal = group[0].watch(id, {0, 2});
     const auto start = Clock::now();
     failure_signal->raise({ErrorCode::timeout, text, 1});
     EXPECT_LT(Clock::now() - start, kLongBefore);
   }
   EXPECT_LT(resident_kib() - before, 8192);
-  const auto error = heard(*crew[0].watch(9999, {0, 2}));
+  const auto error = heard(*group[0].watch(9999, {0, 2}));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::peer_dead);
   EXPECT_FALSE(other[0]->is_raised());
   const auto start = Clock::now();
-  crew.leave(0);
+  group.leave(0);
   EXPECT_LT(Clock::now() - start, kLongBefore);
 }
 
 TEST(Control, HearsADeathBesideAFlood) {
-  Crew crew{{.size = 3, .impersonated = 1}};
-  const auto alarms = crew.watch(1, {0, 2});
+  ControlGroup group{{.size = 3, .impersonated = 1}};
+  const auto alarms = group.watch(1, {0, 2});
   std::atomic<bool> over{false};
   std::thread flood{[&] {
     const std::string beat = encode({.kind = ControlMessage::Kind::heartbeat});
     std::string many;
     for (int i = 0; i < 1000; ++i) many += beat;
-    while (!over) send(crew.socket(1, 0), many.data(), many.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (!over) send(group.socket(1, 0), many.data(), many.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }};
   std::this_thread::sleep_for(kQuiet);
-  crew.kill(2);
+  group.kill(2);
   EXPECT_TRUE(heard(*alarms[0]));
   over = true;
   flood.join();
 }
 
 TEST(Control, WatchesManyCommunicators) {
-  Crew crew{{.size = 3}};
+  ControlGroup group{{.size = 3}};
   std::vector<std::vector<std::shared_ptr<FailureSignal>>> alarms;
   for (std::uint64_t id = 1; id <= 300; ++id)
-    alarms.push_back(crew.watch(id, id % 2 == 0 ? std::vector{0, 1, 2} : std::vector{1, 0}));
+    alarms.push_back(group.watch(id, id % 2 == 0 ? std::vector{0, 1, 2} : std::vector{1, 0}));
   alarms[150][0]->raise({ErrorCode::timeout, "only this one", 0});
   ASSERT_TRUE(heard(*alarms[150][1]));
-  crew.kill(2);
+  group.kill(2);
   for (std::size_t i = 0; i < alarms.size(); ++i) {
     const bool has_2 = i % 2 == 1;
     for (const std::size_t rank : {0U, 1U}) {
@@ -221,18 +221,18 @@ TEST(Control, WatchesManyCommunicators) {
 }
 
 TEST(Control, ForgetsCommunicatorsThatAreGone) {
-  Crew crew{{.size = 2}};
-  static_cast<void>(crew.watch(1, {0, 1}));
+  ControlGroup group{{.size = 2}};
+  static_cast<void>(group.watch(1, {0, 1}));
   const long before = resident_kib();
-  for (std::uint64_t id = 2; id < 20000; ++id) static_cast<void>(crew.watch(id, {0, 1}));
+  for (std::uint64_t id = 2; id < 20000; ++id) static_cast<void>(group.watch(id, {0, 1}));
   EXPECT_LT(resident_kib() - before, 4096);
 }
 
 TEST(Control, MayEndBeforeItsAlarms) {
-  Crew crew{{.size = 2}};
-  const auto alarms = crew.watch(1, {0, 1});
-  crew.leave(0);
-  crew.leave(1);
+  ControlGroup group{{.size = 2}};
+  const auto alarms = group.watch(1, {0, 1});
+  group.leave(0);
+  group.leave(1);
   const auto error = heard(*alarms[0]);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::aborted);
@@ -241,8 +241,8 @@ TEST(Control, MayEndBeforeItsAlarms) {
 
 TEST(Control, ComesAndGoesAThousandTimes) {
   const auto once = [] {
-    Crew crew{{.size = 3, .remote = true}};
-    const auto alarms = crew.watch(1, {0, 1, 2});
+    ControlGroup group{{.size = 3, .remote = true}};
+    const auto alarms = group.watch(1, {0, 1, 2});
     alarms[1]->raise({ErrorCode::timeout, "each time"});
   };
   once();
@@ -258,13 +258,13 @@ TEST(Control, ComesAndGoesAThousandTimes) {
 // The first rank may have forgotten a communicator by then, so its verdict is not waited for
 // without end.
 TEST(Control, ServesManyThreads) {
-  Crew crew{{.size = 3, .heartbeat = {}}};
+  ControlGroup group{{.size = 3, .heartbeat = {}}};
   std::vector<std::thread> threads;
   for (Rank rank = 0; rank < 3; ++rank)
     for (std::uint64_t thread = 0; thread < 2; ++thread)
-      threads.emplace_back([&crew, rank, thread] {
+      threads.emplace_back([&group, rank, thread] {
         for (std::uint64_t round = 0; round < 100; ++round) {
-          const auto failure_signal = crew[rank].watch(round * 2 + thread + 1, {0, 1, 2});
+          const auto failure_signal = group[rank].watch(round * 2 + thread + 1, {0, 1, 2});
           if (round % 3 == static_cast<std::uint64_t>(rank))
             failure_signal->raise({ErrorCode::timeout, "of many", rank});
           else if (round % 16 == 0) EXPECT_TRUE(heard(*failure_signal));
@@ -273,8 +273,8 @@ TEST(Control, ServesManyThreads) {
       });
   std::this_thread::sleep_for(20ms);
   for (std::thread& thread : threads) thread.join();
-  crew.kill(1);
-  EXPECT_TRUE(heard(*crew[0].watch(5000, {0, 1, 2})));
+  group.kill(1);
+  EXPECT_TRUE(heard(*group[0].watch(5000, {0, 1, 2})));
 }
 
 }  // namespace

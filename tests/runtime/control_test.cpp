@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "crew.hpp"
+#include "control_group.hpp"
 #include "runtime/control_message.hpp"
 
 namespace tutti::test {
@@ -28,11 +28,11 @@ void expect_same(const std::optional<Error>& one, const std::optional<Error>& ot
 }
 
 TEST(Control, TellsEverySurvivorOfADeath) {
-  Crew crew{{.size = 4}};
-  const auto world = crew.watch(1, {0, 1, 2, 3});
-  const auto part = crew.watch(2, {3, 1});
-  const auto other = crew.watch(3, {2, 0});
-  crew.kill(3);
+  ControlGroup group{{.size = 4}};
+  const auto world = group.watch(1, {0, 1, 2, 3});
+  const auto part = group.watch(2, {3, 1});
+  const auto other = group.watch(3, {2, 0});
+  group.kill(3);
   const auto error = heard(*world[0]);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::peer_dead);
@@ -49,8 +49,8 @@ TEST(Control, TellsEverySurvivorOfADeath) {
 }
 
 TEST(Control, TellsTheOtherRanksWhatFailedHere) {
-  Crew crew{{.size = 4}};
-  const auto alarms = crew.watch(1, {2, 0, 3, 1});
+  ControlGroup group{{.size = 4}};
+  const auto alarms = group.watch(1, {2, 0, 3, 1});
   alarms[2]->raise({ErrorCode::timeout, "it took too long", 3});
   const auto error = heard(*alarms[0]);
   ASSERT_TRUE(error);
@@ -64,21 +64,21 @@ TEST(Control, TellsTheOtherRanksWhatFailedHere) {
 }
 
 TEST(Control, KeepsTheFirstCause) {
-  Crew crew{{.size = 3}};
-  const auto alarms = crew.watch(1, {0, 1, 2});
+  ControlGroup group{{.size = 3}};
+  const auto alarms = group.watch(1, {0, 1, 2});
   alarms[0]->raise({ErrorCode::mismatch, "first", 1});
   ASSERT_TRUE(heard(*alarms[1]) && heard(*alarms[2]));
   alarms[1]->raise({ErrorCode::bug, "second"});
-  crew.kill(2);
+  group.kill(2);
   std::this_thread::sleep_for(kQuiet);
   for (const std::size_t rank : {0U, 1U})
     EXPECT_EQ(text_of(*alarms[rank]), "rank 0 reports: first");
 }
 
 TEST(Control, TakesAGoodbyeForNoDeath) {
-  Crew crew{{.size = 3}};
-  const auto alarms = crew.watch(1, {0, 1, 2});
-  crew.leave(1);
+  ControlGroup group{{.size = 3}};
+  const auto alarms = group.watch(1, {0, 1, 2});
+  group.leave(1);
   std::this_thread::sleep_for(kQuiet);
   EXPECT_FALSE(alarms[0]->is_raised() || alarms[2]->is_raised());
   alarms[0]->raise({ErrorCode::timeout, "those that stay go on talking"});
@@ -87,10 +87,10 @@ TEST(Control, TakesAGoodbyeForNoDeath) {
 
 TEST(Control, TellsBeforeItLeaves) {
   for (int trial = 0; trial < 20; ++trial) {
-    Crew crew{{.size = 3}};
-    const auto alarms = crew.watch(1, {0, 1, 2});
+    ControlGroup group{{.size = 3}};
+    const auto alarms = group.watch(1, {0, 1, 2});
     alarms[1]->raise({ErrorCode::mismatch, "it goes with a word", 0});
-    crew.leave(1);
+    group.leave(1);
     for (const std::size_t rank : {0U, 2U}) {
       const auto error = heard(*alarms[rank]);
       ASSERT_TRUE(error);
@@ -102,19 +102,19 @@ TEST(Control, TellsBeforeItLeaves) {
 
 // The poller that raised may end the process at once.
 TEST(Control, TellsBeforeRaisingReturns) {
-  Crew crew{{.size = 2, .impersonated = 1}};
-  const auto alarms = crew.watch(1, {0, 1});
+  ControlGroup group{{.size = 2, .impersonated = 1}};
+  const auto alarms = group.watch(1, {0, 1});
   alarms[0]->raise({ErrorCode::mismatch, "no time to lose"});
   char byte = 0;
-  EXPECT_EQ(recv(crew.socket(1, 0), &byte, 1, MSG_DONTWAIT), 1);
+  EXPECT_EQ(recv(group.socket(1, 0), &byte, 1, MSG_DONTWAIT), 1);
 }
 
 TEST(Control, DoesNotTakeTheDeathOfWhoFailedForTheCause) {
   for (int trial = 0; trial < 50; ++trial) {
-    Crew crew{{.size = 4}};
-    const auto alarms = crew.watch(1, {0, 1, 2, 3});
+    ControlGroup group{{.size = 4}};
+    const auto alarms = group.watch(1, {0, 1, 2, 3});
     alarms[1]->raise({ErrorCode::mismatch, "the cause", 0});
-    crew.kill(1);
+    group.kill(1);
     for (const std::size_t rank : {0U, 2U, 3U}) {
       const auto error = heard(*alarms[rank]);
       ASSERT_TRUE(error);
@@ -125,11 +125,11 @@ TEST(Control, DoesNotTakeTheDeathOfWhoFailedForTheCause) {
 
 TEST(Control, NamesOneOfTwoThatDieAtOnce) {
   for (int trial = 0; trial < 50; ++trial) {
-    Crew crew{{.size = 6}};
-    const auto alarms = crew.watch(1, {0, 1, 2, 3, 4, 5});
+    ControlGroup group{{.size = 6}};
+    const auto alarms = group.watch(1, {0, 1, 2, 3, 4, 5});
     const Rank first = trial % 2 == 0 ? 2 : 4;
-    crew.kill(first);
-    crew.kill(6 - first);
+    group.kill(first);
+    group.kill(6 - first);
     const auto error = heard(*alarms[0]);
     ASSERT_TRUE(error);
     for (const std::size_t rank : {1U, 3U, 5U}) expect_same(error, heard(*alarms[rank]));
@@ -138,8 +138,8 @@ TEST(Control, NamesOneOfTwoThatDieAtOnce) {
 
 TEST(Control, NamesOneOfTwoThatFailAtOnce) {
   for (int trial = 0; trial < 50; ++trial) {
-    Crew crew{{.size = 6}};
-    const auto alarms = crew.watch(1, {0, 1, 2, 3, 4, 5});
+    ControlGroup group{{.size = 6}};
+    const auto alarms = group.watch(1, {0, 1, 2, 3, 4, 5});
     std::thread thread{[&] { alarms[1]->raise({ErrorCode::timeout, "late", 0}); }};
     alarms[4]->raise({ErrorCode::mismatch, "different", 0});
     thread.join();
@@ -151,9 +151,9 @@ TEST(Control, NamesOneOfTwoThatFailAtOnce) {
 
 TEST(Control, TakesADeathForTheCauseOfASuspicion) {
   for (int trial = 0; trial < 50; ++trial) {
-    Crew crew{{.size = 4}};
-    const auto alarms = crew.watch(1, {0, 1, 2, 3});
-    crew.kill(3);
+    ControlGroup group{{.size = 4}};
+    const auto alarms = group.watch(1, {0, 1, 2, 3});
+    group.kill(3);
     alarms[2]->raise({ErrorCode::peer_dead, "rank 1 is silent", 1});
     const auto error = heard(*alarms[0]);
     ASSERT_TRUE(error);
@@ -163,8 +163,8 @@ TEST(Control, TakesADeathForTheCauseOfASuspicion) {
 }
 
 TEST(Control, FindsAgreementWithoutAWordOfTheFirst) {
-  Crew crew{{.size = 3, .heartbeat = {}, .impersonated = 0}};
-  const auto alarms = crew.watch(1, {0, 1, 2});
+  ControlGroup group{{.size = 3, .heartbeat = {}, .impersonated = 0}};
+  const auto alarms = group.watch(1, {0, 1, 2});
   alarms[1]->raise({ErrorCode::timeout, "the first rank is stopped", 0});
   const auto error = heard(*alarms[1]);
   ASSERT_TRUE(error);
@@ -174,34 +174,34 @@ TEST(Control, FindsAgreementWithoutAWordOfTheFirst) {
 }
 
 TEST(Control, RemembersWhatComesBeforeTheCommunicator) {
-  Crew crew{{.size = 3}};
-  const auto first = crew[0].watch(7, {0, 1, 2});
+  ControlGroup group{{.size = 3}};
+  const auto first = group[0].watch(7, {0, 1, 2});
   first->raise({ErrorCode::timeout, "too early for the others", 2});
   std::this_thread::sleep_for(kQuiet);
-  const auto late = crew[1].watch(7, {0, 1, 2});
+  const auto late = group[1].watch(7, {0, 1, 2});
   const auto error = heard(*late);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->culprit(), 2);
   EXPECT_EQ(error->cause(), ErrorCode::timeout);
-  EXPECT_FALSE(heard(*crew[1].watch(8, {0, 1, 2}), kQuiet));
+  EXPECT_FALSE(heard(*group[1].watch(8, {0, 1, 2}), kQuiet));
 }
 
 TEST(Control, TellsACommunicatorThatIsMadeAfterADeath) {
-  Crew crew{{.size = 3, .heartbeat = {}}};  // whose first rank does not make it
-  crew.kill(2);
+  ControlGroup group{{.size = 3, .heartbeat = {}}};  // whose first rank does not make it
+  group.kill(2);
   std::this_thread::sleep_for(kQuiet);
-  const auto failure_signal = crew[0].watch(1, {1, 2, 0});
+  const auto failure_signal = group[0].watch(1, {1, 2, 0});
   const auto error = heard(*failure_signal);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::peer_dead);
   EXPECT_EQ(error->culprit(), 1);
-  EXPECT_FALSE(heard(*crew[0].watch(2, {0, 1}), kQuiet));
+  EXPECT_FALSE(heard(*group[0].watch(2, {0, 1}), kQuiet));
 }
 
 TEST(Control, GivesUpARemoteRankThatIsSilent) {
-  Crew crew{{.size = 3, .remote = true, .heartbeat = {20ms, 600ms}, .impersonated = 2}};
+  ControlGroup group{{.size = 3, .remote = true, .heartbeat = {20ms, 600ms}, .impersonated = 2}};
   const auto start = Clock::now();
-  const auto alarms = crew.watch(1, {0, 1, 2});
+  const auto alarms = group.watch(1, {0, 1, 2});
   const auto error = heard(*alarms[0]);
   ASSERT_TRUE(error);
   EXPECT_GE(Clock::now() - start, 590ms);
@@ -212,15 +212,15 @@ TEST(Control, GivesUpARemoteRankThatIsSilent) {
 }
 
 TEST(Control, TellsARankThatItWasGivenUp) {
-  Crew crew{{.size = 2, .remote = true, .heartbeat = {10ms, 50ms}, .impersonated = 1}};
-  const auto alarms = crew.watch(1, {0, 1});
+  ControlGroup group{{.size = 2, .remote = true, .heartbeat = {10ms, 50ms}, .impersonated = 1}};
+  const auto alarms = group.watch(1, {0, 1});
   ASSERT_TRUE(heard(*alarms[0]));
   timeval patience{.tv_sec = kAmple.count(), .tv_usec = 0};
-  setsockopt(crew.socket(1, 0), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(group.socket(1, 0), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::string bytes;
   std::array<char, 4096> chunk{};
   for (ssize_t got = 1; got > 0;) {  // up to the end of the stream
-    got = recv(crew.socket(1, 0), chunk.data(), chunk.size(), 0);
+    got = recv(group.socket(1, 0), chunk.data(), chunk.size(), 0);
     ASSERT_GE(got, 0) << "no end came";
     bytes.append(chunk.data(), static_cast<std::size_t>(got));
   }
@@ -232,13 +232,13 @@ TEST(Control, TellsARankThatItWasGivenUp) {
 }
 
 TEST(Control, HearsOfALossThatOnlyAnotherRankSees) {
-  Crew crew{{.size = 3, .remote = true, .heartbeat = {10ms, 500ms}, .impersonated = 2}};
-  const auto alarms = crew.watch(1, {0, 1, 2});
+  ControlGroup group{{.size = 3, .remote = true, .heartbeat = {10ms, 500ms}, .impersonated = 2}};
+  const auto alarms = group.watch(1, {0, 1, 2});
   const std::string beat = encode({.kind = ControlMessage::Kind::heartbeat});
   std::optional<Error> error;
   for (const Deadline end = in(kAmple); !error && Clock::now() < end;) {
     // Rank 2 reaches rank 1 alone.
-    ASSERT_GT(send(crew.socket(2, 1), beat.data(), beat.size(), MSG_NOSIGNAL), 0);
+    ASSERT_GT(send(group.socket(2, 1), beat.data(), beat.size(), MSG_NOSIGNAL), 0);
     error = heard(*alarms[1], 10ms);
   }
   expect_same(error, heard(*alarms[0]));
@@ -246,24 +246,24 @@ TEST(Control, HearsOfALossThatOnlyAnotherRankSees) {
 }
 
 TEST(Control, LetsRanksOfTheOwnHostBeSilent) {
-  Crew crew{{.size = 2, .heartbeat = {5ms, 20ms}, .impersonated = 1}};
-  const auto alarms = crew.watch(1, {0, 1});
+  ControlGroup group{{.size = 2, .heartbeat = {5ms, 20ms}, .impersonated = 1}};
+  const auto alarms = group.watch(1, {0, 1});
   EXPECT_FALSE(heard(*alarms[0], 100ms));
 }
 
 TEST(Control, WaitsForNoAnswerOfTheDead) {
-  Crew crew{{.size = 3, .impersonated = 2}};
-  static_cast<void>(crew.watch(1, {0, 1, 2}));
+  ControlGroup group{{.size = 3, .impersonated = 2}};
+  static_cast<void>(group.watch(1, {0, 1, 2}));
   for (const bool says_goodbye : {true, false}) {
     const Rank asker = says_goodbye ? 0 : 1;
     const auto start = Clock::now();
     std::thread end{[&] {
       std::this_thread::sleep_for(30ms);
-      if (!says_goodbye) return crew.kill(2);
+      if (!says_goodbye) return group.kill(2);
       const std::string goodbye = encode({.kind = ControlMessage::Kind::leave});
-      EXPECT_GT(send(crew.socket(2, asker), goodbye.data(), goodbye.size(), MSG_NOSIGNAL), 0);
+      EXPECT_GT(send(group.socket(2, asker), goodbye.data(), goodbye.size(), MSG_NOSIGNAL), 0);
     }};
-    const auto report = crew[asker].inquire(1, std::array{2}, 0, kAmple);
+    const auto report = group[asker].inquire(1, std::array{2}, 0, kAmple);
     ASSERT_EQ(report.size(), 1U);
     EXPECT_EQ(report[0].state, says_goodbye ? CallStatus::State::left : CallStatus::State::dead);
     EXPECT_LT(Clock::now() - start, kLongBefore);
@@ -273,8 +273,8 @@ TEST(Control, WaitsForNoAnswerOfTheDead) {
 
 TEST(Control, HearsHeartbeats) {
   EXPECT_TRUE(with_enough_time(1000ms, [](milliseconds lost) {
-    Crew crew{{.size = 3, .remote = true, .heartbeat = {20ms, lost}}};
-    const auto alarms = crew.watch(1, {0, 1, 2});
+    ControlGroup group{{.size = 3, .remote = true, .heartbeat = {20ms, lost}}};
+    const auto alarms = group.watch(1, {0, 1, 2});
     return !heard(*alarms[0], lost * 3 / 2);
   }));
 }
@@ -302,7 +302,7 @@ TEST(Control, LeavesSignalsToTheProgram) {
   const auto before = threads();
   sigset_t mask_before;
   pthread_sigmask(SIG_BLOCK, nullptr, &mask_before);
-  Crew crew{{.size = 2}};
+  ControlGroup group{{.size = 2}};
   int ours = 0;
   for (const std::string& thread : threads()) {
     if (before.contains(thread)) continue;

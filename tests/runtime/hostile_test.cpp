@@ -1,4 +1,4 @@
-// Strangers beset a job: at the store, at every acceptor while ranks connect, and while it
+// Intruders attack a job: at the store, at every acceptor while ranks connect, and while it
 // computes.
 #include <algorithm>
 #include <atomic>
@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <tutti/tutti.hpp>
 
+#include "attacked_worlds.hpp"
+#include "intruders.hpp"
 #include "meeting.hpp"
-#include "siege.hpp"
-#include "strangers.hpp"
 
 namespace tutti::test {
 namespace {
@@ -35,9 +35,9 @@ class Job {
     compute(world);
   }
 
-  /// Lets strangers come while the ranks meet, until those compute.
-  void beset_meeting(int inputs, unsigned seed) {
-    EXPECT_GE(beset({{meeting_.port(), {}}}, inputs / 2, seed), inputs / 2);
+  /// Lets intruders come while the ranks meet, until those compute.
+  void attack_meeting(int inputs, unsigned seed) {
+    EXPECT_GE(attack({{meeting_.port(), {}}}, inputs / 2, seed), inputs / 2);
     beset_store_.count_down();
     all_listen_.arrive_and_wait();
     std::vector<Place> acceptors = listening_places();
@@ -45,7 +45,7 @@ class Job {
               2 * kRanks);  // a port and a Unix socket of each; the store is closed
     // The last rank connects to all others, and so takes nobody in.
     acceptors = first_to_answer(acceptors, 2 * (kRanks - 1));
-    EXPECT_GE(beset(acceptors, inputs / 2, seed + 500'000), inputs / 2);
+    EXPECT_GE(attack(acceptors, inputs / 2, seed + 500'000), inputs / 2);
     beset_doors_.count_down();
     computing_.wait();
   }
@@ -90,7 +90,7 @@ class Job {
 
 /// While the first job computes, another one of the same process starts.
 void be_hostile(Job& first, Job& second, int inputs) {
-  first.beset_meeting(inputs / 2, 1);
+  first.attack_meeting(inputs / 2, 1);
   const auto calls_during = [&first](const auto& what) {
     const auto begin = Clock::now();
     const auto before = first.calls();
@@ -99,9 +99,9 @@ void be_hostile(Job& first, Job& second, int inputs) {
     return static_cast<double>(first.calls() - before) / elapsed.count();
   };
   const double alone = calls_during([] { std::this_thread::sleep_for(500ms); });
-  const double beset = calls_during([&] { second.beset_meeting(inputs / 2, 1'000'001); });
-  std::printf("collectives per second: %.0f alone, %.0f beside another job that is beset\n", alone,
-              beset);
+  const double during = calls_during([&] { second.attack_meeting(inputs / 2, 1'000'001); });
+  std::printf("collectives per second: %.0f alone, %.0f beside another job that is attack\n", alone,
+              during);
   EXPECT_TRUE(listening_places().empty());
   first.end();
   second.end();
@@ -124,7 +124,7 @@ void besiege(int inputs) {
   std::printf("resident memory grew by %ld KiB\n", resident_kib() - resident);
 }
 
-TEST(Strangers, FewDoAJobNoHarm) {
+TEST(Intruders, FewDoAJobNoHarm) {
   besiege(2000);
 }
 

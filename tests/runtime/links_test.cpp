@@ -1,4 +1,4 @@
-// Connecting when it is known who is where: ways that fail, ranks that go, strangers that flood.
+// Connecting when it is known who is where: ways that fail, ranks that go, intruders that flood.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include "intruders.hpp"
 #include "ranks.hpp"
 #include "runtime/mesh_links.hpp"
 #include "runtime/process_links.hpp"
-#include "strangers.hpp"
 
 namespace tutti::test {
 namespace {

@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "forwarding_channel.hpp"
+#include "intruders.hpp"
 #include "ranks.hpp"
 #include "runtime/fields.hpp"
 #include "runtime/memory_domain.hpp"
 #include "runtime/tls.hpp"
-#include "strangers.hpp"
 
 namespace tutti::test {
 namespace {

@@ -16,9 +16,9 @@
 
 #include <gtest/gtest.h>
 
+#include "intruders.hpp"
 #include "ranks.hpp"
 #include "runtime/authenticate.hpp"
-#include "strangers.hpp"
 
 namespace tutti::test {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "intruders.hpp"
 #include "meeting.hpp"
-#include "strangers.hpp"
 
 namespace tutti::test {
 namespace {

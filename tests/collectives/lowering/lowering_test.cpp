@@ -15,8 +15,8 @@ namespace {
 
 using detail::Base;
 using detail::Operation;
+using detail::OperationKind;
 using detail::Program;
-using detail::Verb;
 
 detail::Layout two_ranks(Collective collective, std::size_t count) {
   return {Contract{collective, 2, 0}, 0, count};
@@ -32,14 +32,14 @@ Program all_reduce(const Schedule& schedule, bool in_place = false) {
   return lowered(schedule, two_ranks(Collective::all_reduce, 12), in_place);
 }
 
-std::size_t count_of(const Program& program, Verb verb) {
+std::size_t count_of(const Program& program, OperationKind kind) {
   return static_cast<std::size_t>(std::ranges::count(
-      program.operations.begin(), program.operations.end() - 1, verb, &Operation::verb));
+      program.operations.begin(), program.operations.end() - 1, kind, &Operation::kind));
 }
 
 /// Whether the only receive combines what comes.
 bool combines(const Program& program) {
-  const auto receive = std::ranges::find(program.operations, Verb::recv, &Operation::verb);
+  const auto receive = std::ranges::find(program.operations, OperationKind::recv, &Operation::kind);
   return receive->combinations > 0;
 }
 
@@ -55,8 +55,9 @@ TEST(Lowering, FinishesASlotInARoundOfItsOwn) {
 
 TEST(Lowering, StagesWhatWouldOverwriteWhatTheRoundSends) {
   const Schedule schedule = Schedule{1}.round({Send{1, {}}, Recv{1, {}}});
-  EXPECT_EQ(count_of(all_reduce(schedule, true), Verb::combine), 1U);
-  EXPECT_EQ(count_of(all_reduce(schedule, false), Verb::combine), 0U) << "the input is sent";
+  EXPECT_EQ(count_of(all_reduce(schedule, true), OperationKind::combine), 1U);
+  EXPECT_EQ(count_of(all_reduce(schedule, false), OperationKind::combine), 0U)
+      << "the input is sent";
 }
 
 TEST(Lowering, RefusesARunThatGoesOnInTheNextPlane) {
@@ -125,7 +126,7 @@ TEST(Lowering, CombinesBeforeOtherMessagesHaveCome) {
   const Schedule schedule = Schedule{2}.round(
       {RecvReduce{1, {Space::out, 0}}, RecvReduce{2, {Space::out, 0}}, Recv{3, {Space::out, 1}}});
   const Program program = lowered(schedule, {Contract{Collective::all_reduce, 4, 0}, 0, 40});
-  ASSERT_EQ(count_of(program, Verb::combine), 1U);
+  ASSERT_EQ(count_of(program, OperationKind::combine), 1U);
   EXPECT_EQ(program.needs.back(), 2U);
 }
 
@@ -146,7 +147,7 @@ TEST(Lowering, StoresNoPartOfWhatWasCombinedAtItsSender) {
         Schedule{4}
             .round({Send{1, {Space::out, 2}}, RecvReduce{1, {Space::out, 0, 2}}})
             .round({Send{1, {Space::out, 0, sent}}, Recv{1, {Space::out, 2}}});
-    return count_of(visible(schedule, 2, bytes), Verb::wait);
+    return count_of(visible(schedule, 2, bytes), OperationKind::wait);
   };
   EXPECT_EQ(waits(1), 0U);
   EXPECT_EQ(waits(2), 1U);
@@ -164,8 +165,8 @@ TEST(Lowering, CombinesAllThatComesWhereItLies) {
           .round({Send{1, slot(0)}, Send{2, slot(0)}, Send{3, slot(0)}, Recv{1, slot(1)},
                   Recv{2, slot(2)}, Recv{3, slot(3)}});
   const Program program = visible(schedule, 4);
-  EXPECT_EQ(count_of(program, Verb::wait), 3U);
-  EXPECT_EQ(count_of(program, Verb::signal), 3U);
+  EXPECT_EQ(count_of(program, OperationKind::wait), 3U);
+  EXPECT_EQ(count_of(program, OperationKind::signal), 3U);
   ASSERT_EQ(program.combinations.size(), 1U);
   EXPECT_EQ(program.combinations[0].operands, 4U);
   EXPECT_EQ(program.combinations[0].results, 3U);
@@ -174,9 +175,10 @@ TEST(Lowering, CombinesAllThatComesWhereItLies) {
     const Operation& operation =
         program.operations[program.messages[static_cast<std::size_t>(index)]];
     if (operation.round == 1) return true;
-    return (operation.verb == Verb::send ? forward.spared : forward.sent) != detail::kNoMessage;
+    return (operation.kind == OperationKind::send ? forward.spared : forward.sent) !=
+           detail::kNoMessage;
   }));
-  EXPECT_EQ(count_of(visible(schedule, 4, 1, false), Verb::wait), 0U)
+  EXPECT_EQ(count_of(visible(schedule, 4, 1, false), OperationKind::wait), 0U)
       << "a sender might wait for one that waits for it";
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 using detail::Combination;
 using detail::Operation;
+using detail::OperationKind;
 using detail::Program;
-using detail::Verb;
 
 /// A change of one program. @return whether there was anything to change.
 using Mutation = std::function<bool(Program&)>;
@@ -83,7 +83,8 @@ TEST(ProgramMutants, ThatWriteElsewhereAreFound) {
   EXPECT_GT(
       found_mutants([](Program& program) {
         for (const Operation& operation : program.operations)
-          if (operation.verb == Verb::recv && operation.combinations == 0 && operation.pieces > 0) {
+          if (operation.kind == OperationKind::recv && operation.combinations == 0 &&
+              operation.pieces > 0) {
             program.pieces[operation.first_piece].place.offset += 4;
             return true;
           }
@@ -146,8 +147,8 @@ TEST(ProgramMutants, ThatCombineTooEarlyAreFound) {
   EXPECT_GT(found_mutants(
                 [](Program& program) {
                   return drops_edge(program, [](const Operation& before, const Operation& after) {
-                    return before.verb == Verb::recv && after.verb == Verb::combine &&
-                           before.round == after.round;
+                    return before.kind == OperationKind::recv &&
+                           after.kind == OperationKind::combine && before.round == after.round;
                   });
                 },
                 false),
@@ -157,7 +158,7 @@ TEST(ProgramMutants, ThatCombineTooEarlyAreFound) {
 TEST(ProgramMutants, ThatStartMessagesOutOfOrderAreFound) {
   EXPECT_GT(found_mutants([](Program& program) {
               return drops_edge(program, [](const Operation& before, const Operation& after) {
-                return before.verb == Verb::recv && after.verb == Verb::recv &&
+                return before.kind == OperationKind::recv && after.kind == OperationKind::recv &&
                        before.peer == after.peer;
               });
             }),
@@ -172,9 +173,9 @@ int found_visible_mutants(const Mutation& mutate) {
 TEST(ProgramMutants, ThatSignalTooEarlyOrNotAtAllAreFound) {
   EXPECT_GT(found_visible_mutants([](Program& program) {
               for (std::size_t i = 1; i < program.size(); ++i) {
-                if (program.operations[i].verb != Verb::signal) continue;
+                if (program.operations[i].kind != OperationKind::signal) continue;
                 Operation& before = program.operations[i - 1];
-                std::swap(before.verb, program.operations[i].verb);
+                std::swap(before.kind, program.operations[i].kind);
                 std::swap(before.message, program.operations[i].message);
                 std::swap(before.combinations, program.operations[i].combinations);
                 std::swap(before.first_combination, program.operations[i].first_combination);
@@ -185,8 +186,8 @@ TEST(ProgramMutants, ThatSignalTooEarlyOrNotAtAllAreFound) {
             3);
   EXPECT_GT(found_visible_mutants([](Program& program) {
               for (Operation& operation : program.operations) {
-                if (operation.verb != Verb::signal) continue;
-                operation.verb = Verb::combine;
+                if (operation.kind != OperationKind::signal) continue;
+                operation.kind = OperationKind::combine;
                 return true;
               }
               return false;

@@ -156,7 +156,7 @@ class ProgramCheck {
     if (place.base != Base::message && place.base != Base::result)
       return Located{.rank = rank, .run = memories_[rank].find(place, count)};
     const std::size_t message = number_of(rank, place.message);
-    if (operation_of(message).verb != Verb::wait) return std::nullopt;
+    if (operation_of(message).kind != OperationKind::wait) return std::nullopt;
     if (place.base == Base::result) {
       const auto spared = graph_.spared_by(message);
       if (!spared) return std::nullopt;
@@ -203,8 +203,8 @@ class ProgramCheck {
       for (std::uint32_t k = 0; k < program.batches[batch].messages; ++k) {
         const std::uint32_t i = program.batches[batch].first + k;
         const Operation& operation = program.operations[i];
-        const auto [before, is_first] =
-            last.try_emplace({operation.peer, operation.verb == Verb::send}, std::pair{i, batch});
+        const auto [before, is_first] = last.try_emplace(
+            {operation.peer, operation.kind == OperationKind::send}, std::pair{i, batch});
         if (is_first) continue;
         const auto [earlier, in_batch] = std::exchange(before->second, {i, batch});
         if (in_batch != batch &&
@@ -217,15 +217,16 @@ class ProgramCheck {
   void check_waits(std::size_t number) {
     const std::size_t rank = rank_of(number);
     const Program& program = *question_.ranks[rank].program;
-    if (operation_of(number).verb != Verb::combine) return;
+    if (operation_of(number).kind != OperationKind::combine) return;
     const auto check = [&](const Place& place) {
       if (place.base != Base::message && place.base != Base::result) return;
       for (std::uint32_t i = 0; i < program.size(); ++i) {
         const Operation& other = program.operations[i];
         if (other.message != place.message) continue;
         const std::size_t wait = graph_.first_of(rank) + i;
-        const bool is_in_order = other.verb == Verb::signal ? graph_.is_before(number, wait)
-                                                            : graph_.is_before(wait, number);
+        const bool is_in_order = other.kind == OperationKind::signal
+                                     ? graph_.is_before(number, wait)
+                                     : graph_.is_before(wait, number);
         if (!is_in_order)
           note(number, "touches memory of a peer before its wait or after its signal");
       }
@@ -250,10 +251,10 @@ class ProgramCheck {
       const Program& program = *question_.ranks[rank].program;
       const Operation& operation = operation_of(number);
       const bool is_moved = !graph_.is_spared(number) && !graph_.stays(number);
-      if (is_moved && (operation.verb != Verb::recv || operation.combinations == 0))
+      if (is_moved && (operation.kind != OperationKind::recv || operation.combinations == 0))
         for (const PlacedPiece& piece : program.pieces_of(operation))
           add_access(number, locate(rank, piece.place, piece.bytes / question_.element_bytes),
-                     operation.verb != Verb::send);
+                     operation.kind != OperationKind::send);
       for (const Combination& combination : program.combinations_of(operation)) {
         add_access(number, locate(rank, combination.destination, combination.count), true);
         for (const Place& place : program.operands_of(combination))
@@ -267,10 +268,11 @@ class ProgramCheck {
   void play() {
     std::vector<std::vector<Node>> payloads(graph_.size());
     for (const std::size_t number : graph_.order(question_.seed)) {
-      const Verb verb = operation_of(number).verb;
-      if (graph_.is_spared(number) || graph_.stays(number) || verb == Verb::signal) continue;
-      if (verb == Verb::send) payloads[number] = gather(number);
-      else if (verb == Verb::combine) combine(number, {});
+      const OperationKind kind = operation_of(number).kind;
+      if (graph_.is_spared(number) || graph_.stays(number) || kind == OperationKind::signal)
+        continue;
+      if (kind == OperationKind::send) payloads[number] = gather(number);
+      else if (kind == OperationKind::combine) combine(number, {});
       else receive(number, payloads[graph_.sources()[number]]);
     }
   }

@@ -62,7 +62,7 @@ void ProgramGraph::match_messages(const ProgramQuestion& question, bool in_place
     const Program& program = *question.ranks[rank].program;
     for (const std::uint32_t i : program.messages) {
       const auto peer = static_cast<std::size_t>(program.operations[i].peer);
-      if (program.operations[i].verb == Verb::send)
+      if (program.operations[i].kind == OperationKind::send)
         messages[{rank, peer}].sent.push_back(first_[rank] + i);
       else messages[{peer, rank}].received.push_back(first_[rank] + i);
     }
@@ -112,7 +112,7 @@ void ProgramGraph::find_spared(const ProgramQuestion& question,
     for (std::size_t i = 0; i < matched.sent.size(); ++i) {
       const Operation& sent = operation(question, matched.sent[i]);
       const Operation& received = operation(question, matched.received[i]);
-      if (received.verb != Verb::wait || sender.forwards.empty()) continue;
+      if (received.kind != OperationKind::wait || sender.forwards.empty()) continue;
       const Forward& place = sender.forwards[sent.message];
       const Forward& answer = receiver.forwards[received.message];
       if (place.spared == kNoMessage || answer.sent == kNoMessage ||
@@ -137,7 +137,7 @@ void ProgramGraph::link_waits(const ProgramQuestion& question) {
     const Program& program = *question.ranks[rank].program;
     std::vector<int> signals(program.messages.size());
     for (std::uint32_t i = 0; i < program.size(); ++i) {
-      if (program.operations[i].verb != Verb::signal) continue;
+      if (program.operations[i].kind != OperationKind::signal) continue;
       const std::uint32_t message = program.operations[i].message;
       const std::size_t wait = first_[rank] + program.messages[message];
       ++signals[message];
@@ -148,7 +148,8 @@ void ProgramGraph::link_waits(const ProgramQuestion& question) {
       next_[2 * (first_[rank] + i)].push_back(2 * sources_[wait] + 1);
     }
     for (std::size_t i = 0; i < signals.size(); ++i)
-      if (signals[i] != (program.operations[program.messages[i]].verb == Verb::wait ? 1 : 0))
+      if (signals[i] !=
+          (program.operations[program.messages[i]].kind == OperationKind::wait ? 1 : 0))
         problem_ = "rank " + std::to_string(rank) + " gives " + std::to_string(signals[i]) +
                    " signals for its message " + std::to_string(i);
   }

@@ -9,12 +9,12 @@
 namespace tutti::v0::detail {
 
 /// One small all_reduce adds up all that ranks must agree on.
-struct StepEnding {
+struct StepOutcome {
   static constexpr std::size_t kWords = 9;
   std::size_t ranks;
   std::vector<double> sums;
 
-  explicit StepEnding(std::size_t n) : ranks{n}, sums(kWords + n) {}
+  explicit StepOutcome(std::size_t n) : ranks{n}, sums(kWords + n) {}
   double& step() { return sums[0]; }
   double& step_squared() { return sums[1]; }
   double& problems() { return sums[2]; }

@@ -1,4 +1,4 @@
-#include "crew.hpp"
+#include "control_group.hpp"
 
 #include <array>
 #include <stdexcept>
@@ -12,7 +12,7 @@ namespace tutti::test {
 using namespace std::chrono_literals;
 using runtime::Descriptor;
 
-Crew::Crew(const CrewOptions& options) : voices_(index(options.size)) {
+ControlGroup::ControlGroup(const ControlGroupOptions& options) : voices_(index(options.size)) {
   std::vector<std::vector<runtime::WatchedProcess>> watched(index(options.size));
   for (auto& voices : voices_) voices.resize(index(options.size));
   for (Rank low = 0; low < options.size; ++low)
@@ -37,12 +37,12 @@ Crew::Crew(const CrewOptions& options) : voices_(index(options.size)) {
                                   rank, std::move(watched[index(rank)]), options.heartbeat));
 }
 
-void Crew::kill(Rank rank) {
+void ControlGroup::kill(Rank rank) {
   for (const Descriptor& voice : voices_[index(rank)]) ::shutdown(voice.get(), SHUT_WR);
 }
 
-std::vector<std::shared_ptr<FailureSignal>> Crew::watch(std::uint64_t communicator,
-                                                        const std::vector<Rank>& members) {
+std::vector<std::shared_ptr<FailureSignal>> ControlGroup::watch(std::uint64_t communicator,
+                                                                const std::vector<Rank>& members) {
   std::vector<std::shared_ptr<FailureSignal>> alarms(controls_.size());
   for (const Rank member : members)
     if (controls_[index(member)] != nullptr)

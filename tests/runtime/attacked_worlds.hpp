@@ -1,5 +1,5 @@
 /// @file
-/// Worlds that strangers beset while they start.
+/// Worlds that intruders attack while they start.
 #pragma once
 
 #include <functional>

@@ -1,12 +1,12 @@
-// A rank of a job that strangers beset, and those strangers, each a process of its own.
+// A rank of a job that intruders attack, and those intruders, each a process of its own.
 //
-//   besieged rank RANK SIZE PORT   Its output: "listening" when all listen, "computing"; while it
-//                                  computes the same ranks meet again in another world, which shares
-//                                  their connections: "connected"; at its end how many calls it
-//                                  made. Its input: the last rank reads a line before it comes to a
-//                                  meeting, and one before it connects; rank 0 one to end.
-//   besieged places PROCESS...     prints where they listen, a place in a line
-//   besieged beset INPUTS SEED     does bad things at the places that it reads; prints how many
+//   attacked rank RANK SIZE PORT   Its output: "listening" when all listen, "computing"; while it
+//                                  computes the same ranks meet again in another world, which
+//                                  shares their connections: "connected"; at its end how many calls
+//                                  it made. Its input: the last rank reads a line before it comes
+//                                  to a meeting, and one before it connects; rank 0 one to end.
+//   attacked places PROCESS...     prints where they listen, a place in a line
+//   attacked attack INPUTS SEED     does bad things at the places that it reads; prints how many
 //                                  were heard there
 //
 // A job listens only while its ranks meet: rank 0 where they do, until all have come, then each
@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
+#include "attacked_worlds.hpp"
+#include "intruders.hpp"
 #include "meeting.hpp"
-#include "siege.hpp"
-#include "strangers.hpp"
 
 namespace tutti::test {
 namespace {
@@ -105,8 +105,8 @@ int run(const std::vector<std::string>& words) {
   const auto number = [&words](std::size_t index) { return std::atoi(words.at(index).c_str()); };
   if (words.at(0) == "rank")
     return be_rank(number(1), number(2), static_cast<std::uint16_t>(number(3)));
-  if (words[0] == "beset") {
-    std::printf("%d\n", beset(read_places(), number(1), static_cast<unsigned>(number(2))));
+  if (words[0] == "attack") {
+    std::printf("%d\n", attack(read_places(), number(1), static_cast<unsigned>(number(2))));
     return 0;
   }
   for (std::size_t i = 1; i < words.size(); ++i)

@@ -1,4 +1,4 @@
-#include "strangers.hpp"
+#include "intruders.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -148,7 +148,7 @@ bool answers(const Place& place, Deadline deadline) {
   return false;
 }
 
-int beset(const std::vector<Place>& places, int inputs, unsigned seed) {
+int attack(const std::vector<Place>& places, int inputs, unsigned seed) {
   constexpr int kInARow = 100;  // far fewer than the system keeps waiting
   int heard = 0;
   std::size_t deaf = 0;

@@ -43,7 +43,7 @@ bool answers(const Place& place, Deadline deadline);
 /// Many connections, dealt out to places, of which most do bad things. @param places at least one.
 /// @param inputs how many are enough. @param seed says which. @return those that were heard, and
 /// not just kept waiting by the system: fewer if nobody is there to hear them.
-int beset(const std::vector<Place>& places, int inputs, unsigned seed);
+int attack(const std::vector<Place>& places, int inputs, unsigned seed);
 /// @return a connection to a place, or nothing.
 runtime::Descriptor call(const Place& place);
 /// Does one of many bad things at a place. @param seed says which. @return the connections made.

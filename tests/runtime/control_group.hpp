@@ -1,5 +1,5 @@
 /// @file
-/// Crew: the processes of a world, in one, that watch each other over socket pairs.
+/// ControlGroup: the processes of a world, in one, that watch each other over socket pairs.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@ namespace tutti::test {
 /// Long enough for what should not happen to happen.
 inline constexpr std::chrono::milliseconds kQuiet{60};
 
-/// How a crew is made.
-struct CrewOptions {
+/// How a group is made.
+struct ControlGroupOptions {
   int size = 3;         ///< Processes.
   bool remote = false;  ///< Whether each is on a host of its own.
   /// Of all. Every rank is there, so a slow one is waited for.
@@ -27,9 +27,9 @@ struct CrewOptions {
 };
 
 /// The processes of a world: each has a Control, and the test a second descriptor of every socket.
-class Crew {
+class ControlGroup {
  public:
-  explicit Crew(const CrewOptions& options);
+  explicit ControlGroup(const ControlGroupOptions& options);
 
   /// @param rank which. @return its control.
   [[nodiscard]] runtime::Control& operator[](Rank rank) { return *controls_[index(rank)]; }

@@ -1,4 +1,4 @@
-#include "circulant_hearing.hpp"
+#include "circulant_rounds.hpp"
 
 namespace tutti::v0::algorithms {
 namespace {
@@ -6,9 +6,9 @@ namespace {
 /// The blocks that a virtual rank other than the root's receives in rounds 0, 1, ..: those before
 /// the first phase are negative. Every rank but the root gets one of 0, 1, .. in the first phase,
 /// its own; the search finds for each round the nearest rank that has another one by then.
-class Hearing {
+class ReceivedBlocks {
  public:
-  Hearing(const Skips& skips, int virtual_rank)
+  ReceivedBlocks(const Skips& skips, int virtual_rank)
       : skips_{skips}, place_{skips.size + virtual_rank}, nearest_{2 * skips.size} {
     for (int k = 0; k <= skips.rounds; ++k)
       below_[unsigned_of(k)] = small(k - 1), above_[unsigned_of(k)] = small(k + 1);
@@ -62,8 +62,8 @@ class Hearing {
 
 }  // namespace
 
-PerSkip BlockRounds::heard(int virtual_rank) const {
-  return Hearing{skips, virtual_rank}.blocks();
+PerSkip BlockRounds::received(int virtual_rank) const {
+  return ReceivedBlocks{skips, virtual_rank}.blocks();
 }
 
 }  // namespace tutti::v0::algorithms

@@ -1,5 +1,5 @@
 /// @file
-/// Idleness: the pauses of a thread that polls transports.
+/// IdleBackoff: the pauses of a thread that polls transports.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tutti::v0::detail {
 /// A waiting thread polls for a while, then yields its core, then sleeps. A thread that also drives
 /// another library never sleeps, since nothing would wake it; if ranks do not outnumber cores, it
 /// polls for as long again after each yield.
-class Idleness {
+class IdleBackoff {
  public:
   /// Starts again after a completion.
   void end() noexcept { polls_ = 0; }

@@ -41,7 +41,7 @@ struct BlockRounds {
   /// @param virtual_rank not 0: the root receives nothing. @return the block that it receives on
   /// each skip, in the phase that starts with block 0; a negative number for none. In other phases
   /// these are counted from the first block of the phase.
-  [[nodiscard]] PerSkip heard(int virtual_rank) const;
+  [[nodiscard]] PerSkip received(int virtual_rank) const;
   /// The first block of the phase of a round.
   [[nodiscard]] int first(int round) const { return round - turn(round); }
 
