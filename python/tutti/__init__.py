@@ -23,6 +23,7 @@ from .errors import (
     TimeoutError,
     TransportError,
 )
+from .gradients import GradientSync, NotFinite, Parameter, StepReport
 from .memory import Memory
 from .operators import Operator, operator
 from .requests import Plan, Request, batch, wait_all
@@ -36,14 +37,18 @@ __all__ = [
     "BugError",
     "Communicator",
     "Error",
+    "GradientSync",
     "Memory",
     "MismatchError",
+    "NotFinite",
     "ObjectError",
     "Op",
     "Operator",
+    "Parameter",
     "PeerDeadError",
     "Plan",
     "Request",
+    "StepReport",
     "TimeoutError",
     "TransportError",
     "batch",

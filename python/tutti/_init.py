@@ -94,7 +94,7 @@ def init(
     made = ctypes.c_void_p()
     if source is None or isinstance(source, str):
         given.url = source.encode() if source else None
-        run_apart(lambda: check(library.tutti_init(given, ctypes.byref(made))))
+        _connect(given, made)
     else:
         _init_over(source, given, made)
     assert made.value is not None
@@ -103,6 +103,21 @@ def init(
     )
     _worlds.append(world)
     return world
+
+
+def _connect(given: Any, made: ctypes.c_void_p) -> None:
+    is_wanted = True
+
+    def connect() -> None:
+        check(library.tutti_init(given, ctypes.byref(made)))
+        if not is_wanted:  # Ctrl-C came before
+            library.tutti_communicator_free(made)
+
+    try:
+        run_apart(connect)
+    except BaseException:
+        is_wanted = False
+        raise
 
 
 def _communicator_options(options: InitOptions, progress_thread: bool) -> Any:
