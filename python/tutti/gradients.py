@@ -90,10 +90,10 @@ _PLAIN = (
 
 
 class NotFinite(NamedTuple):
-    """Gradients that are infinite or not a number: how many, the first parameter with one, its bucket,
+    """Gradients that are infinite or not a number: how many elements, the first parameter with one, its bucket,
     and the lowest rank that computed one, or -1 if the sum of finite ones overflowed."""
 
-    count: int
+    elements: int
     parameter: int
     bucket: int
     rank: int

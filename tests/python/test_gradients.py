@@ -68,6 +68,7 @@ def check_state(world: tutti.Communicator, path: str) -> None:
             sync.ready(i)
         sync.wait()
         sync.write_trace(path)
+    with tutti.GradientSync(world, arrays) as sync:
         assert sync.join() == 0
 
 
