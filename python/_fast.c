@@ -115,12 +115,13 @@ static int run(Calls* self, const tutti_call* call, const Array* key) {
   return status;
 }
 
-/* Ends a call on arrays. result: a borrowed object that it returns. */
+/* Ends a call on arrays. result: a borrowed object that it returns. A wrong call has had no effect: the
+ * general way finds what is wrong. */
 static PyObject* ended(int status, Array* first, Array* second, PyObject* result) {
   if (first != NULL) release(first);
   if (second != NULL) release(second);
   if (status == TUTTI_OK) return Py_NewRef(result);
-  if (status == kNotHere) return not_here();
+  if (status == kNotHere || status == TUTTI_INVALID_ARGUMENT) return not_here();
   return status == -1 ? NULL : PyObject_CallNoArgs(fail);
 }
 

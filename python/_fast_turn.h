@@ -104,11 +104,13 @@ static PyObject* Turn_exit(PyObject* self, PyObject* const* args, Py_ssize_t cou
   Py_RETURN_NONE;
 }
 
-static PyObject* Turn_wait(PyObject* self, PyObject* seconds) {
+/* The thread never gives the turn back. */
+static PyObject* Turn_keep(PyObject* self, PyObject* seconds) {
+  Turn* const turn = (Turn*)self;
   const double time = PyFloat_AsDouble(seconds);
   int result;
   if (time == -1 && PyErr_Occurred()) return NULL;
-  result = turn_enter((Turn*)self, time > 0 ? (long long)(time * 1e6) : 0);
+  result = turn_enter(turn, time > 0 ? (long long)(time * 1e6) : 0);
   return result < 0 ? NULL : PyBool_FromLong(result);
 }
 
@@ -120,7 +122,7 @@ static PyObject* Turn_slice(PyObject* self, void* none) {
 static PyMethodDef turn_methods[] = {
     {"__enter__", Turn_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))Turn_exit, METH_FASTCALL, NULL},
-    {"wait", Turn_wait, METH_O, "wait(seconds): enters, if that is possible within a time."},
+    {"keep", Turn_keep, METH_O, "keep(seconds): enters for good, if that is possible within a time."},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef turn_members[] = {
     {"slice", Turn_slice, NULL, "Nanoseconds for which a call may keep its turn.", NULL},
