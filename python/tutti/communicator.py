@@ -111,7 +111,7 @@ class Communicator(Calls[Any]):
                     handle.pointer, prepared.call, prepared.options_pointer(), turn.slice, ctypes.byref(pending)
                 )
             while status == PENDING:
-                if prepared.operator is not None and prepared.operator.failure is not None:
+                if prepared.operator is not None and prepared.operator.has_failed:
                     break
                 with turn:
                     status = library.tutti_wait_for(pending.value, turn.slice)
@@ -121,8 +121,7 @@ class Communicator(Calls[Any]):
             if pending.value is not None:
                 with turn:
                     library.tutti_request_free(pending)
-        if prepared.operator is not None:
-            prepared.operator.raise_failure()
+        requests.raise_failure(handle, prepared)
 
     # Groups.
 
