@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import operator as _operator
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Sequence, overload
 
 from . import _library, arrays, requests
 from ._calls import Prepared, Spec, enumerator, nanoseconds
@@ -137,6 +137,12 @@ class Communicator(Calls[Any]):
         assert made is not None
         return made
 
+    @overload
+    def split(self, color: int, key: int = 0) -> Communicator: ...
+    @overload
+    def split(self, color: None, key: int = 0) -> None: ...
+    @overload
+    def split(self, color: int | None, key: int = 0) -> Communicator | None: ...
     def split(self, color: int | None, key: int = 0) -> Communicator | None:
         """Divides the ranks by color. Collective.
 
