@@ -106,6 +106,9 @@ class Handle:
             "start the child with multiprocessing's 'spawn', or call tutti only in the parent"
         )
 
+    def __reduce__(self) -> str:
+        raise TypeError(f"a {self._name} belongs to its process, and is neither pickled nor copied")
+
     def __del__(self) -> None:
         if getattr(self, "_pointer", None) is not None:
             self.close()
