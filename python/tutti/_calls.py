@@ -1,0 +1,384 @@
+"""What a call of the shared library is made of: arrays, numbers, counts and options."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import operator
+from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict
+
+from . import _library, arrays, memory
+from ._library import COLLECTIVES, DETERMINISMS, FOREVER, OPERATORS, USER_OPERATOR, library
+from .arrays import Buffer, Numbers
+from .errors import ArgumentError
+from .operators import Operator
+
+if TYPE_CHECKING:
+    from .communicator import Communicator
+
+
+class CallOptions(TypedDict, total=False):
+    """Options of a call.
+
+    algorithm: such as "ring" or "knomial:k=4"; else the one that is predicted to be fastest.
+    segment: bytes per segment of a pipeline; 0: tutti chooses.
+    timeout: seconds for the whole call; else those of the communicator. math.inf: no limit.
+    transport: "shm", "tcp" or "mpi"; else the one that is predicted to be fastest.
+    determinism: "fast", "rank_identical", "run_to_run", "size_invariant" or "layout_invariant".
+    visible: whether all ranks pass memory of `empty`; else tutti looks whether this rank does.
+    stream: a stream of a GPU, by its number or as an object of PyTorch or CuPy.
+    """
+
+    algorithm: str
+    segment: int
+    timeout: float | None
+    transport: str
+    determinism: str
+    visible: bool
+    stream: Any
+
+
+_KNOWN = frozenset(CallOptions.__annotations__)
+
+
+class Spec:
+    """The arguments of a call except its arrays."""
+
+    __slots__ = ("name", "op", "root", "counts", "to", "source", "tag", "options")
+
+    def __init__(
+        self,
+        name: str,
+        options: CallOptions,
+        *,
+        op: str | Operator = "sum",
+        root: int = 0,
+        counts: Any = None,
+        to: int = 0,
+        source: int = 0,
+        tag: int = 0,
+    ) -> None:
+        self.name = name
+        self.options = options
+        self.op = op
+        self.root = root
+        self.counts = counts
+        self.to = to
+        self.source = source
+        self.tag = tag
+        for key in options:
+            if key not in _KNOWN:
+                raise TypeError(f"{name}() has no option {key!r}; there are {', '.join(sorted(_KNOWN))}")
+
+
+class Arguments:
+    """The arrays of a call: what it reads, what it writes, and what it returns."""
+
+    __slots__ = ("input", "output", "result", "numbers", "is_list")
+
+    def __init__(
+        self,
+        input: Buffer | None,
+        output: Buffer | None,
+        result: Any = None,
+        numbers: Numbers | None = None,
+        is_list: bool = False,
+    ) -> None:
+        self.input = input
+        self.output = output
+        self.result = result
+        self.numbers = numbers
+        self.is_list = is_list
+
+    def finish(self) -> Any:
+        """The result, once the call has ended."""
+        if self.numbers is None:
+            return self.result
+        values = self.numbers.values()
+        return values if self.is_list else values[0]
+
+
+class Prepared:
+    """A call of the shared library. It keeps all memory alive to which the call points."""
+
+    __slots__ = ("spec", "call", "options", "arguments", "operator", "_keep")
+
+    def __init__(self, world: Communicator, spec: Spec, x: Any, out: Any) -> None:
+        self.spec = spec
+        self.arguments = arguments = _BINDERS[spec.name](world, spec, x, out)
+        self.call = _library.Call(size=ctypes.sizeof(_library.Call), collective=COLLECTIVES[spec.name])
+        self._keep: list[Any] = []
+        self.operator: Operator | None = None
+        _check_pair(spec.name, arguments.input, arguments.output)
+        self._set_arrays(arguments)
+        self._set_peers(spec)
+        counts = _counts_of(world, spec)
+        self.options = _options_of(spec, arguments, counts)
+        if spec.name in _REDUCTIONS:
+            self._set_operator(world, spec.op)
+        if spec.counts is not None:
+            self._set_own_counts(world, spec, counts)
+
+    def options_pointer(self) -> Any:
+        return None if self.options is None else ctypes.byref(self.options)
+
+    def _set_arrays(self, arguments: Arguments) -> None:
+        call = self.call
+        for buffer in (arguments.input, arguments.output):
+            if buffer is not None:
+                call.type = buffer.type
+                call.element_bytes = buffer.itemsize
+        if arguments.input is not None:
+            call.in_ = arguments.input.address
+            call.in_count = arguments.input.count
+        if arguments.output is not None:
+            call.out = arguments.output.address
+            call.out_count = arguments.output.count
+
+    def _set_peers(self, spec: Spec) -> None:
+        call = self.call
+        for member, value in (("root", spec.root), ("to", spec.to), ("from_", spec.source), ("tag", spec.tag)):
+            if value != 0:
+                setattr(call, member, operator.index(value))
+
+    def _set_operator(self, world: Communicator, op: str | Operator) -> None:
+        if isinstance(op, Operator):
+            self.operator = op
+            self.call.op = USER_OPERATOR
+            self.call.user_op = op.pointer_for(self.call.type, self.call.element_bytes, world.has_progress_thread)
+            return
+        number = OPERATORS.get(op)
+        if number is None:
+            raise ArgumentError(f"{self.spec.name}: there is no operator {op!r}; there are {', '.join(OPERATORS)}")
+        if self.call.type in _COMPLEX and op not in ("sum", "prod", "average"):
+            name = arrays.NAMES[self.call.type]
+            raise ArgumentError(f"{self.spec.name}: operator {op} is not defined for {name}")
+        self.call.op = number
+
+    def _set_own_counts(self, world: Communicator, spec: Spec, counts: Any) -> None:
+        if spec.name == "all_to_all":
+            self.call.in_counts, self.call.out_counts = counts
+        elif spec.name == "scatter":
+            self.call.in_counts = counts
+        elif spec.name == "gather":
+            self.call.out_counts = counts
+        self._keep.append(counts)
+
+
+def _check_pair(name: str, input: Buffer | None, output: Buffer | None) -> None:
+    if input is None or output is None:
+        return
+    if input.type != output.type or input.itemsize != output.itemsize:
+        raise ArgumentError(f"{name}: x has elements of {input.dtype}, and out of {output.dtype}: they must be equal")
+    if input.is_gpu != output.is_gpu:
+        raise ArgumentError(f"{name}: one of x and out lies on a GPU, and the other does not")
+
+
+# Counts of blocks.
+
+
+def _sizes(counts: Sequence[int], size: int, name: str) -> Any:
+    numbers = [operator.index(count) for count in counts]
+    if len(numbers) != size or min(numbers) < 0:
+        raise ArgumentError(f"{name}: counts are {numbers}, but must be {size} numbers, one for each rank")
+    return (ctypes.c_size_t * size)(*numbers)
+
+
+def _counts_of(world: Communicator, spec: Spec) -> Any:
+    """The counts as the shared library reads them: one array, or two of an all_to_all."""
+    counts = spec.counts
+    if counts is None:
+        return None
+    if spec.name == "all_to_all":
+        if len(counts) != 2:
+            raise ArgumentError("all_to_all: counts are two sequences, of the blocks of x, and of those of out")
+        sent, received = counts
+        return _sizes(sent, world.size, spec.name), _sizes(received, world.size, spec.name)
+    if spec.name in ("scatter", "gather") and world.rank != spec.root:
+        return (ctypes.c_size_t * world.size)()  # only the root's counts are read
+    return _sizes(counts, world.size, spec.name)
+
+
+# Options.
+
+
+def nanoseconds(timeout: float | None, name: str) -> int:
+    """A timeout of the shared library; 0: the default."""
+    if timeout is None:
+        return 0
+    if not timeout > 0:
+        raise ArgumentError(f"{name}: a timeout of {timeout} s is not more than zero")
+    return FOREVER if math.isinf(timeout) or timeout > 9e9 else max(1, int(timeout * 1e9))
+
+
+def stream_number(stream: Any) -> int:
+    """The address of a stream of a GPU."""
+    if isinstance(stream, int):
+        return stream
+    for attribute in ("cuda_stream", "ptr", "handle"):  # PyTorch, CuPy, Numba
+        number = getattr(stream, attribute, None)
+        if number is not None:
+            return int(getattr(number, "value", number) or 0)
+    raise ArgumentError(f"a {type(stream).__name__} is no stream: pass its number, or a stream of PyTorch or CuPy")
+
+
+def enumerator(values: dict[str, int], name: str, what: str) -> int:
+    """The number of a name. what: the option's name, for the error."""
+    number = values.get(name)
+    if number is None:
+        raise ArgumentError(f"there is no {what} {name!r}; there are {', '.join(values)}")
+    return number
+
+
+def _options_of(spec: Spec, arguments: Arguments, counts: Any) -> Any:
+    """The options of a call, or None if all are defaults."""
+    given = spec.options
+    gpu = arguments.input or arguments.output
+    if gpu is not None and not gpu.is_gpu:
+        gpu = None
+    key = arguments.output if spec.name == "scatter" else arguments.input or arguments.output
+    is_visible = key is not None and memory.is_visible(key.address)
+    has_counts = counts is not None and spec.name in ("all_gather", "reduce_scatter")
+    if not given and gpu is None and not is_visible and not has_counts:
+        return None
+    options = _library.Options()
+    library.tutti_options_defaults(options, ctypes.sizeof(options))
+    options.algorithm = given.get("algorithm", "").encode() or None
+    options.transport = given.get("transport", "").encode() or None
+    options.segment = given.get("segment", 0)
+    options.timeout = nanoseconds(given.get("timeout"), spec.name)
+    options.determinism = enumerator(DETERMINISMS, given.get("determinism", "default"), "determinism")
+    options.visible = given.get("visible", is_visible)
+    if has_counts:
+        options.counts, options.count_of_counts = counts, len(counts)
+    stream = given.get("stream")
+    if stream is not None or gpu is not None:
+        options.has_stream = 1
+        options.stream = stream_number(stream) if stream is not None else gpu and gpu.stream
+    return options
+
+
+# The arrays of each collective.
+
+
+def _number(x: Any, spec: Spec) -> Numbers:
+    return Numbers(float(x), [float(x)]) if spec.op == "average" and type(x) is int else Numbers(x, [x])
+
+
+def _bind_vector(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    """Every rank has a vector, and gets one: all_reduce and scan."""
+    if out is None:
+        if arrays.is_number(x):
+            numbers = _number(x, spec)
+            return Arguments(numbers.buffer, numbers.buffer, numbers=numbers)
+        buffer = arrays.write(x, spec.name, "x")
+        return Arguments(buffer, buffer, x)
+    return Arguments(arrays.read(x, spec.name, "x"), arrays.write(out, spec.name, "out"), out)
+
+
+def _bind_exscan(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    arguments = _bind_vector(world, spec, x, out)
+    if world.rank == 0 and arguments.numbers is not None:
+        arguments.numbers = None  # no rank is before rank 0
+    return arguments
+
+
+def _bind_reduce(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    if world.rank == spec.root:
+        return _bind_vector(world, spec, x, out)
+    if out is None and arrays.is_number(x):
+        return Arguments(_number(x, spec).buffer, None)
+    return Arguments(arrays.read(x, spec.name, "x"), None)
+
+
+def _bind_broadcast(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    if arrays.is_number(x):
+        numbers = Numbers(x, [x])
+        return Arguments(numbers.buffer, numbers.buffer, numbers=numbers)
+    at = arrays.read if world.rank == spec.root else arrays.write
+    buffer = at(x, spec.name, "x")
+    return Arguments(buffer, buffer, x)
+
+
+def _bind_scatter(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    output = arrays.write(out, spec.name, "out")
+    if world.rank != spec.root:
+        return Arguments(None, output, out)
+    if x is None:
+        raise ArgumentError("scatter: the root must pass x, all ranks' blocks")
+    return Arguments(arrays.read(x, spec.name, "x"), output, out)
+
+
+def _own_block(world: Communicator, spec: Spec, whole: Buffer) -> Buffer:
+    """The block of this rank in an array of all blocks."""
+    if spec.counts is not None:
+        counts = [operator.index(count) for count in spec.counts]
+        start, count = sum(counts[: world.rank]), counts[world.rank] if len(counts) > world.rank else 0
+    else:
+        count, rest = divmod(whole.count, world.size)
+        start = count * world.rank
+        if rest:
+            raise ArgumentError(
+                f"{spec.name}: without out, x is the array of all ranks' blocks, but its {whole.count} elements "
+                f"are no multiple of {world.size}"
+            )
+    address = whole.address + start * whole.itemsize
+    return Buffer(address, (count,), whole.type, whole.itemsize, whole, whole.is_read_only)
+
+
+def _bind_all_gather(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    """Every rank has a block, and gets all: all_gather, and gather at the root."""
+    if out is not None:
+        return Arguments(arrays.read(x, spec.name, "x"), arrays.write(out, spec.name, "out"), out)
+    if arrays.is_number(x):
+        numbers = Numbers(x, [type(x)(0)] * world.size)
+        return Arguments(Numbers(x, [x]).buffer, numbers.buffer, numbers=numbers, is_list=True)
+    whole = arrays.write(x, spec.name, "x")
+    block = _own_block(world, spec, whole)
+    block.is_gpu, block.stream = whole.is_gpu, whole.stream
+    return Arguments(block, whole, x)
+
+
+def _bind_gather(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    if world.rank == spec.root:
+        return _bind_all_gather(world, spec, x, out)
+    if arrays.is_number(x):
+        return Arguments(Numbers(x, [x]).buffer, None)
+    return Arguments(arrays.read(x, spec.name, "x"), None)
+
+
+def _bind_both(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    """Every rank passes two arrays: reduce_scatter, all_to_all and sendrecv."""
+    return Arguments(arrays.read(x, spec.name, "x"), arrays.write(out, spec.name, "out"), out)
+
+
+def _bind_send(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    return Arguments(Numbers(x, [x]).buffer if arrays.is_number(x) else arrays.read(x, spec.name, "x"), None)
+
+
+def _bind_recv(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    return Arguments(None, arrays.write(out, spec.name, "out"), out)
+
+
+def _bind_barrier(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    return Arguments(None, None)
+
+
+_BINDERS: dict[str, Callable[[Communicator, Spec, Any, Any], Arguments]] = {
+    "all_reduce": _bind_vector,
+    "scan": _bind_vector,
+    "exscan": _bind_exscan,
+    "reduce": _bind_reduce,
+    "broadcast": _bind_broadcast,
+    "scatter": _bind_scatter,
+    "gather": _bind_gather,
+    "all_gather": _bind_all_gather,
+    "reduce_scatter": _bind_both,
+    "all_to_all": _bind_both,
+    "sendrecv": _bind_both,
+    "send": _bind_send,
+    "recv": _bind_recv,
+    "barrier": _bind_barrier,
+}
+_COMPLEX = (_library.DATATYPES["complex64"], _library.DATATYPES["complex128"])
+_REDUCTIONS = frozenset({"all_reduce", "scan", "exscan", "reduce", "reduce_scatter"})

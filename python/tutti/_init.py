@@ -1,0 +1,204 @@
+"""init: the communicator of all ranks that were started together."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from typing import Any, TypedDict, Unpack
+
+from . import _library
+from ._calls import enumerator, nanoseconds
+from ._handles import Handle, Turn, run_apart
+from ._library import DETERMINISMS, AllGatherFunction, library
+from .communicator import Communicator
+from .errors import ArgumentError, check
+
+_DEFAULT_TIMEOUT = 300_000_000_000  # nanoseconds of a call, as of tutti::CommunicatorOptions
+
+
+class InitOptions(TypedDict, total=False):
+    """Further options of init.
+
+    heartbeat_timeout: seconds after which a silent rank on another host is given up.
+    address: interface or address at which other hosts reach this one.
+    payload_checksum: whether payload over TCP has a checksum of its own.
+    network_megabits: speed of the network between hosts, in Mbit/s; else it is measured.
+    insecure: allows a network on which peers are not authenticated.
+    tuning: the file of `tutti tune`, or "none". topology: the network between hosts.
+    call_timeout: seconds of a call without its own timeout.
+    call_transport: transport of calls without their own. determinism: of calls without their own.
+    segments_in_flight: segments of one call under way. cache_bytes: memory for prepared calls.
+    """
+
+    heartbeat_timeout: float
+    address: str
+    payload_checksum: bool
+    network_megabits: int
+    insecure: bool
+    tuning: str
+    topology: str
+    call_timeout: float
+    call_transport: str
+    determinism: str
+    segments_in_flight: int
+    cache_bytes: int
+
+
+_KNOWN = frozenset(InitOptions.__annotations__)
+_TEXTS = ("address", "tuning", "topology")
+_NUMBERS = ("payload_checksum", "network_megabits", "insecure")
+
+_lock = threading.Lock()
+_worlds: list[Communicator] = []
+
+
+def init(
+    source: str | Any | None = None,
+    *,
+    rank: int | None = None,
+    size: int | None = None,
+    transport: str = "auto",
+    timeout: float | None = None,
+    tls: bool = False,
+    secret_file: str = "",
+    progress_thread: bool = False,
+    **options: Unpack[InitOptions],
+) -> Communicator:
+    """Connects to all ranks that were started together: by `tutti run`, mpirun, srun or torchrun.
+    Without any of them the world has one rank.
+
+    source: the meeting place, as "tcp://host:port", "unix://name" or "file:///path"; None: the
+        launcher's. Or a communicator of mpi4py, whose ranks become those of the world.
+    rank, size: both or none; None: the launcher's.
+    transport: "auto", "shm" or "tcp".
+    timeout: seconds for which ranks wait for each other.
+    tls: whether TCP is encrypted. secret_file: a file of mode 0600 with the job's secret.
+    progress_thread: whether calls go on while the program is in none.
+
+    May be called again, for another world. Raises TimeoutError, which names missing ranks;
+    MismatchError, ArgumentError or TransportError.
+    """
+    for key in options:
+        if key not in _KNOWN:
+            raise TypeError(f"init() has no option {key!r}; there are {', '.join(sorted(_KNOWN))}")
+    if (rank is None) != (size is None):
+        raise ArgumentError("init: rank and size must be given both, or none of them")
+    inner = _communicator_options(options, progress_thread)
+    given = _init_options(options, inner)
+    given.transport = transport.encode()
+    given.timeout = nanoseconds(timeout, "init")
+    given.tls = tls
+    given.secret_file = secret_file.encode() or None
+    if size is not None:
+        given.rank, given.ranks = rank, size
+    made = ctypes.c_void_p()
+    if source is None or isinstance(source, str):
+        given.url = source.encode() if source else None
+        _connect(given, made)
+    else:
+        _init_over(source, given, made)
+    assert made.value is not None
+    world = Communicator(
+        Handle(made.value, library.tutti_communicator_free, "communicator", Turn()), inner.timeout, progress_thread
+    )
+    _worlds.append(world)
+    return world
+
+
+def _connect(given: Any, made: ctypes.c_void_p) -> None:
+    is_wanted = True
+
+    def connect() -> None:
+        check(library.tutti_init(given, ctypes.byref(made)))
+        if not is_wanted:  # Ctrl-C came before
+            library.tutti_communicator_free(made)
+
+    try:
+        run_apart(connect)
+    except BaseException:
+        is_wanted = False
+        raise
+
+
+def _communicator_options(options: InitOptions, progress_thread: bool) -> Any:
+    inner = _library.CommunicatorOptions()
+    library.tutti_communicator_options_defaults(inner, ctypes.sizeof(inner))
+    inner.timeout = nanoseconds(options.get("call_timeout"), "init") or inner.timeout or _DEFAULT_TIMEOUT
+    inner.progress_thread = progress_thread
+    inner.transport = options.get("call_transport", "").encode() or None
+    inner.determinism = enumerator(DETERMINISMS, options.get("determinism", "default"), "determinism")
+    inner.segments_in_flight = options.get("segments_in_flight", inner.segments_in_flight)
+    inner.cache_bytes = options.get("cache_bytes", inner.cache_bytes)
+    return inner
+
+
+def _init_options(options: InitOptions, inner: Any) -> Any:
+    given = _library.InitOptions()
+    library.tutti_init_options_defaults(given, ctypes.sizeof(given))
+    given.communicator = ctypes.pointer(inner)
+    values: dict[str, Any] = dict(options)
+    for name in _TEXTS:
+        setattr(given, name, str(values.get(name, "")).encode() or None)
+    for name in _NUMBERS:
+        setattr(given, name, values.get(name, 0))
+    given.heartbeat_timeout = nanoseconds(options.get("heartbeat_timeout"), "init") or given.heartbeat_timeout
+    return given
+
+
+def _init_over(source: Any, given: Any, made: ctypes.c_void_p) -> None:
+    """Starts a world of the ranks of an MPI communicator, by its own exchange of bytes."""
+    for method in ("allgather", "Get_rank", "Get_size"):
+        if not hasattr(source, method):
+            raise ArgumentError(
+                f"init: a {type(source).__name__} is no source: pass a URL, or a communicator of mpi4py, "
+                f"which has the method {method}"
+            )
+    failure: list[BaseException] = []
+
+    def exchange(_: int, own: int, bytes: int, everything: int) -> int:
+        try:
+            parts = source.allgather(ctypes.string_at(own, bytes))
+            ctypes.memmove(everything, b"".join(parts), bytes * len(parts))
+        except BaseException as error:
+            failure.append(error)
+            return 1
+        return 0
+
+    channel = _library.Channel(
+        size=ctypes.sizeof(_library.Channel),
+        rank=source.Get_rank(),
+        ranks=source.Get_size(),
+        name=b"mpi4py",
+        is_private=1,
+        all_gather=AllGatherFunction(exchange),
+    )
+    status = library.tutti_init_over(channel, given, ctypes.byref(made))
+    if failure:
+        raise failure[0]
+    check(status)
+
+
+def _open_world() -> Communicator | None:
+    _worlds[:] = [world for world in _worlds if world._handle.is_open]
+    return _worlds[0] if _worlds else None
+
+
+def is_initialized() -> bool:
+    """Whether there is a world: the communicator of an init that was not closed."""
+    return _open_world() is not None
+
+
+def world() -> Communicator:
+    """The communicator of the first init that was not closed. Without any it is made here, as by
+    init()."""
+    with _lock:
+        return _open_world() or init()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)

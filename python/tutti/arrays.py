@@ -1,0 +1,364 @@
+"""Arrays: where the elements of an array of any library lie, without a copy.
+
+An array is anything with the buffer protocol (numpy, array.array, bytearray, memoryview), a tensor of
+PyTorch, or an object with `__cuda_array_interface__` or `__dlpack__`. Its elements lie in one piece, in
+the order of C.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+from typing import Any, Callable
+
+from . import _dlpack
+from ._library import DATATYPES
+from .errors import ArgumentError
+
+Array = Any
+
+BYTES = DATATYPES["bytes"]
+BOOL = DATATYPES["bool"]
+NAMES = {number: name for name, number in DATATYPES.items()}
+SIZES = {
+    number: 1 if name == "bool" else int(re.sub("[a-z]", "", name)) // 8
+    for name, number in DATATYPES.items()
+    if name != "bytes"
+}
+
+
+class Buffer:
+    """The elements of an array. It keeps the array, or its export, alive."""
+
+    __slots__ = ("address", "count", "type", "itemsize", "is_read_only", "shape", "is_gpu", "stream", "owner")
+
+    def __init__(
+        self,
+        address: int,
+        shape: tuple[int, ...],
+        type: int,
+        itemsize: int,
+        owner: object,
+        is_read_only: bool = False,
+    ) -> None:
+        self.address = address
+        self.shape = shape
+        self.type = type
+        self.itemsize = itemsize
+        self.owner = owner
+        self.is_read_only = is_read_only
+        self.is_gpu = False
+        self.stream: int | None = None
+        count = 1
+        for extent in shape:
+            count *= extent
+        self.count = count
+
+    @property
+    def dtype(self) -> str:
+        return name_of(self.type, self.itemsize)
+
+
+def name_of(type: int, itemsize: int) -> str:
+    """The name of a datatype, such as "float32"."""
+    return f"{itemsize} bytes" if type == BYTES else NAMES[type]
+
+
+def read(x: Any, call: str, argument: str) -> Buffer:
+    """The elements of an input. Raises ArgumentError that names the call and its argument."""
+    importer = _importers.get(type(x))
+    try:
+        if importer is None:
+            importer = _importers[type(x)] = _choose(x)
+        return importer(x)
+    except ArgumentError as error:
+        raise ArgumentError(f"{call}: {argument} {error}") from None
+
+
+def write(x: Any, call: str, argument: str) -> Buffer:
+    """The elements of an output. Raises ArgumentError as read, also if they cannot be written."""
+    buffer = read(x, call, argument)
+    if buffer.is_read_only:
+        raise ArgumentError(f"{call}: {argument} is read-only: pass an array that can be written")
+    if getattr(x, "requires_grad", False) and getattr(x, "is_leaf", False):
+        raise ArgumentError(
+            f"{call}: {argument} is a leaf tensor that requires grad, and cannot be written in place: "
+            "pass .detach(), or .data, or another tensor as out"
+        )
+    return buffer
+
+
+def datatype_of(dtype: Any) -> int:
+    """The number of a datatype.
+
+    dtype: its name, such as "float32", a dtype of numpy or PyTorch, or bool, int, float or complex.
+    """
+    if dtype in _PYTHON_TYPES:
+        return DATATYPES[_PYTHON_TYPES[dtype]]
+    if isinstance(dtype, type) and dtype.__module__ == "numpy":
+        dtype = sys.modules["numpy"].dtype(dtype)
+    name = getattr(dtype, "name", None) or str(dtype)
+    number = DATATYPES.get(str(name).rpartition(".")[2])
+    if number is None or number == BYTES:
+        known = ", ".join(name for name in DATATYPES if name != "bytes")
+        raise ArgumentError(f"there is no dtype {dtype!r}; there are {known}")
+    return number
+
+
+_PYTHON_TYPES: dict[Any, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+
+def _choose(x: Any) -> Callable[[Any], Buffer]:
+    """The function that finds the elements of objects of this type."""
+    kind = type(x)
+    if hasattr(kind, "_tutti_buffer"):
+        return _from_tutti
+    if hasattr(kind, "data_ptr") and hasattr(kind, "is_contiguous"):
+        return _from_torch
+    if hasattr(x, "__cuda_array_interface__"):
+        return _from_cuda
+    if hasattr(kind, "__array_interface__") or _has_buffer(x):
+        return _from_buffer
+    if hasattr(kind, "__dlpack__"):
+        return _from_dlpack
+    raise ArgumentError(
+        f"is a {kind.__name__}, and no array: pass an array of numpy or another library, an array.array, or "
+        "a number; other objects go by .objects"
+    )
+
+
+def _has_buffer(x: Any) -> bool:
+    try:
+        memoryview(x).release()
+    except TypeError:
+        return False
+    except (BufferError, ValueError):  # it has buffers, but not of this array
+        return True
+    return True
+
+
+def _from_tutti(x: Any) -> Buffer:
+    buffer = x._tutti_buffer()
+    assert isinstance(buffer, Buffer)
+    return buffer
+
+
+# The buffer protocol.
+
+
+class _PyBuffer(ctypes.Structure):
+    """Py_buffer"""
+
+    _fields_ = [
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("internal", ctypes.c_void_p),
+    ]
+
+
+_get_buffer = ctypes.pythonapi.PyObject_GetBuffer
+_get_buffer.argtypes = [ctypes.py_object, ctypes.POINTER(_PyBuffer), ctypes.c_int]
+_release_buffer = ctypes.pythonapi.PyBuffer_Release
+_release_buffer.argtypes = [ctypes.POINTER(_PyBuffer)]
+_C_CONTIGUOUS_WITH_FORMAT = 0x3C
+
+
+class _Export:
+    """An export of a buffer: as long as it lives, the array cannot be resized."""
+
+    __slots__ = ("view", "_release")
+
+    def __init__(self, x: Any) -> None:
+        self.view = _PyBuffer()
+        _get_buffer(x, self.view, _C_CONTIGUOUS_WITH_FORMAT)
+        self._release = _release_buffer
+
+    def __del__(self) -> None:
+        if hasattr(self, "_release"):
+            self._release(self.view)
+
+
+def _from_buffer(x: Any) -> Buffer:
+    try:
+        export = _Export(x)
+    except (BufferError, ValueError, TypeError) as error:
+        return _without_buffer(x, error)
+    view = export.view
+    datatype, itemsize = _datatype_of_format(view.format, view.itemsize)
+    shape = tuple(view.shape[: view.ndim]) if view.ndim else ()
+    return Buffer(view.buf or 0, shape, datatype, itemsize, export, bool(view.readonly))
+
+
+def _without_buffer(x: Any, error: Exception) -> Buffer:
+    """Elements of arrays that the buffer protocol refuses: numpy has types that it does not know."""
+    interface = getattr(x, "__array_interface__", None)
+    if interface is None or interface.get("strides") is not None:
+        raise ArgumentError(_contiguity(getattr(x, "shape", None))) from error
+    name = str(getattr(x.dtype, "name", x.dtype))
+    datatype = DATATYPES.get(name)
+    if datatype is None:
+        raise ArgumentError(f"has elements of {name}, which cannot be sent") from error
+    address, is_read_only = interface["data"]
+    return Buffer(address, tuple(interface["shape"]), datatype, SIZES[datatype], x, is_read_only)
+
+
+def _contiguity(shape: Any) -> str:
+    what = "" if shape is None else f" of shape {tuple(shape)}"
+    return f"is an array{what} that does not lie in one piece: pass a copy, as numpy.ascontiguousarray makes"
+
+
+_formats: dict[tuple[bytes | None, int], tuple[int, int]] = {}
+_KINDS = {
+    **dict.fromkeys("bhilqn", "int"),
+    **dict.fromkeys("BHILQNc", "uint"),
+    **dict.fromkeys("efdg", "float"),
+    **dict.fromkeys(("Ze", "Zf", "Zd", "Zg", "F", "D", "G"), "complex"),
+}
+
+
+def _datatype_of_format(format: bytes | None, itemsize: int) -> tuple[int, int]:
+    """The datatype of a format of the module struct, and the size of its elements."""
+    found = _formats.get((format, itemsize))
+    if found is None:
+        found = _formats[format, itemsize] = _parse_format((format or b"B").decode(), itemsize)
+    return found
+
+
+def _parse_format(format: str, itemsize: int) -> tuple[int, int]:
+    code = re.sub(":[^:]*:", "", format)  # without names of members
+    foreign = "[>!]" if sys.byteorder == "little" else "<"
+    if itemsize > 1 and re.search(foreign, code):
+        raise ArgumentError(
+            f"has elements of another byte order than this machine's ({format}): "
+            "convert it, as x.astype(x.dtype.newbyteorder('=')) does"
+        )
+    if re.search("[OP&]", code):
+        raise ArgumentError(f"has elements that are references ({format}), which cannot be sent; use .objects")
+    code = code.lstrip("@=<>!^")
+    name = "bool" if code == "?" else f"{_KINDS.get(code, '')}{8 * itemsize}"
+    return DATATYPES.get(name, BYTES), itemsize
+
+
+# Tensors of PyTorch, and arrays on GPUs.
+
+
+def _from_torch(x: Any) -> Buffer:
+    """No function of torch is needed, so that torch is not imported."""
+    if not x.is_contiguous():
+        raise ArgumentError(f"is a tensor of shape {tuple(x.shape)} that is not contiguous: pass .contiguous()")
+    device = str(x.device.type)
+    if device not in ("cpu", "cuda"):
+        raise ArgumentError(f"is a tensor on {device}: copy it to the CPU first")
+    datatype = datatype_of(x.dtype)
+    buffer = Buffer(x.data_ptr(), tuple(x.shape), datatype, SIZES[datatype], x)
+    if device == "cuda":
+        buffer.is_gpu = True
+        buffer.stream = sys.modules["torch"].cuda.current_stream(x.device).cuda_stream
+    return buffer
+
+
+def _from_cuda(x: Any) -> Buffer:
+    interface = x.__cuda_array_interface__
+    shape = tuple(interface["shape"])
+    if interface.get("strides") is not None and 0 not in shape:
+        if not _is_contiguous(shape, [step for step in interface["strides"]], int(interface["typestr"][2:])):
+            raise ArgumentError(_contiguity(shape))
+    order, kind, size = interface["typestr"][0], interface["typestr"][1], interface["typestr"][2:]
+    if order == (">" if sys.byteorder == "little" else "<") and int(size) > 1:
+        raise ArgumentError(f"has elements of another byte order than this machine's ({interface['typestr']})")
+    kinds = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+    name = "bool" if kind == "b" else f"{kinds.get(kind, '')}{8 * int(size)}"
+    address, is_read_only = interface["data"]
+    buffer = Buffer(address or 0, shape, DATATYPES.get(name, BYTES), int(size), x, is_read_only)
+    buffer.is_gpu = True
+    buffer.stream = interface.get("stream") or 0
+    return buffer
+
+
+def _is_contiguous(shape: tuple[int, ...], strides: list[int], step: int) -> bool:
+    """Whether elements lie in one piece. strides, step: both of bytes, or of elements."""
+    for extent, stride in zip(reversed(shape), reversed(strides)):
+        if extent != 1 and stride != step:
+            return False
+        step *= extent
+    return True
+
+
+def _from_dlpack(x: Any) -> Buffer:
+    tensor = _dlpack.import_tensor(x)
+    if tensor.strides is not None and 0 not in tensor.shape and not _is_contiguous(tensor.shape, tensor.strides, 1):
+        raise ArgumentError(_contiguity(tensor.shape))
+    datatype = DATATYPES.get(tensor.dtype)
+    if datatype is None:
+        raise ArgumentError(f"has elements of {tensor.dtype}, which cannot be sent")
+    buffer = Buffer(tensor.address, tensor.shape, datatype, SIZES[datatype], tensor.owner, tensor.is_read_only)
+    buffer.is_gpu = tensor.is_gpu
+    buffer.stream = 0 if tensor.is_gpu else None
+    return buffer
+
+
+_importers: dict[type, Callable[[Any], Buffer]] = {}
+
+
+# Numbers.
+
+
+def is_number(x: Any) -> bool:
+    """Whether x is a number of Python or a scalar of numpy: numbers go in, and numbers come out."""
+    return type(x) in _PYTHON_TYPES or _is_numpy_scalar(x)
+
+
+def _is_numpy_scalar(x: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(x, numpy.generic)
+
+
+class Numbers:
+    """Room for numbers of one type."""
+
+    def __init__(self, example: Any, values: list[Any]) -> None:
+        if _is_numpy_scalar(example):
+            self._array = sys.modules["numpy"].array(values, dtype=example.dtype)
+            self.buffer = _from_buffer(self._array)
+            return
+        name = _PYTHON_TYPES[type(example)]
+        self._array = (_C_TYPES[type(example)] * (len(values) * (2 if name == "complex128" else 1)))()
+        for i, value in enumerate(values):
+            self._set(i, value)
+        datatype = DATATYPES[name]
+        self.buffer = Buffer(
+            ctypes.addressof(self._array), (len(values),), datatype, SIZES[datatype], self._array
+        )
+        self._is_complex = name == "complex128"
+
+    def _set(self, i: int, value: Any) -> None:
+        if isinstance(value, complex):
+            self._array[2 * i], self._array[2 * i + 1] = value.real, value.imag
+            return
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            raise ArgumentError(f"{value} does not fit into 64 bits")
+        self._array[i] = value
+
+    def values(self) -> list[Any]:
+        if not isinstance(self._array, ctypes.Array):
+            return list(self._array)
+        if self._is_complex:
+            return [complex(self._array[i], self._array[i + 1]) for i in range(0, len(self._array), 2)]
+        return list(self._array)
+
+
+_C_TYPES: dict[Any, Any] = {
+    bool: ctypes.c_bool,
+    int: ctypes.c_int64,
+    float: ctypes.c_double,
+    complex: ctypes.c_double,
+}

@@ -1,0 +1,295 @@
+"""Communicators: groups of ranks, and the calls among them."""
+
+from __future__ import annotations
+
+import ctypes
+import operator as _operator
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, Sequence, overload
+
+from . import _library, arrays, requests
+from ._calls import Prepared, Spec, enumerator, nanoseconds
+from ._collectives import Calls
+from ._handles import Handle, Turn, run_apart
+from ._library import ANY_RANK, COLLECTIVES, FOREVER, OPERATORS, PENDING, library
+from ._quick import QuickCalls, calls_of
+from .errors import ArgumentError, TimeoutError, TransportError, check
+from .memory import Memory, pages_of
+from .requests import Plan, Request
+
+if TYPE_CHECKING:
+    from .objects import Objects
+
+ANY = ANY_RANK
+"""Any rank, as a source of messages."""
+
+
+class Arrival(NamedTuple):
+    """A message that has come and was not received yet: its sender, its tag, and its length."""
+
+    source: int
+    tag: int
+    bytes: int
+
+
+class Starts(Calls[Request[Any]]):
+    """`world.start`: each call returns a Request at once."""
+
+    def __init__(self, world: Communicator) -> None:
+        self._world = world
+
+    def _submit(self, spec: Spec, x: Any, out: Any) -> Request[Any]:
+        return requests.start(self._world, Prepared(self._world, spec, x, out))
+
+
+class Plans(Calls[Plan]):
+    """`world.plan`: each call returns a Plan, which runs again and again."""
+
+    def __init__(self, world: Communicator) -> None:
+        self._world = world
+
+    def _submit(self, spec: Spec, x: Any, out: Any) -> Plan:
+        prepared = Prepared(self._world, spec, x, out)
+        if prepared.arguments.numbers is not None:
+            raise ArgumentError(f"{spec.name}: a plan needs an array, since a number does not change")
+        return Plan(self._world, prepared)
+
+
+class Communicator(QuickCalls):
+    """A group of ranks. All ranks make the same calls in the same order; if they do not, they get an
+    error and never wrong data.
+
+    Arrays are of any library, see tutti.arrays; without `out` a call works in place. Numbers are
+    returned as numbers. Several threads may use a communicator: their calls follow each other.
+
+    rank: the own rank. size: the number of ranks.
+    """
+
+    def __init__(self, handle: Handle, timeout: int, has_progress_thread: bool) -> None:
+        self._handle = handle
+        self._timeout = timeout
+        self.has_progress_thread = has_progress_thread
+        self.rank: int = library.tutti_rank(handle.pointer)
+        self._fast = calls_of(handle, self.rank)
+        self.size: int = library.tutti_size(handle.pointer)
+        self._hosts: list[list[int]] | None = None
+        self._objects: Objects | None = None
+
+    @property
+    def start(self) -> Starts:
+        """Calls that return a Request at once."""
+        return Starts(self)
+
+    @property
+    def plan(self) -> Plans:
+        """Calls that prepare a Plan, which runs again and again."""
+        return Plans(self)
+
+    @property
+    def objects(self) -> Objects:
+        """Calls with objects of Python."""
+        if self._objects is None:
+            from .objects import Objects
+
+            self._objects = Objects(self)
+        return self._objects
+
+    def _submit(self, spec: Spec, x: Any, out: Any) -> Any:
+        if spec.source == ANY and spec.name == "recv":
+            spec.source = self._probe(ANY, spec.tag, spec.options.get("timeout")).source
+        prepared = Prepared(self, spec, x, out)
+        if requests.in_batch():
+            return requests.add_to_batch(self, prepared)
+        self._run(prepared)
+        return prepared.arguments.finish()
+
+    def _run(self, prepared: Prepared) -> None:
+        """Runs a call to its end, in slices. Ctrl-C drops it, and other ranks get AbortedError."""
+        handle, turn = self._handle, self._handle.turn
+        pending = ctypes.c_void_p()
+        try:
+            with turn:
+                status = library.tutti_run_for(
+                    handle.pointer, prepared.call, prepared.options_pointer(), turn.slice, ctypes.byref(pending)
+                )
+            while status == PENDING:
+                if prepared.operator is not None and prepared.operator.has_failed:
+                    break
+                with turn:
+                    status = library.tutti_wait_for(pending.value, turn.slice)
+            if status != PENDING:
+                check(status)
+        finally:
+            if pending.value is not None:
+                with turn:
+                    library.tutti_request_free(pending)
+        requests.raise_failure(handle, prepared)
+
+    # Groups.
+
+    def group(self, ranks: Sequence[int], key: int = 0) -> Communicator:
+        """A communicator of some ranks; the others do not take part.
+
+        ranks: distinct, the own one among them; they become ranks 0, 1, ... of it in this order. key:
+            distinguishes groups of the same ranks that several threads make. Both equal on all members.
+        """
+        members = [_operator.index(rank) for rank in ranks]
+        array = (ctypes.c_int32 * len(members))(*members)
+        made = self._make("tutti_group", array, len(members), key)
+        assert made is not None
+        return made
+
+    @overload
+    def split(self, color: int, key: int = 0) -> Communicator: ...
+    @overload
+    def split(self, color: None, key: int = 0) -> None: ...
+    @overload
+    def split(self, color: int | None, key: int = 0) -> Communicator | None: ...
+    def split(self, color: int | None, key: int = 0) -> Communicator | None:
+        """Divides the ranks by color. Collective.
+
+        color: zero or more; ranks with equal colors form a group. None: this rank joins none, and the
+            result is None. key: orders the ranks of a color.
+        """
+        if color is not None and color < 0:
+            raise ArgumentError(f"split: color {color} is less than zero; a rank that joins no group passes None")
+        return self._make("tutti_split", -1 if color is None else color, key)
+
+    def _make(self, function: str, *arguments: Any) -> Communicator | None:
+        made = ctypes.c_void_p()
+
+        def make() -> None:
+            check(getattr(library, function)(self._handle.pointer, *arguments, ctypes.byref(made)))
+
+        with self._handle.turn:
+            run_apart(make)
+        if made.value is None:
+            return None
+        handle = Handle(made.value, library.tutti_communicator_free, "communicator", Turn())
+        return Communicator(handle, self._timeout, self.has_progress_thread)
+
+    # Facts.
+
+    @property
+    def hosts(self) -> list[list[int]]:
+        """The ranks of each host. Raises TransportError if the hosts are not known."""
+        if self._hosts is None:
+            numbers = (ctypes.c_int32 * self.size)()
+            with self._handle.turn:
+                check(library.tutti_hosts(self._handle.pointer, numbers))
+            if -1 in numbers:
+                raise TransportError("which ranks share a host is not known with this transport")
+            by_host: dict[int, list[int]] = {}
+            for rank, host in enumerate(numbers):
+                by_host.setdefault(host, []).append(rank)
+            self._hosts = list(by_host.values())
+        return self._hosts
+
+    @property
+    def local_rank(self) -> int:
+        """The number of this rank among those of its host."""
+        return next(host.index(self.rank) for host in self.hosts if self.rank in host)
+
+    def describe(self) -> str:
+        """One line about the ranks and what connects them."""
+        return _text(library.tutti_describe, self._handle.pointer)
+
+    def waits(self) -> str:
+        """The calls that this rank waits in now, one per line. Any thread may ask at any time."""
+        return _text(library.tutti_communicator_waits, self._handle.pointer)
+
+    def explain(
+        self, collective: str, bytes: int, *, dtype: Any = "float32", op: str = "sum", root: int = 0
+    ) -> str:
+        """The algorithm that a call gets, the predicted time of each candidate, and why others are
+        rejected. bytes: of a rank's vector, or of a block."""
+        datatype = arrays.datatype_of(dtype)
+        count = bytes // arrays.SIZES[datatype]
+        gathers = collective in ("gather", "all_gather", "all_to_all")
+        scatters = collective in ("scatter", "reduce_scatter", "all_to_all")
+        call = _library.Call(
+            size=ctypes.sizeof(_library.Call),
+            collective=enumerator(COLLECTIVES, collective, "collective"),
+            type=datatype,
+            element_bytes=arrays.SIZES[datatype],
+            in_=1 << 20,  # a place, which is not read
+            out=1 << 50,
+            in_count=count * (self.size if scatters else 1),
+            out_count=count * (self.size if gathers else 1),
+            op=enumerator(OPERATORS, op, "operator"),
+            root=root,
+        )
+        with self._handle.turn:
+            return _text(library.tutti_explain, self._handle.pointer, call, None)
+
+    # Messages.
+
+    def probe(self, source: int = ANY, tag: int = 0, *, timeout: float | None = None) -> Arrival:
+        """Waits for a message that no call receives yet, and leaves it there.
+
+        timeout: seconds; else those of the communicator. Raises TimeoutError, which fails nothing.
+        """
+        return self._probe(source, tag, timeout)
+
+    def _probe(self, source: int, tag: int, timeout: float | None) -> Arrival:
+        arrival = _library.Arrival(size=ctypes.sizeof(_library.Arrival))
+        turn = self._handle.turn
+        limit = nanoseconds(timeout, "probe") or self._timeout
+        end = FOREVER if limit == FOREVER else time.monotonic_ns() + limit
+        while True:
+            with turn:
+                slice = max(0, min(turn.slice, end - time.monotonic_ns()))
+                status = library.tutti_probe(self._handle.pointer, source, tag, slice, ctypes.byref(arrival))
+            if status != PENDING:
+                check(status)
+                return Arrival(arrival.from_, arrival.tag, arrival.bytes)
+            if time.monotonic_ns() >= end:
+                whom = "any rank" if source == ANY else f"rank {source}"
+                raise TimeoutError(f"no message of tag {tag} from {whom} came within {limit / 1e9:g} s", rank=source)
+
+    # Memory.
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any = "float32") -> Memory:
+        """An array of zeros that the other ranks of the host read and write in place, which saves
+        copies. If one rank passes such memory to a collective, all must."""
+        extents = (shape,) if isinstance(shape, int) else tuple(_operator.index(extent) for extent in shape)
+        if any(extent < 0 for extent in extents):
+            raise ArgumentError(f"empty: the shape {extents} has an extent of less than zero")
+        datatype = arrays.datatype_of(dtype)
+        bytes = arrays.SIZES[datatype]
+        for extent in extents:
+            bytes *= extent
+        made = ctypes.c_void_p()
+        with self._handle.turn:
+            check(library.tutti_allocate(self._handle.pointer, bytes, ctypes.byref(made)))
+        assert made.value is not None
+        handle = Handle(made.value, library.tutti_memory_free, "memory", Turn())
+        return Memory(pages_of(handle, bytes), extents, datatype)
+
+    # End.
+
+    def close(self) -> None:
+        """Leaves the group. Further calls raise ArgumentError. Requests and plans stay usable."""
+        self._handle.close()
+
+    def __enter__(self) -> Communicator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "" if self._handle.is_open else ", closed"
+        return f"<tutti.Communicator, rank {self.rank} of {self.size}{state}>"
+
+
+def _text(function: Any, *arguments: Any) -> str:
+    """A text of the shared library, which says how long it is."""
+    capacity = 1024
+    length = ctypes.c_size_t()
+    while True:
+        text = ctypes.create_string_buffer(capacity)
+        check(function(*arguments, text, capacity, ctypes.byref(length)))
+        if length.value < capacity:
+            return text.value.decode("utf-8", "replace")
+        capacity = length.value + 1

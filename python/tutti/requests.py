@@ -1,0 +1,320 @@
+"""Calls under way, calls that run again and again, and calls that start together."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Iterable, Iterator, TypeVar
+
+from . import _library, _notify, _quick
+from ._calls import Prepared, nanoseconds
+from ._handles import Handle
+from ._library import FOREVER, OK, PENDING, library
+from .arrays import Array
+from .errors import ArgumentError, Error, TimeoutError, check, raise_last
+from .operators import Operator
+
+if TYPE_CHECKING:
+    from .communicator import Communicator
+
+T = TypeVar("T")
+_ROUND = 1_000_000  # nanoseconds for each of several communicators, which all must make progress
+
+
+def wait_in_slices(handle: Handle, wait_for: Callable[[int, int], int], timeout: int = 0) -> bool:
+    """Waits for a handle, and looks for signals such as Ctrl-C in between.
+
+    wait_for: a function of the shared library. timeout: nanoseconds; 0: no limit.
+    Returns whether it is done. Raises its error.
+    """
+    end = time.monotonic_ns() + timeout if 0 < timeout < FOREVER else FOREVER
+    while True:
+        with handle.turn:
+            left = end - time.monotonic_ns()
+            status = wait_for(handle.pointer, max(0, min(handle.turn.slice, left)))
+        if status != PENDING:
+            check(status)
+            return True
+        if left <= handle.turn.slice and time.monotonic_ns() >= end:
+            return False
+
+
+def raise_failure(handle: Handle, prepared: Prepared) -> None:
+    """Raises what the operator of a call raised, and fails the communicator, since other ranks may
+    have a wrong result: it drops a call that they do not make.
+
+    handle: of the communicator.
+    """
+    failure = prepared.operator.take_failure() if prepared.operator is not None else None
+    if failure is None:
+        return
+    dropped = ctypes.c_void_p()
+    call = _library.Call(size=ctypes.sizeof(_library.Call), collective=_library.COLLECTIVES["barrier"])
+    with handle.turn:
+        if handle.is_open and library.tutti_start(handle.pointer, call, None, ctypes.byref(dropped)) == OK:
+            library.tutti_request_free(dropped)
+    raise failure
+
+
+class Request(Generic[T]):
+    """A call under way. It may be awaited. It keeps its arrays alive, and until it has ended no other
+    code may write to memory that it reads or writes, nor read memory that it writes.
+
+    A pending request that is dropped fails its communicator, since other ranks wait for it.
+    """
+
+    def __init__(self, world: Communicator, handle: Handle, prepared: Prepared) -> None:
+        self._handle: Handle | None = handle
+        self._world = world
+        self._prepared = prepared
+        self._error: BaseException | None = None
+
+    @property
+    def handle(self) -> Handle:
+        """Its handle, while it is pending."""
+        assert self._handle is not None
+        return self._handle
+
+    @property
+    def operator(self) -> Operator | None:
+        """Its operator in Python."""
+        return self._prepared.operator
+
+    def wait(self, timeout: float | None = None) -> T:
+        """Waits for the end, and returns the result.
+
+        timeout: seconds. If the call takes longer, TimeoutError is raised, the call goes on, and it may be
+            waited for again.
+        """
+        if self._handle is not None and self._error is None:
+            with self._ending():
+                if not self._ends_within(timeout):
+                    raise TimeoutError(f"{self._prepared.spec.name} has not ended after {timeout} s; wait again for it")
+        return self._result()
+
+    def _ends_within(self, timeout: float | None) -> bool:
+        quick = self._world._fast
+        if timeout is None and quick is not None and quick.wait(self._handle) is True:
+            return True
+        return wait_in_slices(self.handle, library.tutti_wait_for, nanoseconds(timeout, "wait"))
+
+    def test(self) -> bool:
+        """Whether the call has ended. Makes progress. Raises the call's error."""
+        return self._wait_for(0)
+
+    def _wait_for(self, slice: int) -> bool:
+        if self._handle is None:
+            self._result()
+            return True
+        with self._ending():
+            with self._handle.turn:
+                pointer = self._handle.pointer
+                status = library.tutti_wait_for(pointer, slice) if slice else library.tutti_test(pointer)
+            if status == PENDING:
+                return False
+            check(status)
+        self._result()
+        return True
+
+    @contextlib.contextmanager
+    def _ending(self) -> Iterator[None]:
+        """Keeps the error of a call that has failed."""
+        try:
+            yield
+        except ArgumentError:
+            raise
+        except TimeoutError as error:
+            if error.call or error.rank >= 0:  # not one of wait(timeout)
+                self._error = error
+            raise
+        except Error as error:
+            self._error = error
+            raise
+
+    def _result(self) -> T:
+        if self._error is not None:
+            raise self._error
+        if self._handle is not None:
+            handle, self._handle = self._handle, None
+            handle.close()
+            raise_failure(self._world._handle, self._prepared)
+        return self._prepared.arguments.finish()  # type: ignore[no-any-return]
+
+    def __await__(self) -> Generator[Any, None, T]:
+        yield from _notify.ended(self).__await__()
+        return self._result()
+
+    def __repr__(self) -> str:
+        state = "ended" if self._handle is None else "failed" if self._error else "pending"
+        return f"<tutti.Request of {self._prepared.spec.name}, {state}>"
+
+
+def start(world: Communicator, prepared: Prepared) -> Request[Any]:
+    """Starts a call."""
+    made = ctypes.c_void_p()
+    try:
+        with world._handle.turn:
+            status = library.tutti_start(
+                world._handle.pointer, prepared.call, prepared.options_pointer(), ctypes.byref(made)
+            )
+        check(status)
+    except BaseException:  # Ctrl-C, maybe just after the start
+        if made.value is not None:
+            Handle(made.value, library.tutti_request_free, "request", world._handle.turn).close()
+        raise
+    assert made.value is not None
+    return Request(world, Handle(made.value, library.tutti_request_free, "request", world._handle.turn), prepared)
+
+
+def wait_all(requests: Iterable[Request[Any]]) -> list[Any]:
+    """Waits for all requests, of one communicator or several, also if some fail. Returns their
+    results, or raises the first error."""
+    everything = list(requests)
+    pending = list(everything)
+    first: Error | None = None
+    while pending:
+        turns = {id(request._handle.turn) for request in pending if request._handle is not None}
+        left = []
+        for request in pending:
+            try:
+                if not request._wait_for(_ROUND if len(turns) > 1 or request._handle is None else request._handle.turn.slice):
+                    left.append(request)
+            except Error as error:
+                first = first or error
+        pending = left
+    if first is not None:
+        raise first
+    return [request._result() for request in everything]
+
+
+class Plan:
+    """A call that was prepared once and runs again and again. Ranks make the same plans in the same
+    order, and start each equally often. One run at a time.
+
+    algorithm: what runs, such as "ring".
+    """
+
+    def __init__(self, world: Communicator, prepared: Prepared) -> None:
+        self._world = world
+        self._prepared = prepared
+        self._running: Prepared | None = None
+        made = ctypes.c_void_p()
+        turn = world._handle.turn
+        with turn:
+            status = library.tutti_make_plan(
+                world._handle.pointer, prepared.call, prepared.options_pointer(), ctypes.byref(made)
+            )
+        check(status)
+        assert made.value is not None
+        self._handle = Handle(made.value, library.tutti_plan_free, "plan", turn)
+
+    @property
+    def algorithm(self) -> str:
+        return (library.tutti_plan_algorithm(self._handle.pointer) or b"").decode()
+
+    def start(self, x: Array | None = None, out: Array | None = None) -> Plan:
+        """Starts a run.
+
+        x, out: other arrays than the plan was made with, of the same sizes; as in the call that made it.
+        """
+        running = self._prepared
+        if x is not None or out is not None:
+            running = Prepared(self._world, running.spec, x, out)
+            self._check_same(running)
+        with self._handle.turn:
+            status = library.tutti_plan_start(self._handle.pointer, running.call.in_, running.call.out)
+        check(status)
+        self._running = running
+        return self
+
+    def _check_same(self, other: Prepared) -> None:
+        for made, given in ((self._prepared.arguments.input, other.arguments.input),
+                            (self._prepared.arguments.output, other.arguments.output)):  # fmt: skip
+            if made is None or given is None:
+                continue
+            if (made.count, made.type, made.itemsize) != (given.count, given.type, given.itemsize):
+                raise ArgumentError(
+                    f"the plan was made for {made.count} elements of {made.dtype}, got {given.count} of {given.dtype}"
+                )
+
+    def wait(self) -> None:
+        """Waits for the end of the run."""
+        wait_in_slices(self._handle, library.tutti_plan_wait_for)
+        self._end()
+
+    def test(self) -> bool:
+        """Whether no run is pending. Makes progress."""
+        with self._handle.turn:
+            status = library.tutti_plan_test(self._handle.pointer)
+        if status == PENDING:
+            return False
+        check(status)
+        self._end()
+        return True
+
+    def _end(self) -> None:
+        self._running = None
+        raise_failure(self._world._handle, self._prepared)
+
+    def close(self) -> None:
+        """Frees the plan. A pending run fails the communicator."""
+        self._handle.close()
+
+    def __enter__(self) -> Plan:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<tutti.Plan of {self._prepared.spec.name}, {self.algorithm if self._handle.is_open else 'closed'}>"
+
+
+class _Batch(threading.local):
+    """The calls of a thread in a batch; None outside."""
+
+    requests: list[Request[Any]] | None = None
+
+
+_batch = _Batch()
+
+
+def in_batch() -> bool:
+    """Whether this thread collects the calls of a batch."""
+    return _batch.requests is not None
+
+
+def add_to_batch(world: Communicator, prepared: Prepared) -> Any:
+    """Adds a blocking call to the batch of this thread. Returns its array, whose elements come later."""
+    if prepared.arguments.numbers is not None:
+        raise ArgumentError(
+            f"{prepared.spec.name}: a number has no place for a result that comes at the end of a batch: "
+            "pass an array, or use .start"
+        )
+    assert _batch.requests is not None
+    _batch.requests.append(start(world, prepared))
+    return prepared.arguments.result
+
+
+@contextlib.contextmanager
+def batch() -> Iterator[None]:
+    """Calls in the block start together at its end, which waits for those that block: their results
+    are complete then. They may be of several communicators. If the block raises, none of them starts."""
+    check(library.tutti_batch_begin())
+    _batch.requests = []
+    _quick.count_batches(1)
+    try:
+        yield
+    except BaseException:
+        _batch.requests = None
+        library.tutti_batch_cancel()
+        raise
+    finally:
+        _quick.count_batches(-1)
+    requests, _batch.requests = _batch.requests, None
+    status = library.tutti_batch_end()
+    if status:
+        raise_last()
+    wait_all(requests)
