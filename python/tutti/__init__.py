@@ -8,6 +8,8 @@
     request.wait()
 """
 
+from typing import TYPE_CHECKING
+
 from ._collectives import Op
 from ._init import init, is_initialized, world
 from .arrays import Array
@@ -39,17 +41,40 @@ __all__ = [
     "Memory",
     "MismatchError",
     "ObjectError",
+    "Objects",
     "Op",
     "Operator",
     "PeerDeadError",
     "Plan",
     "Request",
+    "Table",
     "TimeoutError",
     "TransportError",
     "batch",
     "init",
     "is_initialized",
     "operator",
+    "spawn",
+    "sweep",
+    "testing",
     "wait_all",
     "world",
 ]
+
+# Modules that take long to import are imported when they are first used.
+if TYPE_CHECKING:
+    from . import testing
+    from ._spawn import spawn
+    from .objects import Objects
+    from .table import Table, sweep
+else:
+    _LATER = {"Objects": "objects", "Table": "table", "spawn": "_spawn", "sweep": "table", "testing": "testing"}
+
+    def __getattr__(name):
+        import importlib
+
+        if name not in _LATER:
+            raise AttributeError(f"module 'tutti' has no attribute {name!r}")
+        module = importlib.import_module("." + _LATER[name], __name__)
+        globals()[name] = value = module if name == _LATER[name] else getattr(module, name)
+        return value

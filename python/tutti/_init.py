@@ -50,6 +50,8 @@ _NUMBERS = ("payload_checksum", "network_megabits", "insecure")
 
 _lock = threading.Lock()
 _worlds: list[Communicator] = []
+own = threading.local()
+"""own.world: the world of a thread that is a rank by itself, as of spawn(..., threads=True)."""
 
 
 def init(
@@ -164,6 +166,9 @@ def _init_over(source: Any, given: Any, made: ctypes.c_void_p) -> None:
 
 
 def _open_world() -> Communicator | None:
+    world: Communicator | None = getattr(own, "world", None)
+    if world is not None and world._handle.is_open:
+        return world
     _worlds[:] = [world for world in _worlds if world._handle.is_open]
     return _worlds[0] if _worlds else None
 

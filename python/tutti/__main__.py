@@ -1,0 +1,28 @@
+"""`python -m tutti`, and the command `tutti` of an installed package: runs the command of this package."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def path() -> str:
+    """The file of the command. Raises FileNotFoundError if this package has none."""
+    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_bin", "tutti")
+    if not os.access(file, os.X_OK):
+        raise FileNotFoundError(f"this installation of tutti has no command, since there is no program {file}")
+    return file
+
+
+def main() -> None:
+    """Becomes the command."""
+    try:
+        file = path()
+    except FileNotFoundError as error:
+        sys.exit(f"tutti: {error}")
+    sys.stdout.flush()
+    os.execv(file, ["tutti", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""The plugin of pytest: the marker `parallel`, and the fixture `world`.
+
+A test with the marker runs on several ranks, each a copy of the process of pytest with the fixtures that the test
+got. It passes if it passes on all ranks, and fails with the stacks of all ranks if they miss the deadline.
+
+    @pytest.mark.parallel               three ranks
+    @pytest.mark.parallel(2)            two
+    @pytest.mark.parallel([1, 2, 4])    once for each of these numbers
+    @pytest.mark.parallel(2, timeout=5, threads=True, start="fresh")    see tutti.testing.run
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+DEFAULT_RANKS = 3
+_PARAMETER = "_tutti_ranks"
+_OPTIONS = ("timeout", "threads", "start")
+
+
+class _World:
+    """Stands for the world of a rank until the rank runs."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("tutti_timeout", "seconds that a test with the marker `parallel` may take", default="60")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "parallel(nprocs=3, timeout=60, threads=False, start='fork'): run the test on that many ranks of tutti, "
+        "or once for each number of a list",
+    )
+    if config.pluginmanager.has_plugin("pytest_mpi"):
+        raise pytest.UsageError(
+            "the plugins of tutti and of mpi-pytest both have the marker 'parallel': "
+            "leave one out by -p no:tutti or by -p no:pytest_mpi"
+        )
+
+
+def _numbers_of(marker: pytest.Mark) -> list[int]:
+    given = [*marker.args, *(value for name, value in marker.kwargs.items() if name == "nprocs")]
+    unknown = set(marker.kwargs) - {"nprocs", *_OPTIONS}
+    if len(given) > 1 or unknown:
+        raise pytest.UsageError(f"the marker parallel takes nprocs, {', '.join(_OPTIONS)}, not {marker.kwargs}")
+    numbers = given[0] if given else DEFAULT_RANKS
+    numbers = [numbers] if isinstance(numbers, int) else list(numbers)
+    if not numbers or not all(isinstance(number, int) and number > 0 for number in numbers):
+        raise pytest.UsageError(f"the marker parallel takes a number of ranks or a list of them, not {given[0]!r}")
+    return numbers
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    marker = metafunc.definition.get_closest_marker("parallel")
+    if marker is None:
+        return
+    numbers = _numbers_of(marker)
+    metafunc.fixturenames.append(_PARAMETER)
+    metafunc.parametrize(_PARAMETER, numbers, ids=[f"nprocs={number}" for number in numbers])
+
+
+@pytest.fixture
+def world() -> Any:
+    """The world of the rank that runs the test; without the marker `parallel` a world of one rank."""
+    return _World()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    __tracebackhide__ = True
+    names = pyfuncitem._fixtureinfo.argnames
+    marker = pyfuncitem.get_closest_marker("parallel")
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    if marker is None:
+        if not any(isinstance(value, _World) for value in arguments.values()):
+            return None
+        options: dict[str, Any] = {}
+        ranks = 1
+    else:
+        options = {name: value for name, value in marker.kwargs.items() if name in _OPTIONS}
+        ranks = pyfuncitem.callspec.params[_PARAMETER]
+    options.setdefault("timeout", float(pyfuncitem.config.getini("tutti_timeout")))
+    from . import testing
+
+    testing.run(ranks, _run_test, pyfuncitem.obj, arguments, **options)
+    return True
+
+
+def _run_test(world: Any, test: Any, arguments: dict[str, Any]) -> None:
+    """Runs a test on a rank."""
+    __tracebackhide__ = True
+    test(**{name: world if isinstance(value, _World) else value for name, value in arguments.items()})

@@ -1,0 +1,371 @@
+"""tutti.spawn: ranks of a function, as processes or threads of this host."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import queue
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any, Callable, Iterator, Literal, TypeAlias, TypeVar
+
+from . import _init, _rank, _stacks
+
+T = TypeVar("T")
+Inbox: TypeAlias = "queue.SimpleQueue[tuple[int, str, Any]]"  # rank, kind, contents
+
+GRACE = 2.0  # seconds that other ranks have to end after the first failure
+_ANSWER = 2.0  # seconds that ranks have to send their stacks
+_importing_main = False
+
+
+def spawn(
+    fn: Callable[..., T],
+    n: int,
+    *args: Any,
+    timeout: float | None = None,
+    threads: bool = False,
+    start: Literal["fresh", "fork"] = "fresh",
+) -> list[T]:
+    """Runs fn(world, *args) on n ranks of this host. Returns their results in the order of ranks.
+
+    Each rank is a process with a world of its own, which tutti.world() and tutti.init() give too. If a rank
+    fails, the others are ended, and the exception of the first one that failed is raised here, with its
+    traceback as the cause. A rank that a signal ended is a ChildProcessError. The processes end with this one.
+
+    timeout: seconds; after them all ranks are ended, and TimeoutError has the stacks of every rank and what
+        it waits for.
+    threads: ranks are threads of this process instead. They see the caller's objects, and share one GIL.
+    start: "fresh" starts new interpreters. fn, args and results are pickled, with cloudpickle if it is
+        installed, which functions of notebooks and lambdas need. Without it, functions of a script need
+        `if __name__ == "__main__":` around the call of spawn.
+        "fork" copies this process, which takes any function; a process that has used threads, such as those
+        of torch, may not be copied.
+    """
+    if n < 1:
+        raise ValueError(f"spawn needs at least one rank, not {n}")
+    if start not in ("fresh", "fork"):
+        raise ValueError(f"start is 'fresh' or 'fork', not {start!r}")
+    if _importing_main:
+        raise RuntimeError(
+            "the script calls tutti.spawn while a rank imports it: put the call below "
+            '`if __name__ == "__main__":`, or install cloudpickle'
+        )
+    url = f"unix://tutti-spawn-{secrets.token_hex(16)}"
+    members: list[Any] = []
+    try:
+        if threads:
+            members += [_Thread(rank, n, url, fn, args) for rank in range(n)]
+        else:
+            make = _forked if start == "fork" else _Fresh(fn, args)
+            for rank in range(n):
+                members.append(make(rank, n, url, members, fn, args))
+        return _Job(members, timeout).results()
+    finally:
+        for member in members:
+            member.end()
+
+
+@contextlib.contextmanager
+def importing_main() -> Iterator[None]:
+    """Marks the time in which a rank imports the script that started it."""
+    global _importing_main
+    _importing_main = True
+    try:
+        yield
+    finally:
+        _importing_main = False
+
+
+class _RankTraceback(Exception):
+    """The traceback of another process."""
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.args[0]}"""'
+
+
+class _Process:
+    """A rank in a process."""
+
+    def __init__(self, rank: int, pid: int, connection: Connection, stacks: int) -> None:
+        self.rank = rank
+        self.pid = pid
+        self.connection = connection
+        self.popen: subprocess.Popen[bytes] | None = None
+        self._stacks = stacks
+        self._ended = False
+
+    def listen(self, inbox: Inbox) -> None:
+        threading.Thread(target=self._read, args=(inbox,), name="tutti.spawn", daemon=True).start()
+
+    def _read(self, inbox: Inbox) -> None:
+        try:
+            while True:
+                # Processes that the rank left behind may keep its connection open.
+                if self.connection.poll(0.2):
+                    kind, contents = pickle.loads(self.connection.recv_bytes())
+                    inbox.put((self.rank, kind, pickle.loads(contents) if kind == "result" else contents))
+                elif self._status(os.WNOHANG) is not None:
+                    break
+        except (EOFError, OSError):
+            pass
+        except Exception as error:  # of a result's class
+            error.add_note(f"while the result of rank {self.rank} was unpickled")
+            inbox.put((self.rank, "raised", error))
+        inbox.put((self.rank, "end", None))
+
+    def _status(self, options: int) -> Any | None:
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | options)
+
+    def describe(self) -> str:
+        return f"process {self.pid}"
+
+    def ask_for_stacks(self) -> None:
+        with contextlib.suppress(OSError):
+            self.connection.send_bytes(b"stacks")
+
+    def silent_stacks(self) -> str:
+        """Returns the stacks of a rank that runs no Python code, and so cannot answer."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, _rank.STACKS_SIGNAL)
+        time.sleep(0.2)
+        return "  does not run Python code now\n" + self.fault_text()
+
+    def fault_text(self) -> str:
+        """Returns what faulthandler wrote, without the thread and the frames of this package."""
+        text = os.pread(self._stacks, 1 << 16, 0).decode(errors="replace")
+        parts = [part.partition(_rank.call_with_world.__name__)[0] for part in text.split("\n\n")]
+        lines = "\n".join(part for part in parts if " in _answer\n" not in part).splitlines()
+        return "".join(f"  {line}\n" for line in lines if not line.endswith(" in "))
+
+    def death(self) -> str:
+        """Waits for the end of a rank that sent no result, and describes it."""
+        status = self._status(0)
+        assert status is not None
+        if status.si_code == os.CLD_EXITED:
+            text = f"rank {self.rank} ended with status {status.si_status} before it had a result"
+        else:
+            name = signal.Signals(status.si_status).name
+            text = f"rank {self.rank} was ended by {name}"
+        return f"{text}\n{self.fault_text()}".rstrip()
+
+    def end(self) -> None:
+        """Ends the rank and the processes that it started."""
+        if self._ended:
+            return
+        self._ended = True
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)  # the process is a zombie at least, so the number is its own
+        if self.popen is not None:
+            self.popen.wait()
+        else:
+            os.waitpid(self.pid, 0)
+        os.close(self._stacks)
+
+
+def _forked(
+    rank: int, size: int, url: str, members: list[Any], fn: Callable[..., Any], args: tuple[Any, ...]
+) -> _Process:
+    mine, its = Pipe()
+    stacks = os.memfd_create("tutti-stacks")
+    parent = os.getpid()
+    _rank.flush()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            mine.close()
+            for member in members:
+                member.connection.close()
+            _rank.run_forked(_rank.Seat(rank, size, url, parent, stacks), its, fn, args)
+        finally:
+            os._exit(1)
+    its.close()
+    return _Process(rank, pid, mine, stacks)
+
+
+class _Fresh:
+    """Starts interpreters for the ranks of one call."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        pickler = _rank.pickler()
+        self._preparation = None if pickler is not pickle else _main_module()
+        try:
+            self._task = pickler.dumps((fn, args))
+        except Exception as error:
+            raise TypeError(
+                f"spawn cannot pickle {fn!r} and its arguments: {error}. "
+                "Define the function at the top of a module, install cloudpickle, or use start='fork'"
+            ) from error
+
+    def __call__(self, rank: int, size: int, url: str, *_: Any) -> _Process:
+        mine, its = Pipe()
+        stacks = os.memfd_create("tutti-stacks")
+        code = (
+            "import sys, json; sys.path[:] = json.loads(sys.argv[1]); d = int(sys.argv[2]); del sys.argv[1:]; "
+            "from tutti._rank import run_fresh; run_fresh(d)"
+        )
+        flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        with its:
+            popen = subprocess.Popen(
+                [sys.executable, *flags, "-c", code, json.dumps(sys.path), str(its.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[its.fileno(), stacks],
+                start_new_session=True,
+            )
+        process = _Process(rank, popen.pid, mine, stacks)
+        process.popen = popen
+        seat = _rank.Seat(rank, size, url, os.getpid(), stacks)
+        mine.send_bytes(pickle.dumps((tuple(seat), self._preparation, self._task)))
+        return process
+
+
+def _main_module() -> dict[str, Any]:
+    """Returns what a process needs to import this one's script, as multiprocessing does it."""
+    from multiprocessing.spawn import get_preparation_data
+
+    data = get_preparation_data("tutti.spawn")
+    kept = ("init_main_from_name", "init_main_from_path", "sys_argv", "dir")
+    return {key: value for key, value in data.items() if key in kept}
+
+
+class _Thread:
+    """A rank in a thread."""
+
+    def __init__(self, rank: int, size: int, url: str, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.rank = rank
+        self._place = (rank, size, url)
+        self._task = (fn, args)
+        self._thread = threading.Thread(target=self._run, name=f"rank {rank}", daemon=True)
+        self._inbox: Inbox = queue.SimpleQueue()
+
+    def listen(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._thread.start()
+
+    def _run(self) -> None:
+        import tutti
+
+        rank, size, url = self._place
+        try:
+            with tutti.init(url, rank=rank, size=size) as world:
+                _init.own.world = world
+                value = _rank.call_with_world(self._task[0], self._task[1], world)
+            self._inbox.put((rank, "result", value))
+        except (SystemExit, KeyboardInterrupt) as error:  # they would end the caller
+            reason = f"rank {rank} raised {type(error).__name__}: {error}"
+            self._inbox.put((rank, "raised", ChildProcessError(reason)))
+        except BaseException as error:
+            self._inbox.put((rank, "raised", error))
+        self._inbox.put((rank, "end", None))
+
+    def describe(self) -> str:
+        return "thread"
+
+    def ask_for_stacks(self) -> None:
+        stacks = _stacks.threads_text(_rank.call_with_world.__code__, self._thread.ident)
+        self._inbox.put((self.rank, "stacks", stacks))
+
+    def silent_stacks(self) -> str:
+        return ""
+
+    def end(self) -> None:
+        """Raises SystemExit in a thread that still runs; it gets it when it runs Python code."""
+        import ctypes
+
+        if self._thread.is_alive():
+            ident = ctypes.c_ulong(self._thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(SystemExit))
+
+
+class _Job:
+    """What the ranks of one call have sent."""
+
+    def __init__(self, members: list[Any], timeout: float | None) -> None:
+        self._members = members
+        self._timeout = timeout
+        self._limit = None if timeout is None else time.monotonic() + timeout
+        self._inbox: Inbox = queue.SimpleQueue()
+        self._running = set(range(len(members)))
+        self._results: dict[int, Any] = {}
+        self._failures: list[tuple[bool, int, BaseException]] = []
+        self._stacks: dict[int, str] = {}
+
+    def results(self) -> list[Any]:
+        for member in self._members:
+            member.listen(self._inbox)
+        while self._running:
+            if not self._accept_next(self._limit):
+                if self._failures:
+                    break
+                raise TimeoutError(self._text_of_deadline())
+        if self._failures:
+            self._raise_first()
+        return [self._results[rank] for rank in range(len(self._members))]
+
+    def _accept_next(self, limit: float | None) -> bool:
+        """Waits for a message. Returns False if none comes before the limit."""
+        left = None if limit is None else max(0.0, limit - time.monotonic())
+        try:
+            rank, kind, contents = self._inbox.get(timeout=left)
+        except queue.Empty:
+            return False
+        if kind == "stacks":
+            self._stacks[rank] = contents
+        elif kind == "result":
+            self._results[rank] = contents
+        elif kind == "raised":
+            self._fail(rank, _rank.is_consequence(contents), contents)
+        elif kind == "failure":
+            self._fail(rank, contents.consequence, _exception_of(rank, contents))
+        elif kind == "end":
+            self._running.discard(rank)
+            if rank not in self._results and all(rank != failed for _, failed, _ in self._failures):
+                self._fail(rank, False, ChildProcessError(self._members[rank].death()))
+        return True
+
+    def _fail(self, rank: int, consequence: bool, error: BaseException) -> None:
+        limit = time.monotonic() + GRACE
+        self._limit = limit if self._limit is None else min(self._limit, limit)
+        self._failures.append((consequence, rank, error))
+
+    def _raise_first(self) -> None:
+        """Raises the first failure, of a rank that did not fail because another one had ended."""
+        first = min(self._failures, key=lambda failure: failure[0])
+        _, rank, error = first
+        error.add_note(f"raised by rank {rank} of {len(self._members)}")
+        for _, other, reason in sorted(self._failures, key=lambda failure: failure[1]):
+            if other != rank:
+                error.add_note(f"rank {other}: {type(reason).__name__}: {str(reason):.200}")
+        raise error
+
+    def _text_of_deadline(self) -> str:
+        for rank in self._running:
+            self._members[rank].ask_for_stacks()
+        limit = time.monotonic() + _ANSWER
+        while self._running - self._stacks.keys() and self._accept_next(limit):
+            pass
+        lines = [f"after {self._timeout:g} s {len(self._running)} of {len(self._members)} ranks had not ended"]
+        for rank, member in enumerate(self._members):
+            if rank not in self._running:
+                lines.append(f"rank {rank} had ended")
+                continue
+            text = self._stacks.get(rank) or member.silent_stacks()
+            lines.append(f"rank {rank} ({member.describe()}):\n{text.rstrip()}")
+        return "\n".join(lines)
+
+
+def _exception_of(rank: int, failure: _rank.Failure) -> BaseException:
+    if failure.pickled is None:
+        error: BaseException = ChildProcessError(f"rank {rank} raised {failure.summary}")
+    else:
+        error = pickle.loads(failure.pickled)
+    error.__cause__ = _RankTraceback(failure.text)
+    return error
