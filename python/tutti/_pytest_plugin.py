@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from . import _stacks
+
 DEFAULT_RANKS = 3
 _PARAMETER = "_tutti_ranks"
 _OPTIONS = ("timeout", "threads", "start")
@@ -74,22 +76,42 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     names = pyfuncitem._fixtureinfo.argnames
     marker = pyfuncitem.get_closest_marker("parallel")
     arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    options: dict[str, Any] = {"timeout": float(pyfuncitem.config.getini("tutti_timeout"))}
     if marker is None:
         if not any(isinstance(value, _World) for value in arguments.values()):
             return None
-        options: dict[str, Any] = {}
         ranks = 1
     else:
-        options = {name: value for name, value in marker.kwargs.items() if name in _OPTIONS}
-        ranks = pyfuncitem.callspec.params[_PARAMETER]
-    options.setdefault("timeout", float(pyfuncitem.config.getini("tutti_timeout")))
+        options |= {name: value for name, value in marker.kwargs.items() if name in _OPTIONS}
+        ranks = int(str(pyfuncitem.callspec.params[_PARAMETER]))
     from . import testing
 
-    testing.run(ranks, _run_test, pyfuncitem.obj, arguments, **options)
+    failure: BaseException | None = None
+    outcomes: list[Any] = []
+    try:
+        outcomes += testing.run(ranks, _run_test, pyfuncitem.obj, arguments, **options)
+    except BaseException as error:
+        failure = error
+    if failure is not None:
+        raise failure.with_traceback(None)  # frames of this process mean nothing to the reader
+    for outcome in outcomes:
+        if outcome is not None:
+            kind, reason = outcome
+            getattr(pytest, kind)(reason)
     return True
 
 
-def _run_test(world: Any, test: Any, arguments: dict[str, Any]) -> None:
-    """Runs a test on a rank."""
-    __tracebackhide__ = True
-    test(**{name: world if isinstance(value, _World) else value for name, value in arguments.items()})
+def _run_test(world: Any, test: Any, arguments: dict[str, Any]) -> tuple[str, str] | None:
+    """Runs a test on a rank. Returns its outcome if it is not that it passed."""
+    try:
+        test(**{name: world if isinstance(value, _World) else value for name, value in arguments.items()})
+    except pytest.skip.Exception as error:  # their classes cannot be pickled
+        return "skip", str(error)
+    except pytest.xfail.Exception as error:
+        return "xfail", str(error)
+    except pytest.fail.Exception as error:
+        raise AssertionError(str(error)) from None
+    return None
+
+
+_stacks.bottoms.add(_run_test.__code__)

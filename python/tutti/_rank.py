@@ -59,7 +59,7 @@ class Failure(NamedTuple):
 def pickler() -> Any:
     """Returns cloudpickle, which also has functions and classes of notebooks, if it is installed; else pickle."""
     try:
-        import cloudpickle  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        import cloudpickle
     except ImportError:
         return pickle
     return cloudpickle
@@ -68,8 +68,9 @@ def pickler() -> Any:
 def failure_of(error: BaseException) -> Failure:
     """Describes the exception that is being handled."""
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_globals.get("__name__") == __name__:
-        trace = trace.tb_next  # frames of this file mean nothing to the reader
+    own = (__name__, "tutti._pytest_plugin")  # whose frames mean nothing to the reader
+    while trace is not None and trace.tb_frame.f_globals.get("__name__") in own:
+        trace = trace.tb_next
     text = "".join(traceback.format_exception(type(error), error, trace))
     pickled = None
     if not isinstance(error, (SystemExit, KeyboardInterrupt)):  # they would end the parent
@@ -86,8 +87,11 @@ def is_consequence(error: BaseException) -> bool:
 
 
 def call_with_world(fn: Callable[..., Any], args: tuple[Any, ...], world: Any) -> Any:
-    """Calls the function of a rank. Stacks are shown from here on."""
+    """Calls the function of a rank."""
     return fn(world, *args)
+
+
+_stacks.bottoms.add(call_with_world.__code__)
 
 
 class Rank:
@@ -133,8 +137,7 @@ class Rank:
         try:
             while True:
                 self._connection.recv_bytes()
-                stacks = _stacks.threads_text(call_with_world.__code__)
-                self.send(("stacks", _stacks.waits_text() + stacks))
+                self.send(("stacks", _stacks.waits_text() + _stacks.threads_text()))
         except (EOFError, OSError):
             os._exit(1)
 
@@ -151,7 +154,7 @@ def flush() -> None:
 def run_fresh(descriptor: int) -> None:
     """Runs a rank in an interpreter that was started for it."""
     connection = Connection(descriptor)
-    seat, preparation, task = pickle.loads(connection.recv_bytes())
+    seat, sys.argv, preparation, task = pickle.loads(connection.recv_bytes())
     rank = Rank(Seat(*seat), connection)
     rank.begin()
     try:

@@ -7,10 +7,12 @@ import json
 import os
 import pickle
 import queue
+import re
 import secrets
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from multiprocessing import Pipe
@@ -142,9 +144,10 @@ class _Process:
     def fault_text(self) -> str:
         """Returns what faulthandler wrote, without the thread and the frames of this package."""
         text = os.pread(self._stacks, 1 << 16, 0).decode(errors="replace")
-        parts = [part.partition(_rank.call_with_world.__name__)[0] for part in text.split("\n\n")]
-        lines = "\n".join(part for part in parts if " in _answer\n" not in part).splitlines()
-        return "".join(f"  {line}\n" for line in lines if not line.endswith(" in "))
+        parts = [part for part in text.split("\n\n") if " in _answer\n" not in part]
+        bottom = "|".join(code.co_name for code in _stacks.bottoms)
+        cut = [re.split(rf"\n[^\n]* in ({bottom})\n", part)[0] for part in parts]
+        return textwrap.indent("\n".join(cut).strip(), "  ")
 
     def death(self) -> str:
         """Waits for the end of a rank that sent no result, and describes it."""
@@ -223,7 +226,7 @@ class _Fresh:
         process = _Process(rank, popen.pid, mine, stacks)
         process.popen = popen
         seat = _rank.Seat(rank, size, url, os.getpid(), stacks)
-        mine.send_bytes(pickle.dumps((tuple(seat), self._preparation, self._task)))
+        mine.send_bytes(pickle.dumps((tuple(seat), sys.argv, self._preparation, self._task)))
         return process
 
 
@@ -232,7 +235,7 @@ def _main_module() -> dict[str, Any]:
     from multiprocessing.spawn import get_preparation_data
 
     data = get_preparation_data("tutti.spawn")
-    kept = ("init_main_from_name", "init_main_from_path", "sys_argv", "dir")
+    kept = ("init_main_from_name", "init_main_from_path")
     return {key: value for key, value in data.items() if key in kept}
 
 
@@ -270,8 +273,8 @@ class _Thread:
         return "thread"
 
     def ask_for_stacks(self) -> None:
-        stacks = _stacks.threads_text(_rank.call_with_world.__code__, self._thread.ident)
-        self._inbox.put((self.rank, "stacks", stacks))
+        ident = self._thread.ident
+        self._inbox.put((self.rank, "stacks", _stacks.waits_text(ident) + _stacks.threads_text(ident)))
 
     def silent_stacks(self) -> str:
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 import threading
 import traceback
 from types import CodeType, FrameType
@@ -13,30 +14,36 @@ from ._library import library
 _MOST_FRAMES = 30
 
 
-def frames_below(frame: FrameType, bottom: CodeType | None) -> traceback.StackSummary:
-    """Returns a thread's stack; if `bottom` is in it, only what that code called."""
+bottoms: set[CodeType] = set()
+"""Functions that call a program's: the frames below them are not the program's."""
+
+
+def _frames_above_bottom(frame: FrameType) -> traceback.StackSummary:
     entries = []
     for current, line in traceback.walk_stack(frame):
-        if bottom is not None and current.f_code is bottom:
+        if current.f_code in bottoms:
             break
         entries.append((current, line))
     return traceback.StackSummary.extract(reversed(entries[:_MOST_FRAMES]))
 
 
-def threads_text(bottom: CodeType | None = None, only: int | None = None) -> str:
+def threads_text(only: int | None = None) -> str:
     """Returns the stacks of all threads but the caller's, or of the thread `only`."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
-    lines = []
+    parts = []
     for ident, frame in sys._current_frames().items():
-        if ident == threading.get_ident() or only not in (None, ident):
-            continue
-        lines.append(f"  thread {names.get(ident, ident)}:\n")
-        lines += (f"  {line}" for line in frames_below(frame, bottom).format())
-    return "".join(lines)
+        if ident != threading.get_ident() and only in (None, ident):
+            stack = textwrap.indent("".join(_frames_above_bottom(frame).format()), "  ")
+            parts.append(f"  thread {names.get(ident, ident)}:\n{stack}")
+    return "".join(parts)
 
 
-def waits_text() -> str:
-    """Returns a line for each call that this process waits in."""
-    open_worlds = [handle for handle in list(_handles._open) if handle._name == "communicator" and handle.is_open]
-    texts = [communicator._text(library.tutti_communicator_waits, handle.pointer) for handle in open_worlds]
+def waits_text(only: int | None = None) -> str:
+    """Returns a line for each call that this process, or the thread `only`, waits in."""
+    handles = [handle for handle in list(_handles._open) if handle._name == "communicator" and handle.is_open]
+    texts = [
+        communicator._text(library.tutti_communicator_waits, handle.pointer)
+        for handle in handles
+        if only in (None, handle.turn._thread)
+    ]
     return "".join(f"  {line}\n" for text in texts for line in text.splitlines())
