@@ -25,6 +25,7 @@ from .errors import (
     TimeoutError,
     TransportError,
 )
+from .gradients import GradientSync, NotFinite, Parameter, StepReport
 from .memory import Memory
 from .operators import Operator, operator
 from .requests import Plan, Request, batch, wait_all
@@ -38,15 +39,19 @@ __all__ = [
     "BugError",
     "Communicator",
     "Error",
+    "GradientSync",
     "Memory",
     "MismatchError",
+    "NotFinite",
     "ObjectError",
     "Objects",
     "Op",
     "Operator",
+    "Parameter",
     "PeerDeadError",
     "Plan",
     "Request",
+    "StepReport",
     "Table",
     "TimeoutError",
     "TransportError",

@@ -150,6 +150,9 @@ class Prepared:
         number = OPERATORS.get(op)
         if number is None:
             raise ArgumentError(f"{self.spec.name}: there is no operator {op!r}; there are {', '.join(OPERATORS)}")
+        if self.call.type in _COMPLEX and op not in ("sum", "prod", "average"):
+            name = arrays.NAMES[self.call.type]
+            raise ArgumentError(f"{self.spec.name}: operator {op} is not defined for {name}")
         self.call.op = number
 
     def _set_own_counts(self, world: Communicator, spec: Spec, counts: Any) -> None:
@@ -373,4 +376,5 @@ _BINDERS: dict[str, Callable[[Communicator, Spec, Any, Any], Arguments]] = {
     "recv": _bind_recv,
     "barrier": _bind_barrier,
 }
+_COMPLEX = (_library.DATATYPES["complex64"], _library.DATATYPES["complex128"])
 _REDUCTIONS = frozenset({"all_reduce", "scan", "exscan", "reduce", "reduce_scatter"})

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import atexit
 import os
+import queue
 import threading
 import weakref
-from typing import Any, Callable
+from typing import Callable, TypeVar
 
 from .errors import ArgumentError
+
+T = TypeVar("T")
 
 SLICE = 50_000_000
 """Nanoseconds for which a wait does not look for signals such as Ctrl-C."""
@@ -45,9 +48,9 @@ class Turn:
     def __exit__(self, *_: object) -> None:
         self._now.release()
 
-    def wait(self, seconds: float) -> bool:
-        """Enters, if that is possible within a time."""
-        return self._now.acquire(timeout=seconds)
+    def keep(self, seconds: float) -> bool:
+        """Enters for good, if that is possible within a time: no other thread enters after it."""
+        return self._next.acquire(timeout=seconds) and self._now.acquire(timeout=seconds)
 
     def _release_if_owned(self) -> None:
         if self._now._is_owned():  # type: ignore[attr-defined]
@@ -90,15 +93,14 @@ class Handle:
             self._free(pointer)
 
     def _close_at_exit(self) -> None:
-        """A thread that is in a call keeps its handles; the end of the process ends it."""
-        if self._pointer is not None and self.turn.wait(_PATIENCE):
-            try:
-                self._close_now()
-            finally:
-                self.turn.__exit__()
+        """A thread that is in a call keeps its handles; the end of the process ends it. Threads that
+        call later find no turn, and so no closed handle."""
+        if self._pointer is not None and self.turn.keep(_PATIENCE):
+            self._close_now()
 
     def _forget(self) -> None:
         self._pointer = None
+        self.turn = Turn()  # a thread that the child does not have may have held the other one
         self._why = (
             "belongs to the parent process, and a forked child cannot use it: "
             "start the child with multiprocessing's 'spawn', or call tutti only in the parent"
@@ -121,32 +123,59 @@ def close_all() -> None:
 
 
 def _forget_all() -> None:
+    _idle.clear()
     for handle in list(_open):
         handle._forget()
 
 
-def run_apart(function: Callable[..., Any], *arguments: Any) -> Any:
+class _Helper:
+    """A thread that runs functions for the main thread."""
+
+    def __init__(self) -> None:
+        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self.is_busy = False
+        threading.Thread(target=self._serve, name="tutti", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self._work.get()()
+
+    def run(self, function: Callable[[], T]) -> T:
+        done = threading.Event()
+        result: list[T] = []
+        failure: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                result.append(function())
+            except BaseException as error:
+                failure.append(error)
+            done.set()
+
+        self.is_busy = True
+        self._work.put(work)
+        while not done.wait(SLICE / 1e9):
+            pass
+        self.is_busy = False
+        if failure:
+            raise failure.pop()
+        return result[0]
+
+
+_idle: list[_Helper] = []
+
+
+def run_apart(function: Callable[[], T]) -> T:
     """Runs a function that blocks and cannot wait in slices. The main thread lets another thread run
     it, and looks for signals meanwhile. After Ctrl-C that thread is left behind."""
     if threading.current_thread() is not threading.main_thread():
-        return function(*arguments)
-    result: list[Any] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            result.append(function(*arguments))
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=run, name="tutti", daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(SLICE / 1e9)
-    if failure:
-        raise failure[0]
-    return result[0]
-
+        return function()
+    helper = _idle.pop() if _idle else _Helper()
+    try:
+        return helper.run(function)
+    finally:
+        if not helper.is_busy:
+            _idle.append(helper)
 
 
 atexit.register(close_all)

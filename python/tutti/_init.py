@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from typing import Any, TypedDict, Unpack
 
@@ -96,7 +97,7 @@ def init(
     made = ctypes.c_void_p()
     if source is None or isinstance(source, str):
         given.url = source.encode() if source else None
-        run_apart(lambda: check(library.tutti_init(given, ctypes.byref(made))))
+        _connect(given, made)
     else:
         _init_over(source, given, made)
     assert made.value is not None
@@ -105,6 +106,21 @@ def init(
     )
     _worlds.append(world)
     return world
+
+
+def _connect(given: Any, made: ctypes.c_void_p) -> None:
+    is_wanted = True
+
+    def connect() -> None:
+        check(library.tutti_init(given, ctypes.byref(made)))
+        if not is_wanted:  # Ctrl-C came before
+            library.tutti_communicator_free(made)
+
+    try:
+        run_apart(connect)
+    except BaseException:
+        is_wanted = False
+        raise
 
 
 def _communicator_options(options: InitOptions, progress_thread: bool) -> Any:
@@ -183,3 +199,11 @@ def world() -> Communicator:
     init()."""
     with _lock:
         return _open_world() or init()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +13,8 @@ _LONGEST = 0.005
 
 async def ended(request: Request[Any]) -> None:
     """Returns when a request has ended. Raises its error."""
+    import asyncio  # dear, and few programs need it
+
     pause = 0.0
     while not request.test():
         await asyncio.sleep(pause)

@@ -12,9 +12,8 @@ from ._calls import Prepared, Spec, enumerator, nanoseconds
 from ._collectives import Calls
 from ._handles import Handle, Turn, run_apart
 from ._library import ANY_RANK, COLLECTIVES, FOREVER, OPERATORS, PENDING, library
-from .arrays import Array
 from .errors import ArgumentError, TimeoutError, TransportError, check
-from .memory import Memory
+from .memory import Memory, pages_of
 from .requests import Plan, Request
 
 if TYPE_CHECKING:
@@ -257,7 +256,8 @@ class Communicator(Calls[Any]):
         with self._handle.turn:
             check(library.tutti_allocate(self._handle.pointer, bytes, ctypes.byref(made)))
         assert made.value is not None
-        return Memory(Handle(made.value, library.tutti_memory_free, "memory", Turn()), extents, datatype)
+        handle = Handle(made.value, library.tutti_memory_free, "memory", Turn())
+        return Memory(pages_of(handle, bytes), extents, datatype)
 
     # End.
 
@@ -286,6 +286,3 @@ def _text(function: Any, *arguments: Any) -> str:
         if length.value < capacity:
             return text.value.decode("utf-8", "replace")
         capacity = length.value + 1
-
-
-__all__ = ["ANY", "Arrival", "Array", "Communicator", "Plans", "Starts"]

@@ -25,13 +25,13 @@ def is_visible(address: int) -> bool:
     return i >= 0 and address < _ends[_starts[i]]
 
 
-class _Pages:
+class Pages:
     """Memory of the shared library: freed with the last array that lies in it."""
 
-    def __init__(self, handle: Handle, bytes: int) -> None:
+    def __init__(self, handle: Handle, address: int, bytes: int, is_visible: bool) -> None:
         self._handle = handle
-        self.is_visible = bool(library.tutti_memory_is_visible(handle.pointer))
-        self.address: int = library.tutti_memory_data(handle.pointer) or 0
+        self.is_visible = is_visible
+        self.address = address
         self._is_listed = self.is_visible and bytes > 0
         if self._is_listed:
             bisect.insort(_starts, self.address)
@@ -41,6 +41,12 @@ class _Pages:
         if getattr(self, "_is_listed", False):
             _starts.remove(self.address)
             del _ends[self.address]
+
+
+def pages_of(handle: Handle, bytes: int) -> Pages:
+    """The memory of a handle of tutti_allocate."""
+    address = library.tutti_memory_data(handle.pointer) or 0
+    return Pages(handle, address, bytes, bool(library.tutti_memory_is_visible(handle.pointer)))
 
 
 class Memory:
@@ -54,7 +60,7 @@ class Memory:
     shape: its extents. dtype: such as "float32". is_visible: whether other ranks see it.
     """
 
-    def __init__(self, handle: Handle, shape: tuple[int, ...], datatype: int) -> None:
+    def __init__(self, pages: Pages, shape: tuple[int, ...], datatype: int) -> None:
         self.shape = shape
         self.dtype = arrays.NAMES[datatype]
         self._datatype = datatype
@@ -62,8 +68,8 @@ class Memory:
         self.nbytes = self.itemsize
         for extent in shape:
             self.nbytes *= extent
-        self._pages: _Pages | None = _Pages(handle, self.nbytes)
-        self.is_visible = self._pages.is_visible
+        self._pages: Pages | None = pages
+        self.is_visible = pages.is_visible
 
     def close(self) -> None:
         """Gives the memory back, once no array of it is left."""
@@ -120,7 +126,7 @@ class Memory:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _open(self) -> _Pages:
+    def _open(self) -> Pages:
         if self._pages is None:
             raise ArgumentError("this memory is closed")
         return self._pages
