@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Callable, Iterator, Literal, TypeAlias, TypeVar
 
 from . import _init, _rank, _stacks
+from .communicator import Communicator
 
 T = TypeVar("T")
 Inbox: TypeAlias = "queue.SimpleQueue[tuple[int, str, Any]]"  # rank, kind, contents
@@ -248,6 +249,7 @@ class _Thread:
         self._task = (fn, args)
         self._thread = threading.Thread(target=self._run, name=f"rank {rank}", daemon=True)
         self._inbox: Inbox = queue.SimpleQueue()
+        self._world: Communicator | None = None
 
     def listen(self, inbox: Inbox) -> None:
         self._inbox = inbox
@@ -259,7 +261,7 @@ class _Thread:
         rank, size, url = self._place
         try:
             with tutti.init(url, rank=rank, size=size) as world:
-                _init.own.world = world
+                _init.own.world = self._world = world
                 value = _rank.call_with_world(self._task[0], self._task[1], world)
             self._inbox.put((rank, "result", value))
         except (SystemExit, KeyboardInterrupt) as error:  # they would end the caller
@@ -273,8 +275,9 @@ class _Thread:
         return "thread"
 
     def ask_for_stacks(self) -> None:
-        ident = self._thread.ident
-        self._inbox.put((self.rank, "stacks", _stacks.waits_text(ident) + _stacks.threads_text(ident)))
+        world = self._world
+        waits = "" if world is None or not world._handle.is_open else textwrap.indent(world.waits() + "\n", "  ")
+        self._inbox.put((self.rank, "stacks", waits + _stacks.threads_text(self._thread.ident)))
 
     def silent_stacks(self) -> str:
         return ""

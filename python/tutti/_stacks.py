@@ -38,12 +38,8 @@ def threads_text(only: int | None = None) -> str:
     return "".join(parts)
 
 
-def waits_text(only: int | None = None) -> str:
-    """Returns a line for each call that this process, or the thread `only`, waits in."""
+def waits_text() -> str:
+    """Returns a line for each call that this process waits in."""
     handles = [handle for handle in list(_handles._open) if handle._name == "communicator" and handle.is_open]
-    texts = [
-        communicator._text(library.tutti_communicator_waits, handle.pointer)
-        for handle in handles
-        if only in (None, handle.turn._thread)
-    ]
+    texts = [communicator._text(library.tutti_communicator_waits, handle.pointer) for handle in handles]
     return "".join(f"  {line}\n" for text in texts for line in text.splitlines())
