@@ -136,10 +136,11 @@ class Prepared:
             call.out_count = arguments.output.count
 
     def _set_peers(self, spec: Spec) -> None:
-        self.call.root = spec.root
-        self.call.to = spec.to
-        self.call.from_ = spec.source
-        self.call.tag = spec.tag
+        call = self.call
+        call.root = operator.index(spec.root)
+        call.to = operator.index(spec.to)
+        call.from_ = operator.index(spec.source)
+        call.tag = operator.index(spec.tag)
 
     def _set_operator(self, world: Communicator, op: str | Operator) -> None:
         if isinstance(op, Operator):
@@ -190,6 +191,8 @@ def _counts_of(world: Communicator, spec: Spec) -> Any:
     if counts is None:
         return None
     if spec.name == "all_to_all":
+        if len(counts) != 2:
+            raise ArgumentError("all_to_all: counts are two sequences, of the blocks of x, and of those of out")
         sent, received = counts
         return _sizes(sent, world.size, spec.name), _sizes(received, world.size, spec.name)
     if spec.name in ("scatter", "gather") and world.rank != spec.root:

@@ -201,6 +201,41 @@ def test_failing_operator() -> None:
     ranks.run(2, check_failing_operator)
 
 
+def check_operator_that_fails_on_one_rank(world: tutti.Communicator) -> None:
+    def fail(a: Any, b: Any) -> Any:
+        if world.rank == 1:
+            raise KeyError("an operator fails")
+        return a
+
+    try:
+        world.all_reduce(np.ones(3), op=tutti.operator(fail, commutative=True))
+    except KeyError:
+        assert world.rank == 1
+    except tutti.AbortedError as error:
+        assert error.rank == 1
+    with pytest.raises((tutti.AbortedError, tutti.PeerDeadError)):
+        for _ in range(3):
+            world.barrier()
+
+
+def test_operator_that_fails_on_one_rank() -> None:
+    ranks.run(2, check_operator_that_fails_on_one_rank)
+
+
+def check_operators_are_released(world: tutti.Communicator) -> None:
+    from tutti.operators import _functions
+
+    with world.group(range(world.size)) as group:
+        for _ in range(10):
+            group.all_reduce(np.ones(2), op=tutti.operator(lambda a, b: a + b, commutative=True))
+    gc.collect()
+    assert not _functions
+
+
+def test_operators_are_released() -> None:
+    ranks.run(2, check_operators_are_released)
+
+
 def check_progress_thread(world: tutti.Communicator) -> None:
     with tutti.init(rank=0, size=1, tuning="none", progress_thread=True) as other:
         with pytest.raises(tutti.ArgumentError, match="progress_thread"):
