@@ -14,14 +14,21 @@ def path() -> str:
     return file
 
 
+def environment() -> dict[str, str]:
+    """The variables of a command that draws pages: it uses this interpreter, whose plotly it needs."""
+    folders = [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+    return {**os.environ, "PATH": os.pathsep.join(folders)}
+
+
 def main() -> None:
-    """Becomes the command."""
+    """Becomes the command. Programs of `tutti run` keep their variables."""
     try:
         file = path()
     except FileNotFoundError as error:
         sys.exit(f"tutti: {error}")
     sys.stdout.flush()
-    os.execv(file, ["tutti", *sys.argv[1:]])
+    variables = dict(os.environ) if sys.argv[1:2] == ["run"] else environment()
+    os.execve(file, ["tutti", *sys.argv[1:]], variables)
 
 
 if __name__ == "__main__":

@@ -203,6 +203,8 @@ class _Fresh:
         self._preparation = None if pickler is not pickle else _main_module()
         try:
             self._task = pickler.dumps((fn, args))
+            if self._preparation == {} and fn.__module__ == "__main__":
+                raise TypeError("it is a function of an interactive session")
         except Exception as error:
             raise TypeError(
                 f"spawn cannot pickle {fn!r} and its arguments: {error}. "
@@ -236,8 +238,9 @@ def _main_module() -> dict[str, Any]:
     from multiprocessing.spawn import get_preparation_data
 
     data = get_preparation_data("tutti.spawn")
-    kept = ("init_main_from_name", "init_main_from_path")
-    return {key: value for key, value in data.items() if key in kept}
+    if os.path.isfile(data.get("init_main_from_path", "")):
+        return {"init_main_from_path": data["init_main_from_path"]}
+    return {key: value for key, value in data.items() if key == "init_main_from_name"}
 
 
 class _Thread:

@@ -35,7 +35,13 @@ def _run(program: Sequence[str]) -> tuple[int, str]:
     descriptors are not shown."""
     kept: list[str] = []
     with subprocess.Popen(
-        program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        program,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=command.environment(),
+        text=True,
+        errors="replace",
     ) as process:
         assert process.stdout is not None
         try:

@@ -178,6 +178,16 @@ def test_a_script_without_cloudpickle_needs_a_guard(tmp_path):
     assert bare.returncode == 1 and 'if __name__ == "__main__":' in bare.stderr
 
 
+def test_an_interactive_session_needs_cloudpickle():
+    text = UNGUARDED.format(guard="")
+    done = subprocess.run([sys.executable, "-"], input=text, capture_output=True, text=True, timeout=PATIENCE)
+    assert "interactive session" in done.stderr and "cloudpickle" in done.stderr
+    pytest.importorskip("cloudpickle")
+    text = text.replace("sys.modules", "{}")
+    done = subprocess.run([sys.executable, "-"], input=text, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout == "[42, 42]\n", done.stderr
+
+
 def test_what_cannot_be_pickled_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
     with pytest.raises(TypeError, match="start='fork'"):

@@ -1,6 +1,8 @@
 """tutti.sweep, its table, and the command of the package."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 
@@ -69,3 +71,18 @@ def test_a_missing_command_is_named(monkeypatch):
         command.path()
     with pytest.raises(SystemExit, match="has no command"):
         command.main()
+
+
+def test_scripts_are_found_beside_a_moved_command(tmp_path):
+    """The command of a wheel lies in tutti/_bin, and its scripts in tutti/share/tutti."""
+    for folder in ("_bin", "share/tutti", "path"):
+        (tmp_path / folder).mkdir(parents=True)
+    shutil.copy(os.path.realpath(command.path()), tmp_path / "_bin" / "tutti")
+    (tmp_path / "share" / "tutti" / "plot.py").touch()
+    python = tmp_path / "path" / "python3"  # has all modules
+    python.write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/log\ncat > /dev/null\n")
+    python.chmod(0o755)
+    program = [tmp_path / "_bin" / "tutti", "sweep", *map(str, ARGUMENTS), "--plot", tmp_path / "a.svg"]
+    environment = {**os.environ, "PATH": f"{tmp_path}/path:/usr/bin:/bin"}
+    subprocess.run(program, capture_output=True, env=environment, stdin=subprocess.DEVNULL)
+    assert str(tmp_path / "share" / "tutti" / "plot.py") in (tmp_path / "log").read_text()

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import tutti
+from installed import PYTEST
 from tutti.testing import parallel_assert, run
 
 PATIENCE = 120
@@ -87,9 +88,8 @@ def test_dies(world):
 def run_pytest(tmp_path, text, *arguments):
     module = tmp_path / "test_module.py"
     module.write_text(text)
-    plugin = [] if "PYTEST_TUTTI_INSTALLED" in os.environ else ["-p", "tutti._pytest_plugin"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin, *arguments, module],
+        [sys.executable, *PYTEST, *arguments, module],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
