@@ -137,10 +137,9 @@ class Prepared:
 
     def _set_peers(self, spec: Spec) -> None:
         call = self.call
-        call.root = operator.index(spec.root)
-        call.to = operator.index(spec.to)
-        call.from_ = operator.index(spec.source)
-        call.tag = operator.index(spec.tag)
+        for member, value in (("root", spec.root), ("to", spec.to), ("from_", spec.source), ("tag", spec.tag)):
+            if value != 0:
+                setattr(call, member, operator.index(value))
 
     def _set_operator(self, world: Communicator, op: str | Operator) -> None:
         if isinstance(op, Operator):
@@ -234,7 +233,9 @@ def enumerator(values: dict[str, int], name: str, what: str) -> int:
 def _options_of(spec: Spec, arguments: Arguments, counts: Any) -> Any:
     """The options of a call, or None if all are defaults."""
     given = spec.options
-    gpu = next((b for b in (arguments.input, arguments.output) if b is not None and b.is_gpu), None)
+    gpu = arguments.input or arguments.output
+    if gpu is not None and not gpu.is_gpu:
+        gpu = None
     key = arguments.output if spec.name == "scatter" else arguments.input or arguments.output
     is_visible = key is not None and memory.is_visible(key.address)
     has_counts = counts is not None and spec.name in ("all_gather", "reduce_scatter")

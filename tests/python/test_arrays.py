@@ -54,7 +54,7 @@ class OnlyDlpack:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(alone: tutti.Communicator, dtype: Any) -> None:
-    x = np.ones((2, 3), dtype)
+    x: Any = np.ones((2, 3), dtype)
     name = np.dtype(dtype).name
     forms: list[Any] = [x, memoryview(x)]
     if name != "bool" or IS_NUMPY_2:  # older ones have no bool in DLPack

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -34,6 +36,11 @@ def interrupt(world: tutti.Communicator, call: str) -> Any:
     with pytest.raises(KeyboardInterrupt):
         if call == "blocking":
             world.all_reduce(np.ones(3))
+        elif call == "batch":
+            with tutti.batch():
+                world.recv(np.ones(3), 1)
+        elif call == "wait_all":
+            tutti.wait_all([world.start.recv(np.ones(3), 1)])
         elif call == "plan":
             with world.plan.recv(np.ones(3), 1) as plan:
                 plan.start().wait()
@@ -46,10 +53,27 @@ def interrupt(world: tutti.Communicator, call: str) -> Any:
     return None
 
 
-@pytest.mark.parametrize("call", ["blocking", "plan", "request"])
+@pytest.mark.parametrize("call", ["blocking", "batch", "plan", "request", "wait_all"])
 def test_ctrl_c_in_a_wait(call: str) -> None:
     results = ranks.answers(2, interrupt, call)
     assert results == [(True, None), (True, 0)]
+
+
+def interrupt_gradients(world: tutti.Communicator) -> None:
+    sync = tutti.GradientSync(world, {"x": np.ones(3)})
+    if world.rank == 1:
+        time.sleep(3)
+        return
+    begin = time.monotonic()
+    interrupt_soon()
+    sync.ready(0)
+    with pytest.raises(KeyboardInterrupt):
+        sync.wait()
+    assert time.monotonic() - begin < 2
+
+
+def test_ctrl_c_in_gradients() -> None:
+    assert ranks.answers(2, interrupt_gradients) == [(True, None)] * 2
 
 
 def interrupt_a_probe(world: tutti.Communicator) -> None:
@@ -73,6 +97,17 @@ def interrupt_init(world: tutti.Communicator) -> None:
     with pytest.raises(KeyboardInterrupt):
         world.split(0)
         time.sleep(5)
+
+
+def check_no_copies(world: tutti.Communicator) -> None:
+    for thing in (world, world.plan.barrier(), world.start.recv(np.ones(1), 0), world.empty(3)):
+        for copies in (pickle.dumps, copy.deepcopy):
+            with pytest.raises(TypeError, match="belongs to its process, and is neither pickled nor copied"):
+                copies(thing)
+
+
+def test_no_copies() -> None:
+    assert ranks.answers(1, check_no_copies) == [(True, None)]
 
 
 def test_ctrl_c_in_init() -> None:

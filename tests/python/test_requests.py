@@ -98,6 +98,13 @@ def check_await(world: tutti.Communicator) -> None:
         is_done = True
         await task
         assert steps > 10
+        request = world.start.recv(np.zeros(1), world.rank)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(request, 0.05)
+        world.send(np.ones(1), world.rank)
+        assert (await request)[0] == 1  # a wait that is cancelled fails nothing
+        maximum = tutti.operator(np.maximum, commutative=True)
+        assert await world.start.all_reduce(world.rank, op=maximum) == 1
         if world.rank == 0:
             with pytest.raises(tutti.TimeoutError):
                 await world.start.recv(np.ones(3), 1, timeout=0.1)
