@@ -1,12 +1,12 @@
 # tutti._fast, the calls of the Python package that programs make most often: one module for CPython from 3.11
-# on. Makes the target tutti_fast if Python's headers are found. tutti_add_python_module(source folder)
+# on. Makes the target tutti_fast if Python's headers are found. The project has the language C.
+# tutti_add_python_module(source folder)
 function(tutti_add_python_module source folder)
   file(GLOB sources CONFIGURE_DEPENDS ${source}/python/_fast*.c)
   find_package(Python3 3.11 QUIET COMPONENTS Interpreter Development.Module)
   if(NOT sources OR NOT Python3_Development.Module_FOUND)
     return()
   endif()
-  enable_language(C)
   add_library(tutti_fast MODULE ${sources})
   target_include_directories(tutti_fast SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
   target_include_directories(tutti_fast PRIVATE ${source}/c/include)

@@ -11,6 +11,8 @@ got. It passes if it passes on all ranks, and fails with the stacks of all ranks
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from typing import Any
 
 import pytest
@@ -24,6 +26,10 @@ _OPTIONS = ("timeout", "threads", "start")
 
 class _World:
     """Stands for the world of a rank until the rank runs."""
+
+    def __getattr__(self, name: str) -> Any:
+        __tracebackhide__ = True
+        raise AttributeError(f"the world has no {name} in fixtures: it exists only on the ranks of a test")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,6 +76,11 @@ def world() -> Any:
     return _World()
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("parallel") is not None and not hasattr(item, "callspec"):
+        pytest.fail("the marker parallel is for functions and for methods of plain classes", pytrace=False)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     __tracebackhide__ = True
@@ -104,7 +115,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def _run_test(world: Any, test: Any, arguments: dict[str, Any]) -> tuple[str, str] | None:
     """Runs a test on a rank. Returns its outcome if it is not that it passed."""
     try:
-        test(**{name: world if isinstance(value, _World) else value for name, value in arguments.items()})
+        result = test(**{name: world if isinstance(value, _World) else value for name, value in arguments.items()})
+        if inspect.iscoroutine(result):
+            asyncio.run(result)
     except pytest.skip.Exception as error:  # their classes cannot be pickled
         return "skip", str(error)
     except pytest.xfail.Exception as error:

@@ -98,19 +98,23 @@ class _RankTraceback(Exception):
 class _Process:
     """A rank in a process."""
 
-    def __init__(self, rank: int, pid: int, connection: Connection, stacks: int) -> None:
+    def __init__(self, rank: int, pid: int, connection: Connection, stacks: int, task: bytes = b"") -> None:
         self.rank = rank
         self.pid = pid
         self.connection = connection
         self.popen: subprocess.Popen[bytes] | None = None
         self._stacks = stacks
-        self._ended = False
+        self._task = task
+        self._reader: threading.Thread | None = None
 
     def listen(self, inbox: Inbox) -> None:
-        threading.Thread(target=self._read, args=(inbox,), name="tutti.spawn", daemon=True).start()
+        self._reader = threading.Thread(target=self._read, args=(inbox,), name="tutti.spawn", daemon=True)
+        self._reader.start()
 
     def _read(self, inbox: Inbox) -> None:
         try:
+            if self._task:
+                self.connection.send_bytes(self._task)
             while True:
                 # Processes that the rank left behind may keep its connection open.
                 if self.connection.poll(0.2):
@@ -143,18 +147,22 @@ class _Process:
         return "  does not run Python code now\n" + self.fault_text()
 
     def fault_text(self) -> str:
-        """Returns what faulthandler wrote, without the thread and the frames of this package."""
+        """Returns what faulthandler wrote, without the threads and the frames of this package."""
         text = os.pread(self._stacks, 1 << 16, 0).decode(errors="replace")
-        parts = [part for part in text.split("\n\n") if " in _answer\n" not in part]
+        parts = [part for part in text.split("\n\n") if not re.search(r"/tutti/_\w+.py\", line \d+ in (_answer|_serve)\n", part)]
         bottom = "|".join(code.co_name for code in _stacks.bottoms)
         cut = [re.split(rf"\n[^\n]* in ({bottom})\n", part)[0] for part in parts]
         return textwrap.indent("\n".join(cut).strip(), "  ")
 
     def death(self) -> str:
         """Waits for the end of a rank that sent no result, and describes it."""
-        status = self._status(0)
-        assert status is not None
-        if status.si_code == os.CLD_EXITED:
+        try:
+            status = self._status(0)
+        except ChildProcessError:  # the program has waited for it
+            status = None
+        if status is None:
+            text = f"rank {self.rank} has ended"
+        elif status.si_code == os.CLD_EXITED:
             text = f"rank {self.rank} ended with status {status.si_status} before it had a result"
         else:
             name = signal.Signals(status.si_status).name
@@ -163,15 +171,16 @@ class _Process:
 
     def end(self) -> None:
         """Ends the rank and the processes that it started."""
-        if self._ended:
-            return
-        self._ended = True
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)  # the process is a zombie at least, so the number is its own
-        if self.popen is not None:
-            self.popen.wait()
-        else:
-            os.waitpid(self.pid, 0)
+        with contextlib.suppress(ChildProcessError):
+            if self.popen is not None:
+                self.popen.wait()
+            else:
+                os.waitpid(self.pid, 0)
+        if self._reader is not None:
+            self._reader.join()
+        self.connection.close()
         os.close(self._stacks)
 
 
@@ -226,10 +235,10 @@ class _Fresh:
                 pass_fds=[its.fileno(), stacks],
                 start_new_session=True,
             )
-        process = _Process(rank, popen.pid, mine, stacks)
-        process.popen = popen
         seat = _rank.Seat(rank, size, url, os.getpid(), stacks)
-        mine.send_bytes(pickle.dumps((tuple(seat), sys.argv, self._preparation, self._task)))
+        task = pickle.dumps((tuple(seat), sys.argv, self._preparation, self._task))
+        process = _Process(rank, popen.pid, mine, stacks, task)
+        process.popen = popen
         return process
 
 

@@ -71,7 +71,6 @@ class Communicator(Calls[Any]):
         self.rank: int = library.tutti_rank(handle.pointer)
         self.size: int = library.tutti_size(handle.pointer)
         self._hosts: list[list[int]] | None = None
-        self._objects: Objects | None = None
 
     @property
     def start(self) -> Starts:
@@ -86,11 +85,9 @@ class Communicator(Calls[Any]):
     @property
     def objects(self) -> Objects:
         """Calls with objects of Python."""
-        if self._objects is None:
-            from .objects import Objects
+        from .objects import Objects
 
-            self._objects = Objects(self)
-        return self._objects
+        return Objects(self)
 
     def _submit(self, spec: Spec, x: Any, out: Any) -> Any:
         if spec.source == ANY and spec.name == "recv":

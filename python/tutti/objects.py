@@ -149,8 +149,12 @@ class Objects:
                     status = library.tutti_objects_wait_for(received.pointer, handle.turn.slice)
                     if status != PENDING:
                         check(status)
-            is_own = call.kind == _KINDS.index("broadcast") and call.count > 0
-            return [] if is_own else [_decode(data, codec) for data in _bytes_of(received.pointer)]
+            kind = _KINDS[call.kind]
+            if kind == "broadcast" and call.count > 0:
+                return []  # the own object
+            sender = {"broadcast": call.root, "scatter": call.root, "recv": call.peer}.get(kind)
+            objects = enumerate(_bytes_of(received.pointer))
+            return [_decode(data, codec, index if sender is None else sender) for index, data in objects]
         finally:
             received.close()  # a call that is pending, as after Ctrl-C, fails the communicator
 
@@ -194,14 +198,15 @@ def _encode(obj: Any, codec: Codec) -> list[_data.Piece]:
     return [struct.pack(f"<{len(lengths)}Q", *lengths) + pickled, *buffers]
 
 
-def _decode(data: memoryview, codec: Codec) -> Any:
-    """The object that bytes encode, which shares no memory with them."""
+def _decode(data: memoryview, codec: Codec, sender: int) -> Any:
+    """The object that bytes encode, which shares no memory with them. sender: a rank."""
     try:
         return _data.decode(data) if codec == "data" else _unpickle(data)
     except Error:
         raise
     except Exception as error:
-        raise ObjectError(f"an object of {len(data)} bytes cannot be decoded: {type(error).__name__}: {error}") from error
+        what = f"an object of {len(data)} bytes from rank {sender} cannot be decoded"
+        raise ObjectError(f"{what}: {type(error).__name__}: {error}", rank=sender) from error
 
 
 def _unpickle(data: memoryview) -> Any:

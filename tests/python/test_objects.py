@@ -141,7 +141,7 @@ def test_bytes_that_do_not_decode_are_an_error_of_the_receiver(world):
     if world.rank == 0:
         world.objects.send(Missing(), 1)
     elif world.rank == 1:
-        assert "cannot be decoded: AttributeError" in message_of(lambda: world.objects.recv(0))
+        assert "from rank 0 cannot be decoded: AttributeError" in message_of(lambda: world.objects.recv(0))
     assert world.objects.all_gather(world.rank) == [0, 1, 2]
 
 
@@ -253,7 +253,7 @@ def test_random_changes_of_data_decode_or_are_rejected():
 @pytest.mark.parametrize("data", [b"", b"\0" * 7, HUGE, b"\1" + bytes(7) + HUGE, bytes(8), bytes(8) + b"junk"])
 def test_hostile_frames_of_pickles_are_rejected(data):
     with pytest.raises(tutti.ObjectError, match="cannot be decoded"):
-        objects._decode(memoryview(data), "pickle")
+        objects._decode(memoryview(data), "pickle", 0)
 
 
 def test_large_arrays_are_not_copied_into_the_encoding():

@@ -34,7 +34,7 @@ def test_parallel_assert_fails_on_all_ranks(world):
 
 
 MODULE = """
-import os, time, pytest, tutti
+import os, time, unittest, pytest, tutti
 from tutti.testing import parallel_assert
 
 @pytest.mark.parallel
@@ -78,6 +78,26 @@ def test_fails(world):
     assert values == [0, 7]
 
 @pytest.mark.parallel(2)
+async def test_awaits(world):
+    x = bytearray([world.rank + 1])
+    assert bytes(await world.start.all_reduce(x)) == bytes([3])
+
+class TestUnit(unittest.TestCase):
+    @pytest.mark.parallel(2)
+    def test_unit(self): pass
+
+@pytest.fixture
+def early(world): return world.size
+
+def test_fixture(early): pass
+
+@pytest.mark.parallel(2)
+def test_prints(world):
+    print(f"rank {world.rank} prints")
+    world.barrier()
+    assert world.rank == 0
+
+@pytest.mark.parallel(2)
 def test_dies(world):
     if world.rank == 1:
         os.abort()
@@ -111,12 +131,15 @@ def test_plugin(tmp_path):
         "test_method[nprocs=2] PASSED",
         "test_skips[nprocs=2] SKIPPED (not today)",
         "test_xfails[nprocs=2] XFAIL",
+        "test_awaits[nprocs=2] PASSED",
+        "test_unit ERROR",
+        "test_fixture ERROR",
         "test_hangs[nprocs=2] FAILED",
         "test_fails[nprocs=2] FAILED",
         "test_dies[nprocs=2] FAILED",
     ):
         assert line in output, f"{line}\n{output}"
-    assert "3 failed" in output
+    assert "4 failed" in output and "2 errors" in output
     for text in (
         "TimeoutError: after 2 s 2 of 2 ranks had not ended",
         "barrier #1 waits for rank 1",
@@ -124,6 +147,10 @@ def test_plugin(tmp_path):
         "assert [1, 7] == [0, 7]",
         "raised by rank 1 of 2",
         "rank 1 was ended by SIGABRT",
+        "the marker parallel is for functions",
+        "the world has no size in fixtures",
+        "rank 0 prints",
+        "rank 1 prints",
     ):
         assert text in output, f"{text}\n{output}"
     assert "_spawn.py" not in output and "_plugin.py" not in output, "frames of tutti"
