@@ -142,6 +142,9 @@ class Rank:
             os._exit(1)
 
 
+_stacks.bottoms.add(Rank.run.__code__)
+
+
 def flush() -> None:
     """Writes what the program printed, since no exit of the interpreter does it."""
     for stream in (sys.stdout, sys.stderr):

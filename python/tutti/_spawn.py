@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import pickle
@@ -25,7 +26,7 @@ from .communicator import Communicator
 T = TypeVar("T")
 Inbox: TypeAlias = "queue.SimpleQueue[tuple[int, str, Any]]"  # rank, kind, contents
 
-GRACE = 2.0  # seconds that other ranks have to end after the first failure
+GRACE = 5.0  # seconds that other ranks have to end after the first failure
 _ANSWER = 2.0  # seconds that ranks have to send their stacks
 _importing_main = False
 
@@ -151,7 +152,8 @@ class _Process:
         text = os.pread(self._stacks, 1 << 16, 0).decode(errors="replace")
         parts = [part for part in text.split("\n\n") if not re.search(r"/tutti/_\w+.py\", line \d+ in (_answer|_serve)\n", part)]
         bottom = "|".join(code.co_name for code in _stacks.bottoms)
-        cut = [re.split(rf"\n[^\n]* in ({bottom})\n", part)[0] for part in parts]
+        own = rf"\n[^\n]*/tutti/_\w+\.py\", line \d+ in ({bottom})\n"
+        cut = [re.split(own, part)[0] for part in parts]
         return textwrap.indent("\n".join(cut).strip(), "  ")
 
     def death(self) -> str:
@@ -287,8 +289,7 @@ class _Thread:
         return "thread"
 
     def ask_for_stacks(self) -> None:
-        world = self._world
-        waits = "" if world is None or not world._handle.is_open else textwrap.indent(world.waits() + "\n", "  ")
+        waits = "" if self._world is None else _stacks.waits_text(self._world._handle)
         self._inbox.put((self.rank, "stacks", waits + _stacks.threads_text(self._thread.ident)))
 
     def silent_stacks(self) -> str:
@@ -296,11 +297,17 @@ class _Thread:
 
     def end(self) -> None:
         """Raises SystemExit in a thread that still runs; it gets it when it runs Python code."""
-        import ctypes
-
+        if self._thread.ident is None:
+            return
+        self._thread.join(0.1)
         if self._thread.is_alive():
-            ident = ctypes.c_ulong(self._thread.ident or 0)
+            ident = ctypes.c_ulong(self._thread.ident)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(SystemExit))
+            return
+        # Until the system has ended a thread, it may have locks of libraries, which a fork would copy.
+        limit = time.monotonic() + 1
+        while os.path.exists(f"/proc/self/task/{self._thread.native_id}") and time.monotonic() < limit:
+            time.sleep(0.001)
 
 
 class _Job:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 import textwrap
 import threading
+import time
 import traceback
 from types import CodeType, FrameType
 
 from . import _handles, communicator
+from ._handles import Handle
 from ._library import library
 
 _MOST_FRAMES = 30
+_TRIES = 20
 
 
 bottoms: set[CodeType] = set()
@@ -39,8 +42,16 @@ def threads_text(only: int | None = None) -> str:
     return "".join(parts)
 
 
-def waits_text() -> str:
-    """Returns a line for each call that this process waits in."""
-    handles = [handle for handle in list(_handles._open) if handle._name == "communicator" and handle.is_open]
-    texts = [communicator._text(library.tutti_communicator_waits, handle.pointer) for handle in handles]
+def waits_text(only: Handle | None = None) -> str:
+    """Returns a line for each call that this process waits in, or the communicator `only`."""
+    for _ in range(_TRIES):
+        handles = [handle for handle in list(_handles._open) if handle._name == "communicator" and handle.is_open]
+        texts = [
+            communicator._text(library.tutti_communicator_waits, handle.pointer)
+            for handle in handles
+            if only in (None, handle)
+        ]
+        if any(texts):
+            break
+        time.sleep(0.005)  # a call that waits in slices may be between two of them
     return "".join(f"  {line}\n" for text in texts for line in text.splitlines())

@@ -63,7 +63,7 @@ def test_the_first_failure_is_raised(way):
     with pytest.raises(KeyError, match="the key") as caught:
         tutti.spawn(fail, 3, timeout=PATIENCE, **way)
     assert "raised by rank 1 of 3" in caught.value.__notes__
-    assert any("rank 0: PeerDeadError" in note for note in caught.value.__notes__)
+    assert any("rank 0: PeerDeadError" in note for note in caught.value.__notes__), caught.value.__notes__
     if not way.get("threads"):
         assert 'raise KeyError("the key")' in str(caught.value.__cause__)
 
