@@ -206,7 +206,6 @@ class GradientSync:
             run_apart(make)
         assert made.value is not None
         self._handle = Handle(made.value, library.tutti_gradient_sync_free, "GradientSync", Turn())
-        self._pointer = made.value
 
     def _options(self, given: GradientOptions) -> Any:
         raw = _library.GradientOptions()
@@ -251,9 +250,7 @@ class GradientSync:
 
         i: the parameter's number, or its name.
         """
-        if not self._handle.is_open:
-            self._handle.pointer  # raises
-        library.tutti_gradient_ready(self._pointer, self.index(i))
+        library.tutti_gradient_ready(self._handle.pointer, self.index(i))
 
     def accumulated(self, i: int | str) -> None:
         """More may be added to a gradient before it is ready, and this part of the step has used it."""

@@ -184,7 +184,10 @@ def rejected() -> dict[str, tuple[Any, str]]:
     frozen.flags.writeable = False
     foreign = ">" if sys.byteorder == "little" else "<"
     return {
-        "strided": (np.ones(6)[::2], r"x is an array of shape \(3,\) that does not lie in one piece.*ascontiguousarray"),
+        "strided": (
+            np.ones(6)[::2],
+            r"x is an array of shape \(3,\) that does not lie in one piece.*ascontiguousarray",
+        ),
         "transposed": (np.ones((2, 3)).T, r"x is an array of shape \(3, 2\) that does not lie in one piece"),
         "memoryview": (memoryview(bytearray(6))[::2], r"does not lie in one piece"),
         "dlpack": (OnlyDlpack(np.ones(6)[::2], True), r"does not lie in one piece"),
