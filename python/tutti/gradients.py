@@ -9,7 +9,7 @@ import zlib
 from typing import Any, Mapping, NamedTuple, Sequence, TypedDict, Unpack
 
 from . import _library, arrays, memory
-from ._calls import enumerator, nanoseconds, stream_number
+from ._calls import encoded, enumerator, nanoseconds, stream_number
 from ._handles import Handle, Turn, run_apart
 from ._library import library
 from .arrays import Array, Buffer
@@ -216,8 +216,8 @@ class GradientSync:
         raw.order = enumerator(_library.ORDERS, given["order"], "order") if "order" in given else raw.order
         raw.storage = enumerator(_library.STORAGES, given.get("storage", "copies"), "storage")
         raw.unused = enumerator(_library.UNUSED, given.get("unused", "error"), "value of unused")
-        raw.compression = given.get("compression", "").encode() or None
-        raw.algorithm = given.get("algorithm", "").encode() or None
+        raw.compression = encoded(given.get("compression", ""), "compression")
+        raw.algorithm = encoded(given.get("algorithm", ""), "algorithm")
         raw.timeout = nanoseconds(given.get("timeout"), "GradientSync")
         self._set_arrays(raw, given)
         gpu = next((buffer for buffer in self._parameters.buffers if buffer.is_gpu), None)
