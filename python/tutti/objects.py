@@ -58,9 +58,7 @@ class Objects:
         result: T = self._exchange("scatter", lambda: given or (), codec, timeout, root=root)[0]
         return result
 
-    def gather(
-        self, obj: T, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
-    ) -> list[T] | None:
+    def gather(self, obj: T, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None) -> list[T] | None:
         """Returns all ranks' objects at the root, None elsewhere."""
         got = self._exchange("gather", lambda: [obj], codec, timeout, root=root)
         return got if self._communicator.rank == root else None
@@ -89,9 +87,7 @@ class Objects:
         got = self._exchange("broadcast", fold, codec, timeout)
         return got[0] if values is None else result[0]
 
-    def send(
-        self, obj: Any, to: int, *, tag: int = 0, codec: Codec = "pickle", timeout: float | None = None
-    ) -> None:
+    def send(self, obj: Any, to: int, *, tag: int = 0, codec: Codec = "pickle", timeout: float | None = None) -> None:
         """Sends an object to one rank. Objects of one tag arrive in order."""
         self._exchange("send", lambda: [obj], codec, timeout, peer=to, tag=tag)
 
@@ -162,9 +158,7 @@ class Objects:
 def _give(call: ObjectCall, objects: Sequence[Sequence[_data.Piece]]) -> Any:
     """Sets the objects of a call. Returns what must live until the call has started."""
     exports = [[_Export(piece) for piece in pieces] for pieces in objects]
-    arrays = [
-        (Piece * len(row))(*(Piece(export.view.buf, export.view.len) for export in row)) for row in exports
-    ]
+    arrays = [(Piece * len(row))(*(Piece(export.view.buf, export.view.len) for export in row)) for row in exports]
     call.objects = (Object * len(arrays))(*(Object(array, len(array)) for array in arrays))
     call.count = len(arrays)
     return exports, arrays

@@ -35,9 +35,7 @@ def run(
     return spawn(fn, n, *args, timeout=timeout, threads=threads, start=start)
 
 
-def parallel_assert(
-    condition: bool | Callable[[], Any], message: str = "", world: Communicator | None = None
-) -> None:
+def parallel_assert(condition: bool | Callable[[], Any], message: str = "", world: Communicator | None = None) -> None:
     """Raises the same AssertionError on all ranks of a world if the condition is false on one.
 
     A plain `assert` of one rank leaves the others waiting in their next call. Collective.

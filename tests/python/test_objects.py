@@ -53,7 +53,10 @@ def test_all_calls(world, codec):
     long = {"rank": rank, "text": "x" * (rank * 50000), "array": np.full(rank * 10000, rank)}
     mine = call.broadcast(long if rank == 1 else None, root=1, codec=codec)
     assert mine["rank"] == 1 and mine["array"].sum() == 10000 and (mine is long) == (rank == 1)
-    assert call.scatter((("part", i) for i in range(size)) if rank == 2 else None, root=2, codec=codec) == ("part", rank)
+    assert call.scatter((("part", i) for i in range(size)) if rank == 2 else None, root=2, codec=codec) == (
+        "part",
+        rank,
+    )
     gathered = call.gather(rank, root=1, codec=codec)
     assert gathered == ([0, 1, 2] if rank == 1 else None)
     assert [len(one["text"]) for one in call.all_gather(long, codec=codec)] == [0, 50000, 100000]

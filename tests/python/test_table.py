@@ -80,7 +80,7 @@ def test_scripts_are_found_beside_a_moved_command(tmp_path):
     shutil.copy(os.path.realpath(command.path()), tmp_path / "_bin" / "tutti")
     (tmp_path / "share" / "tutti" / "plot.py").touch()
     python = tmp_path / "path" / "python3"  # has all modules
-    python.write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/log\ncat > /dev/null\n")
+    python.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/log\ncat > /dev/null\n')
     python.chmod(0o755)
     program = [tmp_path / "_bin" / "tutti", "sweep", *map(str, ARGUMENTS), "--plot", tmp_path / "a.svg"]
     environment = {**os.environ, "PATH": f"{tmp_path}/path:/usr/bin:/bin"}

@@ -29,7 +29,9 @@ def test_parallel_assert_fails_on_all_ranks(world):
     parallel_assert(lambda: world.rank < 3)
     with pytest.raises(AssertionError, match="^false on rank 1, 2 of 3: it is 1; it is 2$"):
         parallel_assert(world.rank == 0, f"it is {world.rank}", world)
-    with pytest.raises(AssertionError, match="^false on rank 2 of 3: ZeroDivisionError: integer division or modulo by zero$"):
+    with pytest.raises(
+        AssertionError, match="^false on rank 2 of 3: ZeroDivisionError: integer division or modulo by zero$"
+    ):
         parallel_assert(lambda: 1 // (2 - world.rank) >= 0, "not so")
 
 
