@@ -44,14 +44,14 @@ tutti_install_packages() {
   apt-get install --quiet --yes --no-install-recommends "${missing[@]}"
 }
 
-# What only tests need: a browser that looks at the pages that sweeps write.
+# What only tests need: a browser that looks at the pages that sweeps write, and packages of Python.
 tutti_install_test_tools() {
   TUTTI_PACKAGES+=(chromium)
   tutti_install_packages
   if [[ ! -x build/python/bin/python3 ]]; then python3 -m venv build/python; fi
-  if ! build/python/bin/python3 -c 'import plotly' 2>/dev/null; then
-    echo "== installing plotly into build/python"
-    build/python/bin/pip install --quiet --disable-pip-version-check 'plotly>=5'
+  if ! build/python/bin/python3 -c 'import cloudpickle, numpy, plotly, pytest' 2>/dev/null; then
+    echo "== installing packages into build/python"
+    build/python/bin/pip install --quiet --disable-pip-version-check cloudpickle numpy 'plotly>=5' pytest
   fi
 }
 

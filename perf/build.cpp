@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "perf/build_commit.hpp"  // the build writes it
 
 // The build defines these for this file alone; an empty one is unknown.
@@ -22,6 +25,16 @@
 #endif
 
 namespace tutti::perf {
+namespace {
+
+// An installed tree may be moved, so its scripts are found from where the command lies.
+std::string installed_scripts() {
+  std::error_code none;
+  const auto command = std::filesystem::read_symlink("/proc/self/exe", none);
+  return (command.parent_path() / TUTTI_SCRIPTS_INSTALLED).lexically_normal().string();
+}
+
+}  // namespace
 
 std::string build_version() {
   const std::string commit = kBuildCommit;
@@ -33,7 +46,7 @@ std::string build_compiler() {
 }
 
 std::string script_named(const std::string& name) {
-  for (const std::string folder : {TUTTI_SCRIPTS_SOURCE, TUTTI_SCRIPTS_INSTALLED}) {
+  for (const std::string& folder : {installed_scripts(), std::string{TUTTI_SCRIPTS_SOURCE}}) {
     const std::string path = folder + "/" + name;
     if (!folder.empty() && access(path.c_str(), R_OK) == 0) return path;
   }

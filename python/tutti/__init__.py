@@ -1,12 +1,17 @@
 """tutti: collective communication among processes.
 
+A program, started by `tutti run -n 4 program.py`:
+
     import tutti
-    world = tutti.init()                       # tutti run -n 4 program.py
-    world.all_reduce(x)                        # x: an array of any library, in place
-    total = world.all_reduce(1.5)              # a number
-    request = world.start.all_gather(x, out)   # goes on while the program computes
+
+    world = tutti.init()
+    world.all_reduce(x)  # x: an array of any library, in place
+    total = world.all_reduce(1.5)  # a number
+    request = world.start.all_gather(x, out)  # goes on while the program computes
     request.wait()
 """
+
+from typing import TYPE_CHECKING
 
 from ._collectives import Op
 from ._init import init, is_initialized, world
@@ -42,6 +47,7 @@ __all__ = [
     "MismatchError",
     "NotFinite",
     "ObjectError",
+    "Objects",
     "Op",
     "Operator",
     "Parameter",
@@ -49,12 +55,34 @@ __all__ = [
     "Plan",
     "Request",
     "StepReport",
+    "Table",
     "TimeoutError",
     "TransportError",
     "batch",
     "init",
     "is_initialized",
     "operator",
+    "spawn",
+    "sweep",
+    "testing",
     "wait_all",
     "world",
 ]
+
+# Modules that take long to import are imported when they are first used.
+if TYPE_CHECKING:
+    from . import testing
+    from ._spawn import spawn
+    from .objects import Objects
+    from .table import Table, sweep
+else:
+    _LATER = {"Objects": "objects", "Table": "table", "spawn": "_spawn", "sweep": "table", "testing": "testing"}
+
+    def __getattr__(name):
+        import importlib
+
+        if name not in _LATER:
+            raise AttributeError(f"module 'tutti' has no attribute {name!r}")
+        module = importlib.import_module("." + _LATER[name], __name__)
+        globals()[name] = value = module if name == _LATER[name] else getattr(module, name)
+        return value

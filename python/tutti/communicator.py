@@ -73,7 +73,6 @@ class Communicator(QuickCalls):
         self._fast = calls_of(handle, self.rank)
         self.size: int = library.tutti_size(handle.pointer)
         self._hosts: list[list[int]] | None = None
-        self._objects: Objects | None = None
 
     @property
     def start(self) -> Starts:
@@ -88,11 +87,9 @@ class Communicator(QuickCalls):
     @property
     def objects(self) -> Objects:
         """Calls with objects of Python."""
-        if self._objects is None:
-            from .objects import Objects
+        from .objects import Objects
 
-            self._objects = Objects(self)
-        return self._objects
+        return Objects(self)
 
     def _submit(self, spec: Spec, x: Any, out: Any) -> Any:
         if spec.source == ANY and spec.name == "recv":
@@ -198,9 +195,7 @@ class Communicator(QuickCalls):
         """The calls that this rank waits in now, one per line. Any thread may ask at any time."""
         return _text(library.tutti_communicator_waits, self._handle.pointer)
 
-    def explain(
-        self, collective: str, bytes: int, *, dtype: Any = "float32", op: str = "sum", root: int = 0
-    ) -> str:
+    def explain(self, collective: str, bytes: int, *, dtype: Any = "float32", op: str = "sum", root: int = 0) -> str:
         """The algorithm that a call gets, the predicted time of each candidate, and why others are
         rejected. bytes: of a rank's vector, or of a block."""
         datatype = arrays.datatype_of(dtype)

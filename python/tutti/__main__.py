@@ -1,0 +1,35 @@
+"""`python -m tutti`, and the command `tutti` of an installed package: runs the command of this package."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def path() -> str:
+    """The file of the command. Raises FileNotFoundError if this package has none."""
+    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_bin", "tutti")
+    if not os.access(file, os.X_OK):
+        raise FileNotFoundError(f"this installation of tutti has no command, since there is no program {file}")
+    return file
+
+
+def environment() -> dict[str, str]:
+    """The variables of a command that draws pages: it uses this interpreter, whose plotly it needs."""
+    folders = [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+    return {**os.environ, "PATH": os.pathsep.join(folders)}
+
+
+def main() -> None:
+    """Becomes the command. Programs of `tutti run` keep their variables."""
+    try:
+        file = path()
+    except FileNotFoundError as error:
+        sys.exit(f"tutti: {error}")
+    sys.stdout.flush()
+    variables = dict(os.environ) if sys.argv[1:2] == ["run"] else environment()
+    os.execve(file, ["tutti", *sys.argv[1:]], variables)
+
+
+if __name__ == "__main__":
+    main()
