@@ -1,0 +1,10 @@
+"""tutti for PyTorch: three ways to reduce gradients and tensors over all ranks.
+
+    dist.init_process_group("tutti")                 # a backend of torch.distributed
+    hook = tutti.torch.ddp_hook(ddp)                 # DistributedDataParallel on any backend
+    sync = tutti.torch.attach(model, optimizer)      # without torch.distributed
+"""
+
+from .attach import Attached, attach
+
+__all__ = ["Attached", "attach"]
