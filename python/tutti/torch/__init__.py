@@ -6,5 +6,10 @@
 """
 
 from .attach import Attached, attach
+from .backend import Options
+from .backend import register as _register
+from .errors import DistError
 
-__all__ = ["Attached", "attach"]
+_register()
+
+__all__ = ["Attached", "DistError", "Options", "attach"]
