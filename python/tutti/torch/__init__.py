@@ -9,7 +9,8 @@ from .attach import Attached, attach
 from .backend import Options
 from .backend import register as _register
 from .errors import DistError
+from .hook import Hook, ddp_hook
 
 _register()
 
-__all__ = ["Attached", "DistError", "Options", "attach"]
+__all__ = ["Attached", "DistError", "Hook", "Options", "attach", "ddp_hook"]

@@ -138,6 +138,13 @@ def _communicator_of(opts: Any, options: dict[str, Any]) -> Communicator:
     return world
 
 
+def world_over(group: ProcessGroup) -> Communicator:
+    """A communicator of the ranks of a group of any backend. Collective over them."""
+    own: Any = dist.distributed_c10d._get_process_group_store(group)
+    seconds = 300.0
+    return _init.init(_StoreRanks(own, group.rank(), group.size()), timeout=seconds, call_timeout=seconds)
+
+
 def _is_mixed(opts: Any) -> bool:
     """Whether the group has another backend for other devices."""
     group = getattr(opts, "process_group", None)
