@@ -136,10 +136,10 @@ class Prepared:
             call.out_count = arguments.output.count
 
     def _set_peers(self, spec: Spec) -> None:
-        self.call.root = spec.root
-        self.call.to = spec.to
-        self.call.from_ = spec.source
-        self.call.tag = spec.tag
+        call = self.call
+        for member, value in (("root", spec.root), ("to", spec.to), ("from_", spec.source), ("tag", spec.tag)):
+            if value != 0:
+                setattr(call, member, operator.index(value))
 
     def _set_operator(self, world: Communicator, op: str | Operator) -> None:
         if isinstance(op, Operator):
@@ -190,6 +190,8 @@ def _counts_of(world: Communicator, spec: Spec) -> Any:
     if counts is None:
         return None
     if spec.name == "all_to_all":
+        if len(counts) != 2:
+            raise ArgumentError("all_to_all: counts are two sequences, of the blocks of x, and of those of out")
         sent, received = counts
         return _sizes(sent, world.size, spec.name), _sizes(received, world.size, spec.name)
     if spec.name in ("scatter", "gather") and world.rank != spec.root:
@@ -231,7 +233,9 @@ def enumerator(values: dict[str, int], name: str, what: str) -> int:
 def _options_of(spec: Spec, arguments: Arguments, counts: Any) -> Any:
     """The options of a call, or None if all are defaults."""
     given = spec.options
-    gpu = next((b for b in (arguments.input, arguments.output) if b is not None and b.is_gpu), None)
+    gpu = arguments.input or arguments.output
+    if gpu is not None and not gpu.is_gpu:
+        gpu = None
     key = arguments.output if spec.name == "scatter" else arguments.input or arguments.output
     is_visible = key is not None and memory.is_visible(key.address)
     has_counts = counts is not None and spec.name in ("all_gather", "reduce_scatter")

@@ -74,9 +74,7 @@ def import_tensor(x: Any) -> Imported:
     """Finds the elements of an object with `__dlpack__`. Its capsule is kept, and never consumed: it
     frees the export when it is collected."""
     try:
-        capsule = x.__dlpack__(max_version=(1, 0))
-    except TypeError:  # an exporter of before DLPack 1.0
-        capsule = x.__dlpack__()
+        capsule = _capsule_of(x)
     except BufferError as error:
         raise ArgumentError(f"cannot be exported: {error}") from error
     if _is_valid(capsule, b"dltensor_versioned"):
@@ -85,6 +83,13 @@ def import_tensor(x: Any) -> Imported:
             raise ArgumentError(f"is exported by DLPack {versioned.major}, which is not known")
         return _imported(versioned.tensor, bool(versioned.flags & _READ_ONLY), capsule)
     return _imported(_Managed.from_address(_pointer_of(capsule, b"dltensor")).tensor, False, capsule)
+
+
+def _capsule_of(x: Any) -> Any:
+    try:
+        return x.__dlpack__(max_version=(1, 0))
+    except TypeError:  # an exporter of before DLPack 1.0
+        return x.__dlpack__()
 
 
 def _imported(tensor: _Tensor, is_read_only: bool, capsule: object) -> Imported:

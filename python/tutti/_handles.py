@@ -48,9 +48,9 @@ class Turn:
     def __exit__(self, *_: object) -> None:
         self._now.release()
 
-    def wait(self, seconds: float) -> bool:
-        """Enters, if that is possible within a time."""
-        return self._now.acquire(timeout=seconds)
+    def keep(self, seconds: float) -> bool:
+        """Enters for good, if that is possible within a time: no other thread enters after it."""
+        return self._next.acquire(timeout=seconds) and self._now.acquire(timeout=seconds)
 
     def _release_if_owned(self) -> None:
         if self._now._is_owned():  # type: ignore[attr-defined]
@@ -93,19 +93,21 @@ class Handle:
             self._free(pointer)
 
     def _close_at_exit(self) -> None:
-        """A thread that is in a call keeps its handles; the end of the process ends it."""
-        if self._pointer is not None and self.turn.wait(_PATIENCE):
-            try:
-                self._close_now()
-            finally:
-                self.turn.__exit__()
+        """A thread that is in a call keeps its handles; the end of the process ends it. Threads that
+        call later find no turn, and so no closed handle."""
+        if self._pointer is not None and self.turn.keep(_PATIENCE):
+            self._close_now()
 
     def _forget(self) -> None:
         self._pointer = None
+        self.turn = Turn()  # a thread that the child does not have may have held the other one
         self._why = (
             "belongs to the parent process, and a forked child cannot use it: "
             "start the child with multiprocessing's 'spawn', or call tutti only in the parent"
         )
+
+    def __reduce__(self) -> str:
+        raise TypeError(f"a {self._name} belongs to its process, and is neither pickled nor copied")
 
     def __del__(self) -> None:
         if getattr(self, "_pointer", None) is not None:

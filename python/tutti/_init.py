@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from typing import Any, TypedDict, Unpack
 
@@ -193,3 +194,11 @@ def world() -> Communicator:
     init()."""
     with _lock:
         return _open_world() or init()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)

@@ -96,7 +96,9 @@ def datatype_of(dtype: Any) -> int:
     """
     if dtype in _PYTHON_TYPES:
         return DATATYPES[_PYTHON_TYPES[dtype]]
-    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    if isinstance(dtype, type) and dtype.__module__ == "numpy":
+        dtype = sys.modules["numpy"].dtype(dtype)
+    name = getattr(dtype, "name", None) or str(dtype)
     number = DATATYPES.get(str(name).rpartition(".")[2])
     if number is None or number == BYTES:
         known = ", ".join(name for name in DATATYPES if name != "bytes")

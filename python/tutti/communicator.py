@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import operator as _operator
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Sequence, overload
 
 from . import _library, arrays, requests
 from ._calls import Prepared, Spec, enumerator, nanoseconds
@@ -111,7 +111,7 @@ class Communicator(Calls[Any]):
                     handle.pointer, prepared.call, prepared.options_pointer(), turn.slice, ctypes.byref(pending)
                 )
             while status == PENDING:
-                if prepared.operator is not None and prepared.operator.failure is not None:
+                if prepared.operator is not None and prepared.operator.has_failed:
                     break
                 with turn:
                     status = library.tutti_wait_for(pending.value, turn.slice)
@@ -121,8 +121,7 @@ class Communicator(Calls[Any]):
             if pending.value is not None:
                 with turn:
                     library.tutti_request_free(pending)
-        if prepared.operator is not None:
-            prepared.operator.raise_failure()
+        requests.raise_failure(handle, prepared)
 
     # Groups.
 
@@ -138,6 +137,12 @@ class Communicator(Calls[Any]):
         assert made is not None
         return made
 
+    @overload
+    def split(self, color: int, key: int = 0) -> Communicator: ...
+    @overload
+    def split(self, color: None, key: int = 0) -> None: ...
+    @overload
+    def split(self, color: int | None, key: int = 0) -> Communicator | None: ...
     def split(self, color: int | None, key: int = 0) -> Communicator | None:
         """Divides the ranks by color. Collective.
 

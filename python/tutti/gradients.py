@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import operator
 import weakref
 import zlib
@@ -90,19 +89,17 @@ _PLAIN = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class NotFinite:
-    """Gradients that are infinite or not a number: how many, the first parameter with one, its bucket,
+class NotFinite(NamedTuple):
+    """Gradients that are infinite or not a number: how many elements, the first parameter with one, its bucket,
     and the lowest rank that computed one, or -1 if the sum of finite ones overflowed."""
 
-    count: int
+    elements: int
     parameter: int
     bucket: int
     rank: int
 
 
-@dataclasses.dataclass(frozen=True)
-class StepReport:
+class StepReport(NamedTuple):
     """What a step took. Times are in seconds.
 
     step: its number, from one. active: ranks that took part. computing: from the end of the step before
@@ -133,10 +130,10 @@ _TIMES = frozenset({"computing", "exposed", "waiting", "communicating", "skew"})
 
 def _report_of(raw: Any) -> StepReport:
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(StepReport):
-        if field.name != "not_finite":
-            value = getattr(raw, field.name)
-            values[field.name] = value / 1e9 if field.name in _TIMES else value
+    for name in StepReport._fields:
+        if name != "not_finite":
+            value = getattr(raw, name)
+            values[name] = value / 1e9 if name in _TIMES else value
     place = (raw.not_finite_count, raw.not_finite_parameter, raw.not_finite_bucket, raw.not_finite_rank)
     return StepReport(**values, not_finite=NotFinite(*place) if raw.not_finite_count else None)
 

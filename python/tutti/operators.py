@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import itertools
 from typing import Any, Callable
 
 from . import arrays
@@ -13,14 +14,20 @@ from .arrays import Array
 from .errors import ArgumentError, check
 
 
+class _Failures:
+    """What a function raised while the shared library called it."""
+
+    first: BaseException | None = None
+
+
 class Operator:
     """A function that combines the elements of two arrays, made by `operator`."""
 
     def __init__(self, function: Callable[[Array, Array], Array], commutative: bool) -> None:
         self.function = function
         self.commutative = commutative
-        self.failure: BaseException | None = None
-        self._handles: dict[tuple[int, int], tuple[Handle, Any]] = {}
+        self._failures = _Failures()
+        self._handles: dict[tuple[int, int], Handle] = {}
 
     def pointer_for(self, datatype: int, itemsize: int, has_progress_thread: bool) -> int:
         """The operator of the shared library for elements of a datatype."""
@@ -30,35 +37,42 @@ class Operator:
                 "has another one: use a communicator without it, or an operator of tutti"
             )
         found = self._handles.get((datatype, itemsize))
-        if found is None or not found[0].is_open:
+        if found is None or not found.is_open:
             found = self._handles[datatype, itemsize] = self._make(datatype, itemsize)
-        return found[0].pointer
+        return found.pointer
 
-    def _make(self, datatype: int, itemsize: int) -> tuple[Handle, Any]:
+    def _make(self, datatype: int, itemsize: int) -> Handle:
         view = _view_of(datatype, itemsize)
+        user, failures = self.function, self._failures  # not self: communicators keep combine
 
         def combine(_: int, left: int, right: int, out: int, count: int) -> None:
             try:
-                result = self.function(view(left, count, False), view(right, count, False))
+                result = user(view(left, count, False), view(right, count, False))
                 view(out, count, True)[...] = result
             except BaseException as error:  # the shared library cannot pass it on
-                self.failure = self.failure or error
+                failures.first = failures.first or error
 
         function = CombineFunction(combine)
+        number = next(_numbers)
+        _functions[number] = function
         made = ctypes.c_void_p()
-        check(library.tutti_make_operator(function, None, self.commutative, ReleaseFunction(), made))
+        check(library.tutti_make_operator(function, number, self.commutative, _release, made))
         assert made.value is not None
-        _functions.append(function)
-        return Handle(made.value, library.tutti_operator_free, "operator", Turn()), function
+        return Handle(made.value, library.tutti_operator_free, "operator", Turn())
 
-    def raise_failure(self) -> None:
-        """Raises what the function raised."""
-        failure, self.failure = self.failure, None
-        if failure is not None:
-            raise failure
+    @property
+    def has_failed(self) -> bool:
+        return self._failures.first is not None
+
+    def take_failure(self) -> BaseException | None:
+        """What the function raised since the last look."""
+        failure, self._failures.first = self._failures.first, None
+        return failure
 
 
-_functions: list[Any] = []  # communicators keep operators, so that their functions live as long as the process
+_numbers = itertools.count(1)
+_functions: dict[int, Any] = {}  # by their numbers, while a communicator may call them
+_release = ReleaseFunction(lambda number: _functions.pop(number, None))
 
 
 def _view_of(datatype: int, itemsize: int) -> Callable[[int, int, bool], Any]:
@@ -87,7 +101,8 @@ def operator(function: Callable[[Array, Array], Array], *, commutative: bool) ->
 
     function: gets two arrays of numpy of equal length and returns one, whose element i combines their
         elements i. It must be associative, and must not call tutti nor keep its arguments. If it
-        raises, the call raises the same on this rank, and the communicator fails on all ranks.
+        raises, the call raises the same on this rank, and the communicator fails: other ranks get
+        AbortedError from this call, or from their next one if they have all their operands already.
     commutative: whether operands may be exchanged.
     """
     if not callable(function):

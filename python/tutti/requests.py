@@ -8,12 +8,13 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Iterable, Iterator, TypeVar
 
-from . import _notify
+from . import _library, _notify
 from ._calls import Prepared, nanoseconds
 from ._handles import Handle
-from ._library import FOREVER, PENDING, library
+from ._library import FOREVER, OK, PENDING, library
 from .arrays import Array
 from .errors import ArgumentError, Error, TimeoutError, check, raise_last
+from .operators import Operator
 
 if TYPE_CHECKING:
     from .communicator import Communicator
@@ -40,6 +41,23 @@ def wait_in_slices(handle: Handle, wait_for: Callable[[int, int], int], timeout:
             return False
 
 
+def raise_failure(handle: Handle, prepared: Prepared) -> None:
+    """Raises what the operator of a call raised, and fails the communicator, since other ranks may
+    have a wrong result: it drops a call that they do not make.
+
+    handle: of the communicator.
+    """
+    failure = prepared.operator.take_failure() if prepared.operator is not None else None
+    if failure is None:
+        return
+    dropped = ctypes.c_void_p()
+    call = _library.Call(size=ctypes.sizeof(_library.Call), collective=_library.COLLECTIVES["barrier"])
+    with handle.turn:
+        if handle.is_open and library.tutti_start(handle.pointer, call, None, ctypes.byref(dropped)) == OK:
+            library.tutti_request_free(dropped)
+    raise failure
+
+
 class Request(Generic[T]):
     """A call under way. It may be awaited. It keeps its arrays alive, and until it has ended no other
     code may write to memory that it reads or writes, nor read memory that it writes.
@@ -47,10 +65,22 @@ class Request(Generic[T]):
     A pending request that is dropped fails its communicator, since other ranks wait for it.
     """
 
-    def __init__(self, handle: Handle, prepared: Prepared) -> None:
+    def __init__(self, world: Communicator, handle: Handle, prepared: Prepared) -> None:
         self._handle: Handle | None = handle
+        self._world = world
         self._prepared = prepared
         self._error: BaseException | None = None
+
+    @property
+    def handle(self) -> Handle:
+        """Its handle, while it is pending."""
+        assert self._handle is not None
+        return self._handle
+
+    @property
+    def operator(self) -> Operator | None:
+        """Its operator in Python."""
+        return self._prepared.operator
 
     def wait(self, timeout: float | None = None) -> T:
         """Waits for the end, and returns the result.
@@ -103,8 +133,7 @@ class Request(Generic[T]):
         if self._handle is not None:
             handle, self._handle = self._handle, None
             handle.close()
-            if self._prepared.operator is not None:
-                self._prepared.operator.raise_failure()
+            raise_failure(self._world._handle, self._prepared)
         return self._prepared.arguments.finish()  # type: ignore[no-any-return]
 
     def __await__(self) -> Generator[Any, None, T]:
@@ -130,7 +159,7 @@ def start(world: Communicator, prepared: Prepared) -> Request[Any]:
             Handle(made.value, library.tutti_request_free, "request", world._handle.turn).close()
         raise
     assert made.value is not None
-    return Request(Handle(made.value, library.tutti_request_free, "request", world._handle.turn), prepared)
+    return Request(world, Handle(made.value, library.tutti_request_free, "request", world._handle.turn), prepared)
 
 
 def wait_all(requests: Iterable[Request[Any]]) -> list[Any]:
@@ -221,8 +250,7 @@ class Plan:
 
     def _end(self) -> None:
         self._running = None
-        if self._prepared.operator is not None:
-            self._prepared.operator.raise_failure()
+        raise_failure(self._world._handle, self._prepared)
 
     def close(self) -> None:
         """Frees the plan. A pending run fails the communicator."""

@@ -12,8 +12,9 @@ import pytest
 
 import ranks
 import tutti
-from tutti import _dlpack, arrays
+from tutti import _dlpack, _library, arrays
 
+IS_NUMPY_2 = not np.__version__.startswith("1.")
 DTYPES = [
     np.int8,
     np.int16,
@@ -53,9 +54,12 @@ class OnlyDlpack:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(alone: tutti.Communicator, dtype: Any) -> None:
-    x = np.ones((2, 3), dtype)
+    x: Any = np.ones((2, 3), dtype)
     name = np.dtype(dtype).name
-    for form in (x, memoryview(x), OnlyDlpack(x, True), OnlyDlpack(x, False)):
+    forms: list[Any] = [x, memoryview(x)]
+    if name != "bool" or IS_NUMPY_2:  # older ones have no bool in DLPack
+        forms += [OnlyDlpack(x, True), OnlyDlpack(x, False)]
+    for form in forms:
         buffer = arrays.read(form, "a call", "x")
         assert (buffer.dtype, buffer.shape, buffer.count, buffer.itemsize) == (name, (2, 3), 6, x.itemsize)
         assert buffer.address == x.__array_interface__["data"][0] and not buffer.is_read_only
@@ -81,14 +85,14 @@ def test_bytes(alone: tutti.Communicator) -> None:
     alone.all_reduce(b"abc", out)
     assert out == b"abc"
     alone.broadcast(b"abc")  # the root's array is only read
-    out = (ctypes.c_double * 2)()
-    alone.all_reduce(array.array("d", [1, 2]), out)
-    assert list(out) == [1, 2]
+    pair = (ctypes.c_double * 2)()
+    alone.all_reduce(array.array("d", [1, 2]), pair)
+    assert list(pair) == [1, 2]
 
 
 def test_shapes(alone: tutti.Communicator) -> None:
     for shape in ((), (0,), (0, 3), (1, 1, 1)):
-        x = np.ones(shape, np.float32)
+        x: Any = np.ones(shape, np.float32)
         assert alone.all_reduce(x) is x
     x = np.ones((4, 6))[:2]  # a part that lies in one piece
     alone.all_reduce(x)
@@ -186,7 +190,7 @@ def rejected() -> dict[str, tuple[Any, str]]:
         "dlpack": (OnlyDlpack(np.ones(6)[::2], True), r"does not lie in one piece"),
         "read-only": (frozen, "x is read-only: pass an array that can be written"),
         "bytes": (b"abc", "x is read-only"),
-        "dlpack, read-only": (OnlyDlpack(frozen, True), "x is read-only"),
+        "dlpack, read-only": (OnlyDlpack(frozen, True), "x (is read-only|cannot be exported: .*readonly)"),
         "big-endian": (np.ones(3, foreign + "f8"), "x has elements of another byte order.*newbyteorder"),
         "objects": (np.array([None]), "x has elements that are references"),
         "dates": (np.zeros(3, "M8[s]"), r"x has elements of datetime64\[s\]"),
@@ -268,7 +272,7 @@ def check_memory(world: tutti.Communicator) -> None:
     world.all_reduce(x)  # an array that lies in it
     assert (np.from_dlpack(memory) == world.size * total).all()
     y = np.from_dlpack(memory)
-    assert y.__array_interface__["data"] == x.__array_interface__["data"]
+    assert y.__array_interface__["data"][0] == x.__array_interface__["data"][0]
     memory.close()
     memory.close()
     with pytest.raises(tutti.ArgumentError, match="this memory is closed"):
@@ -279,16 +283,16 @@ def check_memory(world: tutti.Communicator) -> None:
     from tutti.memory import _starts
 
     assert not _starts
-    for dtype in arrays.DATATYPES:
+    for dtype in _library.DATATYPES:
         if dtype != "bytes":
             memory = world.empty(3, dtype)
             assert memory.view().nbytes == memory.nbytes == 3 * memory.itemsize
-    assert world.empty(0).nbytes == 0 and world.empty(()).view().tolist() == 0
+    assert world.empty(0).nbytes == 0 and world.empty(()).view()[()] == 0
     assert np.asarray(world.empty(0)).shape == (0,)
     with pytest.raises(tutti.ArgumentError, match="less than zero"):
         world.empty((2, -1))
     with pytest.raises(BufferError):
-        np.from_dlpack(world.empty(2), copy=True)
+        world.empty(2).__dlpack__(copy=True)
 
 
 @pytest.mark.parametrize("size", [1, 2])

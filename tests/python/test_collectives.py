@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import array
+import math
+import shutil
+import socket
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -265,3 +270,72 @@ def check_probe(world: tutti.Communicator) -> None:
 
 def test_probe() -> None:
     ranks.run(3, check_probe)
+
+
+def check_options(world: tutti.Communicator) -> None:
+    options: list[dict[str, Any]] = [
+        {"algorithm": "ring"},
+        {"algorithm": "ring", "segment": 4096},
+        {"timeout": 5},
+        {"timeout": math.inf},
+        {"determinism": "size_invariant"},
+        {"transport": "shm"} if world.size > 1 else {},
+        {"visible": False},
+    ]
+    for given in options:
+        for form in ("blocking", "start", "plan", "batch"):
+            x = np.full(5000, world.rank, np.float32)
+            submit(world, form, "all_reduce", x, **given)
+            assert (x == world.size * (world.size - 1) / 2).all()
+    with world.plan.all_reduce(np.ones(5000), algorithm="ring") as plan:
+        assert plan.algorithm.startswith("ring")
+    for op, expected in (
+        ("prod", 2**world.size),
+        ("average", 2),
+        ("and", True),
+        ("or", True),
+        ("xor", world.size % 2),
+        ("bit_and", 2),
+        ("bit_or", 2),
+        ("bit_xor", 2 * (world.size % 2)),
+    ):
+        value = 1 if op in ("and", "or", "xor") else 2
+        x = np.full(3, value, np.int32 if op != "average" else np.float32)
+        assert (world.all_reduce(x, op=op) == expected).all(), op
+
+
+@sizes
+def test_options(size: int) -> None:
+    ranks.run(size, check_options)
+
+
+def check_tcp(world: tutti.Communicator, port: int) -> None:
+    with tutti.init(f"tcp://localhost:{port}", transport="tcp", tuning="none") as other:
+        assert "tcp" in other.describe().lower()
+        check_vectors(other, "blocking")
+        check_messages(other, "start")
+        assert not other.empty(3).is_visible
+
+
+def test_tcp() -> None:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    ranks.run(2, check_tcp, port)
+
+
+MPI_PROGRAM = """
+from mpi4py import MPI
+import tutti
+with tutti.init(MPI.COMM_WORLD, tuning="none") as world:
+    assert (world.rank, world.size) == (MPI.COMM_WORLD.rank, 2) and "mpi4py" in world.describe()
+    assert world.all_reduce(world.rank) == 1
+"""
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
+def test_mpi4py() -> None:
+    pytest.importorskip("mpi4py")
+    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, "-c", MPI_PROGRAM]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr

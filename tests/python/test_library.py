@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import pathlib
 import re
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ SCALARS = {
 }
 
 
-def type_of(declaration: str) -> object:
+def type_of(declaration: str) -> Any:
     """The type of ctypes for a type of C; pointers to handles and to bytes are addresses."""
     words = re.sub(r"\bconst\b", " ", declaration).replace("*", " * ").split()
     base, stars = words[0], words.count("*")
@@ -53,7 +54,8 @@ def type_of(declaration: str) -> object:
     if base == "tutti_combine":
         return _library.CombineFunction
     if base == "void" or base in HANDLES:
-        known, stars = ctypes.c_void_p, stars - 1
+        known: Any = ctypes.c_void_p
+        stars -= 1
     elif base in ENUMS:
         known = ctypes.c_int
     else:
@@ -67,7 +69,7 @@ def arguments_of(text: str) -> list[object]:
     if text.strip() == "void":
         return []
     text = re.sub(r"void \(\*release\)\([^)]*\)", "release_function", text)
-    types = []
+    types: list[object] = []
     for argument in text.split(","):
         if argument.strip() == "release_function":
             types.append(_library.ReleaseFunction)

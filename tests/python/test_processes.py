@@ -1,0 +1,214 @@
+"""Ctrl-C, forked children, and the exit of the process."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ranks
+import tutti
+
+
+def interrupt_soon(seconds: float = 0.3) -> None:
+    threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+
+def interrupt(world: tutti.Communicator, call: str) -> Any:
+    if world.rank == 1:
+        time.sleep(0.1)
+        with pytest.raises(tutti.AbortedError) as caught:
+            world.recv(np.ones(3), 0, tag=1)
+        return caught.value.rank
+    begin = time.monotonic()
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        if call == "blocking":
+            world.all_reduce(np.ones(3))
+        elif call == "batch":
+            with tutti.batch():
+                world.recv(np.ones(3), 1)
+        elif call == "wait_all":
+            tutti.wait_all([world.start.recv(np.ones(3), 1)])
+        elif call == "plan":
+            with world.plan.recv(np.ones(3), 1) as plan:
+                plan.start().wait()
+        else:
+            world.start.recv(np.ones(3), 1).wait()
+    assert time.monotonic() - begin < 2
+    if call == "blocking":
+        with pytest.raises(tutti.AbortedError):
+            world.barrier()
+    return None
+
+
+@pytest.mark.parametrize("call", ["blocking", "batch", "plan", "request", "wait_all"])
+def test_ctrl_c_in_a_wait(call: str) -> None:
+    results = ranks.answers(2, interrupt, call)
+    assert results == [(True, None), (True, 0)]
+
+
+def interrupt_gradients(world: tutti.Communicator) -> None:
+    sync = tutti.GradientSync(world, {"x": np.ones(3)})
+    if world.rank == 1:
+        time.sleep(3)
+        return
+    begin = time.monotonic()
+    interrupt_soon()
+    sync.ready(0)
+    with pytest.raises(KeyboardInterrupt):
+        sync.wait()
+    assert time.monotonic() - begin < 2
+
+
+def test_ctrl_c_in_gradients() -> None:
+    assert ranks.answers(2, interrupt_gradients) == [(True, None)] * 2
+
+
+def interrupt_a_probe(world: tutti.Communicator) -> None:
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        world.probe()
+    assert world.all_reduce(1) == world.size  # a probe fails nothing
+
+
+def test_ctrl_c_in_a_probe() -> None:
+    assert ranks.answers(2, interrupt_a_probe) == [(True, None)] * 2
+
+
+def interrupt_init(world: tutti.Communicator) -> None:
+    begin = time.monotonic()
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        tutti.init("unix://nobody-comes-either", rank=1, size=2, timeout=5)
+    assert time.monotonic() - begin < 2
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        world.split(0)
+        time.sleep(5)
+
+
+def check_no_copies(world: tutti.Communicator) -> None:
+    for thing in (world, world.plan.barrier(), world.start.recv(np.ones(1), 0), world.empty(3)):
+        for copies in (pickle.dumps, copy.deepcopy):
+            with pytest.raises(TypeError, match="belongs to its process, and is neither pickled nor copied"):
+                copies(thing)
+
+
+def test_no_copies() -> None:
+    assert ranks.answers(1, check_no_copies) == [(True, None)]
+
+
+def test_ctrl_c_in_init() -> None:
+    assert ranks.answers(1, interrupt_init) == [(True, None)]
+
+
+def call_in_child(world: tutti.Communicator, request: Any, plan: Any) -> None:
+    for use in (world.barrier, lambda: world.start.barrier(), request.wait, plan.start, world.describe):
+        with pytest.raises(tutti.ArgumentError, match="belongs to the parent process.*spawn"):
+            use()
+    world.close()
+    assert not tutti.is_initialized()
+    with tutti.init(rank=0, size=1, tuning="none") as own:
+        assert own.all_reduce(2) == 2
+
+
+def fork(world: tutti.Communicator) -> int:
+    request = world.start.recv(np.ones(1), world.rank)
+    plan = world.plan.all_reduce(np.ones(1))
+    thread = threading.Thread(target=lambda: world.recv(np.ones(1), world.rank, tag=4))  # has a turn, mostly
+    thread.start()
+    time.sleep(0.2)
+    child = os.fork()
+    if child == 0:
+        try:
+            call_in_child(world, request, plan)
+            del request, plan
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    world.send(np.ones(1), world.rank)
+    world.send(np.ones(1), world.rank, tag=4)
+    thread.join()
+    request.wait()
+    assert world.all_reduce(1) == world.size
+    plan.close()
+    return status
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_fork(size: int) -> None:
+    assert ranks.answers(size, fork) == [(True, 0)] * size
+
+
+PROGRAMS = {
+    "nothing is closed": "world.barrier(); x = world.empty(3); plan = world.plan.all_reduce(x); plan.start().wait()",
+    "with a group": "group = world.group(range(world.size)); group.all_reduce(1); world.close()",
+    "a done request": "r = world.start.all_reduce(1); r.wait()",
+    "a pending request": "import array; r = world.start.recv(array.array('d', [1]), 0)",
+    "a thread that waits": (
+        "import array, threading; a = array.array('d', [1])\n"
+        "threading.Thread(target=lambda: world.recv(a, world.rank), daemon=True).start()\n"
+        "import time; time.sleep(0.2)"
+    ),
+    "a thread that waits for a request": (
+        "import array, threading; a = array.array('d', [1]); r = world.start.recv(a, world.rank)\n"
+        "threading.Thread(target=r.wait, daemon=True).start()\n"
+        "import time; time.sleep(0.2)"
+    ),
+    "gradients": (
+        "import array; g = array.array('f', [1]); s = tutti.GradientSync(world, {'g': g}); s.ready(0); s.wait()"
+    ),
+    "an array of memory": "import numpy; m = world.empty(3); a = numpy.asarray(m); b = numpy.from_dlpack(m)",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_exit_prints_nothing(name: str) -> None:
+    program = f"import tutti\nworld = tutti.init(tuning='none')\n{PROGRAMS[name]}\n"
+    size = 1 if "wait" in name or "pending" in name else 2  # a rank that ends early fails what others wait for
+    url = f"unix://exit-{os.getpid()}-{name.replace(' ', '-')}"
+    processes = []
+    for rank in range(size):
+        environment = dict(os.environ, TUTTI_RANK=str(rank), TUTTI_SIZE=str(size), TUTTI_URL=url)
+        command = [sys.executable, "-X", "dev", "-c", program]
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        processes.append(process)
+    for process in processes:
+        output, _ = process.communicate(timeout=30)
+        assert (process.returncode, output.decode()) == (0, "")
+
+
+def test_import_is_quick_and_small() -> None:
+    program = (
+        "import sys; before = set(sys.modules); import time; begin = time.process_time(); import tutti; "
+        "print(time.process_time() - begin, *(set(sys.modules) - before))"
+    )
+    seconds = []
+    for _ in range(5):
+        took, *modules = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout.split()
+        assert not {"numpy", "torch", "asyncio", "multiprocessing"} & set(modules)
+        seconds.append(float(took))
+    assert min(seconds) < 0.05, seconds
+
+
+def test_types() -> None:
+    pytest.importorskip("mypy")
+    package = pathlib.Path(tutti.__file__).parent
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", package], capture_output=True, text=True, cwd=package.parent
+    )
+    assert result.returncode == 0, result.stdout

@@ -1,0 +1,254 @@
+"""Requests: waiting, awaiting, several at once, several threads."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ranks
+import tutti
+
+
+def check_waits(world: tutti.Communicator) -> None:
+    if world.rank == 0:
+        time.sleep(0.3)
+    request = world.start.all_reduce(np.ones(3))
+    assert "pending" in repr(request)
+    if world.rank == 1:
+        with pytest.raises(tutti.TimeoutError, match="all_reduce has not ended after 0.02 s; wait again for it") as caught:
+            request.wait(0.02)
+        assert caught.value.rank == -1
+        assert not request.test()
+        assert "all_reduce" in world.waits() or world.waits() == ""
+    assert (request.wait() == world.size).all()
+    assert request.test() and (request.wait() == world.size).all()
+    assert "ended" in repr(request)
+
+
+def test_waits() -> None:
+    ranks.run(2, check_waits)
+
+
+def check_arrays_are_kept(world: tutti.Communicator) -> None:
+    requests = []
+    for _ in range(20):
+        requests.append(world.start.all_reduce(np.ones(1000), np.empty(1000)))
+        gc.collect()
+    assert all((result == world.size).all() for result in tutti.wait_all(requests))
+
+
+def test_arrays_are_kept() -> None:
+    ranks.run(2, check_arrays_are_kept)
+
+
+def check_wait_all(world: tutti.Communicator) -> None:
+    other = world.group(range(world.size), 1)
+    order = [world, other] if world.rank == 0 else [other, world]
+    requests = [communicator.start.all_reduce(world.rank) for communicator in order]
+    requests += [communicator.start.all_reduce(np.ones(2)) for communicator in order]
+    results = tutti.wait_all(requests)
+    assert results[:2] == [1, 1] and (results[3] == 2).all()
+    assert tutti.wait_all([]) == []
+    out = np.zeros(3)
+    if world.rank == 0:
+        failing = other.start.recv(out, 1, timeout=0.1)
+        fine = world.start.recv(out.copy(), 1)
+        with pytest.raises(tutti.TimeoutError):
+            tutti.wait_all([failing, fine])
+        assert fine.test()
+        with pytest.raises(tutti.TimeoutError):
+            failing.test()
+        with pytest.raises(tutti.TimeoutError):
+            failing.wait()
+    else:
+        time.sleep(0.3)
+        world.send(out, 0)
+    world.barrier()
+
+
+def test_wait_all() -> None:
+    ranks.run(2, check_wait_all)
+
+
+def check_await(world: tutti.Communicator) -> None:
+    async def work() -> None:
+        steps = 0
+        is_done = False
+
+        async def count() -> None:
+            nonlocal steps
+            while not is_done:
+                steps += 1
+                await asyncio.sleep(0.001)
+
+        task = asyncio.create_task(count())
+        if world.rank == 0:
+            await asyncio.sleep(0.2)
+        result = await world.start.all_reduce(np.ones(3))
+        assert (result == world.size).all()
+        assert await world.start.all_reduce(world.rank) == 1
+        results = await asyncio.gather(*(awaited(world.start.all_reduce(i)) for i in range(5)))
+        assert results == [2 * i for i in range(5)]
+        is_done = True
+        await task
+        assert steps > 10
+        request = world.start.recv(np.zeros(1), world.rank)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(request, 0.05)
+        world.send(np.ones(1), world.rank)
+        assert (await request)[0] == 1  # a wait that is cancelled fails nothing
+        maximum = tutti.operator(np.maximum, commutative=True)
+        assert await world.start.all_reduce(world.rank, op=maximum) == 1
+        if world.rank == 0:
+            with pytest.raises(tutti.TimeoutError):
+                await world.start.recv(np.ones(3), 1, timeout=0.1)
+
+    async def awaited(request: tutti.Request[Any]) -> Any:
+        return await request
+
+    asyncio.run(work())
+
+
+def test_await() -> None:
+    ranks.run(2, check_await)
+
+
+def check_threads(world: tutti.Communicator) -> None:
+    """Each thread exchanges messages of its own tag, on one communicator."""
+    right, left = (world.rank + 1) % world.size, (world.rank - 1) % world.size
+    failures = []
+
+    def work(tag: int) -> None:
+        try:
+            out = np.zeros(4)
+            for i in range(50):
+                world.sendrecv(np.full(4, 100.0 * tag + i), right, out, left, tag=tag)
+                assert (out == 100 * tag + i).all()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(tag,)) for tag in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_threads() -> None:
+    ranks.run(2, check_threads)
+
+
+def check_a_waiting_thread_lets_others_call(world: tutti.Communicator) -> None:
+    out = np.zeros(1)
+    thread = threading.Thread(target=lambda: world.recv(out, 1 - world.rank, tag=7))
+    thread.start()
+    time.sleep(0.1)
+    begin = time.monotonic()
+    for _ in range(20):
+        world.all_reduce(1)
+    assert time.monotonic() - begin < 3
+    world.send(np.ones(1), 1 - world.rank, tag=7)
+    thread.join()
+    assert out[0] == 1
+
+
+def test_a_waiting_thread_lets_others_call() -> None:
+    ranks.run(2, check_a_waiting_thread_lets_others_call)
+
+
+def check_operators(world: tutti.Communicator) -> None:
+    product = tutti.operator(lambda a, b: a * b, commutative=True)
+    x = np.full((2, 3), 2.0)
+    world.all_reduce(x, op=product)
+    assert (x == 2**world.size).all()
+    assert world.all_reduce(3, op=product) == 3**world.size
+    assert world.scan(np.float32(2), op=product) == 2 ** (world.rank + 1)
+    left = tutti.operator(lambda a, b: 10 * a + b, commutative=False)  # digits of ranks in their order
+    assert world.start.reduce(np.full(3, 1), op=tutti.operator(np.maximum, commutative=True)).wait() is None or world.rank == 0
+    kind = np.dtype([("a", "<i4"), ("b", "<f8")])
+    pair = np.zeros(4, kind)
+    pair["a"], pair["b"] = world.rank, -world.rank
+
+    def larger(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        p, q = a.view(kind), b.view(kind)
+        return np.where(p["a"] >= q["a"], p, q).view(a.dtype)
+
+    world.all_reduce(pair, op=tutti.operator(larger, commutative=True))
+    assert (pair["a"] == world.size - 1).all() and (pair["b"] == 1 - world.size).all()
+    with world.plan.all_reduce(x, op=product) as plan:
+        x[:] = 3
+        plan.start().wait()
+        assert (x == 3**world.size).all()
+    with pytest.raises(tutti.ArgumentError, match="an operator needs a function"):
+        tutti.operator(3, commutative=True)  # type: ignore[arg-type]
+    assert left is not None
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_operators(size: int) -> None:
+    ranks.run(size, check_operators)
+
+
+def check_failing_operator(world: tutti.Communicator) -> None:
+    def fail(a: Any, b: Any) -> Any:
+        raise KeyError("an operator fails")
+
+    with pytest.raises(KeyError, match="an operator fails"):
+        world.all_reduce(np.ones(3), op=tutti.operator(fail, commutative=True))
+
+
+def test_failing_operator() -> None:
+    ranks.run(2, check_failing_operator)
+
+
+def check_operator_that_fails_on_one_rank(world: tutti.Communicator) -> None:
+    def fail(a: Any, b: Any) -> Any:
+        if world.rank == 1:
+            raise KeyError("an operator fails")
+        return a
+
+    try:
+        world.all_reduce(np.ones(3), op=tutti.operator(fail, commutative=True))
+    except KeyError:
+        assert world.rank == 1
+    except tutti.AbortedError as error:
+        assert error.rank == 1
+    with pytest.raises((tutti.AbortedError, tutti.PeerDeadError)):
+        for _ in range(3):
+            world.barrier()
+
+
+def test_operator_that_fails_on_one_rank() -> None:
+    ranks.run(2, check_operator_that_fails_on_one_rank)
+
+
+def check_operators_are_released(world: tutti.Communicator) -> None:
+    from tutti.operators import _functions
+
+    with world.group(range(world.size)) as group:
+        for _ in range(10):
+            group.all_reduce(np.ones(2), op=tutti.operator(lambda a, b: a + b, commutative=True))
+    gc.collect()
+    assert not _functions
+
+
+def test_operators_are_released() -> None:
+    ranks.run(2, check_operators_are_released)
+
+
+def check_progress_thread(world: tutti.Communicator) -> None:
+    with tutti.init(rank=0, size=1, tuning="none", progress_thread=True) as other:
+        with pytest.raises(tutti.ArgumentError, match="progress_thread"):
+            other.all_reduce(np.ones(2), op=tutti.operator(np.add, commutative=True))
+        assert other.start.all_reduce(2).wait() == 2
+
+
+def test_progress_thread() -> None:
+    ranks.run(1, check_progress_thread)
