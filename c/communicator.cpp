@@ -204,6 +204,17 @@ tutti_status tutti_allocate(tutti_communicator* communicator, size_t bytes, tutt
   });
 }
 
+tutti_status tutti_memory_import(tutti_communicator* communicator, int32_t file, uint64_t offset,
+                                 void* address, size_t bytes, tutti_memory** result) {
+  return made(result, [&] {
+    require(communicator, "communicator");
+    return tutti::import_memory(communicator->world,
+                                {.descriptor = file,
+                                 .offset = offset,
+                                 .memory = {static_cast<std::byte*>(address), bytes}});
+  });
+}
+
 void tutti_memory_free(tutti_memory* memory) {
   delete memory;
 }

@@ -69,6 +69,10 @@ tutti_status tutti_test(tutti_request* request) {
   return guarded(request, "request", [&] { return pending_unless(request->request.test()); });
 }
 
+tutti_status tutti_request_notify(tutti_request* request, int32_t eventfd) {
+  return guarded(request, "request", [&] { request->request.notify(eventfd); });
+}
+
 tutti_status tutti_wait_all(tutti_request* const* requests, size_t count) {
   return guarded([&] {
     if (count > 0) require(requests, "requests");

@@ -26,6 +26,11 @@ Communicator make_communicator(std::unique_ptr<Transport> transport, std::shared
                            options);
 }
 
+Group* group_of(Communicator& communicator) {
+  const detail::Engine& engine = detail::engine_of(communicator.engine_);
+  return engine.has_group() ? &engine.group() : nullptr;
+}
+
 Transport& transport_of(Communicator& communicator) {
   return detail::engine_of(communicator.engine_).transport();
 }

@@ -58,10 +58,7 @@ Engine::Engine(CommunicatorParts parts, std::shared_ptr<Memory> memory,
               progress_}},
       batch_{outbox_, calls_, progress_, failures_} {
   check_options();
-  if (!options_.progress_thread) return;
-  transport_->expect_idle_waits();
-  progress_thread_ = ProgressThread::of_process();
-  progress_thread_->add(*this);
+  if (options_.progress_thread) start_progress_thread();
 }
 
 void Engine::check_options() {
@@ -79,10 +76,14 @@ void Engine::check_options() {
     static_cast<void>(options_.catalog ? parse_choice(*options_.catalog, collective, algorithm)
                                        : parse_choice(collective, algorithm));
   binder_.check_transport(options_.transport);
-  if (options_.progress_thread && !transport_->capabilities().threads)
+  if (options_.progress_thread) check_threads("CommunicatorOptions::progress_thread");
+}
+
+/// @param wish that needs a progress thread.
+void Engine::check_threads(const char* wish) const {
+  if (!transport_->capabilities().threads)
     throw Error{ErrorCode::invalid_argument,
-                "CommunicatorOptions::progress_thread calls the transport '" +
-                    transport_->capabilities().name +
+                std::string{wish} + " calls the transport '" + transport_->capabilities().name +
                     "' from a thread of its own, which it does not allow: an MPI needs "
                     "MPI_THREAD_MULTIPLE; start it by MPI_Init_thread"};
 }

@@ -66,11 +66,13 @@ class Engine {
   /// The call ends.
   void leave() noexcept {
     if (has_dropped_) release_dropped();
-    const bool is_left_pending = progress_thread_ && progress_.has_anything_pending();
+    if (has_notices_) send_notices();
+    ProgressThread* const thread = progress_thread_.load(std::memory_order_relaxed);
+    const bool is_left_pending = thread != nullptr && progress_.has_anything_pending();
     const bool is_abandoned = is_abandoned_;
     occupancy_.leave();
     if (is_abandoned) delete this;
-    else if (is_left_pending) progress_thread_->wake();
+    else if (is_left_pending) thread->wake();
   }
   /// The last handle of it has ended: it is deleted, and within a call of its own, as by an
   /// operator, when that ends. @param engine that none can reach any more.
@@ -87,6 +89,8 @@ class Engine {
   /// Advances what is pending, by the progress thread. @param may_wait_idle whether it may sleep in
   /// the transport where nothing moves, until something does or another thread wants to enter.
   [[nodiscard]] Advance advance(bool may_wait_idle) noexcept;
+  /// As Request::notify, for an execution that is pending. Throws Error{invalid_argument}.
+  void notify(Execution& execution, int eventfd);
   /// As Occupancy::keep.
   void keep() noexcept { occupancy_.keep(); }
   /// As Occupancy::let_go.
@@ -101,6 +105,9 @@ class Engine {
 
  private:
   void check_options();
+  void check_threads(const char* wish) const;
+  void start_progress_thread();
+  void send_notices() noexcept;
   void release(Execution& execution) noexcept;
   void release_dropped() noexcept;
   void enter_after_progress();
@@ -109,6 +116,7 @@ class Engine {
   Occupancy occupancy_;
   std::atomic<int> callers_{0};   // that want to enter while the progress thread is in
   bool has_dropped_ = false;      // whether a handle ended within a call
+  bool has_notices_ = false;      // whether an execution has an eventfd
   bool is_abandoned_ = false;     // whether the last one did
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> counter_;
@@ -127,8 +135,9 @@ class Engine {
   Progress progress_;  // whose tasks have memory of payloads_
   HostCalls calls_;
   BatchCalls batch_;
-  std::unique_ptr<StreamCalls> streamed_{};            // or null
-  std::shared_ptr<ProgressThread> progress_thread_{};  // or null
+  std::unique_ptr<StreamCalls> streamed_{};                // or null
+  std::shared_ptr<ProgressThread> shared_thread_{};        // or null
+  std::atomic<ProgressThread*> progress_thread_{nullptr};  // it, for threads that are not in
 };
 
 [[noreturn]] void reject_empty();

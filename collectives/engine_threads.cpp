@@ -30,10 +30,39 @@ class Caller {
 }  // namespace
 
 Engine::~Engine() {
-  if (progress_thread_ && !progress_thread_->is_forked()) progress_thread_->remove(*this);
-  else if (progress_thread_)
-    static_cast<void>(new auto(std::move(progress_thread_)));  // it is the parent's
+  if (shared_thread_ && !shared_thread_->is_forked()) shared_thread_->remove(*this);
+  else if (shared_thread_)
+    static_cast<void>(new auto(std::move(shared_thread_)));  // it is the parent's
   progress_.end();
+}
+
+void Engine::start_progress_thread() {
+  transport_->expect_idle_waits();
+  shared_thread_ = ProgressThread::of_process();
+  shared_thread_->add(*this);
+  progress_thread_.store(shared_thread_.get(), std::memory_order_release);
+}
+
+void Engine::notify(Execution& execution, int eventfd) {
+  failures_.check();
+  failures_.check_signal();
+  if (eventfd >= 0 && !execution.done() && !shared_thread_) {
+    check_threads("Request::notify");
+    start_progress_thread();
+  }
+  execution.set_eventfd(eventfd);
+  has_notices_ = true;
+}
+
+/// Those of executions that have ended; all, if the communicator has failed.
+void Engine::send_notices() noexcept {
+  has_notices_ = false;
+  for (ActiveCalls::List* const list : {&active_.in_use(), &active_.queued()})
+    for (ActiveCalls::CachedExecution& cached : *list) {
+      Execution& execution = cached.execution;
+      if (execution.done() || failures_.has_failed()) execution.send_notice();
+      has_notices_ = has_notices_ || execution.has_eventfd();
+    }
 }
 
 /// The progress thread leaves after a poll, or as soon as it is woken.
@@ -41,7 +70,7 @@ void Engine::enter_after_progress() {
   const Caller caller{callers_};
   for (;;) {
     if (occupancy_.try_enter()) return;
-    if (progress_thread_) progress_thread_->check_process();
+    if (const ProgressThread* thread = progress_thread_) thread->check_process();
     if (!occupancy_.is_for_progress_of_another()) {
       if (occupancy_.try_enter()) return;  // it has just left
       if (!occupancy_.is_for_progress_of_another()) occupancy_.reject(kCommunicatorWords);
@@ -54,9 +83,9 @@ void Engine::enter_after_progress() {
 /// As Occupancy::enter_when_free.
 bool Engine::enter_when_free() noexcept {
   const Caller caller{callers_};
-  const bool is_forked =
-      failures_.is_forked() || (progress_thread_ && progress_thread_->is_forked());
-  if (progress_thread_ && !is_forked) transport_->end_idle_wait();
+  const ProgressThread* const thread = progress_thread_;
+  const bool is_forked = failures_.is_forked() || (thread != nullptr && thread->is_forked());
+  if (thread != nullptr && !is_forked) transport_->end_idle_wait();
   return occupancy_.enter_when_free(is_forked);
 }
 
@@ -72,6 +101,7 @@ Engine::Advance Engine::advance(bool may_wait_idle) noexcept {
     }
   }
   if (has_dropped_) release_dropped();
+  if (has_notices_) send_notices();
   const bool is_abandoned = std::exchange(is_abandoned_, false);
   occupancy_.leave();
   // This thread cannot wait for itself to leave the engine. Where there is no other, it stays.

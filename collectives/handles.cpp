@@ -63,6 +63,19 @@ void Request::wait() {
   engine_->calls().release(std::exchange(execution_, nullptr));
 }
 
+void Request::notify(int eventfd) {
+  if (streamed_ != nullptr)
+    throw Error{ErrorCode::invalid_argument,
+                "Request::notify is for calls of the host; a stream has events of its own"};
+  if (eventfd >= 0) check_eventfd(eventfd);
+  if (execution_ == nullptr) {
+    if (eventfd >= 0) signal_eventfd(eventfd);
+    return;
+  }
+  const detail::CallGuard use{engine_};
+  engine_->notify(*execution_, eventfd);
+}
+
 Result<bool> Request::try_test() noexcept {
   return detail::attempt([this] { return test(); });
 }

@@ -9,6 +9,7 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "backends/hybrid/hybrid.hpp"
+#include "import_memory.hpp"
 #include "selector/cost_models.hpp"
 
 namespace tutti::runtime {
@@ -42,6 +43,12 @@ class WorldGroup final : public Group {
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
     return world_->visible_memory();
+  }
+  [[nodiscard]] std::shared_ptr<std::byte> import_memory(
+      const MappedFile& file, const detail::Exchange& exchange) override {
+    const std::shared_ptr<shm::Domain>& domain = world_->links()->domain();
+    if (domain == nullptr) return nullptr;
+    return runtime::import_memory(domain, world_->ranks().numbers_of(members_), file, exchange);
   }
   [[nodiscard]] std::string describe() const override { return world_->describe(members_); }
 

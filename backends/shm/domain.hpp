@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include <tutti/spi/transport.hpp>
 
 #include "directory.hpp"
+#include "regions.hpp"
 
 namespace tutti::shm {
 
@@ -70,6 +72,16 @@ class Domain : public std::enable_shared_from_this<Domain> {
   [[nodiscard]] const Member* find(Rank rank) const;
   [[nodiscard]] const Member& own() const noexcept { return members_.front(); }
   [[nodiscard]] Segment& segment() noexcept { return *segment_; }
+  /// Own memory outside of the segment that other ranks see.
+  [[nodiscard]] Regions& regions() noexcept { return regions_; }
+  /// @return the offset in the own segment at which a rank sees own memory, or nothing if it does
+  /// not see all of it.
+  [[nodiscard]] std::optional<std::uint64_t> find_offset(const std::byte* data, std::size_t bytes,
+                                                         const Member& reader) const noexcept {
+    if (segment_->contains(data, bytes))
+      return static_cast<std::uint64_t>(data - segment_->mapping().base());
+    return regions_.find(data, bytes, *reader.mapping);
+  }
   /// Makes the own block of a communicator. @return its offset.
   std::uint64_t open(std::uint64_t communicator, std::span<const Rank> members);
   /// Adds to the memory of a communicator that is open. @return their offset. Throws
@@ -95,6 +107,7 @@ class Domain : public std::enable_shared_from_this<Domain> {
   [[nodiscard]] bool end(std::uint64_t communicator, const Opened& opened) noexcept;
 
   std::shared_ptr<Segment> segment_;
+  Regions regions_{};
   mutable std::mutex mutex_{};      // of all below, but the first member
   std::deque<Mapping> mappings_{};  // of the neighbours, where members point
   std::deque<Member> members_{};    // the own one first; transports point at them

@@ -61,8 +61,8 @@ void Outgoing::post(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
 
 bool Outgoing::may_be_early(Peer& peer, const Transfer& transfer, std::uint64_t bytes) noexcept {
   if (bytes > kInlineBytes) {
-    if (is_in_place(segment(), transfer)) return false;
-    if (bytes >= kReadVisible && is_visible(segment(), transfer)) return false;
+    if (is_in_place(domain(), peer, transfer)) return false;
+    if (bytes >= kReadVisible && is_visible(domain(), peer, transfer)) return false;
     const std::uint64_t limit = records_.is_alone() ? kEagerAlone : kEager;
     if ((bytes > limit && !peers_.options().oversubscribed) || bytes > peer.out.byte_limit())
       return false;
@@ -107,12 +107,18 @@ bool Outgoing::send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t
   return true;
 }
 
-InPlace Outgoing::in_place_of(const Transfer& transfer) const noexcept {
-  const std::byte* const base = segment().mapping().base();
+std::uint64_t Outgoing::offset_of(const Peer& peer, const std::byte* data,
+                                  std::size_t bytes) const {
+  const std::optional<std::uint64_t> offset = domain().find_offset(data, bytes, *peer.member);
+  expects(offset.has_value(), "visible memory lives as long as calls on it");
+  return *offset;
+}
+
+InPlace Outgoing::in_place_of(const Peer& peer, const Transfer& transfer) const {
   const Piece& piece = transfer.pieces.front();
   const ResultPlace& result = transfer.result;
-  return {.message = {static_cast<std::uint64_t>(piece.data - base), piece.bytes},
-          .result = {static_cast<std::uint64_t>(result.data - base), result.bytes},
+  return {.message = {offset_of(peer, piece.data, piece.bytes), piece.bytes},
+          .result = {offset_of(peer, result.data, result.bytes), result.bytes},
           .ordinal = result.ordinal};
 }
 
@@ -120,9 +126,8 @@ bool Outgoing::list_ranges(Peer& peer, const Record& record, AccessMode access, 
   const std::span<const Piece> pieces = record.transfer.pieces;
   if (!peer.out.find_room(pieces.size() * sizeof(Range), request.ranges)) return false;
   std::byte* to = peer.out.at(request.ranges);
-  const std::byte* const base = segment().mapping().base();
   for (const Piece& piece : pieces) {
-    const Range range{access == AccessMode::visible ? static_cast<std::uint64_t>(piece.data - base)
+    const Range range{access == AccessMode::visible ? offset_of(peer, piece.data, piece.bytes)
                                                     : reinterpret_cast<std::uint64_t>(piece.data),
                       piece.bytes};
     std::memcpy(to, &range, sizeof range);
@@ -133,14 +138,14 @@ bool Outgoing::list_ranges(Peer& peer, const Record& record, AccessMode access, 
 
 bool Outgoing::send_request(Peer& peer, Record& record) {
   if (!peer.out.has_slot()) return false;
-  const AccessMode access = access_mode_of(segment(), record);
+  const AccessMode access = access_mode_of(domain(), peer, record);
   Request request{.bytes = record.bytes, .ranges = {}};
   const bool lists = access == AccessMode::visible || access == AccessMode::process;
   if (lists && !list_ranges(peer, record, access, request)) return false;
   Slot& slot = fill(peer.out, Kind::request, record.transfer, record.id);
   slot.access = access;
   slot.alone = record.is_exchanged ? 0 : 1;
-  if (access == AccessMode::in_place) set_body(slot, in_place_of(record.transfer));
+  if (access == AccessMode::in_place) set_body(slot, in_place_of(peer, record.transfer));
   else set_body(slot, request);
   if (lists) peer.out.commit_room(request.ranges);
   peer.out.send();

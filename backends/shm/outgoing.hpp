@@ -36,11 +36,13 @@ class Outgoing {
   [[nodiscard]] bool send_request(Peer& peer, Record& record);
   [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, AccessMode access,
                                  Request& request);
-  [[nodiscard]] InPlace in_place_of(const Transfer& transfer) const noexcept;
+  [[nodiscard]] std::uint64_t offset_of(const Peer& peer, const std::byte* data,
+                                        std::size_t bytes) const;
+  [[nodiscard]] InPlace in_place_of(const Peer& peer, const Transfer& transfer) const;
   void write_reply(Peer& peer, const Reply& reply);
   void send_waiting(Peer& peer);
   void send_chunks(Peer& peer);
-  [[nodiscard]] const Segment& segment() const noexcept { return peers_.domain().segment(); }
+  [[nodiscard]] const Domain& domain() const noexcept { return peers_.domain(); }
 
   Peers& peers_;
   Records& records_;

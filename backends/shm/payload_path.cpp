@@ -16,24 +16,25 @@ constexpr std::uint64_t kSharedVisible = std::uint64_t{8} << 20;
 
 }  // namespace
 
-bool is_visible(const Segment& segment, const Transfer& transfer) noexcept {
+bool is_visible(const Domain& domain, const Peer& peer, const Transfer& transfer) noexcept {
   return std::ranges::all_of(transfer.pieces, [&](const Piece& piece) {
-    return segment.contains(piece.data, piece.bytes);
+    return domain.find_offset(piece.data, piece.bytes, *peer.member).has_value();
   });
 }
 
-bool is_in_place(const Segment& segment, const Transfer& transfer) noexcept {
+bool is_in_place(const Domain& domain, const Peer& peer, const Transfer& transfer) noexcept {
   const ResultPlace& result = transfer.result;
   if (result.data == nullptr || transfer.pieces.size() > 1) return false;
   const Piece& piece = transfer.pieces.front();
-  return segment.contains(piece.data, piece.bytes) && segment.contains(result.data, result.bytes);
+  return domain.find_offset(piece.data, piece.bytes, *peer.member) &&
+         domain.find_offset(result.data, result.bytes, *peer.member);
 }
 
-AccessMode access_mode_of(const Segment& segment, const Record& record) noexcept {
+AccessMode access_mode_of(const Domain& domain, const Peer& peer, const Record& record) noexcept {
   const std::span<const Piece> pieces = record.transfer.pieces;
   if (pieces.size() > kMostRanges) return AccessMode::stream;
-  if (is_in_place(segment, record.transfer)) return AccessMode::in_place;
-  if (is_visible(segment, record.transfer)) return AccessMode::visible;
+  if (is_in_place(domain, peer, record.transfer)) return AccessMode::in_place;
+  if (is_visible(domain, peer, record.transfer)) return AccessMode::visible;
   return record.bytes >= kProcessBytes ? AccessMode::process : AccessMode::stream;
 }
 

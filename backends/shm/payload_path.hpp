@@ -6,14 +6,19 @@
 
 namespace tutti::shm {
 
-/// @param segment of this process. @param transfer a send. @return whether all its pieces lie in
-/// the segment.
-[[nodiscard]] bool is_visible(const Segment& segment, const Transfer& transfer) noexcept;
-/// @param segment of this process. @param transfer a send. @return whether both ranks see the
-/// message and the memory for its result, so that the message stays and the result is stored there.
-[[nodiscard]] bool is_in_place(const Segment& segment, const Transfer& transfer) noexcept;
-/// @param segment of this process. @param record of a send. @return how the receiver may get at it.
-[[nodiscard]] AccessMode access_mode_of(const Segment& segment, const Record& record) noexcept;
+/// @param domain of this process. @param peer that receives. @param transfer a send. @return
+/// whether the peer sees all its pieces.
+[[nodiscard]] bool is_visible(const Domain& domain, const Peer& peer,
+                              const Transfer& transfer) noexcept;
+/// @param domain of this process. @param peer that receives. @param transfer a send. @return
+/// whether both ranks see the message and the memory for its result, so that the message stays and
+/// the result is stored there.
+[[nodiscard]] bool is_in_place(const Domain& domain, const Peer& peer,
+                               const Transfer& transfer) noexcept;
+/// @param domain of this process. @param peer that receives. @param record of a send. @return how
+/// the receiver may get at it.
+[[nodiscard]] AccessMode access_mode_of(const Domain& domain, const Peer& peer,
+                                        const Record& record) noexcept;
 /// @param peer the sender. @param record of the receive. @param message that matches it.
 /// @param ranges in which the message lies. @param is_crowded whether ranks outnumber cores.
 /// @return how its bytes come.

@@ -206,6 +206,29 @@ void Segment::deallocate(std::uint64_t offset) noexcept {
   give_back(offset);
 }
 
+std::uint64_t Segment::reserve_addresses(std::size_t bytes) {
+  guard_.check();
+  const std::lock_guard lock{mutex_};
+  std::vector<std::uint64_t>& free = addresses_[bytes];
+  if (!free.empty()) {
+    const std::uint64_t offset = free.back();
+    free.pop_back();
+    return offset;
+  }
+  if (bytes > mapping_.size()) throw std::bad_alloc{};
+  const std::uint64_t offset = reserve(bytes, bytes >= kHugePage ? kHugePage : kPage);
+  blocks_.erase(offset);
+  used_ -= bytes;
+  return offset;
+}
+
+void Segment::release_addresses(std::uint64_t offset, std::size_t bytes) noexcept try {
+  const std::lock_guard lock{mutex_};
+  addresses_[bytes].push_back(offset);
+} catch (const std::bad_alloc&) {
+  // They stay in use.
+}
+
 std::size_t Segment::used() const {
   const std::lock_guard lock{mutex_};
   return used_;

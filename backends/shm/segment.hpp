@@ -63,7 +63,13 @@ class Segment {
   [[nodiscard]] std::uint64_t allocate(std::size_t bytes);
   /// @param offset that allocate returned. Its memory goes back to the system, but not by a child.
   void deallocate(std::uint64_t offset) noexcept;
-  /// @return the offset of an address, or nothing if [data, data + bytes) is not in the segment.
+  /// @param bytes whole pages. @return the offset of addresses without memory, at which other ranks
+  /// may map a file. Throws as allocate.
+  [[nodiscard]] std::uint64_t reserve_addresses(std::size_t bytes);
+  /// The addresses may be returned by reserve_addresses again, but never by allocate: other ranks
+  /// may still have a file there.
+  void release_addresses(std::uint64_t offset, std::size_t bytes) noexcept;
+  /// @return whether [data, data + bytes) is in the segment.
   [[nodiscard]] bool contains(const void* data, std::size_t bytes) const noexcept {
     const auto* begin = static_cast<const std::byte*>(data);
     return begin >= mapping_.base() && begin < mapping_.base() + mapping_.size() &&
@@ -84,9 +90,10 @@ class Segment {
   int descriptor_ = -1;
   Mapping mapping_{};
   mutable std::mutex mutex_{};
-  std::unordered_map<std::uint64_t, std::size_t> blocks_{};    // offset -> bytes, allocated
-  std::map<std::uint64_t, std::size_t> holes_{};               // offset -> bytes, free
-  std::map<std::size_t, std::vector<std::uint64_t>> spare_{};  // bytes -> offsets, see kSpare
+  std::unordered_map<std::uint64_t, std::size_t> blocks_{};        // offset -> bytes, allocated
+  std::map<std::uint64_t, std::size_t> holes_{};                   // offset -> bytes, free
+  std::map<std::size_t, std::vector<std::uint64_t>> spare_{};      // bytes -> offsets, see kSpare
+  std::map<std::size_t, std::vector<std::uint64_t>> addresses_{};  // likewise, without memory
   std::size_t spare_bytes_ = 0;
   std::size_t used_ = 0;    // bytes of blocks
   std::size_t unseen_ = 0;  // of those, since the last look at the memory of the machine

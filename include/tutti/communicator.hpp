@@ -78,6 +78,7 @@ struct NoColor {};
 inline constexpr NoColor no_color{};
 
 class Communicator;
+class Group;
 class StreamTransport;
 
 /// The calls of Communicator::async. It refers to its communicator, which must live.
@@ -158,9 +159,9 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   [[nodiscard]] int size() const noexcept;
   /// @return one line of text: the ranks, how they were found, and the transports between them.
   [[nodiscard]] std::string describe() const;
-  /// @return what this rank waits for now, one call per line, such as "all_reduce #3 waits for rank 2,
-  /// since 1200 ms"; empty where no thread waits. From any thread, also while another one waits: for
-  /// reports about a program that hangs.
+  /// @return what this rank waits for now, one call per line, such as "all_reduce #3 waits for rank
+  /// 2, since 1200 ms"; empty where no thread waits. From any thread, also while another one waits:
+  /// for reports about a program that hangs.
   [[nodiscard]] std::string waits() const;
 
   /// Makes a communicator of some of the ranks; the others do not take part.
@@ -242,6 +243,7 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
                                         std::shared_ptr<Memory> memory,
                                         const CommunicatorOptions& options);
   friend Transport& transport_of(Communicator& communicator);
+  friend Group* group_of(Communicator& communicator);
   friend Error fail_as_caught(Communicator& communicator) noexcept;
   friend class SoleCaller;
   friend void call_within(Communicator& communicator, const std::function<void()>& function);

@@ -65,9 +65,16 @@ class [[nodiscard]] TUTTI_API Request {
   /// Waits for the end. Throws as test.
   void wait();
   /// Waits for the end, for a time at most. A call that takes longer goes on, and may be waited for
-  /// again: unlike Options::timeout, this fails nothing. @param time from now on. @return whether the
-  /// operation is done. Throws as test.
+  /// again: unlike Options::timeout, this fails nothing. @param time from now on. @return whether
+  /// the operation is done. Throws as test.
   bool wait_for(Duration time);
+  /// Adds one to an eventfd when the operation ends or fails, or when this handle ends, so that an
+  /// event loop waits for it; test then does not wait. If the operation has ended, adds it at once.
+  /// Until then a thread of tutti makes progress: the first such call of a communicator without
+  /// CommunicatorOptions::progress_thread starts that thread. Not for calls on a stream.
+  /// @param eventfd open until that time, and non-blocking. It replaces that of the call before;
+  /// less than zero: none. Throws as test, and Error{invalid_argument}.
+  void notify(int eventfd);
   /// As test. @return whether the operation is done, or the Error.
   [[nodiscard]] Result<bool> try_test() noexcept;
   /// As wait.

@@ -4,4 +4,5 @@
 
 #include <tutti/batch.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/import_memory.hpp>
 #include <tutti/init.hpp>

@@ -57,6 +57,12 @@ class Turn:
             self._now.release()
 
 
+try:  # a quick one
+    from ._fast import Turn  # type: ignore[assignment]
+except ImportError:
+    pass
+
+
 class Handle:
     """A pointer of the shared library, and the function that frees it."""
 

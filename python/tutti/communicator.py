@@ -12,6 +12,7 @@ from ._calls import Prepared, Spec, enumerator, nanoseconds
 from ._collectives import Calls
 from ._handles import Handle, Turn, run_apart
 from ._library import ANY_RANK, COLLECTIVES, FOREVER, OPERATORS, PENDING, library
+from ._quick import QuickCalls, calls_of
 from .errors import ArgumentError, TimeoutError, TransportError, check
 from .memory import Memory, pages_of
 from .requests import Plan, Request
@@ -54,7 +55,7 @@ class Plans(Calls[Plan]):
         return Plan(self._world, prepared)
 
 
-class Communicator(Calls[Any]):
+class Communicator(QuickCalls):
     """A group of ranks. All ranks make the same calls in the same order; if they do not, they get an
     error and never wrong data.
 
@@ -69,6 +70,7 @@ class Communicator(Calls[Any]):
         self._timeout = timeout
         self.has_progress_thread = has_progress_thread
         self.rank: int = library.tutti_rank(handle.pointer)
+        self._fast = calls_of(handle, self.rank)
         self.size: int = library.tutti_size(handle.pointer)
         self._hosts: list[list[int]] | None = None
         self._objects: Objects | None = None

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Iterable, Iterator, TypeVar
 
-from . import _library, _notify
+from . import _library, _notify, _quick
 from ._calls import Prepared, nanoseconds
 from ._handles import Handle
 from ._library import FOREVER, OK, PENDING, library
@@ -298,12 +298,15 @@ def batch() -> Iterator[None]:
     are complete then. They may be of several communicators. If the block raises, none of them starts."""
     check(library.tutti_batch_begin())
     _batch.requests = []
+    _quick.count_batches(1)
     try:
         yield
     except BaseException:
         _batch.requests = None
         library.tutti_batch_cancel()
         raise
+    finally:
+        _quick.count_batches(-1)
     requests, _batch.requests = _batch.requests, None
     status = library.tutti_batch_end()
     if status:

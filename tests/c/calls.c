@@ -1,4 +1,4 @@
-/* Every function of tutti.h but those of gradients, from C99, on every rank of a world. */
+/* Calls of tutti.h, from C99, on every rank of a world. */
 #include <stdint.h>
 #include <string.h>
 
@@ -216,14 +216,6 @@ static void test_operators(tutti_communicator* world) {
   tutti_operator_free(op);
 }
 
-static void test_memory(tutti_communicator* world) {
-  tutti_memory* memory = NULL;
-  require_ok(tutti_allocate(world, 64, &memory), "allocate");
-  require_true(((char*)tutti_memory_data(memory))[63] == 0, "memory is zeroed");
-  require_true(tutti_memory_is_visible(memory) == 1, "ranks of one host see it");
-  tutti_memory_free(memory);
-}
-
 int main(void) {
   tutti_communicator* world = NULL;
   test_versions();
@@ -237,7 +229,6 @@ int main(void) {
   test_plans(world);
   test_batches(world);
   test_operators(world);
-  test_memory(world);
   tutti_communicator_free(world);
   return 0;
 }

@@ -95,6 +95,14 @@ TUTTI_C_API tutti_status tutti_communicator_waits(const tutti_communicator* comm
  * such memory. Local. */
 TUTTI_C_API tutti_status tutti_allocate(tutti_communicator* communicator, size_t bytes,
                                         tutti_memory** result);
+/** Makes memory of the program visible; see tutti::import_memory. Collective: all ranks import memory,
+ * or none does. It must stay mapped until *result is freed, and its file must not become shorter.
+ * @param file a descriptor, open for reading and writing; not used after the call. @param offset where
+ * the memory begins in the file: a multiple of the page. @param address of a page, to which the program
+ * has mapped the file, shared. @param bytes equal on all ranks. */
+TUTTI_C_API tutti_status tutti_memory_import(tutti_communicator* communicator, int32_t file,
+                                             uint64_t offset, void* address, size_t bytes,
+                                             tutti_memory** result);
 TUTTI_C_API void tutti_memory_free(tutti_memory* memory);
 /** @return the first byte; NULL of no bytes. */
 TUTTI_C_API void* tutti_memory_data(const tutti_memory* memory);

@@ -19,6 +19,11 @@ TUTTI_C_API tutti_status tutti_wait(tutti_request* request);
 TUTTI_C_API tutti_status tutti_wait_for(tutti_request* request, int64_t slice);
 /** Makes progress. @return TUTTI_PENDING where the call has not ended. */
 TUTTI_C_API tutti_status tutti_test(tutti_request* request);
+/** Adds one to an eventfd when the call ends or fails, or when the request is freed, so that an event
+ * loop waits for it; tutti_test then does not wait. If the call has ended, adds it at once. Until then
+ * a thread of tutti makes progress, as with tutti_communicator_options::progress_thread. @param eventfd
+ * open until that time, and non-blocking. It replaces that of the call before; less than zero: none. */
+TUTTI_C_API tutti_status tutti_request_notify(tutti_request* request, int32_t eventfd);
 /** Waits for all, also where some fail. @return the first error. */
 TUTTI_C_API tutti_status tutti_wait_all(tutti_request* const* requests, size_t count);
 TUTTI_C_API void tutti_request_free(tutti_request* request);

@@ -51,6 +51,9 @@ TUTTI_API void wait_for_stream(Communicator& communicator, Stream stream, Durati
 /// the communicator is empty.
 [[nodiscard]] TUTTI_API const std::vector<int>& hosts_of(Communicator& communicator);
 
+/// @return its Group, or null. Throws Error{invalid_argument} if the communicator is empty.
+[[nodiscard]] TUTTI_API Group* group_of(Communicator& communicator);
+
 /// @return the transport underneath. Throws Error{invalid_argument} if the communicator is empty.
 [[nodiscard]] TUTTI_API Transport& transport_of(Communicator& communicator);
 

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tutti/export.hpp>
+#include <tutti/import_memory.hpp>
 #include <tutti/spi/call_status.hpp>
 #include <tutti/spi/cores.hpp>
 #include <tutti/spi/costs.hpp>
@@ -60,6 +63,15 @@ class TUTTI_API Group {
                                                    std::uint64_t key) = 0;
   /// @return memory that peers of the same host read and write in place, or null.
   [[nodiscard]] virtual std::shared_ptr<Memory> visible_memory() noexcept = 0;
+  /// Collective: makes memory of the program visible. @param exchange passes the own bytes to all
+  /// ranks, and returns those of all. @return the memory, visible as long as it lives, or null if
+  /// there is no such memory. Throws the same Error on all ranks.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> import_memory(
+      const MappedFile& file,
+      const std::function<std::vector<std::string>(std::string_view)>& exchange) {
+    static_cast<void>(file), static_cast<void>(exchange);
+    return nullptr;
+  }
   /// Requests the status of other ranks.
   /// @param call number of the requested call, see CallCounter::status_of. @param patience time to
   /// wait for the last answer.
