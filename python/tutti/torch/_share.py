@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 import os
 from typing import NamedTuple
 
 from torch import Tensor
 
-from .._handles import Handle, Turn
+from .._handles import Handle, Turn, run_apart
 from .._library import library
 from ..communicator import Communicator
 from ..errors import TransportError, check
@@ -34,21 +33,22 @@ def share(world: Communicator, x: Tensor) -> Shared | None:
     is_possible = function is not None and x.storage_offset() == 0 and _has_room(storage.nbytes())
     if not world.all_reduce(int(is_possible), op="min"):
         return None
-    file, _ = storage._share_fd_cpu_()
+    file, bytes = storage._share_fd_cpu_()  # the file belongs to the storage
+    made = ctypes.c_void_p()
+    address = storage.data_ptr()
+
+    def make() -> None:
+        check(function(world._handle.pointer, file, 0, address, bytes, ctypes.byref(made)))
+
     try:
-        bytes = -(-storage.nbytes() // mmap.PAGESIZE) * mmap.PAGESIZE
-        made = ctypes.c_void_p()
         with world._handle.turn:
-            pointer = world._handle.pointer
-            check(function(pointer, file, 0, storage.data_ptr(), storage.nbytes(), ctypes.byref(made)))
+            run_apart(make)
     except TransportError:
         return None
-    finally:
-        os.close(file)
     assert made.value is not None
     handle = Handle(made.value, library.tutti_memory_free, "memory", Turn())
     is_visible = bool(library.tutti_memory_is_visible(handle.pointer))
-    return Shared(Pages(handle, storage.data_ptr(), bytes, is_visible), x) if is_visible else None
+    return Shared(Pages(handle, address, bytes, is_visible), x) if is_visible else None
 
 
 def _has_room(bytes: int) -> bool:
