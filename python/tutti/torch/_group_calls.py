@@ -14,7 +14,7 @@ from ..communicator import Communicator
 from ..errors import ArgumentError, Error
 from ._monitored import monitored_barrier
 from ._tensors import copied_together, copy_apart, joined
-from ._works import DONE, AllWork, TuttiWork, drain, is_any_pending, pending_of
+from ._works import DONE, AllWork, TuttiWork, drain, is_any_pending_beside, pending_of
 from .errors import as_dist_errors, of_dist
 
 _LAST = 2.0  # seconds for calls whose Work was dropped, when the group ends
@@ -116,7 +116,7 @@ class GroupCalls:
             arguments["timeout"] = self._timeout
         try:
             is_async = self._together is not None or getattr(opts, "asyncOp", True)
-            if is_async or is_any_pending():
+            if is_async or is_any_pending_beside(self._world._handle.turn):
                 work = self._start(name, x, out, result, finish, arguments)
                 if not is_async:
                     work.wait()

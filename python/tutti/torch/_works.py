@@ -46,6 +46,8 @@ class TuttiWork(Work):
         self._error: Error | None = None
         self._future: torch.futures.Future[Any] | None = None
         self._lock = threading.RLock()
+        handle = self._requests[0]._handle if self._requests else None
+        self._turn = None if handle is None else handle.turn
         if self._requests:
             _pending[id(self)] = self
             if len(_pending) > _MANY:
@@ -91,7 +93,7 @@ class TuttiWork(Work):
             finish()
 
     def _has_company(self) -> bool:
-        return len(_pending) > (1 if id(self) in _pending else 0)
+        return is_any_pending_beside(self._turn)
 
     def _raise(self) -> None:
         if self._error is not None:
@@ -208,8 +210,9 @@ def poll(but: TuttiWork | None = None) -> None:
             work._poll()
 
 
-def is_any_pending() -> bool:
-    return bool(_pending)
+def is_any_pending_beside(turn: object) -> bool:
+    """Whether calls of another communicator than the one with this turn are under way."""
+    return bool(_pending) and any(work._turn is not turn for work in list(_pending.values()))
 
 
 def drain(works: Sequence[TuttiWork], seconds: float) -> None:
@@ -222,8 +225,4 @@ def drain(works: Sequence[TuttiWork], seconds: float) -> None:
 
 def pending_of(turn: object) -> list[TuttiWork]:
     """Calls under way of the communicator with this turn."""
-    return [
-        work
-        for work in list(_pending.values())
-        if any(request._handle is not None and request._handle.turn is turn for request in work._requests)
-    ]
+    return [work for work in list(_pending.values()) if work._turn is turn]
