@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -28,7 +28,7 @@ def share(world: Communicator, x: Tensor) -> Shared | None:
     """Moves the storage of a tensor to memory that the other ranks see, with all its views. Collective.
     Returns None where that is not possible: calls then copy.
     """
-    function = getattr(library, "tutti_memory_import", None)
+    function: Any = getattr(library, "tutti_memory_import", None)
     storage = x.untyped_storage()
     is_possible = function is not None and x.storage_offset() == 0 and _has_room(storage.nbytes())
     if not world.all_reduce(int(is_possible), op="min"):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 from torch.optim import Optimizer
+from torch.utils.dlpack import from_dlpack
 
 from .. import _init
 from ..communicator import Communicator
@@ -39,7 +40,8 @@ class Attached:
         self._is_pending = False  # whether backward has run since the last wait
         self._waited: set[int] = set()  # optimizers whose steps have used the last wait
         self._removers = [
-            p.register_post_accumulate_grad_hook(self._hook_of(i)) for i, p in enumerate(self._parameters)
+            p.register_post_accumulate_grad_hook(self._hook_of(i))  # type: ignore[no-untyped-call]
+            for i, p in enumerate(self._parameters)
         ]
         broadcast(world, [x for x in [*model.parameters(), *model.buffers()]])
 
@@ -49,7 +51,7 @@ class Attached:
 
     def _view(self, i: int, parameter: Tensor) -> Tensor:
         """The gradient of a parameter, where peers see it, with the parameter's strides."""
-        flat = torch.from_dlpack(self.sync.view(i)).view(-1)
+        flat = from_dlpack(self.sync.view(i)).view(-1)
         return flat.as_strided(parameter.shape, _strides_of(parameter))
 
     def _hook_of(self, i: int) -> Callable[[Tensor], None]:

@@ -92,7 +92,7 @@ class TuttiBackend(GroupCalls, _Backend):  # type: ignore[misc]
         return False
 
 
-class TuttiGroup(GroupCalls, ProcessGroup):
+class TuttiGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
     """A group whose calls from Python do not pass through C++. With a backend inside, calls from C++
     find it there."""
 

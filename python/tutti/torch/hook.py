@@ -6,8 +6,8 @@ import zlib
 from typing import Any, Unpack
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
+from torch._C._distributed_c10d import GradBucket
 from torch.futures import Future
 from torch.nn.parallel import DistributedDataParallel
 
@@ -53,7 +53,7 @@ class Hook:
         choice = self.world.explain("all_reduce", max(sizes), op="average")
         return f"{len(sizes)} buckets of {min(sizes)} to {max(sizes)} bytes, {visible} seen by peers\n{choice}"
 
-    def _run(self, _: object, bucket: dist.GradBucket) -> Future[Tensor]:
+    def _run(self, _: object, bucket: GradBucket) -> Future[Tensor]:
         """Called by DDP for each bucket, in order. The last bucket's call waits for all."""
         future: Future[Tensor] = Future()
         try:
@@ -64,7 +64,7 @@ class Hook:
             raise
         return future
 
-    def _add(self, bucket: dist.GradBucket, future: Future[Tensor]) -> None:
+    def _add(self, bucket: GradBucket, future: Future[Tensor]) -> None:
         buffer, step = bucket.buffer(), self._step
         k = len(step.buffers)
         step.buffers.append(buffer)
@@ -127,7 +127,7 @@ class Hook:
         for i in reversed(range(len(backwards))):
             self.sync.ready(i)
 
-    def _name_of(self, k: int, bucket: dist.GradBucket) -> str:
+    def _name_of(self, k: int, bucket: GradBucket) -> str:
         """Such as "bucket 0: fc2.weight to fc1.bias"."""
         names = [self._names.get(id(p), "?") for p in bucket.parameters()]
         mark = zlib.crc32(" ".join(names).encode())
@@ -171,7 +171,7 @@ def ddp_hook(
         raise ArgumentError("ddp_hook is for models on the CPU")
     hook = Hook(ddp, world or _world_of(ddp.process_group), options)
 
-    def tutti_hook(state: object, bucket: dist.GradBucket) -> Future[torch.Tensor]:
+    def tutti_hook(state: object, bucket: GradBucket) -> Future[torch.Tensor]:
         return hook._run(state, bucket)
 
     tutti_hook.__annotations__ = {}  # DDP would compare them, and they are texts here
