@@ -13,10 +13,11 @@ from torch.distributed import ReduceOp, Work
 from ..communicator import Communicator
 from ..errors import ArgumentError, Error
 from ._monitored import monitored_barrier
-from ._tensors import copied_together, copy_apart, joined
+from ._tensors import Output, counts_of, read, read_together
 from ._works import DONE, AllWork, TuttiWork, drain, is_any_pending_beside, pending_of
 from .errors import as_dist_errors, of_dist
 
+_is_profiled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", lambda: False)
 _LAST = 2.0  # seconds for calls whose Work was dropped, when the group ends
 
 _OPS: dict[Any, str] = {
@@ -54,43 +55,6 @@ def _one(tensors: Any) -> Any:
     return tensors[0]
 
 
-def _input(x: Tensor) -> Tensor:
-    x = x.detach() if x.requires_grad else x
-    return x if x.is_contiguous() else x.contiguous()
-
-
-def _inputs(tensors: Sequence[Tensor]) -> Tensor:
-    together = joined(tensors)
-    return copied_together(tensors) if together is None else together
-
-
-def _numbers(tensors: Sequence[Tensor]) -> list[int] | None:
-    """The number of elements of each tensor, if they differ."""
-    counts = [x.numel() for x in tensors]
-    return counts if len(set(counts)) > 1 else None
-
-
-class _Output:
-    """One contiguous array for results, which finish copies to where they belong."""
-
-    def __init__(self, tensors: Sequence[Tensor], is_read: bool = False) -> None:
-        x = tensors[0]
-        self.finish: Callable[[], None] | None = None
-        if len(tensors) == 1 and x.is_contiguous():
-            self.array = x.detach() if x.requires_grad else x
-            return
-        together = joined(tensors)
-        if together is not None:
-            self.array = together
-            return
-        if is_read:
-            array = copied_together(tensors)
-        else:
-            array = torch.empty(sum(x.numel() for x in tensors), dtype=x.dtype, device=x.device)
-        self.array = array
-        self.finish = lambda: copy_apart(array.view(-1), tensors)
-
-
 class GroupCalls:
     """Calls among the ranks of a communicator. All end in `_run`."""
 
@@ -109,6 +73,21 @@ class GroupCalls:
         **arguments: Any,
     ) -> Work:
         """Runs a call to its end, or starts it if options say so."""
+        if _is_profiled():
+            with torch.autograd.profiler.record_function(f"tutti:{name}"):
+                return self._run_now(name, x, out, opts, result, finish, arguments)
+        return self._run_now(name, x, out, opts, result, finish, arguments)
+
+    def _run_now(
+        self,
+        name: str,
+        x: Any,
+        out: Any,
+        opts: Any,
+        result: Sequence[Tensor],
+        finish: Callable[[], None] | None,
+        arguments: dict[str, Any],
+    ) -> Work:
         timeout = getattr(opts, "timeout", None)
         if timeout is not None and timeout.total_seconds() > 0:
             arguments["timeout"] = timeout.total_seconds()
@@ -153,7 +132,7 @@ class GroupCalls:
         x = _one(tensors)
         if x.layout is torch.sparse_coo:
             return self._all_reduce_sparse(x, opts)
-        output = _Output([x], is_read=True)
+        output = Output([x], is_read=True)
         factor = _factor_of(opts)
         if factor is not None:
             output.array.mul_(factor)
@@ -189,23 +168,23 @@ class GroupCalls:
         x = _one(tensors)
         root = opts.rootRank
         if self._world.rank == root:
-            output = _Output([x], is_read=True)
+            output = Output([x], is_read=True)
             array, finish = output.array, output.finish
         else:
-            array, finish = _input(x), None
+            array, finish = read(x), None
         return self._run("reduce", array, None, opts, [x], finish, op=operator_of(opts, x), root=root)
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
         out, parts = _one(outputs), inputs[0] if isinstance(inputs[0], (list, tuple)) else inputs
-        output = _Output([out])
+        output = Output([out])
         op = operator_of(opts, out)
         return self._run(
-            "reduce_scatter", _inputs(parts), output.array, opts, [out], output.finish, op=op, counts=_numbers(parts)
+            "reduce_scatter", read_together(parts), output.array, opts, [out], output.finish, op=op, counts=counts_of(parts)
         )
 
     def reduce_scatter_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
-        output = _Output([out])
-        return self._run("reduce_scatter", _input(x), output.array, opts, [out], output.finish, op=operator_of(opts, x))
+        output = Output([out])
+        return self._run("reduce_scatter", read(x), output.array, opts, [out], output.finish, op=operator_of(opts, x))
 
     def reduce_scatter_single_coalesced(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None
@@ -221,18 +200,18 @@ class GroupCalls:
     def broadcast(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
         x = _one(tensors)
         root = opts if isinstance(opts, int) else opts.rootRank
-        output = _Output([x], is_read=self._world.rank == root)
+        output = Output([x], is_read=self._world.rank == root)
         return self._run("broadcast", output.array, None, opts, [x], output.finish, root=root)
 
     def allgather(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
         outs, x = outputs[0] if isinstance(outputs[0], (list, tuple)) else outputs, _one(inputs)
-        output = _Output(outs)
-        counts = _numbers(outs)
-        return self._run("all_gather", _input(x), output.array, opts, outs, output.finish, counts=counts)
+        output = Output(outs)
+        counts = counts_of(outs)
+        return self._run("all_gather", read(x), output.array, opts, outs, output.finish, counts=counts)
 
     def all_gather_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
-        output = _Output([out])
-        return self._run("all_gather", _input(x), output.array, opts, [out], output.finish)
+        output = Output([out])
+        return self._run("all_gather", read(x), output.array, opts, [out], output.finish)
 
     def allgather_coalesced(
         self, outputs: Sequence[Sequence[Tensor]], inputs: Sequence[Tensor], opts: Any = None
@@ -251,31 +230,31 @@ class GroupCalls:
     all_gather_into_tensor_coalesced = all_gather_single_coalesced
 
     def gather(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
-        x = _input(_one(inputs))
+        x = read(_one(inputs))
         if self._world.rank != opts.rootRank:
             return self._run("gather", x, None, opts, [], root=opts.rootRank)
         outs = _one(outputs)
-        output = _Output(outs)
+        output = Output(outs)
         return self._run("gather", x, output.array, opts, outs, output.finish, root=opts.rootRank)
 
     def gather_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
         if self._world.rank != opts.rootRank:
-            return self._run("gather", _input(x), None, opts, [], root=opts.rootRank)
-        output = _Output([out])
-        return self._run("gather", _input(x), output.array, opts, [out], output.finish, root=opts.rootRank)
+            return self._run("gather", read(x), None, opts, [], root=opts.rootRank)
+        output = Output([out])
+        return self._run("gather", read(x), output.array, opts, [out], output.finish, root=opts.rootRank)
 
     gather_into_tensor = gather_single
 
     def scatter(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
         out = _one(outputs)
-        output = _Output([out])
-        x = _inputs(_one(inputs)) if self._world.rank == opts.rootRank else None
+        output = Output([out])
+        x = read_together(_one(inputs)) if self._world.rank == opts.rootRank else None
         return self._run("scatter", x, output.array, opts, [out], output.finish, root=opts.rootRank)
 
     def alltoall(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None) -> Work:
-        output = _Output(outputs)
+        output = Output(outputs)
         counts = ([x.numel() for x in inputs], [x.numel() for x in outputs])
-        return self._run("all_to_all", _inputs(inputs), output.array, opts, outputs, output.finish, counts=counts)
+        return self._run("all_to_all", read_together(inputs), output.array, opts, outputs, output.finish, counts=counts)
 
     def all_to_all_single(
         self,
@@ -285,11 +264,11 @@ class GroupCalls:
         in_splits: Sequence[int] | None = None,
         opts: Any = None,
     ) -> Work:
-        output = _Output([out])
+        output = Output([out])
         counts = None
         if out_splits or in_splits:
             counts = self._counts_of(x, in_splits), self._counts_of(out, out_splits)
-        return self._run("all_to_all", _input(x), output.array, opts, [out], output.finish, counts=counts)
+        return self._run("all_to_all", read(x), output.array, opts, [out], output.finish, counts=counts)
 
     def _counts_of(self, x: Tensor, splits: Sequence[int] | None) -> list[int]:
         rows = len(x) if x.dim() else 0
@@ -305,11 +284,11 @@ class GroupCalls:
 
     def send(self, tensors: Any, to: int, tag: int = 0) -> Work:
         x = _one(tensors)
-        return self._run("send", _input(x), None, None, [x], to=to, tag=tag)
+        return self._run("send", read(x), None, None, [x], to=to, tag=tag)
 
     def recv(self, tensors: Any, source: int, tag: int = 0) -> Work:
         x = _one(tensors)
-        output = _Output([x])
+        output = Output([x])
         work = self._run("recv", None, output.array, None, [x], output.finish, source=source, tag=tag)
         if isinstance(work, TuttiWork):
             work._source = source
@@ -336,7 +315,7 @@ class GroupCalls:
     def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
         """A barrier that names the ranks that do not come within a time."""
         with as_dist_errors():
-            monitored_barrier(self._world, timeout.total_seconds() if timeout else self._timeout, wait_all_ranks)
+            monitored_barrier(self._world, timeout.total_seconds() if timeout is not None else self._timeout, wait_all_ranks)
 
     def set_timeout(self, timeout: timedelta) -> None:
         self._timeout = timeout.total_seconds()

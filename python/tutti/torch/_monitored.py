@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from ..communicator import Communicator
-from ..errors import Error, TimeoutError
+from ..errors import TimeoutError
 from ..requests import Request
 
 _TAG = 8191  # the largest one of tutti
@@ -20,7 +20,7 @@ def monitored_barrier(world: Communicator, timeout: float | None, is_complete: b
 
     timeout: seconds. is_complete: whether all absent ranks are awaited, and named, or only the first.
     """
-    limit = timeout or _DEFAULT
+    limit = _DEFAULT if timeout is None else timeout
     if world.rank == 0:
         missing = _await_others(world, limit, is_complete)
         if missing:
@@ -30,6 +30,8 @@ def monitored_barrier(world: Communicator, timeout: float | None, is_complete: b
 
 
 def _absence(missing: list[int], limit: float) -> TimeoutError:
+    if limit <= 0:
+        return TimeoutError("Rank 0 timed out in monitoredBarrier after 0 ms: no time was given", rank=0)
     ranks = ("Ranks " if len(missing) > 1 else "Rank ") + ", ".join(map(str, missing))
     return TimeoutError(f"{ranks} failed to pass monitoredBarrier in {limit * 1000:g} ms", rank=missing[0])
 
@@ -63,7 +65,10 @@ def _await_root(world: Communicator, limit: float) -> None:
     missing = [rank for rank in answer if rank >= 0]
     if missing:
         error = _absence(missing, limit)
-        text = f"Rank {world.rank} successfully reached monitoredBarrier, but: {error}"
+        text = (
+            f"Rank {world.rank} successfully reached monitoredBarrier, but received errors while waiting for "
+            f"send/recv from rank 0: {error}"
+        )
         raise TimeoutError(text, rank=missing[0])
 
 
@@ -75,8 +80,6 @@ def _ends(request: Request[Any], end: float) -> bool:
             request.wait(left)
         return request.test()
     except TimeoutError as error:
-        if error.call or error.rank >= 0:
+        if error.call or error.rank >= 0:  # the request itself has failed
             raise
         return False
-    except Error:
-        raise

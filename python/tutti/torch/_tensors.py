@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -48,6 +48,46 @@ def copy_apart(source: Tensor, tensors: Sequence[Tensor]) -> None:
     for x in tensors:
         x.detach().copy_(source[first : first + x.numel()].view(x.shape))
         first += x.numel()
+
+
+def read(x: Tensor) -> Tensor:
+    """The elements of an input in one piece, copied if need be."""
+    x = x.detach() if x.requires_grad else x
+    return x if x.is_contiguous() else x.contiguous()
+
+
+def read_together(tensors: Sequence[Tensor]) -> Tensor:
+    """The elements of several inputs in one piece, copied if need be."""
+    together = joined(tensors)
+    return copied_together(tensors) if together is None else together
+
+
+def counts_of(tensors: Sequence[Tensor]) -> list[int] | None:
+    """The number of elements of each tensor, if they differ."""
+    counts = [x.numel() for x in tensors]
+    return counts if len(set(counts)) > 1 else None
+
+
+class Output:
+    """One contiguous array for the elements of one tensor or several. If they lie elsewhere, finish copies
+    the results there. is_read: whether a call reads the elements, too."""
+
+    def __init__(self, tensors: Sequence[Tensor], is_read: bool = False) -> None:
+        x = tensors[0]
+        self.finish: Callable[[], None] | None = None
+        if len(tensors) == 1 and x.is_contiguous():
+            self.array = x.detach() if x.requires_grad else x
+            return
+        together = joined(tensors)
+        if together is not None:
+            self.array = together
+            return
+        if is_read:
+            array = copied_together(tensors)
+        else:
+            array = torch.empty(sum(x.numel() for x in tensors), dtype=x.dtype, device=x.device)
+        self.array = array
+        self.finish = lambda: copy_apart(array.view(-1), tensors)
 
 
 def broadcast(world: Communicator, tensors: Sequence[Tensor], root: int = 0) -> None:

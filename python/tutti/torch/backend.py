@@ -12,6 +12,7 @@ from torch.distributed import ProcessGroup
 from .. import _init
 from ..communicator import Communicator
 from ..errors import ArgumentError
+from . import _rendezvous
 from ._group_calls import GroupCalls
 from .errors import as_dist_errors, of_dist
 
@@ -31,12 +32,14 @@ class Options:
 
 
 class _StoreRanks:
-    """The ranks of a group, which exchange bytes by a store of torch.distributed."""
+    """The ranks of a group, which exchange bytes by a store of torch.distributed. Anybody who reaches the
+    store reads them: on networks that are not trusted, TUTTI_SECRET_FILE keeps strangers away."""
 
     def __init__(self, store: Any, rank: int, size: int) -> None:
         self._store = store
         self._rank = rank
         self._size = size
+        self._use = (store.add("tutti/uses", 1) - 1) // size  # an earlier group may have used the store
         self._round = 0
 
     def Get_rank(self) -> int:
@@ -47,7 +50,7 @@ class _StoreRanks:
 
     def allgather(self, own: bytes) -> list[bytes]:
         self._round += 1
-        keys = [f"tutti/{self._round}/{rank}" for rank in range(self._size)]
+        keys = [f"tutti/{self._use}/{self._round}/{rank}" for rank in range(self._size)]
         self._store.set(keys[self._rank], own.hex())
         self._store.wait(keys)
         return [bytes.fromhex(bytes(self._store.get(key)).decode()) for key in keys]
@@ -179,3 +182,4 @@ def register() -> None:
     if not dist.is_available() or "TUTTI" in dist.Backend._plugins:
         return
     dist.Backend.register_backend("tutti", create, extended_api=True, devices=_DEVICES)
+    _rendezvous.register()

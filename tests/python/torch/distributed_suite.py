@@ -106,6 +106,7 @@ def main() -> None:
         for part in ("barrier", "test_dir"):
             os.mkdir(os.path.join(folder, part))
         open(os.path.join(folder, "lockfile"), "w").close()
+        os.environ.setdefault("INIT_METHOD", f"file://{folder}/store")
         os.environ.update(
             TORCH_SUITE_AS=arguments.name, WORLD_SIZE=arguments.ranks, TEMP_DIR=folder, MASTER_ADDR="127.0.0.1"
         )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 import time
+import uuid
 
 import pytest
 import torch
 import torch.distributed as dist
 
 import groups
+import ranks
 import tutti
 
 sizes = pytest.mark.parametrize("size", [1, 2, 3])
@@ -223,3 +225,34 @@ def differ(rank: int, size: int) -> None:
 
 def test_mismatch_is_an_error() -> None:
     groups.run(2, differ)
+
+
+def reach_by_tutti(world: tutti.Communicator, url: str) -> None:
+    import os
+
+    os.environ["TUTTI_URL"] = url
+    dist.init_process_group("gloo", init_method="tutti://")
+    try:
+        assert (dist.get_rank(), dist.get_world_size()) == (world.rank, world.size)
+        dist.all_reduce(x := full(1))
+        assert torch.equal(x, full(world.size))
+    finally:
+        dist.destroy_process_group()
+        del os.environ["TUTTI_URL"]
+
+
+def test_ranks_of_tutti_as_a_rendezvous() -> None:
+    ranks.run(2, reach_by_tutti, f"unix://{uuid.uuid4()}")
+
+
+def run_threads(rank: int, size: int) -> None:
+    """A group of its own, whose calls go on by themselves."""
+    group = dist.new_group(pg_options=tutti.torch.Options(progress_thread=True))
+    works = [dist.all_reduce(full(1), group=group, async_op=True) for _ in range(3)]
+    while not all(work.is_completed() for work in works):
+        time.sleep(0.001)
+    assert all(torch.equal(work.result()[0], full(size)) for work in works)
+
+
+def test_options() -> None:
+    groups.run(2, run_threads)
