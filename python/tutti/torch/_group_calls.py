@@ -177,10 +177,8 @@ class GroupCalls:
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
         out, parts = _one(outputs), inputs[0] if isinstance(inputs[0], (list, tuple)) else inputs
         output = Output([out])
-        op = operator_of(opts, out)
-        return self._run(
-            "reduce_scatter", read_together(parts), output.array, opts, [out], output.finish, op=op, counts=counts_of(parts)
-        )
+        op, counts, x = operator_of(opts, out), counts_of(parts), read_together(parts)
+        return self._run("reduce_scatter", x, output.array, opts, [out], output.finish, op=op, counts=counts)
 
     def reduce_scatter_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
         output = Output([out])
@@ -314,8 +312,9 @@ class GroupCalls:
 
     def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
         """A barrier that names the ranks that do not come within a time."""
+        limit = self._timeout if timeout is None else timeout.total_seconds()
         with as_dist_errors():
-            monitored_barrier(self._world, timeout.total_seconds() if timeout is not None else self._timeout, wait_all_ranks)
+            monitored_barrier(self._world, limit, wait_all_ranks)
 
     def set_timeout(self, timeout: timedelta) -> None:
         self._timeout = timeout.total_seconds()

@@ -47,9 +47,8 @@ def _await_others(world: Communicator, limit: float, is_complete: bool) -> list[
             if not is_complete:
                 break
     answer = array.array("i", [*missing, *[-1] * (world.size - len(missing))])
-    answers = [
-        world.start.send(answer, rank, tag=_TAG) for rank in waiting if rank not in missing and _ends(waiting[rank], 0.0)
-    ]
+    present = [rank for rank in waiting if rank not in missing and _ends(waiting[rank], 0.0)]
+    answers = [world.start.send(answer, rank, tag=_TAG) for rank in present]
     for sent in answers:
         _ends(sent, time.monotonic() + _GRACE)
     return missing

@@ -51,7 +51,8 @@ def of_dist(error: Error) -> DistError:
     """The same error as one of torch.distributed."""
     if isinstance(error, DistError):
         return error
-    return _CLASSES.get(error.code, DistError)(str(error), error.code, error.rank, error.cause, error.call)
+    text = f"tutti {error.code.replace('_', ' ')} error: {error}"  # programs look for words such as timeout
+    return _CLASSES.get(error.code, DistError)(text, error.code, error.rank, error.cause, error.call)
 
 
 @contextlib.contextmanager

@@ -48,8 +48,8 @@ def _prepare() -> type[Any]:
             _replace_gloo(tutti.torch.backend.create)
     from torch.testing._internal.distributed import distributed_test
 
-    for names in (distributed_test.PROFILING_SUPPORTED_BACKENDS, distributed_test.SEND_RECV_PROFILING_SUPPORTED_BACKENDS):
-        names.clear()  # they ask for events that only C++ can record
+    for kind in ("", "SEND_RECV_"):  # they ask for events that only C++ can record
+        getattr(distributed_test, f"{kind}PROFILING_SUPPORTED_BACKENDS").clear()
 
     class TuttiDistributedTest(distributed_test.TestDistBackend, distributed_test.DistributedTest._DistTestBase):
         def setUp(self) -> None:

@@ -256,3 +256,29 @@ def run_threads(rank: int, size: int) -> None:
 
 def test_options() -> None:
     groups.run(2, run_threads)
+
+
+def shard(rank: int, size: int) -> None:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    mesh = init_device_mesh("cpu", (size,))
+    x = torch.arange(12.0).view(6, 2)
+    tensor = distribute_tensor(x, mesh, [Shard(0)])
+    assert torch.equal(tensor.redistribute(mesh, [Replicate()]).to_local(), x)
+    assert torch.equal(tensor.sum().full_tensor(), x.sum())
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Linear(6, 2))
+    fully_shard(model, mesh=mesh)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(2):
+        model(torch.full((2, 4), rank + 1.0)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def test_sharded_models_and_tensors() -> None:
+    if not hasattr(pytest.importorskip("torch.distributed.fsdp"), "fully_shard"):
+        pytest.skip("this PyTorch has no FSDP2")
+    groups.run(2, shard)
