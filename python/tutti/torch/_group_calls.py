@@ -214,8 +214,9 @@ class GroupCalls:
     def allgather_coalesced(
         self, outputs: Sequence[Sequence[Tensor]], inputs: Sequence[Tensor], opts: Any = None
     ) -> Work:
-        """outputs: for each input a list of all ranks' ones."""
-        return self._all([self.allgather([list(outs)], [x], _Async(opts)) for outs, x in zip(outputs, inputs)])
+        """outputs: for each rank a list of its inputs."""
+        by_input = zip(zip(*outputs), inputs)
+        return self._all([self.allgather([list(outs)], [x], _Async(opts)) for outs, x in by_input])
 
     def all_gather_single_coalesced(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None

@@ -63,7 +63,9 @@ class Attached:
             assert gradient is not None
             if gradient is not view:
                 if gradient.is_sparse:
-                    raise ArgumentError("attach: a gradient is sparse: use dense ones, such as nn.Embedding(sparse=False)")
+                    raise ArgumentError(
+                        "attach: a gradient is sparse: use dense ones, such as nn.Embedding(sparse=False)"
+                    )
                 view.copy_(gradient)
                 parameter.grad = view
             self._is_pending = True

@@ -166,6 +166,9 @@ def use_functional_calls(rank: int, size: int) -> None:
         dist.all_reduce(a := full(1))
         dist.all_reduce(b := full(2))
     assert torch.equal(a, full(size)) and torch.equal(b, full(2 * size))
+    parts = [[torch.empty(1), torch.empty(2, 3)] for _ in range(size)]
+    dist.all_gather_coalesced(parts, [full(rank, 1), torch.full((2, 3), float(rank))])
+    assert all(torch.equal(part[1], torch.full((2, 3), float(i))) for i, part in enumerate(parts))
     future = dist.all_reduce(a, async_op=True).get_future()
     future.wait()
     assert torch.equal(future.value()[0], full(size * size))
