@@ -7,7 +7,8 @@ import socket
 from datetime import timedelta
 from typing import Any, Iterator
 
-import torch.distributed as dist
+from torch._C._distributed_c10d import TCPStore
+from torch.distributed.rendezvous import register_rendezvous_handler
 
 from .. import _init
 from ..communicator import Communicator
@@ -22,13 +23,13 @@ def rendezvous(url: str, timeout: timedelta = timedelta(minutes=30), **_: Any) -
     store = None
     address = array.array("B", bytes(_ADDRESS_BYTES))
     if world.rank == 0:
-        store = dist.TCPStore("0.0.0.0", 0, None, True, timeout, wait_for_workers=False)
+        store = TCPStore("0.0.0.0", 0, None, True, timeout, wait_for_workers=False)
         text = f"{store.port} {_own_host(world)}".encode()
         address[: len(text)] = array.array("B", text)
     world.broadcast(address)
     if store is None:
         port, host = address.tobytes().rstrip(b"\0").decode().split(" ", 1)
-        store = dist.TCPStore(host, int(port), None, False, timeout)
+        store = TCPStore(host, int(port), None, False, timeout)
     yield store, world.rank, world.size
     raise RuntimeError("the ranks of tutti cannot meet again: initialise the group anew")
 
@@ -40,6 +41,6 @@ def _own_host(world: Communicator) -> str:
 def register() -> None:
     """Registers the scheme, once."""
     try:
-        dist.register_rendezvous_handler("tutti", rendezvous)
+        register_rendezvous_handler("tutti", rendezvous)  # type: ignore[no-untyped-call]
     except RuntimeError:  # it is there
         pass
