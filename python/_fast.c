@@ -1,10 +1,12 @@
 /* tutti._fast: the calls that programs make most often, without ctypes.
  *
- * A method of Calls runs a call, or returns NotImplemented where the caller must take the general way:
- * options, numbers, arrays that are not plain memory of the host, and wrong arguments, which get their
- * errors there. The module finds functions of libtutti_c.so by addresses that Python passes to bind.
+ * A method of Calls runs a call, or returns NotImplemented where the caller must take the general
+ * way: options, numbers, arrays that are not plain memory of the host, and wrong arguments, which
+ * get their errors there. The module finds functions of libtutti_c.so by addresses that Python
+ * passes to bind.
  *
- * All state is guarded by the GIL. A call that blocks gives the GIL back, and between slices its turn.
+ * All state is guarded by the GIL. A call that blocks gives the GIL back, and between slices its
+ * turn.
  */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030b0000
@@ -17,24 +19,24 @@
 #include "_fast_turn.h"
 
 /* Bound by Python. */
-static tutti_status (*run_for)(tutti_communicator*, const tutti_call*, const tutti_options*, int64_t,
-                               tutti_request**);
+static tutti_status (*run_for)(tutti_communicator*, const tutti_call*, const tutti_options*,
+                               int64_t, tutti_request**);
 static tutti_status (*wait_for)(tutti_request*, int64_t);
 static tutti_status (*test)(tutti_request*);
 static void (*request_free)(tutti_request*);
-static PyObject* fail;                   /* raises the last error of the thread */
-static PyObject* operators;              /* dict: name -> number */
-static PyObject* visible_starts;         /* list, empty if no memory is visible */
-static PyObject* is_visible;             /* whether an address is visible */
-static tutti_options visible_options;    /* those of calls on visible memory */
-static int open_batches = 0;             /* of all threads */
+static PyObject* fail;                /* raises the last error of the thread */
+static PyObject* operators;           /* dict: name -> number */
+static PyObject* visible_starts;      /* list, empty if no memory is visible */
+static PyObject* is_visible;          /* whether an address is visible */
+static tutti_options visible_options; /* those of calls on visible memory */
+static int open_batches = 0;          /* of all threads */
 static PyObject* name_pointer;
 
 /* Calls: those of one communicator. */
 
 typedef struct {
-  PyObject_HEAD
-  PyObject* handle; /* whose _pointer is the communicator, or None where it may not be used */
+  PyObject_HEAD PyObject*
+      handle; /* whose _pointer is the communicator, or None where it may not be used */
   Turn* turn;
   long rank;
 } Calls;
@@ -53,8 +55,8 @@ static void* pointer_of(PyObject* handle) {
   return pointer;
 }
 
-/* Gives other threads their turn, and looks for signals. Returns 0, or -1 with an exception. It has the
- * turn in both cases, since a request is freed in it. */
+/* Gives other threads their turn, and looks for signals. Returns 0, or -1 with an exception. It has
+ * the turn in both cases, since a request is freed in it. */
 static int pass_turn(Turn* turn) {
   PyObject *type = NULL, *value, *trace;
   turn_leave(turn);
@@ -72,8 +74,7 @@ static int pass_turn(Turn* turn) {
 static int finish(Turn* turn, tutti_request* request, int status) {
   while (status == TUTTI_PENDING) {
     if (pass_turn(turn) < 0) return -1;
-    Py_BEGIN_ALLOW_THREADS
-    status = wait_for(request, turn->slice);
+    Py_BEGIN_ALLOW_THREADS status = wait_for(request, turn->slice);
     Py_END_ALLOW_THREADS
   }
   return status;
@@ -106,17 +107,16 @@ static int run(Calls* self, const tutti_call* call, const Array* key) {
     turn_leave(turn);
     return PyErr_Occurred() ? -1 : kNotHere;
   }
-  Py_BEGIN_ALLOW_THREADS
-  status = run_for(communicator, call, is_seen ? &visible_options : NULL, turn->slice, &pending);
-  Py_END_ALLOW_THREADS
-  if (status == TUTTI_PENDING) status = finish(turn, pending, status);
+  Py_BEGIN_ALLOW_THREADS status =
+      run_for(communicator, call, is_seen ? &visible_options : NULL, turn->slice, &pending);
+  Py_END_ALLOW_THREADS if (status == TUTTI_PENDING) status = finish(turn, pending, status);
   if (pending != NULL) request_free(pending); /* a pending one fails its communicator */
   turn_leave(turn);
   return status;
 }
 
-/* Ends a call on arrays. result: a borrowed object that it returns. A wrong call has had no effect: the
- * general way finds what is wrong. */
+/* Ends a call on arrays. result: a borrowed object that it returns. A wrong call has had no effect:
+ * the general way finds what is wrong. */
 static PyObject* ended(int status, Array* first, Array* second, PyObject* result) {
   if (first != NULL) release(first);
   if (second != NULL) release(second);
@@ -164,7 +164,8 @@ static PyObject* run_pair(PyObject* self, tutti_collective collective, PyObject*
 }
 
 /* Runs a call on one array. peer: the root, or the other rank. */
-static PyObject* run_one(PyObject* self, tutti_call* call, PyObject* x, int is_written, PyObject* result) {
+static PyObject* run_one(PyObject* self, tutti_call* call, PyObject* x, int is_written,
+                         PyObject* result) {
   Array array;
   if (open_batches > 0) return not_here();
   if (!read_array(x, is_written, &array)) {
@@ -186,7 +187,8 @@ static int read_number(PyObject* object, int32_t* number) {
   return value >= 0 && value <= INT32_MAX;
 }
 
-/* Arguments are positional, and all are there: the module is called by Python code of tutti only. */
+/* Arguments are positional, and all are there: the module is called by Python code of tutti only.
+ */
 static int has_arguments(Py_ssize_t count, Py_ssize_t wanted) {
   if (count == wanted) return 1;
   PyErr_Format(PyExc_TypeError, "%zd arguments, expected %zd", count, wanted);
@@ -249,10 +251,9 @@ static PyObject* run_request(Calls* self, PyObject* handle, int may_wait) {
     turn_leave(turn);
     return PyErr_Occurred() ? NULL : not_here();
   }
-  Py_BEGIN_ALLOW_THREADS
-  status = may_wait ? wait_for(request, turn->slice) : test(request);
-  Py_END_ALLOW_THREADS
-  if (may_wait && status == TUTTI_PENDING) status = finish(turn, request, status);
+  Py_BEGIN_ALLOW_THREADS status = may_wait ? wait_for(request, turn->slice) : test(request);
+  Py_END_ALLOW_THREADS if (may_wait && status == TUTTI_PENDING) status =
+      finish(turn, request, status);
   turn_leave(turn);
   if (status == TUTTI_PENDING) Py_RETURN_FALSE;
   return ended(status, NULL, NULL, Py_True);
@@ -290,7 +291,8 @@ static void Calls_dealloc(PyObject* self) {
   free_object(self);
 }
 
-#define FAST(name, doc) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, doc}
+#define FAST(name, doc) \
+  { #name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, doc }
 static PyMethodDef call_methods[] = {
     FAST(all_reduce, "all_reduce(x, out or None, op)"),
     FAST(all_gather, "all_gather(x, out or None)"),
@@ -306,7 +308,8 @@ static PyType_Slot call_slots[] = {{Py_tp_new, (void*)Calls_new},
                                    {Py_tp_dealloc, (void*)Calls_dealloc},
                                    {Py_tp_methods, call_methods},
                                    {0, NULL}};
-static PyType_Spec call_spec = {"tutti._fast.Calls", sizeof(Calls), 0, Py_TPFLAGS_DEFAULT, call_slots};
+static PyType_Spec call_spec = {"tutti._fast.Calls", sizeof(Calls), 0, Py_TPFLAGS_DEFAULT,
+                                call_slots};
 
 /* The module. */
 
@@ -314,8 +317,9 @@ static PyObject* bind(PyObject* module, PyObject* args) {
   PyObject *raise, *names, *starts, *seen;
   unsigned long long run_address, wait_address, test_address, free_address, options_address;
   (void)module;
-  if (!PyArg_ParseTuple(args, "KKKKKOO!O!O", &run_address, &wait_address, &test_address, &free_address,
-                        &options_address, &raise, &PyDict_Type, &names, &PyList_Type, &starts, &seen))
+  if (!PyArg_ParseTuple(args, "KKKKKOO!O!O", &run_address, &wait_address, &test_address,
+                        &free_address, &options_address, &raise, &PyDict_Type, &names, &PyList_Type,
+                        &starts, &seen))
     return NULL;
   *(void**)&run_for = (void*)(uintptr_t)run_address;
   *(void**)&wait_for = (void*)(uintptr_t)wait_address;
@@ -340,13 +344,15 @@ static PyObject* count_batches(PyObject* module, PyObject* more) {
 static PyMethodDef functions[] = {
     {"bind", bind, METH_VARARGS,
      "bind(run_for, wait_for, test, request_free, options, fail, operators, starts, is_visible)\n"
-     "Addresses of functions of libtutti_c.so, and of the tutti_options of visible memory; a function that\n"
-     "raises the last error; the numbers of operators; where visible memory starts, and what is visible."},
+     "Addresses of functions of libtutti_c.so, and of the tutti_options of visible memory; a "
+     "function that\n"
+     "raises the last error; the numbers of operators; where visible memory starts, and what is "
+     "visible."},
     {"count_batches", count_batches, METH_O,
      "count_batches(+1 or -1): while batches are open, all calls return NotImplemented."},
     {NULL, NULL, 0, NULL}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "tutti._fast", NULL, -1, functions,
-                                        NULL,                  NULL,          NULL, NULL};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "tutti._fast", NULL, -1, functions, NULL, NULL, NULL, NULL};
 
 static int add_type(PyObject* module, const char* name, PyType_Spec* spec) {
   PyObject* const type = PyType_FromSpec(spec);

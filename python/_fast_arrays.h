@@ -59,23 +59,27 @@ static const ExchangeTable* exchange_of(PyTypeObject* type) {
   return table != NULL && table->major == 1 && table->tensor_of != NULL ? table : NULL;
 }
 
-static const Importer* importer_of(PyObject* object) {
+static Importer importer_of(PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
-  Importer* importer;
+  Importer *importer, found;
+  PyObject* old;
   int i;
   for (i = 0; i < kImporters; ++i)
-    if (importers[i].type == type) return &importers[i];
+    if (importers[i].type == type) return importers[i];
   importer = &importers[next_importer];
   next_importer = (next_importer + 1) % kImporters;
-  Py_XDECREF((PyObject*)importer->type);
+  old = (PyObject*)importer->type;
   importer->type = (PyTypeObject*)Py_NewRef((PyObject*)type);
   importer->has_buffer = PyObject_CheckBuffer(object);
   importer->exchange = importer->has_buffer ? NULL : exchange_of(type);
   importer->has_gradient = PyObject_HasAttr((PyObject*)type, name_requires_grad);
-  return importer;
+  found = *importer;
+  Py_XDECREF(old);
+  return found;
 }
 
-/* Returns the type of elements, or -1. kind: 'i', 'u', 'f', 'b' of bfloat16, 'c' of complex, '?'. */
+/* Returns the type of elements, or -1. kind: 'i', 'u', 'f', 'b' of bfloat16, 'c' of complex, '?'.
+ */
 static int datatype_of(char kind, size_t bytes) {
   const int power = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : -1;
   if (kind == '?') return bytes == 1 ? TUTTI_BOOL : -1;
@@ -149,11 +153,12 @@ static int needs_gradient(PyObject* object) {
 }
 
 static int read_array(PyObject* object, int is_written, Array* array) {
-  const Importer* const importer = importer_of(object);
+  const Importer importer = importer_of(object);
   array->view.obj = NULL;
-  if (importer->has_buffer) return read_buffer(object, array) && !(is_written && array->is_read_only);
-  if (importer->exchange == NULL || !read_tensor(importer->exchange, object, array)) return 0;
-  return !(is_written && importer->has_gradient && needs_gradient(object));
+  if (importer.has_buffer)
+    return read_buffer(object, array) && !(is_written && array->is_read_only);
+  if (importer.exchange == NULL || !read_tensor(importer.exchange, object, array)) return 0;
+  return !(is_written && importer.has_gradient && needs_gradient(object));
 }
 
 static void release(Array* array) {

@@ -1,12 +1,13 @@
-/* Turns: the right to use a communicator, which one thread has at a time. A thread that gives its turn
- * back and asks again comes after the threads that wait. The GIL guards the members. Part of _fast.c. */
+/* Turns: the right to use a communicator, which one thread has at a time. A thread that gives its
+ * turn back and asks again comes after the threads that wait. The GIL guards the members. Part of
+ * _fast.c. */
 
-static const int64_t kSlice = 50000000;      /* nanoseconds between two looks for signals */
-static const int64_t kSharedSlice = 1000000; /* where several threads wait for each other's slices */
+static const int64_t kSlice = 50000000; /* nanoseconds between two looks for signals */
+static const int64_t kSharedSlice =
+    1000000; /* where several threads wait for each other's slices */
 
 typedef struct {
-  PyObject_HEAD
-  PyThread_type_lock next, now;
+  PyObject_HEAD PyThread_type_lock next, now;
   unsigned long owner, last; /* threads, or 0 */
   int depth, waiters;
   int64_t slice;
@@ -33,16 +34,15 @@ static void turn_leave(Turn* turn) {
   PyThread_release_lock(turn->now);
 }
 
-/* Returns 1, 0 after microseconds (-1: no limit), or -1 with an exception, such as that of Ctrl-C. */
+/* Returns 1, 0 after microseconds (-1: no limit), or -1 with an exception, such as that of Ctrl-C.
+ */
 static int lock_within(PyThread_type_lock lock, long long microseconds) {
   const long long slice = kSlice / 1000;
   for (;;) {
     const long long now = microseconds < 0 || microseconds > slice ? slice : microseconds;
     PyLockStatus status;
-    Py_BEGIN_ALLOW_THREADS
-    status = PyThread_acquire_lock_timed(lock, now, 0);
-    Py_END_ALLOW_THREADS
-    if (status == PY_LOCK_ACQUIRED) return 1;
+    Py_BEGIN_ALLOW_THREADS status = PyThread_acquire_lock_timed(lock, now, 0);
+    Py_END_ALLOW_THREADS if (status == PY_LOCK_ACQUIRED) return 1;
     if (PyErr_CheckSignals() < 0) return -1;
     if (microseconds >= 0 && (microseconds -= now) <= 0) return 0;
   }
@@ -122,7 +122,8 @@ static PyObject* Turn_slice(PyObject* self, void* none) {
 static PyMethodDef turn_methods[] = {
     {"__enter__", Turn_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))Turn_exit, METH_FASTCALL, NULL},
-    {"keep", Turn_keep, METH_O, "keep(seconds): enters for good, if that is possible within a time."},
+    {"keep", Turn_keep, METH_O,
+     "keep(seconds): enters for good, if that is possible within a time."},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef turn_members[] = {
     {"slice", Turn_slice, NULL, "Nanoseconds for which a call may keep its turn.", NULL},
@@ -132,4 +133,5 @@ static PyType_Slot turn_slots[] = {{Py_tp_new, (void*)Turn_new},
                                    {Py_tp_methods, turn_methods},
                                    {Py_tp_getset, turn_members},
                                    {0, NULL}};
-static PyType_Spec turn_spec = {"tutti._fast.Turn", sizeof(Turn), 0, Py_TPFLAGS_DEFAULT, turn_slots};
+static PyType_Spec turn_spec = {"tutti._fast.Turn", sizeof(Turn), 0, Py_TPFLAGS_DEFAULT,
+                                turn_slots};

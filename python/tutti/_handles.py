@@ -143,11 +143,17 @@ class _Helper:
     def __init__(self) -> None:
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.is_busy = False
+        self._is_left = False
         threading.Thread(target=self._serve, name="tutti", daemon=True).start()
 
     def _serve(self) -> None:
-        while True:
+        while not self._is_left:
             self._work.get()()
+
+    def leave(self) -> None:
+        """Lets the thread end after its work."""
+        self._is_left = True
+        self._work.put(lambda: None)
 
     def run(self, function: Callable[[], T]) -> T:
         done = threading.Event()
@@ -183,7 +189,9 @@ def run_apart(function: Callable[[], T]) -> T:
     try:
         return helper.run(function)
     finally:
-        if not helper.is_busy:
+        if helper.is_busy:
+            helper.leave()
+        else:
             _idle.append(helper)
 
 
