@@ -1,10 +1,13 @@
 """tutti: collective communication among processes.
 
+A program, started by `tutti run -n 4 program.py`:
+
     import tutti
-    world = tutti.init()                       # tutti run -n 4 program.py
-    world.all_reduce(x)                        # x: an array of any library, in place
-    total = world.all_reduce(1.5)              # a number
-    request = world.start.all_gather(x, out)   # goes on while the program computes
+
+    world = tutti.init()
+    world.all_reduce(x)  # x: an array of any library, in place
+    total = world.all_reduce(1.5)  # a number
+    request = world.start.all_gather(x, out)  # goes on while the program computes
     request.wait()
 """
 

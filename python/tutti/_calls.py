@@ -8,7 +8,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict
 
 from . import _library, arrays, memory
-from ._library import COLLECTIVES, DETERMINISMS, FOREVER, OPERATORS, USER_OPERATOR, library
+from ._library import ANY_RANK, COLLECTIVES, DETERMINISMS, FOREVER, OPERATORS, USER_OPERATOR, library
 from .arrays import Buffer, Numbers
 from .errors import ArgumentError
 from .operators import Operator
@@ -211,6 +211,13 @@ def nanoseconds(timeout: float | None, name: str) -> int:
     return FOREVER if math.isinf(timeout) or timeout > 9e9 else max(1, int(timeout * 1e9))
 
 
+def encoded(text: str, name: str) -> bytes | None:
+    """A text of the shared library; None: the default."""
+    if not isinstance(text, str):
+        raise ArgumentError(f"{name} is a {type(text).__name__}, and must be a str")
+    return text.encode() or None
+
+
 def stream_number(stream: Any) -> int:
     """The address of a stream of a GPU."""
     if isinstance(stream, int):
@@ -243,9 +250,11 @@ def _options_of(spec: Spec, arguments: Arguments, counts: Any) -> Any:
         return None
     options = _library.Options()
     library.tutti_options_defaults(options, ctypes.sizeof(options))
-    options.algorithm = given.get("algorithm", "").encode() or None
-    options.transport = given.get("transport", "").encode() or None
+    options.algorithm = encoded(given.get("algorithm", ""), "algorithm")
+    options.transport = encoded(given.get("transport", ""), "transport")
     options.segment = given.get("segment", 0)
+    if given.get("segment", 0) < 0:
+        raise ArgumentError(f"{spec.name}: a segment of {given['segment']} bytes is less than zero")
     options.timeout = nanoseconds(given.get("timeout"), spec.name)
     options.determinism = enumerator(DETERMINISMS, given.get("determinism", "default"), "determinism")
     options.visible = given.get("visible", is_visible)
@@ -357,6 +366,8 @@ def _bind_send(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
 
 
 def _bind_recv(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
+    if spec.source == ANY_RANK:
+        raise ArgumentError("recv: only the blocking call receives from any rank; probe() returns a message's sender")
     return Arguments(None, arrays.write(out, spec.name, "out"), out)
 
 

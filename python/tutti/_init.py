@@ -8,7 +8,7 @@ import threading
 from typing import Any, TypedDict, Unpack
 
 from . import _library
-from ._calls import enumerator, nanoseconds
+from ._calls import encoded, enumerator, nanoseconds
 from ._handles import Handle, Turn, run_apart
 from ._library import DETERMINISMS, AllGatherFunction, library
 from .communicator import Communicator
@@ -86,10 +86,10 @@ def init(
         raise ArgumentError("init: rank and size must be given both, or none of them")
     inner = _communicator_options(options, progress_thread)
     given = _init_options(options, inner)
-    given.transport = transport.encode()
+    given.transport = encoded(transport, "transport")
     given.timeout = nanoseconds(timeout, "init")
     given.tls = tls
-    given.secret_file = secret_file.encode() or None
+    given.secret_file = encoded(secret_file, "secret_file")
     if size is not None:
         given.rank, given.ranks = rank, size
     made = ctypes.c_void_p()
@@ -126,7 +126,7 @@ def _communicator_options(options: InitOptions, progress_thread: bool) -> Any:
     library.tutti_communicator_options_defaults(inner, ctypes.sizeof(inner))
     inner.timeout = nanoseconds(options.get("call_timeout"), "init") or inner.timeout or _DEFAULT_TIMEOUT
     inner.progress_thread = progress_thread
-    inner.transport = options.get("call_transport", "").encode() or None
+    inner.transport = encoded(options.get("call_transport", ""), "call_transport")
     inner.determinism = enumerator(DETERMINISMS, options.get("determinism", "default"), "determinism")
     inner.segments_in_flight = options.get("segments_in_flight", inner.segments_in_flight)
     inner.cache_bytes = options.get("cache_bytes", inner.cache_bytes)
@@ -139,7 +139,7 @@ def _init_options(options: InitOptions, inner: Any) -> Any:
     given.communicator = ctypes.pointer(inner)
     values: dict[str, Any] = dict(options)
     for name in _TEXTS:
-        setattr(given, name, str(values.get(name, "")).encode() or None)
+        setattr(given, name, encoded(values.get(name, ""), name))
     for name in _NUMBERS:
         setattr(given, name, values.get(name, 0))
     given.heartbeat_timeout = nanoseconds(options.get("heartbeat_timeout"), "init") or given.heartbeat_timeout

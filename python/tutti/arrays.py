@@ -335,9 +335,7 @@ class Numbers:
         for i, value in enumerate(values):
             self._set(i, value)
         datatype = DATATYPES[name]
-        self.buffer = Buffer(
-            ctypes.addressof(self._array), (len(values),), datatype, SIZES[datatype], self._array
-        )
+        self.buffer = Buffer(ctypes.addressof(self._array), (len(values),), datatype, SIZES[datatype], self._array)
         self._is_complex = name == "complex128"
 
     def _set(self, i: int, value: Any) -> None:

@@ -198,9 +198,7 @@ class Communicator(QuickCalls):
         """The calls that this rank waits in now, one per line. Any thread may ask at any time."""
         return _text(library.tutti_communicator_waits, self._handle.pointer)
 
-    def explain(
-        self, collective: str, bytes: int, *, dtype: Any = "float32", op: str = "sum", root: int = 0
-    ) -> str:
+    def explain(self, collective: str, bytes: int, *, dtype: Any = "float32", op: str = "sum", root: int = 0) -> str:
         """The algorithm that a call gets, the predicted time of each candidate, and why others are
         rejected. bytes: of a rank's vector, or of a block."""
         datatype = arrays.datatype_of(dtype)

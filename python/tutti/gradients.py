@@ -9,7 +9,7 @@ import zlib
 from typing import Any, Mapping, NamedTuple, Sequence, TypedDict, Unpack
 
 from . import _library, arrays, memory
-from ._calls import enumerator, nanoseconds, stream_number
+from ._calls import encoded, enumerator, nanoseconds, stream_number
 from ._handles import Handle, Turn, run_apart
 from ._library import library
 from .arrays import Array, Buffer
@@ -206,7 +206,6 @@ class GradientSync:
             run_apart(make)
         assert made.value is not None
         self._handle = Handle(made.value, library.tutti_gradient_sync_free, "GradientSync", Turn())
-        self._pointer = made.value
 
     def _options(self, given: GradientOptions) -> Any:
         raw = _library.GradientOptions()
@@ -217,8 +216,8 @@ class GradientSync:
         raw.order = enumerator(_library.ORDERS, given["order"], "order") if "order" in given else raw.order
         raw.storage = enumerator(_library.STORAGES, given.get("storage", "copies"), "storage")
         raw.unused = enumerator(_library.UNUSED, given.get("unused", "error"), "value of unused")
-        raw.compression = given.get("compression", "").encode() or None
-        raw.algorithm = given.get("algorithm", "").encode() or None
+        raw.compression = encoded(given.get("compression", ""), "compression")
+        raw.algorithm = encoded(given.get("algorithm", ""), "algorithm")
         raw.timeout = nanoseconds(given.get("timeout"), "GradientSync")
         self._set_arrays(raw, given)
         gpu = next((buffer for buffer in self._parameters.buffers if buffer.is_gpu), None)
@@ -251,9 +250,7 @@ class GradientSync:
 
         i: the parameter's number, or its name.
         """
-        if not self._handle.is_open:
-            self._handle.pointer  # raises
-        library.tutti_gradient_ready(self._pointer, self.index(i))
+        library.tutti_gradient_ready(self._handle.pointer, self.index(i))
 
     def accumulated(self, i: int | str) -> None:
         """More may be added to a gradient before it is ready, and this part of the step has used it."""

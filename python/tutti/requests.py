@@ -175,11 +175,12 @@ def wait_all(requests: Iterable[Request[Any]]) -> list[Any]:
     pending = list(everything)
     first: Error | None = None
     while pending:
-        turns = {id(request._handle.turn) for request in pending if request._handle is not None}
+        turns = {request._handle.turn for request in pending if request._handle is not None}
+        slice = _ROUND if len(turns) > 1 else max((turn.slice for turn in turns), default=0)
         left = []
         for request in pending:
             try:
-                if not request._wait_for(_ROUND if len(turns) > 1 or request._handle is None else request._handle.turn.slice):
+                if not request._wait_for(slice):
                     left.append(request)
             except Error as error:
                 first = first or error

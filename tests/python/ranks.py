@@ -50,7 +50,9 @@ class _Pool:
             self.processes.append(process)
             self.pipes.append(here)
 
-    def run(self, url: str | None, function: Callable[..., Any], arguments: tuple[Any, ...], timeout: float) -> list[Any]:
+    def run(
+        self, url: str | None, function: Callable[..., Any], arguments: tuple[Any, ...], timeout: float
+    ) -> list[Any]:
         for pipe in self.pipes:
             pipe.send((url, function, arguments))
         end = time.monotonic() + timeout

@@ -184,7 +184,10 @@ def rejected() -> dict[str, tuple[Any, str]]:
     frozen.flags.writeable = False
     foreign = ">" if sys.byteorder == "little" else "<"
     return {
-        "strided": (np.ones(6)[::2], r"x is an array of shape \(3,\) that does not lie in one piece.*ascontiguousarray"),
+        "strided": (
+            np.ones(6)[::2],
+            r"x is an array of shape \(3,\) that does not lie in one piece.*ascontiguousarray",
+        ),
         "transposed": (np.ones((2, 3)).T, r"x is an array of shape \(3, 2\) that does not lie in one piece"),
         "memoryview": (memoryview(bytearray(6))[::2], r"does not lie in one piece"),
         "dlpack": (OnlyDlpack(np.ones(6)[::2], True), r"does not lie in one piece"),
@@ -233,6 +236,15 @@ def test_pairs(alone: tutti.Communicator) -> None:
         alone.all_gather(x, x, counts=[-1])
     with pytest.raises(tutti.ArgumentError, match="there is no dtype 'float31'"):
         alone.empty(3, "float31")
+    with pytest.raises(tutti.ArgumentError, match="a segment of -4 bytes is less than zero"):
+        alone.all_reduce(x, segment=-4)
+    with pytest.raises(tutti.ArgumentError, match="algorithm is a int, and must be a str"):
+        alone.all_reduce(x, algorithm=3)  # type: ignore[arg-type]
+    with pytest.raises(tutti.ArgumentError, match="a str is no stream"):
+        alone.all_reduce(x, stream="0")
+    for form in (alone.start, alone.plan):
+        with pytest.raises(tutti.ArgumentError, match=r"only the blocking call receives from any rank; probe\(\)"):
+            form.recv(x)
     with pytest.raises(tutti.ArgumentError, match="root must pass x"):
         alone.scatter(None, x)
 
