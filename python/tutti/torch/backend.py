@@ -17,7 +17,6 @@ from ._group_calls import GroupCalls
 from .errors import as_dist_errors, of_dist
 
 _Backend: type[Any] = getattr(torch._C._distributed_c10d, "Backend", object)
-_HAS_PY_BACKEND = hasattr(_Backend, "all_gather_single") and hasattr(_Backend, "supports_reconfigure")
 _DEVICES = ["cpu"]
 
 _default: weakref.ref[Communicator] | None = None  # of the default group
@@ -96,34 +95,59 @@ class TuttiBackend(GroupCalls, _Backend):  # type: ignore[misc]
 
 
 class TuttiGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
-    """A group whose calls from Python do not pass through C++. With a backend inside, calls from C++
-    find it there."""
+    """A group whose calls from Python do not pass through C++. Calls from C++ find the backend inside."""
 
     def __init__(self, store: Any, world: Communicator, timeout: Any) -> None:
-        self._world = world
-        self._group_name = ""
-        if not _HAS_PY_BACKEND:
-            ProcessGroup.__init__(self, world.rank, world.size)
-            return
         ProcessGroup.__init__(self, store, world.rank, world.size)
+        self._world = world
         self._backend = TuttiBackend(world, timeout)
         custom = ProcessGroup.BackendType.CUSTOM
         for device in _DEVICES:
             self._register_backend(torch.device(device), custom, self._backend)
         self._set_default_backend(custom)
 
-    if not _HAS_PY_BACKEND:
 
-        def setGroupName(self, name: str) -> None:
-            self._group_name = name
+class PlainGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
+    """A group for versions of PyTorch whose backends are in C++ only."""
 
-        def getGroupName(self) -> str:
-            return self._group_name
+    supports_coalescing = False
 
-        def _get_backend(self, _: Any) -> Any:
-            return self
+    def __init__(self, world: Communicator) -> None:
+        ProcessGroup.__init__(self, world.rank, world.size)
+        self._world = world
+        self._group_name = ""
 
-        supports_coalescing = False
+    def setGroupName(self, name: str) -> None:
+        self._group_name = name
+
+    def getGroupName(self) -> str:
+        return self._group_name
+
+    def _set_group_name(self, name: str) -> None:
+        self._group_name = name
+
+    @property
+    def group_name(self) -> str:
+        return self._group_name
+
+    @property
+    def _device_types(self) -> list[torch.device]:
+        return [torch.device(device) for device in _DEVICES]
+
+    def _get_backend(self, _: Any) -> Any:
+        return self
+
+
+def _can_be_derived() -> bool:
+    """Whether backends can be written in Python."""
+    try:
+        type("Probe", (_Backend,), {})(0, 1)
+    except TypeError:
+        return False
+    return _Backend is not object
+
+
+HAS_PY_BACKEND = _can_be_derived()
 
 
 def _communicator_of(opts: Any, options: dict[str, Any]) -> Communicator:
@@ -151,14 +175,14 @@ def world_over(group: ProcessGroup) -> Communicator:
 def _is_mixed(opts: Any) -> bool:
     """Whether the group has another backend for other devices."""
     group = getattr(opts, "process_group", None)
-    return group is not None and group.name() not in ("custom", "gloo_alias_of_tutti")
+    return group is not None and group.name() != "custom"
 
 
 def create(opts: Any, backend_options: Any = None) -> Any:
     """Makes the group, or the backend of a group with others."""
     if backend_options is not None and not isinstance(backend_options, Options):
         raise of_dist(ArgumentError("pg_options of the backend tutti are tutti.torch.Options"))
-    if _is_mixed(opts) and not _HAS_PY_BACKEND:
+    if _is_mixed(opts) and not HAS_PY_BACKEND:
         raise of_dist(
             ArgumentError(
                 "this PyTorch cannot mix tutti with other backends in one group: make the group with the other "
@@ -168,7 +192,9 @@ def create(opts: Any, backend_options: Any = None) -> Any:
     with as_dist_errors():
         world = _communicator_of(opts, backend_options.options if backend_options else {})
     made: GroupCalls
-    if _is_mixed(opts):
+    if not HAS_PY_BACKEND:
+        made = PlainGroup(world)
+    elif _is_mixed(opts):
         made = TuttiBackend(world, opts.timeout)
     else:
         made = TuttiGroup(opts.store, world, opts.timeout)

@@ -16,6 +16,7 @@ from ..communicator import Communicator
 from ..errors import ArgumentError, Error
 from ..gradients import GradientOptions, GradientSync, StepReport
 from ..requests import Request
+from ._group_calls import GroupCalls
 from ._share import Shared, share
 
 _NOTE = (
@@ -181,9 +182,9 @@ def ddp_hook(
 
 def _world_of(group: Any) -> Communicator:
     """A communicator of the ranks of a group."""
-    from .backend import TuttiGroup, world_over
+    from .backend import world_over
 
-    if isinstance(group, TuttiGroup):
+    if isinstance(group, GroupCalls):
         return group._world
     if _init.is_initialized():
         world = _init.world()

@@ -12,7 +12,7 @@ import ranks
 import tutti.torch  # registers the backend
 
 
-def _in_group(world: Any, backend: str, path: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def in_group(world: Any, backend: str, path: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     dist.init_process_group(backend, init_method=f"file://{path}", rank=world.rank, world_size=world.size)
     try:
         return function(world.rank, world.size, *arguments)
@@ -25,4 +25,4 @@ def run(size: int, function: Callable[..., Any], *arguments: Any, backend: str =
     assert tutti.torch
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "store")
-        return ranks.run(size, _in_group, backend, path, function, arguments, timeout=120)
+        return ranks.run(size, in_group, backend, path, function, arguments, timeout=120)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pathlib
 import time
 import uuid
 
@@ -285,3 +286,24 @@ def test_sharded_models_and_tensors() -> None:
     if not hasattr(pytest.importorskip("torch.distributed.fsdp"), "fully_shard"):
         pytest.skip("this PyTorch has no FSDP2")
     groups.run(2, shard)
+
+
+def call_without_a_backend_in_python(world: tutti.Communicator, path: str) -> None:
+    """As with older versions of PyTorch."""
+    from tutti.torch import backend
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backend, "HAS_PY_BACKEND", False)
+        newer = "_maybe_attach_flight_recorder"  # asks for the backend, as those versions do not
+        patch.setattr(dist.distributed_c10d, newer, lambda *_: None, raising=False)
+        groups.in_group(world, "tutti", path, _all_calls, ())
+
+
+def _all_calls(rank: int, size: int) -> None:
+    for function in (reduce_all, copy_all, send_messages, move_objects):
+        function(rank, size)
+    train(rank, size, False)
+
+
+def test_plain_group(tmp_path: pathlib.Path) -> None:
+    ranks.run(2, call_without_a_backend_in_python, str(tmp_path / "store"))
