@@ -127,7 +127,7 @@ class PlainGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
         self._group_name = name
 
     @property
-    def group_name(self) -> str:
+    def group_name(self) -> Any:
         return self._group_name
 
     @property
