@@ -1,0 +1,365 @@
+"""The calls of torch.distributed, as methods of its process groups and backends."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Callable, Sequence
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed import ReduceOp, Work
+
+from ..communicator import Communicator
+from ..errors import ArgumentError, Error
+from ._monitored import monitored_barrier
+from ._tensors import Output, counts_of, read, read_together
+from ._works import DONE, AllWork, TuttiWork, drain, is_any_pending_beside, pending_of
+from .errors import as_dist_errors, of_dist
+
+_is_profiled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", lambda: False)
+_LAST = 2.0  # seconds for calls whose Work was dropped, when the group ends
+
+_OPS: dict[Any, str] = {
+    getattr(ReduceOp, torch_name): name
+    for torch_name, name in {
+        "SUM": "sum",
+        "AVG": "average",
+        "PRODUCT": "prod",
+        "MIN": "min",
+        "MAX": "max",
+        "BAND": "bit_and",
+        "BOR": "bit_or",
+        "BXOR": "bit_xor",
+    }.items()
+    if hasattr(ReduceOp, torch_name)
+}
+_OPS_OF_BOOL = {"bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
+
+
+def operator_of(opts: Any, x: Tensor) -> str:
+    """The operator of options, or of a ReduceOp."""
+    op = getattr(opts, "reduceOp", opts) if opts is not None else ReduceOp.SUM
+    name = _OPS.get(getattr(op, "op", op))
+    if name is None:
+        raise of_dist(ArgumentError(f"tutti has no operator {getattr(op, 'op', op)}"))
+    return _OPS_OF_BOOL.get(name, name) if x.dtype == torch.bool else name
+
+
+def _one(tensors: Any) -> Any:
+    """The only element of a list; a tensor as it is."""
+    if isinstance(tensors, Tensor):
+        return tensors
+    if len(tensors) != 1:
+        raise of_dist(ArgumentError(f"a call takes one tensor of each rank, got {len(tensors)}"))
+    return tensors[0]
+
+
+class GroupCalls:
+    """Calls among the ranks of a communicator. All end in `_run`."""
+
+    _world: Communicator
+    _timeout: float | None = None
+    _together: list[TuttiWork] | None = None  # the calls of a coalescing manager
+
+    def _run(
+        self,
+        name: str,
+        x: Any,
+        out: Any,
+        opts: Any,
+        result: Sequence[Tensor],
+        finish: Callable[[], None] | None = None,
+        **arguments: Any,
+    ) -> Work:
+        """Runs a call to its end, or starts it if options say so."""
+        if _is_profiled():
+            with torch.autograd.profiler.record_function(f"tutti:{name}"):
+                return self._run_now(name, x, out, opts, result, finish, arguments)
+        return self._run_now(name, x, out, opts, result, finish, arguments)
+
+    def _run_now(
+        self,
+        name: str,
+        x: Any,
+        out: Any,
+        opts: Any,
+        result: Sequence[Tensor],
+        finish: Callable[[], None] | None,
+        arguments: dict[str, Any],
+    ) -> Work:
+        timeout = getattr(opts, "timeout", None)
+        if timeout is not None and timeout.total_seconds() > 0:
+            arguments["timeout"] = timeout.total_seconds()
+        elif self._timeout is not None:
+            arguments["timeout"] = self._timeout
+        try:
+            is_async = self._together is not None or getattr(opts, "asyncOp", True)
+            if is_async or is_any_pending_beside(self._world._handle.turn):
+                work = self._start(name, x, out, result, finish, arguments)
+                if not is_async:
+                    work.wait()
+                return work
+            _call(self._world, name, x, out, arguments)
+        except Error as error:
+            raise of_dist(error) from error
+        if finish is not None:
+            finish()
+        return DONE
+
+    def _start(
+        self,
+        name: str,
+        x: Any,
+        out: Any,
+        result: Sequence[Tensor],
+        finish: Callable[[], None] | None,
+        arguments: dict[str, Any],
+    ) -> TuttiWork:
+        work = TuttiWork([_call(self._world.start, name, x, out, arguments)], result, finish)
+        if self._together is not None:
+            self._together.append(work)
+        return work
+
+    def _all(self, works: Sequence[Work]) -> Work:
+        """One Work of several."""
+        pending = [work for work in works if isinstance(work, TuttiWork)]
+        return AllWork(pending) if pending else DONE
+
+    # Reductions.
+
+    def allreduce(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+        x = _one(tensors)
+        if x.layout is torch.sparse_coo:
+            return self._all_reduce_sparse(x, opts)
+        output = Output([x], is_read=True)
+        factor = _factor_of(opts)
+        if factor is not None:
+            output.array.mul_(factor)
+            return self._run("all_reduce", output.array, None, opts, [x], output.finish, op="sum")
+        return self._run("all_reduce", output.array, None, opts, [x], output.finish, op=operator_of(opts, x))
+
+    def allreduce_coalesced(self, tensors: Sequence[Tensor], opts: Any = None) -> Work:
+        return self._all([self.allreduce([x], _Async(opts)) for x in tensors])
+
+    def _all_reduce_sparse(self, x: Tensor, opts: Any) -> Work:
+        """Sums of sparse tensors: all ranks' indices and values, coalesced."""
+        if operator_of(opts, x) not in ("sum", "average"):
+            raise of_dist(ArgumentError("sparse tensors can be summed only"))
+        own = x.detach().coalesce()
+        world = self._world
+        with as_dist_errors():
+            counts = world.all_gather(int(own._nnz()))
+            indices = self._gather_rows(own.indices().t().contiguous(), counts)
+            values = self._gather_rows(own.values().contiguous(), counts)
+        total = torch.sparse_coo_tensor(indices.t(), values, x.shape).coalesce()
+        if operator_of(opts, x) == "average":
+            total = (total / world.size).coalesce()
+        x.copy_(total)
+        return TuttiWork([], [x])
+
+    def _gather_rows(self, rows: Tensor, counts: Sequence[int]) -> Tensor:
+        out = rows.new_empty((sum(counts), *rows.shape[1:]))
+        width = rows[0].numel() if len(rows) else out[:1].numel() or 1
+        self._world.all_gather(rows, out, counts=[count * width for count in counts])
+        return out
+
+    def reduce(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+        x = _one(tensors)
+        root = opts.rootRank
+        if self._world.rank == root:
+            output = Output([x], is_read=True)
+            array, finish = output.array, output.finish
+        else:
+            array, finish = read(x), None
+        return self._run("reduce", array, None, opts, [x], finish, op=operator_of(opts, x), root=root)
+
+    def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+        out, parts = _one(outputs), inputs[0] if isinstance(inputs[0], (list, tuple)) else inputs
+        output = Output([out])
+        op, counts, x = operator_of(opts, out), counts_of(parts), read_together(parts)
+        return self._run("reduce_scatter", x, output.array, opts, [out], output.finish, op=op, counts=counts)
+
+    def reduce_scatter_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
+        output = Output([out])
+        return self._run("reduce_scatter", read(x), output.array, opts, [out], output.finish, op=operator_of(opts, x))
+
+    def reduce_scatter_single_coalesced(
+        self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None
+    ) -> Work:
+        return self._all([self.reduce_scatter_single(out, x, _Async(opts)) for out, x in zip(outputs, inputs)])
+
+    _reduce_scatter_base = reduce_scatter_single
+    reduce_scatter_tensor = reduce_scatter_single
+    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
+
+    # Copies.
+
+    def broadcast(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+        x = _one(tensors)
+        root = opts if isinstance(opts, int) else opts.rootRank
+        output = Output([x], is_read=self._world.rank == root)
+        return self._run("broadcast", output.array, None, opts, [x], output.finish, root=root)
+
+    def allgather(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+        outs, x = outputs[0] if isinstance(outputs[0], (list, tuple)) else outputs, _one(inputs)
+        output = Output(outs)
+        counts = counts_of(outs)
+        return self._run("all_gather", read(x), output.array, opts, outs, output.finish, counts=counts)
+
+    def all_gather_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
+        output = Output([out])
+        return self._run("all_gather", read(x), output.array, opts, [out], output.finish)
+
+    def allgather_coalesced(
+        self, outputs: Sequence[Sequence[Tensor]], inputs: Sequence[Tensor], opts: Any = None
+    ) -> Work:
+        """outputs: for each rank a list of its inputs."""
+        by_input = zip(zip(*outputs), inputs)
+        return self._all([self.allgather([list(outs)], [x], _Async(opts)) for outs, x in by_input])
+
+    def all_gather_single_coalesced(
+        self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None
+    ) -> Work:
+        return self._all([self.all_gather_single(out, x, _Async(opts)) for out, x in zip(outputs, inputs)])
+
+    _allgather_base = all_gather_single
+    all_gather_into_tensor = all_gather_single
+    allgather_into_tensor_coalesced = all_gather_single_coalesced
+    all_gather_into_tensor_coalesced = all_gather_single_coalesced
+
+    def gather(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+        x = read(_one(inputs))
+        if self._world.rank != opts.rootRank:
+            return self._run("gather", x, None, opts, [], root=opts.rootRank)
+        outs = _one(outputs)
+        output = Output(outs)
+        return self._run("gather", x, output.array, opts, outs, output.finish, root=opts.rootRank)
+
+    def gather_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
+        if self._world.rank != opts.rootRank:
+            return self._run("gather", read(x), None, opts, [], root=opts.rootRank)
+        output = Output([out])
+        return self._run("gather", read(x), output.array, opts, [out], output.finish, root=opts.rootRank)
+
+    gather_into_tensor = gather_single
+
+    def scatter(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+        out = _one(outputs)
+        output = Output([out])
+        x = read_together(_one(inputs)) if self._world.rank == opts.rootRank else None
+        return self._run("scatter", x, output.array, opts, [out], output.finish, root=opts.rootRank)
+
+    def alltoall(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None) -> Work:
+        output = Output(outputs)
+        counts = ([x.numel() for x in inputs], [x.numel() for x in outputs])
+        return self._run("all_to_all", read_together(inputs), output.array, opts, outputs, output.finish, counts=counts)
+
+    def all_to_all_single(
+        self,
+        out: Tensor,
+        x: Tensor,
+        out_splits: Sequence[int] | None = None,
+        in_splits: Sequence[int] | None = None,
+        opts: Any = None,
+    ) -> Work:
+        output = Output([out])
+        counts = None
+        if out_splits or in_splits:
+            counts = self._counts_of(x, in_splits), self._counts_of(out, out_splits)
+        return self._run("all_to_all", read(x), output.array, opts, [out], output.finish, counts=counts)
+
+    def _counts_of(self, x: Tensor, splits: Sequence[int] | None) -> list[int]:
+        rows = len(x) if x.dim() else 0
+        width = x.numel() // rows if rows else 0
+        return [rows // self._world.size * width] * self._world.size if not splits else [n * width for n in splits]
+
+    alltoall_base = all_to_all_single
+
+    def barrier(self, opts: Any = None, *_: Any, **__: Any) -> Work:
+        return self._run("barrier", None, None, opts, [])
+
+    # Messages.
+
+    def send(self, tensors: Any, to: int, tag: int = 0) -> Work:
+        x = _one(tensors)
+        return self._run("send", read(x), None, None, [x], to=to, tag=tag)
+
+    def recv(self, tensors: Any, source: int, tag: int = 0) -> Work:
+        x = _one(tensors)
+        output = Output([x])
+        work = self._run("recv", None, output.array, None, [x], output.finish, source=source, tag=tag)
+        if isinstance(work, TuttiWork):
+            work._source = source
+        return work
+
+    def recv_anysource(self, tensors: Any, tag: int = 0) -> Work:
+        """Waits for a message of any rank at once, and receives it."""
+        with as_dist_errors():
+            source = self._world.probe(tag=tag, timeout=self._timeout).source
+        return self.recv(tensors, source, tag)
+
+    # Several calls together, and the end.
+
+    def start_coalescing(self, *_: Any) -> None:
+        self._together = []
+
+    def end_coalescing(self, *_: Any) -> Work:
+        works, self._together = self._together or [], None
+        return self._all(works)
+
+    _start_coalescing = start_coalescing
+    _end_coalescing = end_coalescing
+
+    def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+        """A barrier that names the ranks that do not come within a time."""
+        limit = self._timeout if timeout is None else timeout.total_seconds()
+        with as_dist_errors():
+            monitored_barrier(self._world, limit, wait_all_ranks)
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self._timeout = timeout.total_seconds()
+
+    _set_default_timeout = set_timeout
+
+    def shutdown(self) -> None:
+        """Leaves the group, once calls have ended whose Work the program has dropped."""
+        drain(pending_of(self._world._handle.turn), _LAST)
+        self._world.close()
+
+    def abort(self) -> None:
+        self._world.close()
+
+    def getBackendName(self) -> str:
+        return "tutti"
+
+
+class _Async:
+    """Options of a call that starts only."""
+
+    asyncOp = True
+
+    def __init__(self, opts: Any) -> None:
+        self.reduceOp = getattr(opts, "reduceOp", ReduceOp.SUM)
+        self.timeout = getattr(opts, "timeout", timedelta(0))
+
+
+def _factor_of(opts: Any) -> Any:
+    """The factor of the operator PREMUL_SUM, or None."""
+    op = getattr(opts, "reduceOp", opts)
+    kind = getattr(op, "op", op)
+    return getattr(op, "factor") if getattr(kind, "name", "") == "PREMUL_SUM" else None
+
+
+def _call(calls: Any, name: str, x: Any, out: Any, arguments: dict[str, Any]) -> Any:
+    """A call of a communicator, or of its start."""
+    function = getattr(calls, name)
+    if name == "barrier":
+        return function(**arguments)
+    if name == "recv":
+        return function(out, arguments.pop("source"), **arguments)
+    if name == "send":
+        return function(x, arguments.pop("to"), **arguments)
+    if name == "broadcast":
+        return function(x, **arguments)
+    return function(x, out, **arguments)

@@ -1,0 +1,106 @@
+"""Tensors as the calls of tutti take them."""
+
+from __future__ import annotations
+
+from typing import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from ..communicator import Communicator
+
+
+def in_one_piece(x: Tensor) -> Tensor | None:
+    """The elements of a tensor in the order of memory, without a copy, or None if there are gaps between
+    them. Equal shapes and strides give equal shapes."""
+    if x.is_contiguous():
+        return x
+    order = sorted(range(x.dim()), key=lambda axis: (x.stride(axis), x.size(axis)), reverse=True)
+    permuted = x.permute(order)
+    return permuted if permuted.is_contiguous() else None
+
+
+def joined(tensors: Sequence[Tensor]) -> Tensor | None:
+    """One array of the elements of several tensors, without a copy, or None if they do not follow each
+    other in memory."""
+    first = tensors[0]
+    address = first.data_ptr()
+    for x in tensors:
+        if not x.is_contiguous() or x.dtype != first.dtype or x.data_ptr() != address:
+            return None
+        if x.untyped_storage().data_ptr() != first.untyped_storage().data_ptr():
+            return None
+        address += x.numel() * x.element_size()
+    count = sum(x.numel() for x in tensors)
+    return first.detach().as_strided((count,), (1,))
+
+
+def copied_together(tensors: Sequence[Tensor]) -> Tensor:
+    """One array with copies of the elements of several tensors, one after the other."""
+    if len(tensors) == 1:
+        return tensors[0].detach().contiguous().view(-1)
+    return torch.cat([x.detach().reshape(-1) for x in tensors])
+
+
+def copy_apart(source: Tensor, tensors: Sequence[Tensor]) -> None:
+    """Copies one array into several tensors, one after the other."""
+    first = 0
+    for x in tensors:
+        x.detach().copy_(source[first : first + x.numel()].view(x.shape))
+        first += x.numel()
+
+
+def read(x: Tensor) -> Tensor:
+    """The elements of an input in one piece, copied if need be."""
+    x = x.detach() if x.requires_grad else x
+    return x if x.is_contiguous() else x.contiguous()
+
+
+def read_together(tensors: Sequence[Tensor]) -> Tensor:
+    """The elements of several inputs in one piece, copied if need be."""
+    together = joined(tensors)
+    return copied_together(tensors) if together is None else together
+
+
+def counts_of(tensors: Sequence[Tensor]) -> list[int] | None:
+    """The number of elements of each tensor, if they differ."""
+    counts = [x.numel() for x in tensors]
+    return counts if len(set(counts)) > 1 else None
+
+
+class Output:
+    """One contiguous array for the elements of one tensor or several. If they lie elsewhere, finish copies
+    the results there. is_read: whether a call reads the elements, too."""
+
+    def __init__(self, tensors: Sequence[Tensor], is_read: bool = False) -> None:
+        x = tensors[0]
+        self.finish: Callable[[], None] | None = None
+        if len(tensors) == 1 and x.is_contiguous():
+            self.array = x.detach() if x.requires_grad else x
+            return
+        together = joined(tensors)
+        if together is not None:
+            self.array = together
+            return
+        if is_read:
+            array = copied_together(tensors)
+        else:
+            array = torch.empty(sum(x.numel() for x in tensors), dtype=x.dtype, device=x.device)
+        self.array = array
+        self.finish = lambda: copy_apart(array.view(-1), tensors)
+
+
+def broadcast(world: Communicator, tensors: Sequence[Tensor], root: int = 0) -> None:
+    """Makes tensors equal to those of the root. Collective."""
+    pieces = []
+    copies = []
+    for x in tensors:
+        piece = in_one_piece(x.detach())
+        if piece is None:
+            piece = x.detach().contiguous()
+            copies.append((x, piece))
+        pieces.append(piece)
+    for request in [world.start.broadcast(piece, root=root) for piece in pieces]:
+        request.wait()
+    for x, piece in copies:
+        x.detach().copy_(piece)

@@ -1,0 +1,228 @@
+"""Calls of torch.distributed under way.
+
+Calls make progress in calls only, so that a wait for one of them lets those of other communicators go
+on. A call whose Work a program drops goes on as well, as it does with other backends.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import timedelta
+from typing import Any, Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch.distributed import Work
+
+from ..errors import Error, TimeoutError
+from ..requests import Request
+from .errors import of_dist
+
+_ROUND = 1_000_000  # nanoseconds of a wait between two looks at calls of other communicators
+_MANY = 8  # calls under way, from which on a new one looks for some that have ended
+
+_pending: dict[int, TuttiWork] = {}
+
+
+class TuttiWork(Work):
+    """A call under way, of one request or several.
+
+    finish: called once when all have ended, to copy results. tensors: the result.
+    """
+
+    def __init__(
+        self,
+        requests: Sequence[Request[Any]],
+        tensors: Sequence[Tensor],
+        finish: Callable[[], None] | None = None,
+        source: int = -1,
+    ) -> None:
+        super().__init__()
+        self._requests = list(requests)
+        self._tensors = tensors
+        self._finish = finish
+        self._source = source
+        self._error: Error | None = None
+        self._future: torch.futures.Future[Any] | None = None
+        self._lock = threading.RLock()
+        handle = self._requests[0]._handle if self._requests else None
+        self._turn = None if handle is None else handle.turn
+        if self._requests:
+            _pending[id(self)] = self
+            if len(_pending) > _MANY:
+                poll()
+
+    def wait(self, timeout: timedelta | None = None) -> bool:
+        """Waits for the end. timeout: if the call takes longer, an error is raised, and it goes on."""
+        limit = timeout.total_seconds() if timeout else 0.0
+        end = time.monotonic() + limit if limit > 0 else None
+        while not self._advance(_ROUND if self._has_company() else 0, end):
+            if end is not None and time.monotonic() >= end:
+                raise of_dist(TimeoutError(f"the call has not ended after {limit} s; wait again for it"))
+            poll(self)
+        self._raise()
+        return True
+
+    def _advance(self, slice: int, end: float | None = None) -> bool:
+        """Makes progress. slice: nanoseconds; 0: until the end. Returns whether all has ended."""
+        with self._lock:
+            try:
+                while self._requests:
+                    request = self._requests[0]
+                    if slice == 0 and end is None:
+                        request.wait()
+                    elif not request._wait_for(slice or _ROUND):
+                        return False
+                    self._requests.pop(0)
+            except Error as error:
+                self._fail(error)
+            self._end()
+        return True
+
+    def _fail(self, error: Error) -> None:
+        self._error = of_dist(error)
+        self._error.__cause__ = error
+        self._requests.clear()
+
+    def _end(self) -> None:
+        if _pending.pop(id(self), None) is None and self._finish is None:
+            return
+        finish, self._finish = self._finish, None
+        if self._error is None and finish is not None:
+            finish()
+
+    def _has_company(self) -> bool:
+        return is_any_pending_beside(self._turn)
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def is_completed(self) -> bool:
+        return self._poll()
+
+    def _poll(self) -> bool:
+        """Makes progress, unless another thread waits for it."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            while self._requests:
+                if not self._requests[0].test():
+                    return False
+                self._requests.pop(0)
+            self._end()
+        except Error as error:
+            self._fail(error)
+            self._end()
+        finally:
+            self._lock.release()
+        return True
+
+    def is_success(self) -> bool:
+        return self._poll() and self._error is None
+
+    def exception(self) -> Any:
+        return self._error
+
+    def result(self) -> list[Tensor]:
+        return list(self._tensors)
+
+    def synchronize(self) -> None:
+        self.wait()
+
+    def source_rank(self) -> int:
+        return self._source
+
+    def _source_rank(self) -> int:
+        return self._source
+
+    def get_future(self) -> torch.futures.Future[Any]:
+        """A future of the tensors. In backward it is completed at the end of backward, in the same thread;
+        else by a thread of its own."""
+        if self._future is None:
+            self._future = torch.futures.Future()
+            if self._poll():
+                self._complete()
+            else:
+                try:
+                    torch.autograd.Variable._execution_engine.queue_callback(self._complete_or_raise)
+                except RuntimeError:  # not in backward
+                    threading.Thread(target=self._complete, name="tutti", daemon=True).start()
+        return self._future
+
+    def _complete_or_raise(self) -> None:
+        self.wait()
+        assert self._future is not None
+        self._future.set_result(self.result())
+
+    def _complete(self) -> None:
+        assert self._future is not None
+        try:
+            self.wait()
+        except Exception as error:
+            self._future.set_exception(error)
+        else:
+            self._future.set_result(self.result())
+
+
+class AllWork(TuttiWork):
+    """Several calls under way, as one."""
+
+    def __init__(self, parts: Sequence[TuttiWork]) -> None:
+        super().__init__([], [x for part in parts for x in part.result()])
+        self._parts = parts
+
+    def _advance(self, slice: int, end: float | None = None) -> bool:
+        return all([part._advance(slice, end) for part in self._parts]) and self._note()
+
+    def _poll(self) -> bool:
+        return all([part._poll() for part in self._parts]) and self._note()
+
+    def _note(self) -> bool:
+        self._error = next((part._error for part in self._parts if part._error is not None), None)
+        return True
+
+    def _has_company(self) -> bool:
+        return True
+
+
+class _Done(Work):
+    """A call that has ended, without a result that anybody asks for."""
+
+    def wait(self, timeout: timedelta | None = None) -> bool:
+        return True
+
+    def is_completed(self) -> bool:
+        return True
+
+    def is_success(self) -> bool:
+        return True
+
+
+DONE = _Done()
+
+
+def poll(but: TuttiWork | None = None) -> None:
+    """Makes progress on all calls under way."""
+    for work in list(_pending.values()):
+        if work is not but:
+            work._poll()
+
+
+def is_any_pending_beside(turn: object) -> bool:
+    """Whether calls of another communicator than the one with this turn are under way."""
+    return bool(_pending) and any(work._turn is not turn for work in list(_pending.values()))
+
+
+def drain(works: Sequence[TuttiWork], seconds: float) -> None:
+    """Waits for the end of calls whose Work the program has dropped, for a time at most."""
+    end = time.monotonic() + seconds
+    left = list(works)
+    while left and time.monotonic() < end:
+        left = [work for work in left if not work._advance(_ROUND, end)]
+
+
+def pending_of(turn: object) -> list[TuttiWork]:
+    """Calls under way of the communicator with this turn."""
+    return [work for work in list(_pending.values()) if work._turn is turn]

@@ -1,0 +1,211 @@
+"""The backend "tutti" of torch.distributed: `dist.init_process_group("tutti")`."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed import ProcessGroup
+
+from .. import _init
+from ..communicator import Communicator
+from ..errors import ArgumentError
+from . import _rendezvous
+from ._group_calls import GroupCalls
+from .errors import as_dist_errors, of_dist
+
+_Backend: type[Any] = getattr(torch._C._distributed_c10d, "Backend", object)
+_DEVICES = ["cpu"]
+
+_default: weakref.ref[Communicator] | None = None  # of the default group
+
+
+class Options:
+    """Options of `init_process_group("tutti", pg_options=...)`: those of tutti.init, such as
+    progress_thread=True, with which calls go on while the program is in none. Equal on all ranks."""
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+
+
+class _StoreRanks:
+    """The ranks of a group, which exchange bytes by a store of torch.distributed. Anybody who reaches the
+    store reads them: on networks that are not trusted, TUTTI_SECRET_FILE keeps strangers away."""
+
+    def __init__(self, store: Any, rank: int, size: int) -> None:
+        self._store = store
+        self._rank = rank
+        self._size = size
+        self._use = (store.add("tutti/uses", 1) - 1) // size  # an earlier group may have used the store
+        self._round = 0
+
+    def Get_rank(self) -> int:
+        return self._rank
+
+    def Get_size(self) -> int:
+        return self._size
+
+    def allgather(self, own: bytes) -> list[bytes]:
+        self._round += 1
+        keys = [f"tutti/{self._use}/{self._round}/{rank}" for rank in range(self._size)]
+        self._store.set(keys[self._rank], own.hex())
+        self._store.wait(keys)
+        return [bytes.fromhex(bytes(self._store.get(key)).decode()) for key in keys]
+
+
+class TuttiBackend(GroupCalls, _Backend):  # type: ignore[misc]
+    """The calls that come from C++, and those of a group with other backends beside."""
+
+    def __init__(self, world: Communicator, timeout: Any) -> None:
+        _Backend.__init__(self, world.rank, world.size)
+        self._world = world
+        self._options = _Backend.Options("tutti", timeout) if hasattr(_Backend, "Options") else None
+
+    @property
+    def options(self) -> Any:
+        return self._options
+
+    # Properties that must be there: the base asks its subclass, and would ask itself for ever.
+
+    @property
+    def supports_splitting(self) -> bool:
+        return False
+
+    @property
+    def supports_coalescing(self) -> bool:
+        return False
+
+    @property
+    def supports_shrinking(self) -> bool:
+        return False
+
+    @property
+    def supports_reconfigure(self) -> bool:
+        return False
+
+    @property
+    def supports_window(self) -> bool:
+        return False
+
+    @property
+    def _supports_time_estimate(self) -> bool:
+        return False
+
+
+class TuttiGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
+    """A group whose calls from Python do not pass through C++. Calls from C++ find the backend inside."""
+
+    def __init__(self, store: Any, world: Communicator, timeout: Any) -> None:
+        ProcessGroup.__init__(self, store, world.rank, world.size)
+        self._world = world
+        self._backend = TuttiBackend(world, timeout)
+        custom = ProcessGroup.BackendType.CUSTOM
+        for device in _DEVICES:
+            self._register_backend(torch.device(device), custom, self._backend)
+        self._set_default_backend(custom)
+
+
+class PlainGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
+    """A group for versions of PyTorch whose backends are in C++ only."""
+
+    supports_coalescing = False
+
+    def __init__(self, world: Communicator) -> None:
+        ProcessGroup.__init__(self, world.rank, world.size)
+        self._world = world
+        self._group_name = ""
+
+    def setGroupName(self, name: str) -> None:
+        self._group_name = name
+
+    def getGroupName(self) -> str:
+        return self._group_name
+
+    def _set_group_name(self, name: str) -> None:
+        self._group_name = name
+
+    @property
+    def group_name(self) -> Any:
+        return self._group_name
+
+    @property
+    def _device_types(self) -> list[torch.device]:
+        return [torch.device(device) for device in _DEVICES]
+
+    def _get_backend(self, _: Any) -> Any:
+        return self
+
+
+def _can_be_derived() -> bool:
+    """Whether backends can be written in Python."""
+    try:
+        type("Probe", (_Backend,), {})(0, 1)
+    except TypeError:
+        return False
+    return _Backend is not object
+
+
+HAS_PY_BACKEND = _can_be_derived()
+
+
+def _communicator_of(opts: Any, options: dict[str, Any]) -> Communicator:
+    """The communicator of a new group: a part of the default group's one, or a world of its own."""
+    global _default
+    ranks = list(opts.global_ranks_in_group)
+    parent = _default() if _default is not None else None
+    if ranks and parent is not None and parent._handle.is_open and not options:
+        return parent.group(ranks)
+    seconds = opts.timeout.total_seconds() or None
+    source = _StoreRanks(opts.store, opts.group_rank, opts.group_size)
+    world = _init.init(source, **{"timeout": seconds, "call_timeout": seconds, **options})
+    if not ranks:
+        _default = weakref.ref(world)
+    return world
+
+
+def world_over(group: ProcessGroup) -> Communicator:
+    """A communicator of the ranks of a group of any backend. Collective over them."""
+    own: Any = dist.distributed_c10d._get_process_group_store(group)
+    seconds = 300.0
+    return _init.init(_StoreRanks(own, group.rank(), group.size()), timeout=seconds, call_timeout=seconds)
+
+
+def _is_mixed(opts: Any) -> bool:
+    """Whether the group has another backend for other devices."""
+    group = getattr(opts, "process_group", None)
+    return group is not None and group.name() != "custom"
+
+
+def create(opts: Any, backend_options: Any = None) -> Any:
+    """Makes the group, or the backend of a group with others."""
+    if backend_options is not None and not isinstance(backend_options, Options):
+        raise of_dist(ArgumentError("pg_options of the backend tutti are tutti.torch.Options"))
+    if _is_mixed(opts) and not HAS_PY_BACKEND:
+        raise of_dist(
+            ArgumentError(
+                "this PyTorch cannot mix tutti with other backends in one group: make the group with the other "
+                'backend, and a second one by dist.new_group(backend="tutti")'
+            )
+        )
+    with as_dist_errors():
+        world = _communicator_of(opts, backend_options.options if backend_options else {})
+    made: GroupCalls
+    if not HAS_PY_BACKEND:
+        made = PlainGroup(world)
+    elif _is_mixed(opts):
+        made = TuttiBackend(world, opts.timeout)
+    else:
+        made = TuttiGroup(opts.store, world, opts.timeout)
+    if opts.timeout.total_seconds() * 1e9 != world._timeout:
+        made._timeout = opts.timeout.total_seconds()
+    return made
+
+
+def register() -> None:
+    """Registers the backend. `import tutti.torch` does it, and PyTorch from 2.14 on by itself."""
+    if not dist.is_available() or "TUTTI" in dist.Backend._plugins:
+        return
+    dist.Backend.register_backend("tutti", create, extended_api=True, devices=_DEVICES)
+    _rendezvous.register()

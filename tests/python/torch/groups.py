@@ -1,0 +1,28 @@
+"""Runs a function on every rank of a group of torch.distributed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any, Callable
+
+import torch.distributed as dist
+
+import ranks
+import tutti.torch  # registers the backend
+
+
+def in_group(world: Any, backend: str, path: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    dist.init_process_group(backend, init_method=f"file://{path}", rank=world.rank, world_size=world.size)
+    try:
+        return function(world.rank, world.size, *arguments)
+    finally:
+        dist.destroy_process_group()
+
+
+def run(size: int, function: Callable[..., Any], *arguments: Any, backend: str = "tutti") -> list[Any]:
+    """The results of function(rank, size, *arguments)."""
+    assert tutti.torch
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "store")
+        return ranks.run(size, in_group, backend, path, function, arguments, timeout=120)

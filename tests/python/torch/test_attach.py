@@ -1,0 +1,184 @@
+"""attach: means of gradients, accumulation, void steps, uneven data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import ranks
+import tutti
+import tutti.torch
+
+
+def make_model(seed: int = 0) -> nn.Module:
+    torch.manual_seed(seed)
+    return nn.Sequential(
+        nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(3 * 4 * 4, 5), nn.ReLU(), nn.Linear(5, 2)
+    ).to(memory_format=torch.channels_last)
+
+
+def data(rank: int, step: int = 0) -> torch.Tensor:
+    torch.manual_seed(100 * step + rank)
+    return torch.randn(4, 1, 6, 6)
+
+
+def gradients_of(model: nn.Module) -> list[torch.Tensor]:
+    return [p.grad.clone() for p in model.parameters() if p.grad is not None]
+
+
+def means(size: int, steps: int = 1) -> list[torch.Tensor]:
+    """The means that all ranks must get in the first step."""
+    total: list[torch.Tensor] = []
+    for rank in range(size):
+        model = make_model()
+        for step in range(steps):
+            model(data(rank, step)).square().sum().backward()
+        own = gradients_of(model)
+        total = [a + b for a, b in zip(total, own)] if total else own
+    return [x / size for x in total]
+
+
+def equal(a: list[torch.Tensor], b: list[torch.Tensor]) -> bool:
+    return len(a) == len(b) and all(torch.allclose(x, y, rtol=1e-4, atol=1e-5) for x, y in zip(a, b))
+
+
+def reduce_gradients(world: tutti.Communicator, is_set_to_none: bool) -> None:
+    model = make_model(seed=world.rank)  # rank 0's weights win
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    sync = tutti.torch.attach(model, optimizer, world=world, norm=True)
+    for _ in range(3):
+        model(data(world.rank)).square().sum().backward()
+        optimizer.step()
+        assert equal(gradients_of(model), means(world.size))
+        optimizer.zero_grad(set_to_none=is_set_to_none)
+    assert sync.report is not None and sync.report.step == 3 and sync.report.norm > 0
+    assert "bucket" in sync.explain()
+    sync.detach()
+
+
+@pytest.mark.parametrize("is_set_to_none", [False, True])
+@pytest.mark.parametrize("size", [1, 2])
+def test_gradients(size: int, is_set_to_none: bool) -> None:
+    ranks.run(size, reduce_gradients, is_set_to_none)
+
+
+def accumulate(world: tutti.Communicator) -> None:
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    sync = tutti.torch.attach(model, optimizer, world=world)
+    for _ in range(2):
+        with sync.no_sync():
+            model(data(world.rank, 0)).square().sum().backward()
+        model(data(world.rank, 1)).square().sum().backward()
+        optimizer.step()
+        assert equal(gradients_of(model), means(world.size, steps=2))
+        optimizer.zero_grad()
+
+
+def test_no_sync() -> None:
+    ranks.run(2, accumulate)
+
+
+def fail_in_backward(world: tutti.Communicator) -> str:
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    tutti.torch.attach(model, optimizer, world=world)
+    before = [p.detach().clone() for p in model.parameters()]
+    text = ""
+    for step in range(3):
+        if step != 1 or world.rank != 1:
+            model(data(world.rank)).square().sum().backward()
+        try:
+            optimizer.step()
+        except tutti.ArgumentError as error:
+            assert step == 1
+            text = str(error)
+            assert error.rank == 1 and equal(before, [p.detach() for p in model.parameters()])
+        before = [p.detach().clone() for p in model.parameters()]
+        optimizer.zero_grad()
+    return text
+
+
+def test_training_goes_on_after_a_void_step() -> None:
+    texts = ranks.run(2, fail_in_backward)
+    assert all(texts)
+
+
+def two_optimizers_and_a_closure(world: tutti.Communicator) -> None:
+    model = make_model()
+    parameters = list(model.parameters())
+    optimizers = [torch.optim.SGD(parameters[:4], lr=0.0), torch.optim.LBFGS(parameters[4:], lr=0.0, max_iter=1)]
+    sync = tutti.torch.attach(model, optimizers[:1], world=world)
+    for _ in range(2):
+        model(data(world.rank)).square().sum().backward()
+        for optimizer in optimizers[:1]:
+            optimizer.step()
+    sync.add_optimizer(optimizers[1])
+
+    def closure() -> torch.Tensor:
+        for parameter in parameters:
+            parameter.grad = None
+        loss: torch.Tensor = model(data(world.rank)).square().sum()
+        loss.backward()
+        return loss
+
+    optimizers[1].step(closure)
+    assert equal(gradients_of(model), means(world.size))
+
+
+def test_optimizers() -> None:
+    ranks.run(2, two_optimizers_and_a_closure)
+
+
+def run_out_of_data(world: tutti.Communicator) -> list[float]:
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    sync = tutti.torch.attach(model, optimizer, world=world)
+    for step in range(3 if world.rank == 0 else 1):
+        optimizer.zero_grad()
+        model(torch.full((1, 2), float(step))).sum().backward()
+        optimizer.step()
+    assert sync.join() == (0 if world.rank == 0 else 2)
+    return [x for p in model.parameters() for x in p.detach().flatten().tolist()]
+
+
+def test_join_makes_weights_equal() -> None:
+    first, second = ranks.run(2, run_out_of_data)
+    assert first == second
+
+
+def use_some(world: tutti.Communicator) -> None:
+    model = nn.ModuleList([nn.Linear(2, 2) for _ in range(2)])
+    sync = tutti.torch.attach(model, world=world, unused="zeros")
+    model[world.rank](torch.ones(1, 2)).sum().backward()
+    sync.wait()
+    for p in model.parameters():
+        assert torch.equal(p.grad, torch.full_like(p, 1.0 / world.size))
+
+
+def test_parameters_that_some_ranks_use() -> None:
+    ranks.run(2, use_some)
+
+
+def reject(world: tutti.Communicator) -> list[str]:
+    texts: list[str] = []
+
+    def note(make: Any) -> None:
+        with pytest.raises(tutti.ArgumentError) as caught:
+            make()
+        texts.append(str(caught.value))
+
+    note(lambda: tutti.torch.attach(nn.ReLU(), world=world))
+    note(lambda: tutti.torch.attach(nn.Linear(1, 1), world=world, storage="flat"))
+    embedding = nn.Embedding(3, 2, sparse=True)
+    tutti.torch.attach(embedding, world=world)
+    note(lambda: embedding(torch.tensor([1])).sum().backward())
+    return texts
+
+
+def test_errors() -> None:
+    nothing, storage, sparse = ranks.run(1, reject)[0]
+    assert "no parameter" in nothing and "views" in storage and "sparse" in sparse
