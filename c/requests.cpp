@@ -40,7 +40,8 @@ class UserOperator {
     if (release_ != nullptr) release_(context_);
   }
   void combine(const void* left, const void* right, void* out, std::size_t count) const {
-    function_(context_, left, right, out, count);
+    if (const int status = function_(context_, left, right, out, count); status != 0)
+      throw Error{ErrorCode::aborted, "a user's operator failed with status " + std::to_string(status)};
   }
 
  private:

@@ -13,7 +13,7 @@ from ._collectives import Calls
 from ._handles import Handle, Turn, run_apart
 from ._library import ANY_RANK, COLLECTIVES, FOREVER, OPERATORS, PENDING, library
 from ._quick import QuickCalls, calls_of
-from .errors import ArgumentError, TimeoutError, TransportError, check
+from .errors import ArgumentError, Error, TimeoutError, TransportError, check
 from .memory import Memory, pages_of
 from .requests import Plan, Request
 
@@ -110,17 +110,15 @@ class Communicator(QuickCalls):
                     handle.pointer, prepared.call, prepared.options_pointer(), turn.slice, ctypes.byref(pending)
                 )
             while status == PENDING:
-                if prepared.operator is not None and prepared.operator.has_failed:
-                    break
                 with turn:
                     status = library.tutti_wait_for(pending.value, turn.slice)
-            if status != PENDING:
-                check(status)
+            check(status)
+        except Error as error:
+            requests.raise_failure(prepared, error)
         finally:
             if pending.value is not None:
                 with turn:
                     library.tutti_request_free(pending)
-        requests.raise_failure(handle, prepared)
 
     # Groups.
 

@@ -45,12 +45,14 @@ class Operator:
         view = _view_of(datatype, itemsize)
         user, failures = self.function, self._failures  # not self: communicators keep combine
 
-        def combine(_: int, left: int, right: int, out: int, count: int) -> None:
+        def combine(_: int, left: int, right: int, out: int, count: int) -> int:
             try:
                 result = user(view(left, count, False), view(right, count, False))
                 view(out, count, True)[...] = result
             except BaseException as error:  # the shared library cannot pass it on
                 failures.first = failures.first or error
+                return 1
+            return 0
 
         function = CombineFunction(combine)
         number = next(_numbers)
@@ -59,10 +61,6 @@ class Operator:
         check(library.tutti_make_operator(function, number, self.commutative, _release, made))
         assert made.value is not None
         return Handle(made.value, library.tutti_operator_free, "operator", Turn())
-
-    @property
-    def has_failed(self) -> bool:
-        return self._failures.first is not None
 
     def take_failure(self) -> BaseException | None:
         """What the function raised since the last look."""

@@ -6,14 +6,14 @@ import contextlib
 import ctypes
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Iterable, Iterator, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Iterable, Iterator, NoReturn, TypeVar
 
 from . import _library, _notify, _quick
 from ._calls import Prepared, nanoseconds
 from ._handles import Handle
 from ._library import FOREVER, OK, PENDING, library
 from .arrays import Array
-from .errors import ArgumentError, Error, TimeoutError, check, raise_last
+from .errors import AbortedError, ArgumentError, Error, TimeoutError, check, raise_last
 from .operators import Operator
 
 if TYPE_CHECKING:
@@ -41,21 +41,12 @@ def wait_in_slices(handle: Handle, wait_for: Callable[[int, int], int], timeout:
             return False
 
 
-def raise_failure(handle: Handle, prepared: Prepared) -> None:
-    """Raises what the operator of a call raised, and fails the communicator, since other ranks may
-    have a wrong result: it drops a call that they do not make.
-
-    handle: of the communicator.
-    """
+def raise_failure(prepared: Prepared, error: Error) -> NoReturn:
+    """Raises what the operator of a call raised, or else the call's own error."""
     failure = prepared.operator.take_failure() if prepared.operator is not None else None
-    if failure is None:
-        return
-    dropped = ctypes.c_void_p()
-    call = _library.Call(size=ctypes.sizeof(_library.Call), collective=_library.COLLECTIVES["barrier"])
-    with handle.turn:
-        if handle.is_open and library.tutti_start(handle.pointer, call, None, ctypes.byref(dropped)) == OK:
-            library.tutti_request_free(dropped)
-    raise failure
+    if failure is not None:
+        raise failure from error
+    raise error
 
 
 class Request(Generic[T]):
@@ -125,6 +116,9 @@ class Request(Generic[T]):
             yield
         except ArgumentError:
             raise
+        except AbortedError as error:
+            self._error = error
+            raise_failure(self._prepared, error)
         except TimeoutError as error:
             if error.call or error.rank >= 0:  # not one of wait(timeout)
                 self._error = error
@@ -139,7 +133,6 @@ class Request(Generic[T]):
         if self._handle is not None:
             handle, self._handle = self._handle, None
             handle.close()
-            raise_failure(self._world._handle, self._prepared)
         return self._prepared.arguments.finish()  # type: ignore[no-any-return]
 
     def __await__(self) -> Generator[Any, None, T]:
@@ -242,8 +235,11 @@ class Plan:
 
     def wait(self) -> None:
         """Waits for the end of the run."""
-        wait_in_slices(self._handle, library.tutti_plan_wait_for)
-        self._end()
+        try:
+            wait_in_slices(self._handle, library.tutti_plan_wait_for)
+        except AbortedError as error:
+            raise_failure(self._prepared, error)
+        self._running = None
 
     def test(self) -> bool:
         """Whether no run is pending. Makes progress."""
@@ -251,13 +247,12 @@ class Plan:
             status = library.tutti_plan_test(self._handle.pointer)
         if status == PENDING:
             return False
-        check(status)
-        self._end()
-        return True
-
-    def _end(self) -> None:
+        try:
+            check(status)
+        except AbortedError as error:
+            raise_failure(self._prepared, error)
         self._running = None
-        raise_failure(self._world._handle, self._prepared)
+        return True
 
     def close(self) -> None:
         """Frees the plan. A pending run fails the communicator."""

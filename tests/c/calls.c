@@ -188,11 +188,17 @@ static void test_batches(tutti_communicator* world) {
   require_status(tutti_batch_end(), TUTTI_INVALID_ARGUMENT, "there is no batch");
 }
 
-static void multiply(void* context, const void* left, const void* right, void* out, size_t count) {
+static int multiply(void* context, const void* left, const void* right, void* out, size_t count) {
   size_t i;
   for (i = 0; i < count; ++i)
     ((int32_t*)out)[i] = ((const int32_t*)left)[i] * ((const int32_t*)right)[i];
   ++*(int*)context;
+  return 0;
+}
+
+static int fail(void* context, const void* left, const void* right, void* out, size_t count) {
+  (void)context, (void)left, (void)right, (void)out, (void)count;
+  return 7;
 }
 
 static void count_release(void* context) {
@@ -216,6 +222,23 @@ static void test_operators(tutti_communicator* world) {
   tutti_operator_free(op);
 }
 
+/* Ends the communicator. */
+static void test_failing_operator(tutti_communicator* world) {
+  int32_t value = 2;
+  tutti_operator* op = NULL;
+  tutti_call call;
+  require_ok(tutti_make_operator(fail, NULL, 1, NULL, &op), "make_operator");
+  tutti_call_defaults(&call, sizeof call);
+  call.type = TUTTI_I32;
+  call.op = TUTTI_USER;
+  call.user_op = op;
+  call.in = call.out = &value;
+  call.in_count = call.out_count = 1;
+  if (tutti_size(world) > 1)
+    require_status(tutti_run(world, &call, NULL), TUTTI_ABORTED, "failed with status 7");
+  tutti_operator_free(op);
+}
+
 int main(void) {
   tutti_communicator* world = NULL;
   test_versions();
@@ -229,6 +252,7 @@ int main(void) {
   test_plans(world);
   test_batches(world);
   test_operators(world);
+  test_failing_operator(world);
   tutti_communicator_free(world);
   return 0;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import os
 import pathlib
 import pickle
@@ -209,7 +210,7 @@ def test_import_is_quick_and_small() -> None:
 def test_types() -> None:
     pytest.importorskip("mypy")
     package = pathlib.Path(tutti.__file__).parent
-    result = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", package], capture_output=True, text=True, cwd=package.parent
-    )
+    missing = [] if importlib.util.find_spec("torch") else ["--exclude", "tutti/torch/"]
+    command = [sys.executable, "-m", "mypy", "--strict", *missing, package]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=package.parent)
     assert result.returncode == 0, result.stdout

@@ -78,9 +78,11 @@ TUTTI_C_API tutti_status tutti_explain(tutti_communicator* communicator, const t
 
 /** Combines elements: out[i] = left[i] op right[i] for `count` elements; out may be left or right. It
  * is called by threads that are in a call of tutti, or by tutti's own with progress_thread; it must not
- * call tutti. */
-typedef void (*tutti_combine)(void* context, const void* left, const void* right, void* out,
-                              size_t count);
+ * call tutti.
+ * @return 0, or another number if it fails: then the call fails with TUTTI_ABORTED, here and on all
+ * ranks that need its result. */
+typedef int (*tutti_combine)(void* context, const void* left, const void* right, void* out,
+                             size_t count);
 
 /** @param combine called as long as calls with the operator run. @param commutative whether operands
  * may be exchanged. @param release called with context when it is needed no more, or NULL. */

@@ -1,6 +1,6 @@
 """Runs PyTorch's own tests of torch.distributed, from its wheel, on tutti. Needs expecttest and hypothesis.
 
-    python tests/python/torch/distributed_suite.py [--as NAME] [--ranks N] [--all | TEST...]
+    python tests/python/with_torch/distributed_suite.py [--as NAME] [--ranks N] [--all | TEST...]
 
 NAME: "tutti" (default); "gloo", under which tutti runs too, since 24 tests ask for that name; or
 "real-gloo", to compare. Without tests a choice of them runs. Each takes 10 to 40 s.

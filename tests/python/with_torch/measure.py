@@ -1,4 +1,4 @@
-"""Times of tutti and Gloo in turns, on two processes of this host: python tests/python/torch/measure.py.
+"""Times of tutti and Gloo in turns, on two processes of this host: python tests/python/with_torch/measure.py.
 
 Prints medians in microseconds, and the median of the ratios of neighbouring rounds.
 """
