@@ -8,7 +8,7 @@ TUTTI_PACKAGES=(
   libssl-dev libhwloc-dev libcereal-dev libgtest-dev libcli11-dev libfmt-dev nlohmann-json3-dev libexpat1-dev
   libsimgrid-dev
   "${TUTTI_MPI_PACKAGES[@]}"
-  python3 python3-matplotlib python3-venv doxygen iproute2
+  python3 python3-dev python3-matplotlib python3-venv doxygen iproute2
 )
 
 # Installs what is missing; without root it prints the one line that would, and exits 4. Arguments are
