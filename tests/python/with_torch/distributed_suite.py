@@ -19,15 +19,11 @@ from typing import Any
 
 CHOICE = """
 all_reduce_sum all_reduce_max all_reduce_complex_unsupported_ops all_reduce_coalesced_sum all_reduce_full_group_sum
-all_gather all_gather_object_default_pg all_gather_coalesced_simple all_gather_into_cat_tensor_cuda
-all_to_all_single_equal_split all_to_all_single_unequal_split all_to_all reduce_sum reduce_scatter_tensor_cuda
-broadcast broadcast_object_list gather scatter scatter_object_list gather_object
-send_recv send_recv_any_source isend irecv batch_isend_irecv_gloo barrier barrier_timeout_global
-monitored_barrier_gloo monitored_barrier_gloo_subgroup monitored_barrier_gloo_rank_0_timeout
-monitored_barrier_wait_all_ranks new_subgroups DistributedDataParallel_non_default ddp_comm_hook_logging
-ddp_uneven_inputs ddp_join_model_equivalence ddp_create_graph ddp_grad_div_uneven_inputs
-ddp_control_flow_different_across_ranks ddp_broadcast_buffer undefined_grad_parity_unused_parameters
-sparse_all_reduce_sum get_backend backend_full_group detect_ddp_is_actually_static
+all_gather all_gather_object_default_pg all_gather_coalesced_simple all_gather_coalesced_complex reduce_sum broadcast
+gather gather_object scatter scatter_complex scatter_object_list send_recv send_recv_any_source isend irecv
+batch_isend_irecv_gloo barrier barrier_timeout_global monitored_barrier_gloo monitored_barrier_gloo_subgroup
+monitored_barrier_gloo_rank_0_timeout DistributedDataParallelCPU DistributedDataParallelCPU_grad_is_view
+DistributedDataParallel_requires_grad ddp_create_graph sparse_all_reduce_sum get_backend
 """.split()
 DEADLINE = 100  # seconds of a test
 
@@ -84,6 +80,8 @@ def _run(names: list[str]) -> bool:
     for name in names or [n for n in dir(TuttiDistributedTest) if n.startswith("test_")]:
         result = unittest.TestResult()
         begin = time.monotonic()
+        if not hasattr(TuttiDistributedTest, name):  # of another version of PyTorch
+            continue
         TuttiDistributedTest(name).run(result)
         word = "FAILED" if result.failures or result.errors else "skipped" if result.skipped else "passed"
         counts[word] += 1
