@@ -230,7 +230,8 @@ def test_none(tutti):
 def main(case, tutti, *facts):
     """Runs one case."""
     {"columns": test_columns, "graphs": test_graphs, "lies": test_lies, "refusals": test_refusals,
-     "replays": test_replays, "launched": test_launched, "ways": test_ways, "none": test_none}[case](tutti, *facts)
+     "shared": test_shared, "replays": test_replays, "launched": test_launched, "ways": test_ways,
+     "none": test_none}[case](tutti, *facts)
     return 0
 
 
