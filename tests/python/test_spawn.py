@@ -141,7 +141,11 @@ if __name__ == "__main__":
 def test_ranks_end_with_their_parent(tmp_path, way, how):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    parent = subprocess.Popen([sys.executable, script, tmp_path, way], stderr=subprocess.DEVNULL)
+    parent = subprocess.Popen(
+        [sys.executable, script, tmp_path, way],
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )
     files = [tmp_path / rank for rank in "01"]
     until(lambda: parent.poll() is not None or all(file.exists() and file.read_text() for file in files))
     parent.send_signal(how)
