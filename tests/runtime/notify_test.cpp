@@ -3,6 +3,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <latch>
+
 #include "worlds.hpp"
 
 namespace tutti::test {
@@ -76,15 +78,17 @@ TEST_P(Notices, ComeOfEachOperation) {
 
 TEST_P(Notices, ComeOfFailures) {
   if (GetParam().n == 1) GTEST_SKIP();
-  run([](Communicator& world) {
+  std::latch have_started{GetParam().n - 1};
+  run([&](Communicator& world) {
     if (world.rank() == 0) {
-      std::this_thread::sleep_for(milliseconds{50});
+      have_started.wait();
       return static_cast<void>(world.async().barrier());  // is dropped
     }
     const Events events;
     std::vector<int> data(10);
     Request request = world.async().all_reduce(data);
     request.notify(events.descriptor());
+    have_started.count_down();
     EXPECT_EQ(events.wait(), 1u);
     EXPECT_FALSE(request.try_test());
   });
