@@ -54,7 +54,7 @@ void Engine::notify(Execution& execution, int eventfd) {
   has_notices_ = true;
 }
 
-/// Those of executions that have ended; all, if the communicator has failed.
+/// Sends the notices of executions that have ended, or all if the communicator has failed.
 void Engine::send_notices() noexcept {
   has_notices_ = false;
   for (ActiveCalls::List* const list : {&active_.in_use(), &active_.queued()})

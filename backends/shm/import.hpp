@@ -18,7 +18,7 @@ namespace tutti::shm {
 /// Throws Error{invalid_argument} where a file is not mapped as import_memory needs it.
 void check_mapped_file(const MappedFile& file);
 
-/// What other ranks need to map the memory of a rank.
+/// A rank's file, by which other ranks map its memory.
 struct ImportOffer {
   std::int64_t process;     ///< Of the rank.
   std::int32_t descriptor;  ///< Of the file, there.

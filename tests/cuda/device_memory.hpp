@@ -17,8 +17,8 @@
 
 namespace tutti::v0::cuda {
 
-/// Memory whose calls run on a stream of its own, and return when they are done. What is
-/// deallocated is used again, and freed at the end, since cuMemFree waits for the streams of all
+/// Memory whose calls run on a stream of its own, and return when they are done. It
+/// reuses deallocated memory and frees it at the end, since cuMemFree waits for the streams of all
 /// ranks that share the GPU.
 class DeviceMemory final : public Memory {
  public:

@@ -2,8 +2,8 @@
 """Many deaths, at random moments: who survives names the dead, and nothing is left behind.
 
 Usage: campaign_test.py CLASS MEMBER ATTACKED TUTTI TRIALS. MEMBER is the program of member.cpp,
-ATTACKED that of attacked.cpp, TUTTI the command. What is random comes from the number of the trial;
-when a process gets the processor does not.
+ATTACKED that of attacked.cpp, TUTTI the command. The number of the trial seeds all random
+choices; the times at which processes run differ from run to run.
 """
 import os
 import pathlib

@@ -10,7 +10,7 @@
 namespace tutti::test {
 namespace {
 
-/// What an event loop waits for.
+/// An eventfd, as an event loop waits for it.
 class Events {
  public:
   Events() = default;
@@ -77,7 +77,7 @@ TEST_P(Notices, ComeOfEachOperation) {
 }
 
 TEST_P(Notices, ComeOfFailures) {
-  if (GetParam().n == 1) GTEST_SKIP();
+  if (GetParam().n == 1) GTEST_SKIP() << "a rank alone has no rank that could fail";
   std::latch have_started{GetParam().n - 1};
   run([&](Communicator& world) {
     if (world.rank() == 0) {

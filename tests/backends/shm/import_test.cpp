@@ -42,7 +42,7 @@ class MemoryFile {
   std::byte* data_ = nullptr;
 };
 
-/// What ranks 0 and 1 import together.
+/// Memory that ranks 0 and 1 import together.
 struct Imports {
   Imports(Host& host, const MemoryFile& first, const MemoryFile& second)
       : own{host.domains[0], first.mapped()}, other{host.domains[1], second.mapped()} {

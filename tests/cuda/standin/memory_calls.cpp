@@ -96,7 +96,7 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attribu
   return call(Needs::initialisation, __func__, [&] {
     if (count == 0 || attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Place place = driver().memory.find(pointer);
-    // Of memory that a graph allocates the driver tells zeros, too.
+    // The driver returns zeros for memory that a graph allocates, too.
     if (place.range.pool && place.range.pool == driver().memory.graph_pool(place.device))
       place = {};
     for (unsigned int i = 0; i < count; ++i) {
