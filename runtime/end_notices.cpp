@@ -96,7 +96,7 @@ EndNotices::~EndNotices() = default;
 
 void EndNotices::add(Rank rank, const std::string& how) {
   if (!first_) first_ = EndedRank{rank, how};
-  has_rank_0_ended_ = has_rank_0_ended_ || rank == 0;
+  has_rank_0_left_ = has_rank_0_left_ || rank == 0;
   pause_ = kFirstAttempt;
   next_ = std::chrono::steady_clock::now();
 }
@@ -121,9 +121,13 @@ void EndNotices::attempt() {
   const Deadline deadline = std::chrono::steady_clock::now() + kAttempt;
   const Error error = ended_rank(first_->rank, host_of(launch_, first_->rank), first_->how);
   StoreOptions options = store_options(launch_, protection_);
-  options.rank = has_rank_0_ended_ ? 0 : first_->rank;
+  options.rank = has_rank_0_left_ ? 0 : first_->rank;
   if (!options.folder.empty()) meet_in_folder(options, Deadline::min());  // looks once
-  if (!has_rank_0_ended_) return send_end_notice(options, first_->how, deadline);
+  if (!has_rank_0_left_) {
+    has_rank_0_left_ = send_end_notice(options, first_->how, deadline);
+    if (has_rank_0_left_) next_ = std::chrono::steady_clock::now() + kFirstAttempt;
+    return;
+  }
   responder_ = std::make_unique<EndResponder>(std::move(options), deadline, error);
   next_ = Deadline::max();
 }

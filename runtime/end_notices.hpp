@@ -18,7 +18,8 @@ class EndResponder;
 /// Notifies the ranks that wait for one that has ended: their init throws Error{peer_dead} with its
 /// name. While the object lives it looks for such ranks, first four times a second, later once a
 /// second, since ranks may start late: it connects to rank 0 on behalf of the rank, and rank 0
-/// notifies the others. If rank 0 has ended, it listens on behalf of rank 0.
+/// notifies the others that have connected. If rank 0 has ended, or has been notified and listens
+/// no longer, the object listens on behalf of rank 0.
 ///
 /// Ranks are not notified if their address or secret is not the launcher's.
 class EndNotices {
@@ -52,7 +53,7 @@ class EndNotices {
   const Launch launch_;
   const Protection protection_;
   std::optional<EndedRank> first_{};  // rank that ended
-  bool has_rank_0_ended_ = false;
+  bool has_rank_0_left_ = false;      ///< It has ended, or the notice has ended its init.
   std::unique_ptr<EndResponder> responder_;
   Deadline next_ = Deadline::max();
   std::chrono::milliseconds pause_;

@@ -274,7 +274,7 @@ std::vector<Listener> listen_for_ranks(StoreOptions& options, Deadline deadline)
   return listeners;
 }
 
-void send_end_notice(const StoreOptions& options, std::string_view how, Deadline deadline) {
+bool send_end_notice(const StoreOptions& options, std::string_view how, Deadline deadline) {
   const Identity self = identity_of(options);
   Target target{.local_name = options.local_name,
                 .peer = "rank 0 at " + url_of(options),
@@ -294,10 +294,11 @@ void send_end_notice(const StoreOptions& options, std::string_view how, Deadline
       const Descriptor socket = dial(self, each, deadline);
       if (!socket) continue;
       send_all(socket.get(), frame::bytes_of(end), deadline);
-      return;
+      return true;
     } catch (const Error&) {  // rank 0 does not listen there
       continue;
     }
+  return false;
 }
 
 std::unique_ptr<Channel> open_store(StoreOptions options, Deadline deadline) {

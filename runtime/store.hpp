@@ -59,8 +59,8 @@ struct StoreOptions {
 
 /// For launchers: notifies rank 0 that another rank has ended, so that no rank waits for it any
 /// longer. Does nothing if rank 0 does not wait for it. @param options of the rank that has ended.
-/// @param how such as "exited with status 0". Throws Error{transport, timeout} if the host cannot
-/// be looked up.
-void send_end_notice(const StoreOptions& options, std::string_view how, Deadline deadline);
+/// @param how such as "exited with status 0". @return whether rank 0 took the notice; it stops
+/// listening then. Throws Error{transport, timeout} if the host cannot be looked up.
+bool send_end_notice(const StoreOptions& options, std::string_view how, Deadline deadline);
 
 }  // namespace tutti::runtime

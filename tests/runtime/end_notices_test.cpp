@@ -43,13 +43,16 @@ runtime::Launch launch_of(Rank rank, const std::string& url) {
           .hosts = {"a", "b", "c", "d"}};
 }
 
+/// The time after which the last rank comes: rank 0 may have been notified and have left by then.
+constexpr auto kLate = 600ms;
+
 /// The outcomes of all ranks but some, while a launcher sends its notices.
 std::vector<Outcome> outcomes_without(const std::vector<Rank>& ended, const std::string& url,
                                       EndNotices& notices) {
   auto all = std::async(std::launch::async, [&] {
     return run_ranks(kJobRanks, [&](Rank rank) {
       if (std::ranges::find(ended, rank) != ended.end()) return;
-      if (rank == 3) std::this_thread::sleep_for(100ms);
+      if (rank == 3) std::this_thread::sleep_for(kLate);
       Protection protection{.secret = secret_of(1)};
       talk(*runtime::open_channel(launch_of(rank, url), protection, in(kAmple)));
     });
