@@ -88,15 +88,18 @@ class Guard {
     require(bool{signals_}, "cannot watch for signals (signalfd)");
   }
 
-  // Runs the job. What the system refuses ends it, as well as it can be ended then.
+  // Runs the job. What the system refuses ends it, as well as it can be ended then. The first
+  // failure alone is reported, since it is the cause of others.
   int run() {
     try {
       return run_members();
     } catch (const Failure& failure) {
-      report(job_, static_cast<int>(failure.code()), failure.what());
+      const bool is_first = status_.value_or(0) == 0;
+      if (is_first) status_ = static_cast<int>(failure.code());
+      if (is_first) report(job_, *status_, failure.what());
       for (const pid_t group : groups_) kill(-group, SIGKILL);
       end_orphans();
-      return static_cast<int>(failure.code());
+      return *status_;
     }
   }
 
