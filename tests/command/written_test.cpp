@@ -1,5 +1,6 @@
 // Schedules that are written to files and read again.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -299,39 +300,46 @@ TEST(Written, WithAnyBitChangedIsReadOrRefused) {
   EXPECT_GE(seeds, 6);
 }
 
-TEST(Written, FromFilesIsACatalog) {
-  const std::string folder = testing::TempDir();
+/// A folder that is removed after the test.
+class WrittenFiles : public testing::Test {
+ protected:
+  WrittenFiles() { std::filesystem::create_directory(folder); }
+  ~WrittenFiles() override { std::filesystem::remove_all(folder); }
+  const std::string folder =
+      testing::TempDir() + "written_test_" + std::to_string(::getpid()) + "/";
+};
+
+TEST_F(WrittenFiles, AreACatalog) {
   const Choice ring = parse_choice(Collective::all_reduce, "ring");
   for (const int size : {3, 4})
-    std::ofstream{folder + "tutti_ring" + std::to_string(size) + ".json"} << json_of(ring, size, 0);
-  const std::string files =
-      "mine=" + folder + "tutti_ring3.json,mine=" + folder + "tutti_ring4.json";
+    std::ofstream{folder + "ring" + std::to_string(size) + ".json"} << json_of(ring, size, 0);
+  const std::string files = "mine=" + folder + "ring3.json,mine=" + folder + "ring4.json";
   const auto loaded = load_catalog(files);
   const Algorithm* const row = loaded->find(Collective::all_reduce, "mine");
   ASSERT_NE(row, nullptr);
   EXPECT_EQ(row->table->all().size(), 2U);
   EXPECT_TRUE(row->traits.rotational);
-  EXPECT_THROW((void)load_catalog(folder + "tutti_ring3.json"), Failure) << "the name is taken";
+  EXPECT_THROW((void)load_catalog(folder + "ring3.json"), Failure) << "the name is taken";
   // What stands in the file is a name, too, but that a catalog takes words only.
   const Choice bruck = parse_choice(Collective::all_gather, "bruck:k=3");
   const std::vector<Schedule> schedules = schedules_of(bruck, 5, 0);
-  std::ofstream{folder + "tutti_bruck.json"} << json_of(bruck, 5, 0);
-  std::ofstream{folder + "tutti_bruck.xml"} << to_msccl({.algorithm = "Bruck (k = 3), by XML",
-                                                         .collective = Collective::all_gather,
-                                                         .schedules = schedules});
-  const auto brucks = load_catalog(folder + "tutti_bruck.json," + folder + "tutti_bruck.xml");
-  EXPECT_THROW((void)load_catalog("=" + folder + "tutti_bruck.json"), Failure) << "no name";
+  std::ofstream{folder + "bruck.json"} << json_of(bruck, 5, 0);
+  std::ofstream{folder + "bruck.xml"} << to_msccl({.algorithm = "Bruck (k = 3), by XML",
+                                                   .collective = Collective::all_gather,
+                                                   .schedules = schedules});
+  const auto brucks = load_catalog(folder + "bruck.json," + folder + "bruck.xml");
+  EXPECT_THROW((void)load_catalog("=" + folder + "bruck.json"), Failure) << "no name";
   for (const char* const name : {"bruck_k_3", "bruck_k_3_by_xml"}) {
     const Algorithm* const found = brucks->find(Collective::all_gather, name);
     ASSERT_NE(found, nullptr) << name;
     EXPECT_TRUE(std::ranges::equal(found->table->find({5, 0}), schedules)) << name;
   }
-  std::ofstream{folder + "tutti_wrong.json"}
+  std::ofstream{folder + "wrong.json"}
       << changed(R"("rank":1,"rounds":[[)", R"("rank":1,"rounds":[],"x":[[)");
-  for (const char* const file : {"tutti_wrong.json", "tutti_no.json", "tutti_no.so", "tutti.txt"})
+  for (const char* const file : {"wrong.json", "no.json", "no.so", "a.txt"})
     EXPECT_THROW((void)load_catalog(folder + file), Failure) << file;
   try {
-    (void)load_catalog(folder + "tutti_wrong.json");
+    (void)load_catalog(folder + "wrong.json");
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::wrong_data) << failure.what();
   }
