@@ -12,7 +12,7 @@ namespace tutti::v0::algorithms {
 namespace {
 
 /// One ring, seen from a rank.
-struct Place {
+struct RingView {
   Cycle cycle;  // of positions
   Rank next, last;
   std::uint32_t piece;
@@ -23,10 +23,10 @@ struct Place {
 };
 
 /// Rings in both directions; up to two ranks these are one.
-std::vector<Place> places_of(const Graph& graph, Rank self) {
+std::vector<RingView> rings_of(const Graph& graph, Rank self) {
   const std::vector<Rank> ranks = ranks_of(graph);
   const int n = graph.routers();
-  std::vector<Place> places;
+  std::vector<RingView> rings;
   for (const std::vector<int>& ring : graph.rings()) {
     const auto found = std::find(ring.begin(), ring.end(), graph.router_of(self));
     const Cycle cycle{n, static_cast<Rank>(found - ring.begin())};
@@ -35,30 +35,30 @@ std::vector<Place> places_of(const Graph& graph, Rank self) {
       return ranks[static_cast<std::size_t>(router)];
     };
     const Cycle back{n, n - 1 - cycle.self};
-    places.push_back({cycle, rank(1), rank(-1), unsigned_of(static_cast<int>(places.size()))});
+    rings.push_back({cycle, rank(1), rank(-1), unsigned_of(static_cast<int>(rings.size()))});
     if (n > 2)
-      places.push_back({back, rank(-1), rank(1), unsigned_of(static_cast<int>(places.size()))});
+      rings.push_back({back, rank(-1), rank(1), unsigned_of(static_cast<int>(rings.size()))});
   }
-  return places;
+  return rings;
 }
 
 }  // namespace
 
 Schedule multi_ring_all_reduce(const Shape& shape, Rank self) {
   const Graph& graph = graph_of(shape, "multi_ring:graph=torus:4x4");
-  const std::vector<Place> places = places_of(graph, self);
+  const std::vector<RingView> rings = rings_of(graph, self);
   const int n = shape.size;
-  Schedule schedule{unsigned_of(n * static_cast<int>(places.size()))};
+  Schedule schedule{unsigned_of(n * static_cast<int>(rings.size()))};
   if (n == 1) return schedule.finish({});
-  schedule.reserve(places.size() * (4 * static_cast<std::size_t>(n - 1) + 1));
+  schedule.reserve(rings.size() * (4 * static_cast<std::size_t>(n - 1) + 1));
   // As in ring.cpp, and on all rings at once: they are many and long, too long to be joined from
   // their schedules.
   for (int k = 1; k < 2 * n - 1; ++k) {
-    for (const Place& place : places) {
-      const Slots received = place.unit(-k - 1);
-      schedule.add(Send{place.next, place.unit(-k)});
-      if (k < n) schedule.add(RecvReduce{place.last, received});
-      else schedule.add(Recv{place.last, received});
+    for (const RingView& ring : rings) {
+      const Slots received = ring.unit(-k - 1);
+      schedule.add(Send{ring.next, ring.unit(-k)});
+      if (k < n) schedule.add(RecvReduce{ring.last, received});
+      else schedule.add(Recv{ring.last, received});
       if (k == n - 1) schedule.add(Finish{received});
     }
     schedule.end_round();

@@ -19,7 +19,7 @@
 namespace tutti::perf {
 namespace {
 
-struct Options {
+struct ListOptions {
   std::vector<Collective> collectives = collectives_named("all");
   std::shared_ptr<const Catalog> catalog = load_catalog("");
   bool json = false;
@@ -93,7 +93,7 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
 }  // namespace
 
 void add_list(CLI::App& app, std::function<int()>& run) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "list the algorithms of every collective");
   command
       ->add_option_function<std::string>(

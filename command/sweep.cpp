@@ -31,7 +31,7 @@ namespace {
 const std::string kWho = "tutti sweep";
 
 // All sizes of one collective, or of messages.
-struct Part {
+struct SweepSection {
   std::string_view name;
   std::vector<Candidate> candidates;
   std::vector<Problem> problems;
@@ -60,22 +60,23 @@ class Sweep {
   // Runs on all ranks and returns the same exit code on all of them.
   int run() {
     check_options();
-    const std::vector<Part> parts = plan();
+    const std::vector<SweepSection> sections = plan();
     const Context context = collect_context(world_, options_.arguments);
     is_oversubscribed_ = context.is_oversubscribed();
     if (const int code = open_reports(); code != 0) return code;
     if (is_reporter()) {
       reports_.record(json_of(context, options_));
       reports_.table.header(context, options_);
-      if (!options_.plot.empty() && !std::ranges::all_of(parts, has_sizes))
+      if (!options_.plot.empty() && !std::ranges::all_of(sections, has_sizes))
         reports_.table.note("the barrier has no sizes: the plot leaves it out");
     }
     std::size_t cells = 0;
-    for (const Part& part : parts) cells += part.candidates.size() * part.problems.size();
+    for (const SweepSection& section : sections)
+      cells += section.candidates.size() * section.problems.size();
     ProgressLine progress{stderr, cells, options_.budget_s};
     hosts_ = static_cast<int>(context.hosts.size());
-    for (const Part& part : parts)
-      if (!interrupted_) run_part(part, progress);
+    for (const SweepSection& section : sections)
+      if (!interrupted_) run_section(section, progress);
     return on_rank_zero(world_, kWho, [&] { return close_reports(); });
   }
 
@@ -97,26 +98,26 @@ class Sweep {
     check_names(options_, size, world_.has_library());
   }
 
-  std::vector<Part> plan() {
+  std::vector<SweepSection> plan() {
     Problem problem{.type = options_.type,
                     .op = options_.op,
                     .root = options_.root,
                     .size = world_.communicator().size(),
                     .in_place = options_.in_place};
-    std::vector<Part> parts;
+    std::vector<SweepSection> sections;
     std::string refused;
     const auto add = [&](std::optional<Collective> collective) {
       if (const std::string why = refusal_of(problem); !why.empty())
         throw Failure{ExitCode::usage, fmt::format("{}: {}", name_of(problem), why)};
       if (problem.in_place && !has_in_place(problem)) return;
-      Part part = part_of(problem, collective);
-      if (options_.determinism) leave_out_the_loose(part);
+      SweepSection section = section_of(problem, collective);
+      if (options_.determinism) leave_out_the_loose(section);
       const auto serves = [&](const Candidate& candidate) {
         const std::string why = refusal_of(world_, problem, candidate);
         if (!why.empty()) refused = why;
         return why.empty();
       };
-      if (std::ranges::any_of(part.candidates, serves)) parts.push_back(std::move(part));
+      if (std::ranges::any_of(section.candidates, serves)) sections.push_back(std::move(section));
     };
     for (const Collective collective : options_.collectives) {
       problem.collective = collective;
@@ -132,45 +133,47 @@ class Sweep {
       problem.point_to_point = message;
       add({});
     }
-    if (parts.empty())
+    if (sections.empty())
       throw Failure{
           ExitCode::usage,
           "nothing to measure: " + (refused.empty() ? "none of the collectives has one of the "
                                                       "algorithms, or none runs --in-place"
                                                     : refused)};
-    if (!options_.plot.empty() && std::ranges::none_of(parts, has_sizes))
+    if (!options_.plot.empty() && std::ranges::none_of(sections, has_sizes))
       throw Failure{ExitCode::usage,
                     "--plot draws over sizes, and the barrier has none: leave --plot out, or add "
                     "another collective"};
-    return parts;
+    return sections;
   }
 
   // Those that keep too little: they take no part unless they were named, which is a mistake.
-  void leave_out_the_loose(Part& part) {
-    std::erase_if(part.candidates, [&](const Candidate& candidate) {
+  void leave_out_the_loose(SweepSection& section) {
+    std::erase_if(section.candidates, [&](const Candidate& candidate) {
       const std::string why =
-          looseness_of(world_, part.problems.front(), candidate, *options_.determinism);
+          looseness_of(world_, section.problems.front(), candidate, *options_.determinism);
       if (!why.empty() && !options_.algorithms.empty()) throw Failure{ExitCode::usage, why};
       return !why.empty();
     });
   }
 
-  // All problems of a part are of one collective, and the barrier has no sizes.
-  static bool has_sizes(const Part& part) { return total_bytes(part.problems.front()) > 0; }
+  // All problems of a section are of one collective, and the barrier has no sizes.
+  static bool has_sizes(const SweepSection& section) {
+    return total_bytes(section.problems.front()) > 0;
+  }
 
-  Part part_of(const Problem& problem, std::optional<Collective> collective) {
-    Part part{name_of(problem),
-              candidates_for(collective, options_, problem.size, world_.has_library()),
-              {}};
-    keep_fitting(problem, options_, part.candidates);
-    require_proofs(problem, options_, part.candidates);
+  SweepSection section_of(const Problem& problem, std::optional<Collective> collective) {
+    SweepSection section{name_of(problem),
+                         candidates_for(collective, options_, problem.size, world_.has_library()),
+                         {}};
+    keep_fitting(problem, options_, section.candidates);
+    require_proofs(problem, options_, section.candidates);
     for (const std::size_t bytes : options_.sizes()) {
       const Problem sized = with_bytes(problem, bytes);
       // Small wishes may round to the same number of elements.
-      if (part.problems.empty() || part.problems.back().count != sized.count)
-        add_forms(sized, part.problems);
+      if (section.problems.empty() || section.problems.back().count != sized.count)
+        add_forms(sized, section.problems);
     }
-    return part;
+    return section;
   }
 
   // On GPUs each size is measured in place too, as by nccl-tests.
@@ -196,18 +199,19 @@ class Sweep {
     });
   }
 
-  void run_part(const Part& part, ProgressLine& progress) {
+  void run_section(const SweepSection& section, ProgressLine& progress) {
     if (is_reporter())
-      options_.on_gpus ? reports_.table.open_on_gpus(part.name) : reports_.table.open(part.name);
+      options_.on_gpus ? reports_.table.open_on_gpus(section.name)
+                       : reports_.table.open(section.name);
     const Setting setting{world_, options_, is_oversubscribed_, [&] {
                             if (is_reporter()) progress.tick();
                           }};
     Halves halves;  // of the size under way
-    for (std::size_t next = 0; next < part.problems.size() && !interrupted_; ++next) {
-      const Problem& problem = part.problems[next];
-      progress.at(fmt::format("{} {}", part.name, format_bytes(total_bytes(problem))));
-      SizeResult result = measure_size(setting, problem, part.candidates);
-      progress.done(part.candidates.size());
+    for (std::size_t next = 0; next < section.problems.size() && !interrupted_; ++next) {
+      const Problem& problem = section.problems[next];
+      progress.at(fmt::format("{} {}", section.name, format_bytes(total_bytes(problem))));
+      SizeResult result = measure_size(setting, problem, section.candidates);
+      progress.done(section.candidates.size());
       interrupted_ = result.interrupted;
       if (!is_reporter()) continue;
       const Verdict verdict = report(result);
@@ -216,8 +220,8 @@ class Sweep {
         continue;
       }
       (problem.in_place ? halves.in_place : halves.out_of_place) = {std::move(result), verdict};
-      const bool has_more = next + 1 < part.problems.size() &&
-                            part.problems[next + 1].count == problem.count && !interrupted_;
+      const bool has_more = next + 1 < section.problems.size() &&
+                            section.problems[next + 1].count == problem.count && !interrupted_;
       if (!has_more) reports_.table.rows_on_gpus(std::exchange(halves, {}));
     }
   }

@@ -23,7 +23,7 @@ struct Chunks {
 };
 
 /// One end of a message, or a local step.
-struct Part {
+struct StepEnd {
   std::size_t rank = 0;
   Step::Kind kind = Step::Kind::finish;  // which stands for a nop
   Chunks into{};                         // or what is sent
@@ -31,13 +31,13 @@ struct Part {
   WrittenPlace place{};
 };
 
-std::string text_of_part(const Part& part) {
+std::string text_of_part(const StepEnd& part) {
   return text_of_place(part.rank, part.place);
 }
 
 /// Calls a function, whose errors are those of a part.
 template <class Work>
-auto at_part(const Part& part, Work work) {
+auto at_part(const StepEnd& part, Work work) {
   try {
     return work();
   } catch (const Error& error) {
@@ -54,7 +54,7 @@ struct Dependent {
 
 /// What happens at once: a message, with both its ends, or a local step.
 struct Node {
-  std::vector<Part> parts{};
+  std::vector<StepEnd> parts{};
   std::vector<Dependent> dependents{};
   std::vector<std::size_t> earlier{};
   std::size_t group = 0;  // of those that must be in one round, numbered as they may follow
@@ -121,12 +121,12 @@ class DependencyGraph {
   };
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // sender, receiver, channel
 
-  std::size_t add_node(const Part& part) {
+  std::size_t add_node(const StepEnd& part) {
     nodes_.emplace_back().parts.push_back(part);
     return nodes_.size() - 1;
   }
   /// One end of a message: the other one may be there already.
-  std::size_t add_end(const Key& key, const Part& part) {
+  std::size_t add_end(const Key& key, const StepEnd& part) {
     const bool sends = part.kind == Step::Kind::send;
     Pending& pending = pending_[key];
     std::vector<std::size_t>& others = sends ? pending.receives : pending.sends;
@@ -252,7 +252,7 @@ class DependencyGraph {
     if (!ends.empty())
       reject_written(fmt::format("rank {} has two threadblocks {}", rank, block.id));
     for (std::size_t index = 0; index < block.steps.size(); ++index) {
-      const Part part{.rank = rank, .place = {block.id, static_cast<std::int64_t>(index)}};
+      const StepEnd part{.rank = rank, .place = {block.id, static_cast<std::int64_t>(index)}};
       ends.push_back(at_part(part, [&] { return add_step(rank, block, index); }));
       ends.back().folds = folds(block, ends.size() - 1);
       if (ends.size() == 1) continue;
@@ -312,10 +312,10 @@ void add(const Node& node, SlotLayout& layout, WrittenSchedules& written) {
   if (node.parts.front().kind == Step::Kind::finish) return;
   const bool is_message = node.parts.size() == 2;
   const bool sender_first = node.parts.front().kind == Step::Kind::send;
-  const Part& to = node.parts[is_message && sender_first ? 1 : 0];
-  const Part& from = node.parts[is_message && !sender_first ? 1 : 0];
+  const StepEnd& to = node.parts[is_message && sender_first ? 1 : 0];
+  const StepEnd& from = node.parts[is_message && !sender_first ? 1 : 0];
   const Chunks& source = is_message ? from.into : from.from;
-  const auto add_to = [&written](const Part& part, const Step& step) {
+  const auto add_to = [&written](const StepEnd& part, const Step& step) {
     written.schedules[part.rank].add(step);
     written.places[part.rank].push_back(part.place);
   };

@@ -13,7 +13,7 @@ constexpr unsigned kPollsPerLook = 64;
 /// another.
 constexpr std::chrono::microseconds kShortSleep{50};
 
-/// The first part is the local one.
+/// The first member is the local one.
 constexpr std::size_t kLocal = 0;
 
 Capabilities common(const Parts& parts, const std::vector<bool>& is_local) {
@@ -21,8 +21,8 @@ Capabilities common(const Parts& parts, const std::vector<bool>& is_local) {
   const bool is_one_host = std::ranges::find(is_local, false) == is_local.end();
   Capabilities common = local;  // messages of the other parts are moved, where this sees memory
   std::vector<std::string> transports;
-  for (const auto& part : parts.remote) {
-    const Capabilities& remote = part->capabilities();
+  for (const auto& member : parts.remote) {
+    const Capabilities& remote = member->capabilities();
     transports.push_back(local.name + "+" + remote.name);
     common.name += (transports.size() == 1 ? "+" : "|") + remote.name;
     common.tags = std::min(common.tags, remote.tags);
@@ -39,8 +39,8 @@ class HybridTransport final : public Transport {
   explicit HybridTransport(Parts parts)
       : is_local_{std::move(parts.is_local)}, failure_signal_{std::move(parts.failure_signal)},
         capabilities_{common(parts, is_local_)} {
-    parts_.push_back({std::move(parts.local)});
-    for (auto& remote : parts.remote) parts_.push_back({std::move(remote)});
+    members_.push_back({std::move(parts.local)});
+    for (auto& remote : parts.remote) members_.push_back({std::move(remote)});
   }
 
   [[nodiscard]] Rank self() const noexcept override { return local().self(); }
@@ -61,9 +61,10 @@ class HybridTransport final : public Transport {
   void poll() override {
     if (failure_) return throw_failure();
     try {
-      poll_parts();
+      poll_members();
       unexpected_ = 0;
-      for (const Part& part : parts_) unexpected_ += part.transport->has_unexpected() ? 1U : 0U;
+      for (const MemberTransport& member : members_)
+        unexpected_ += member.transport->has_unexpected() ? 1U : 0U;
     } catch (const Error& error) {
       fail(error);
       throw_failure();
@@ -76,76 +77,78 @@ class HybridTransport final : public Transport {
   }
   void signal(AccessId access, bool is_stored) override { local().signal(access, is_stored); }
 
-  // Asleep in one part, this thread would see nothing of the others. Its work in the network for
+  // Asleep in one member, this thread would see nothing of the others. Its work in the network for
   // others has waited, so the next poll looks there.
   void idle_wait() override {
     std::size_t busy = kLocal;
     std::size_t count = 0;
-    for (std::size_t i = 0; i < parts_.size(); ++i)
-      if (parts_[i].outstanding > 0) busy = i, ++count;
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      if (members_[i].outstanding > 0) busy = i, ++count;
     if (failure_ || count > 1) {
       if (waits_idle_) return std::this_thread::sleep_for(kShortSleep);
       return std::this_thread::yield();
     }
     if (busy == kLocal) skipped_ = kPollsPerLook - 1;
-    parts_[busy].transport->idle_wait();
+    members_[busy].transport->idle_wait();
   }
 
   void expect_idle_waits() override {
     waits_idle_ = true;
-    for (const Part& part : parts_) part.transport->expect_idle_waits();
+    for (const MemberTransport& member : members_) member.transport->expect_idle_waits();
   }
   void end_idle_wait() noexcept override {
-    for (const Part& part : parts_) part.transport->end_idle_wait();
+    for (const MemberTransport& member : members_) member.transport->end_idle_wait();
   }
 
   void find_unmatched(std::uint64_t pending, bool thoroughly) override {
-    for (const Part& part : parts_) part.transport->find_unmatched(pending, thoroughly);
+    for (const MemberTransport& member : members_)
+      member.transport->find_unmatched(pending, thoroughly);
   }
 
   // A message between two ranks receives what probe finds, and has the first route.
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
-    if (from != any_rank) return parts_[part_to(from, 0)].transport->probe(from, tag);
+    if (from != any_rank) return members_[member_to(from, 0)].transport->probe(from, tag);
     is_remote_first_ = !is_remote_first_;
     const std::size_t first = is_remote_first_ ? 1 : kLocal;
-    const auto found = parts_[first].transport->probe(from, tag);
-    return found ? found : parts_[1 - first].transport->probe(from, tag);
+    const auto found = members_[first].transport->probe(from, tag);
+    return found ? found : members_[1 - first].transport->probe(from, tag);
   }
 
   // All have the same failure signal, which the first call raises.
   bool abort(const Error& cause) noexcept override {
     bool is_quiet = true;
-    for (const Part& part : parts_) is_quiet = part.transport->abort(cause) && is_quiet;
+    for (const MemberTransport& member : members_)
+      is_quiet = member.transport->abort(cause) && is_quiet;
     return is_quiet;
   }
 
  private:
-  struct Part {
+  struct MemberTransport {
     std::unique_ptr<Transport> transport;
     std::size_t outstanding = 0;  // transfers
   };
 
-  [[nodiscard]] Transport& local() const noexcept { return *parts_[kLocal].transport; }
-  [[nodiscard]] std::size_t part_to(Rank peer, std::uint8_t route) const {
+  [[nodiscard]] Transport& local() const noexcept { return *members_[kLocal].transport; }
+  [[nodiscard]] std::size_t member_to(Rank peer, std::uint8_t route) const {
     expects(peer >= 0 && peer < size(), "a transfer names no rank of the group");
-    expects(route + 1U < parts_.size(), "a transfer names no route of the transport");
+    expects(route + 1U < members_.size(), "a transfer names no route of the transport");
     return is_local_[static_cast<std::size_t>(peer)] ? kLocal : route + 1U;
   }
 
-  // Runs of transfers for the same part stay together.
+  // Runs of transfers for the same member stay together.
   void post_runs(std::span<const Transfer> transfers) {
     while (!transfers.empty()) {
-      const std::size_t to = part_to(transfers.front().peer, transfers.front().route);
+      const std::size_t to = member_to(transfers.front().peer, transfers.front().route);
       const auto end = std::ranges::find_if(transfers, [&](const Transfer& transfer) {
-        return part_to(transfer.peer, transfer.route) != to;
+        return member_to(transfer.peer, transfer.route) != to;
       });
       const auto count = static_cast<std::size_t>(end - transfers.begin());
       const auto run = transfers.first(count);
-      Part& part = parts_[to];
-      part.transport->post(to == kLocal ? run : moved(run));
-      part.outstanding += count;
+      MemberTransport& member = members_[to];
+      member.transport->post(to == kLocal ? run : moved(run));
+      member.outstanding += count;
       if (to != kLocal) remote_ += count;
-      complete_all(part);
+      complete_all(member);
       transfers = transfers.subspan(count);
     }
   }
@@ -164,28 +167,28 @@ class HybridTransport final : public Transport {
     return moved_;
   }
 
-  // A poll of a network costs a system call, so a part is polled where it has transfers pending,
+  // A poll of a network costs a system call, so a member is polled where it has transfers pending,
   // and now and then for its work for others. The parts take turns at being first: one that always
   // has a completion must not keep the others from being polled.
-  void poll_parts() {
+  void poll_members() {
     const bool looks = remote_ > 0 || ++skipped_ % kPollsPerLook == 0;
-    if (!looks) return poll_part(parts_[kLocal]);
+    if (!looks) return poll_member(members_[kLocal]);
     const bool looks_at_all = ++looks_ % kPollsPerLook == 0 || remote_ == 0;
-    first_ = (first_ + 1) % parts_.size();
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const std::size_t at = (first_ + i) % parts_.size();
-      if (at == kLocal || looks_at_all || parts_[at].outstanding > 0) poll_part(parts_[at]);
+    first_ = (first_ + 1) % members_.size();
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const std::size_t at = (first_ + i) % members_.size();
+      if (at == kLocal || looks_at_all || members_[at].outstanding > 0) poll_member(members_[at]);
     }
   }
-  void poll_part(Part& part) {
-    part.transport->poll();
-    complete_all(part);
+  void poll_member(MemberTransport& member) {
+    member.transport->poll();
+    complete_all(member);
   }
-  void complete_all(Part& part) {
-    const std::size_t before = part.outstanding;
-    for (; part.transport->completed() > 0; part.transport->pop_oldest(), --part.outstanding)
-      complete(part.transport->oldest_completed());
-    if (&part != parts_.data()) remote_ -= before - part.outstanding;
+  void complete_all(MemberTransport& member) {
+    const std::size_t before = member.outstanding;
+    for (; member.transport->completed() > 0; member.transport->pop_oldest(), --member.outstanding)
+      complete(member.transport->oldest_completed());
+    if (&member != members_.data()) remote_ -= before - member.outstanding;
   }
 
   void fail(const Error& error) {
@@ -193,8 +196,8 @@ class HybridTransport final : public Transport {
     failed_at_ = now();
   }
 
-  // Where several ranks die at once, each part sees another one die. The control plane sees all of
-  // them and gives all ranks the same cause, so this waits for it first.
+  // Where several ranks die at once, each member sees another one die. The control plane sees all
+  // of them and gives all ranks the same cause, so this waits for it first.
   void throw_failure() const {
     failure_signal_->check();
     if (failure_->code() == ErrorCode::peer_dead && now() - failed_at_ < kSignalPatience) return;
@@ -204,15 +207,15 @@ class HybridTransport final : public Transport {
   std::vector<bool> is_local_;
   std::shared_ptr<FailureSignal> failure_signal_;
   Capabilities capabilities_;
-  std::vector<Part> parts_{};      // the local one, then one for each route
-  std::vector<Transfer> moved_{};  // of the last post, for another part
-  std::size_t remote_ = 0;         // transfers of all remote parts
-  unsigned skipped_ = 0;           // local polls since the last one of a remote part
-  unsigned looks_ = 0;             // polls of remote parts
-  std::size_t first_ = kLocal;     // the part that the last poll began with
+  std::vector<MemberTransport> members_{};  // the local one, then one for each route
+  std::vector<Transfer> moved_{};           // of the last post, for another member
+  std::size_t remote_ = 0;                  // transfers of all remote parts
+  unsigned skipped_ = 0;                    // local polls since the last one of a remote member
+  unsigned looks_ = 0;                      // polls of remote parts
+  std::size_t first_ = kLocal;              // the member that the last poll began with
   bool is_remote_first_ = false;
   bool waits_idle_ = false;
-  std::optional<Error> failure_{};  // what a part threw first
+  std::optional<Error> failure_{};  // what a member threw first
   Duration failed_at_{};
 };
 
@@ -221,14 +224,14 @@ class HybridTransport final : public Transport {
 std::unique_ptr<Transport> make_transport(Parts parts) {
   const auto self = static_cast<std::size_t>(parts.local->self());
   expects(parts.failure_signal != nullptr, "a hybrid was given no failure signal");
-  expects(!parts.remote.empty(), "a hybrid was given no part for other hosts");
-  const auto fits = [&](const std::unique_ptr<Transport>& part) {
-    return part->self() == parts.local->self() && part->size() == parts.local->size();
+  expects(!parts.remote.empty(), "a hybrid was given no member for other hosts");
+  const auto fits = [&](const std::unique_ptr<Transport>& member) {
+    return member->self() == parts.local->self() && member->size() == parts.local->size();
   };
   expects(std::ranges::all_of(parts.remote, fits) &&
               parts.is_local.size() == static_cast<std::size_t>(parts.local->size()),
           "the parts of a hybrid are of different communicators");
-  expects(parts.is_local[self], "a hybrid reaches the own rank through its local part");
+  expects(parts.is_local[self], "a hybrid reaches the own rank through its local member");
   return std::make_unique<HybridTransport>(std::move(parts));
 }
 
