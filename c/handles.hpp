@@ -28,7 +28,9 @@ struct tutti_memory {
   tutti::Buffer<std::byte> buffer;
 };
 struct tutti_objects {
-  tutti::ObjectExchange exchange;
+  tutti::ObjectExchange exchange{};  ///< Empty once the objects are kept.
+  std::vector<std::span<const std::byte>> kept{};
+  std::shared_ptr<const void> owner{};  ///< Of the kept objects' bytes.
 };
 struct tutti_operator {
   tutti::Operator op;

@@ -8,6 +8,8 @@
 namespace tutti::v0::c {
 namespace {
 
+using detail::ObjectAccess;
+
 ObjectCall::Kind kind_of(tutti_object_kind kind) {
   if (kind < TUTTI_OBJECT_BROADCAST || kind > TUTTI_OBJECT_RECV)
     throw Error{ErrorCode::invalid_argument,
@@ -28,8 +30,19 @@ std::uint64_t hash_of(std::string_view text) noexcept {
   return hash;
 }
 
+/// @return the bytes of all objects of a call.
+std::size_t bytes_of(const tutti_object_call& call) {
+  if (call.count > 0) require(call.objects, "tutti_object_call::objects");
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < call.count; ++i) {
+    const tutti_object& object = call.objects[i];
+    if (object.count > 0) require(object.pieces, "tutti_object::pieces");
+    for (std::size_t j = 0; j < object.count; ++j) bytes += object.pieces[j].bytes;
+  }
+  return bytes;
+}
+
 void add(ObjectCall& call, const tutti_object& object) {
-  if (object.count > 0) require(object.pieces, "tutti_object::pieces");
   call.bytes.begin_object();
   const std::size_t before = call.bytes.size();
   for (std::size_t i = 0; i < object.count; ++i)
@@ -37,11 +50,12 @@ void add(ObjectCall& call, const tutti_object& object) {
   call.sizes.push_back(call.bytes.size() - before);
 }
 
-ObjectCall object_call_of(const tutti_object_call* given) {
+ObjectCall object_call_of(tutti::Communicator& world, const tutti_object_call* given) {
   require(given, "call");
   tutti_object_call defaults{};
   tutti_object_call_defaults(&defaults, sizeof defaults);
   const tutti_object_call read_call = read(given, defaults);
+  const std::size_t bytes = read_call.failure == nullptr ? bytes_of(read_call) : 0;
   ObjectCall call{
       .kind = kind_of(read_call.kind),
       .name = name_of(read_call.kind),
@@ -50,13 +64,12 @@ ObjectCall object_call_of(const tutti_object_call* given) {
       .tag = read_call.tag,
       .type = view_of(read_call.type),
       .type_fingerprint = hash_of(view_of(read_call.type)),
-      .bytes = Encoder{read_call.most_bytes},
+      .bytes = Encoder{read_call.most_bytes, ObjectAccess::bytes(world, bytes)},
       .options = {.most_bytes = read_call.most_bytes, .timeout = duration_of(read_call.timeout)}};
   if (read_call.failure != nullptr) {
     call.problem = read_call.failure;
     return call;
   }
-  if (read_call.count > 0) require(read_call.objects, "tutti_object_call::objects");
   try {
     for (std::size_t i = 0; i < read_call.count; ++i) add(call, read_call.objects[i]);
   } catch (const Error& error) {
@@ -83,7 +96,7 @@ tutti_status tutti_objects_start(tutti_communicator* communicator, const tutti_o
                                  tutti_objects** result) {
   return made(result, [&] {
     require(communicator, "communicator");
-    return tutti::detail::ObjectAccess::start(communicator->world, object_call_of(call));
+    return ObjectAccess::start(communicator->world, object_call_of(communicator->world, call));
   });
 }
 
@@ -94,7 +107,8 @@ tutti_status tutti_objects_wait_for(tutti_objects* objects, int64_t slice) {
 }
 
 size_t tutti_objects_count(const tutti_objects* objects) {
-  return objects == nullptr ? 0 : objects->exchange.count();
+  if (objects == nullptr) return 0;
+  return objects->owner ? objects->kept.size() : objects->exchange.count();
 }
 
 tutti_status tutti_objects_get(const tutti_objects* objects, size_t index, const void** data,
@@ -102,13 +116,29 @@ tutti_status tutti_objects_get(const tutti_objects* objects, size_t index, const
   return guarded(objects, "objects", [&] {
     require(data, "data");
     require(bytes, "bytes");
-    if (index >= objects->exchange.count())
-      throw tutti::Error{tutti::ErrorCode::invalid_argument,
-                         "there is no object " + std::to_string(index) + "; there are " +
-                             std::to_string(objects->exchange.count())};
-    const auto object = objects->exchange.object(index);
+    const std::size_t count = tutti_objects_count(objects);
+    if (index >= count)
+      throw tutti::Error{
+          tutti::ErrorCode::invalid_argument,
+          "there is no object " + std::to_string(index) + "; there are " + std::to_string(count)};
+    const auto object = objects->owner ? objects->kept[index] : objects->exchange.object(index);
     *data = object.data();
     *bytes = object.size();
+  });
+}
+
+tutti_status tutti_objects_keep(tutti_objects* objects) {
+  return guarded(objects, "objects", [&] {
+    if (objects->owner) return;
+    if (!objects->exchange.test())
+      throw tutti::Error{tutti::ErrorCode::invalid_argument,
+                         "the call is pending; wait for it before objects are kept"};
+    std::vector<std::span<const std::byte>> kept;
+    for (std::size_t i = 0; i < objects->exchange.count(); ++i)
+      kept.push_back(objects->exchange.object(i));
+    objects->owner = objects->exchange.take();
+    objects->kept = std::move(kept);
+    objects->exchange = {};
   });
 }
 

@@ -41,7 +41,8 @@ class UserOperator {
   }
   void combine(const void* left, const void* right, void* out, std::size_t count) const {
     if (const int status = function_(context_, left, right, out, count); status != 0)
-      throw Error{ErrorCode::aborted, "a user's operator failed with status " + std::to_string(status)};
+      throw Error{ErrorCode::aborted,
+                  "a user's operator failed with status " + std::to_string(status)};
   }
 
  private:

@@ -18,7 +18,9 @@ RawBytes PayloadMemory::acquire(std::size_t bytes) {
     if (is_better) best = &block;
   }
   if (best != nullptr) return {std::move(best->data), std::exchange(best->bytes, 0)};
-  return {std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
+  RawBytes block{std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
+  prefer_huge_pages({block.data.get(), bytes});
+  return block;
 }
 
 void PayloadMemory::give_back(RawBytes memory) noexcept {

@@ -13,10 +13,10 @@ namespace tutti::v0 {
 
 namespace detail {
 
-RawBytes ObjectAccess::bytes(Communicator& world) noexcept {
+RawBytes ObjectAccess::bytes(Communicator& world, std::size_t bytes) noexcept {
   try {
     const CallGuard use{world.engine_};
-    return world.engine_->payloads().acquire(0);
+    return world.engine_->payloads().acquire(bytes);
   } catch (...) {  // There is none now; start throws other errors.
     return {};
   }
@@ -138,6 +138,10 @@ std::size_t ObjectExchange::count() const noexcept {
 
 std::span<const std::byte> ObjectExchange::object(std::size_t index) const noexcept {
   return operation_ ? operation_->object(index) : std::span<const std::byte>{};
+}
+
+std::shared_ptr<const void> ObjectExchange::take() {
+  return operation_ ? operation_->take() : nullptr;
 }
 
 void ObjectExchange::fail_to_decode(std::size_t index) const {

@@ -129,6 +129,15 @@ void ObjectOperation::finish(bool has_own) {
   }
 }
 
+std::shared_ptr<const void> ObjectOperation::take() {
+  struct Received {
+    std::vector<ObjectFrame> frames;  // with the small objects
+    RawBytes payload;
+  };
+  return std::make_shared<Received>(
+      Received{.frames = std::exchange(frames_, {}), .payload = std::exchange(payload_, {})});
+}
+
 std::size_t ObjectOperation::begin_decoding() noexcept {
   arrivals_->begin_decoding();
   return arrivals_->shape().object();

@@ -1,9 +1,12 @@
 // Memory of the host: allocation, copies, and the choice of the kernel for a fold.
 #include "host_memory.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -229,4 +232,14 @@ std::shared_ptr<std::byte> tutti::allocate_zeroed(std::shared_ptr<tutti::Memory>
   return {data, [memory = std::move(memory), bytes](std::byte* allocated) {
             memory->deallocate(allocated, bytes);
           }};
+}
+
+void tutti::prefer_huge_pages(std::span<std::byte> memory) noexcept {
+  constexpr std::size_t kLeast = std::size_t{32} << 20;
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  if (memory.size() < kLeast) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+  const std::size_t before = (kHugePage - begin % kHugePage) % kHugePage;
+  const std::size_t bytes = (memory.size() - before) / kHugePage * kHugePage;
+  ::madvise(memory.data() + before, bytes, MADV_HUGEPAGE);  // a refusal costs time only
 }

@@ -139,6 +139,10 @@ class TUTTI_API ObjectExchange {
   /// @return that object's bytes, valid during the lifetime of this handle. Only after the end;
   /// empty for an object that this rank broadcasts, or has decoded while it arrived.
   [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept;
+  /// Takes the objects' bytes out of this handle, only after the end.
+  /// @return their owner: they stay where they are, and may be written, while it lives. It may be
+  /// destroyed by any thread, and after the communicator.
+  [[nodiscard]] std::shared_ptr<const void> take();
   /// Decodes an object, after wait_to_decode or wait. An object that is still arriving is decoded
   /// as it arrives, to its end.
   /// @param index as in object. @param result a new object, or any if decodes_over<T>.
@@ -256,9 +260,9 @@ class ObjectRequest {
 namespace detail {
 /// Access of object collectives to a communicator.
 struct TUTTI_API ObjectAccess {
-  /// @return memory of earlier object collectives, as a start for an Encoder; none if a call would
-  /// be rejected.
-  [[nodiscard]] static RawBytes bytes(Communicator& world) noexcept;
+  /// @param bytes that are needed; 0: as many as earlier object collectives have left.
+  /// @return memory for an Encoder; none if a call would be rejected.
+  [[nodiscard]] static RawBytes bytes(Communicator& world, std::size_t bytes = 0) noexcept;
   /// @return an object that keeps other threads out. Throws Error{invalid_argument}.
   [[nodiscard]] static SoleCaller sole_caller(Communicator& world);
   /// Starts an object collective over bytes. @return its handle.

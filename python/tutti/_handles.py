@@ -87,6 +87,11 @@ class Handle:
     def is_open(self) -> bool:
         return self._pointer is not None
 
+    def release(self) -> int:
+        """Closes the handle without freeing the pointer, and returns it."""
+        pointer, self._pointer = self.pointer, None
+        return pointer
+
     def close(self) -> None:
         if self._pointer is None:
             return

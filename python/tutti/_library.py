@@ -205,6 +205,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "tutti_objects_wait_for": (_status, _handle, _slice),
     "tutti_objects_count": (c_size_t, _handle),
     "tutti_objects_get": (_status, _handle, c_size_t, POINTER(c_void_p), POINTER(c_size_t)),
+    "tutti_objects_keep": (_status, _handle),
     "tutti_objects_free": (None, _handle),
     # gradients.h
     "tutti_parameter_defaults": (None, POINTER(Parameter), c_size_t),

@@ -6,11 +6,11 @@ import ctypes
 import functools
 import pickle
 import struct
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Literal, Sequence, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Literal, Sequence, TypeVar
 
 from . import _data
 from ._calls import nanoseconds
-from ._handles import Handle
+from ._handles import Handle, Turn
 from ._library import ANY_RANK, PENDING, Object, ObjectCall, Piece, library
 from .arrays import _Export
 from .errors import ArgumentError, Error, ObjectError, check
@@ -23,6 +23,8 @@ Codec = Literal["pickle", "data"]
 _KINDS = ("broadcast", "scatter", "gather", "all_gather", "all_to_all", "send", "recv")
 _MOST_BYTES = {"pickle": 1 << 40, "data": 1 << 30}  # of one object
 _COUNT = struct.Struct("<Q")
+_ALIGNMENT = 16  # of each buffer behind a pickle: that of every element
+_SHARED_BYTES = 1 << 20  # arrays of so many bytes are not copied out of the memory in which they arrived
 
 
 class Objects:
@@ -33,6 +35,9 @@ class Objects:
         the sender chooses, so all ranks must be trusted. "data" has None, bool, int, float, str, bytes, list,
         tuple, dict and numpy arrays only, at most 1 GiB of them, and decoding never runs code.
     timeout: seconds; by default the communicator's.
+
+    An array of 1 MiB or more that arrives lies in memory with all other objects of the call, which is freed when the
+    last such array is gone.
 
     Errors: an object that cannot be encoded, a wrong number of objects, or another codec is the same ObjectError
     on all ranks. Bytes that cannot be decoded are an ObjectError on the rank that decodes them. The communicator
@@ -149,7 +154,7 @@ class Objects:
             if kind == "broadcast" and call.count > 0:
                 return []  # the own object
             sender = {"broadcast": call.root, "scatter": call.root, "recv": call.peer}.get(kind)
-            objects = enumerate(_bytes_of(received.pointer))
+            objects = enumerate(_bytes_of(received))
             return [_decode(data, codec, index if sender is None else sender) for index, data in objects]
         finally:
             received.close()  # a call that is pending, as after Ctrl-C, fails the communicator
@@ -164,17 +169,26 @@ def _give(call: ObjectCall, objects: Sequence[Sequence[_data.Piece]]) -> Any:
     return exports, arrays
 
 
-def _bytes_of(received: int) -> Iterator[memoryview]:
-    """The bytes of each received object, until the call is freed."""
-    for index in range(library.tutti_objects_count(received)):
+def _bytes_of(received: Handle) -> list[memoryview]:
+    """The bytes of each received object. Of large ones the memory lives as long as they; that of others until the
+    call is freed."""
+    blocks = []
+    for index in range(library.tutti_objects_count(received.pointer)):
         data = ctypes.c_void_p()
         size = ctypes.c_size_t()
-        check(library.tutti_objects_get(received, index, ctypes.byref(data), ctypes.byref(size)))
-        yield memoryview((ctypes.c_char * size.value).from_address(data.value or 0)).cast("B")
+        check(library.tutti_objects_get(received.pointer, index, ctypes.byref(data), ctypes.byref(size)))
+        blocks.append((ctypes.c_char * size.value).from_address(data.value or 0))
+    if any(len(block) >= _SHARED_BYTES for block in blocks):
+        check(library.tutti_objects_keep(received.pointer))
+        owner = Handle(received.release(), library.tutti_objects_free, "memory", Turn())
+        for block in blocks:
+            block.owner = owner  # type: ignore[attr-defined]
+    return [memoryview(block).cast("B") for block in blocks]
 
 
 def _encode(obj: Any, codec: Codec) -> list[_data.Piece]:
-    """The pieces of an object. A pickle has its number of buffers and their lengths in front, and them behind."""
+    """The pieces of an object. A pickle has its number of buffers and their lengths in front, and them behind. Zeros
+    fill the pickle and each buffer up to a multiple of the alignment."""
     if codec == "data":
         return _data.encode(obj)
     buffers: list[memoryview] = []
@@ -187,13 +201,26 @@ def _encode(obj: Any, codec: Codec) -> list[_data.Piece]:
             return True
         return False
 
-    pickled = pickle.dumps(obj, protocol=5, buffer_callback=take)
+    pickled = _Pickled()
+    pickle.Pickler(pickled, protocol=5, buffer_callback=take).dump(obj)
     lengths = [len(buffers), *(len(buffer) for buffer in buffers)]
-    return [struct.pack(f"<{len(lengths)}Q", *lengths) + pickled, *buffers]
+    pieces = [struct.pack(f"<{len(lengths)}Q", *lengths), *pickled.pieces]
+    pieces.append(bytes(-sum(map(len, pieces)) % _ALIGNMENT))
+    for buffer in buffers:
+        pieces += (buffer, bytes(-len(buffer) % _ALIGNMENT))
+    return pieces
+
+
+class _Pickled:
+    """The file of a Pickler, which writes large bytes objects to it as they are, without a copy."""
+
+    def __init__(self) -> None:
+        self.pieces: list[_data.Piece] = []
+        self.write = self.pieces.append
 
 
 def _decode(data: memoryview, codec: Codec, sender: int) -> Any:
-    """The object that bytes encode, which shares no memory with them. sender: a rank."""
+    """The object that bytes encode. sender: a rank."""
     try:
         return _data.decode(data) if codec == "data" else _unpickle(data)
     except Error:
@@ -209,12 +236,13 @@ def _unpickle(data: memoryview) -> Any:
         raise ValueError(f"{count} buffers are announced")
     lengths = struct.unpack_from(f"<{count}Q", data, _COUNT.size)
     begin = (count + 1) * _COUNT.size
-    end = len(data) - sum(lengths)
+    end = len(data) - sum(length + -length % _ALIGNMENT for length in lengths)
     if end < begin:
         raise ValueError(f"{begin - end} bytes are missing")
     pickled = data[begin:end]
-    buffers = []
+    buffers: list[memoryview | bytearray] = []
     for length in lengths:
-        buffers.append(bytearray(data[end : end + length]))
-        end += length
+        buffer = data[end : end + length]
+        buffers.append(buffer if length >= _SHARED_BYTES else bytearray(buffer))
+        end += length + -length % _ALIGNMENT
     return pickle.loads(pickled, buffers=buffers)

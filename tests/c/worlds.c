@@ -74,6 +74,7 @@ static void test_objects(tutti_communicator* world) {
   tutti_object object;
   tutti_object_call call;
   tutti_objects* objects = NULL;
+  tutti_objects* kept = NULL;
   const void* data = NULL;
   size_t bytes = 0;
   tail[0] = (char)('a' + rank);
@@ -94,13 +95,18 @@ static void test_objects(tutti_communicator* world) {
   require_ok(tutti_objects_get(objects, 0, &data, &bytes), "object 0");
   require_true(bytes == 6 && memcmp(data, "rank a", 6) == 0, "the object of rank 0");
   require_status(tutti_objects_get(objects, 99, &data, &bytes), TUTTI_INVALID_ARGUMENT, "no object");
-  tutti_objects_free(objects);
+  require_ok(tutti_objects_keep(objects), "kept objects");
+  kept = objects;
   call.failure = rank == 0 ? "it has a lock" : NULL;
   require_ok(tutti_objects_start(world, &call, &objects), "objects that fail");
   require_status(wait_for_objects(objects), TUTTI_OBJECT, "rank 0 could not encode");
   require_text("it has a lock");
   tutti_objects_free(objects);
   require_ok(tutti_barrier(world), "the communicator stays usable");
+  require_true(tutti_objects_count(kept) == (size_t)tutti_size(world), "a kept object of each rank");
+  require_ok(tutti_objects_get(kept, 0, &data, &bytes), "kept object 0");
+  require_true(bytes == 6 && memcmp(data, "rank a", 6) == 0, "the kept object of rank 0");
+  tutti_objects_free(kept);
 }
 
 /* A program of an earlier version knows fewer members; one of a later version more. */

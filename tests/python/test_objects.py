@@ -1,6 +1,7 @@
 """Objects between ranks, and the codec "data"."""
 
 import ctypes
+import gc
 import random
 import threading
 import time
@@ -8,7 +9,7 @@ import time
 import numpy as np
 import pytest
 import tutti
-from tutti import _data, objects
+from tutti import _data, _handles, objects
 
 parallel = pytest.mark.parallel(3, timeout=60)
 CODECS = ["pickle", "data"]
@@ -259,9 +260,44 @@ def test_hostile_frames_of_pickles_are_rejected(data):
         objects._decode(memoryview(data), "pickle", 0)
 
 
+def kept_calls():
+    return sum(handle._name == "memory" for handle in _handles._open)
+
+
+@parallel
+def test_large_arrays_outlive_their_call_and_the_world(world):
+    """They lie where they arrived, beside objects of odd sizes."""
+    own = {"name": "x" * (301 + world.rank), "a": np.full(300_001, world.rank, np.complex64), "b": bytearray(b"small")}
+    with world.group([0, 1, 2]) as group:
+        got = group.objects.all_gather(own)
+        first = group.objects.broadcast(own)
+    assert kept_calls() == (1 if world.rank == 0 else 2)
+    world.objects.all_gather(np.zeros(300_001))  # would reuse memory that was given back
+    for rank, value in enumerate(got):
+        assert value["name"] == "x" * (301 + rank) and value["b"] == b"small"
+        assert value["a"].flags.aligned and (value["a"] == rank).all()
+        value["a"][:] = 9
+    assert (first["a"] == 0).all()
+    part = got[1]["a"][:10]
+    del got, value, first
+    gc.collect()
+    assert (part == 9).all() and kept_calls() == 1
+    del part
+    gc.collect()
+    assert kept_calls() == 0
+
+
 def test_large_arrays_are_not_copied_into_the_encoding():
     array = np.ones(100000)
     for codec in CODECS:
         pieces = objects._encode({"a": array}, codec)
         address = ctypes.addressof(ctypes.c_char.from_buffer(array))
-        assert any(np.frombuffer(piece, "u1").ctypes.data == address for piece in pieces)
+        assert any(len(piece) > 0 and np.frombuffer(piece, "u1").ctypes.data == address for piece in pieces)
+
+
+def test_large_bytes_are_not_copied_into_the_encoding():
+    for data in (b"x" * 1_000_001, bytearray(1_000_001)):
+        pieces = objects._encode({"a": data, "b": [data, 1]}, "pickle")
+        assert any(piece is data for piece in pieces)
+        joined = memoryview(b"".join(pieces))
+        assert objects._unpickle(joined) == {"a": data, "b": [data, 1]}

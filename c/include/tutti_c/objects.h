@@ -61,6 +61,10 @@ TUTTI_C_API size_t tutti_objects_count(const tutti_objects* objects);
  * data set to its bytes, until `objects` is freed; not set of an object that this rank broadcast. */
 TUTTI_C_API tutti_status tutti_objects_get(const tutti_objects* objects, size_t index,
                                            const void** data, size_t* bytes);
+/** Separates received objects from the communicator, once the call is done. Their bytes stay where
+ * they are; from now on the program may write them, and free `objects` on any thread, while the
+ * communicator is used or after it is gone. */
+TUTTI_C_API tutti_status tutti_objects_keep(tutti_objects* objects);
 TUTTI_C_API void tutti_objects_free(tutti_objects* objects);
 
 #ifdef __cplusplus
