@@ -54,11 +54,8 @@ void wait_for_all(Engine* first, FirstError& errors) {
         moved = engine->batch().step_awaited() || moved;
       });
     if (is_over) return;
-    Transport& transport = waiting->transport();
     if (moved) backoff.end();
-    else if (backoff.advance(transport, transport.capabilities().idle_spins,
-                             waiting->progress().drives_others()))
-      waiting->progress().wake();
+    else waiting->progress().pause(backoff);
   }
 }
 

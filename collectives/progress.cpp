@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "check_call.hpp"
-#include "idle_backoff.hpp"
 
 namespace tutti::v0::detail {
 namespace {
@@ -239,11 +238,18 @@ bool Progress::test(const Task& task) {
 
 template <class Pending>
 void Progress::wait_for(const Pending& pending) {
-  const int spins = transport_.capabilities().idle_spins;
   for (IdleBackoff backoff; !pending.done();) {
     if (poll_for(pending, true)) backoff.end();
-    else if (backoff.advance(transport_, spins, hook_.exists())) wake();
+    else pause(backoff);
   }
+}
+
+/// After others had the core, the next poll looks at the clock.
+void Progress::pause(IdleBackoff& backoff) {
+  const auto keeps_core = [this] { return active_.moves_many_bytes(); };
+  if (!backoff.advance(transport_, contention_, hook_.exists(), keeps_core)) return;
+  polls_until_clock_ = 1;
+  end_yield();
 }
 
 void Progress::wait(const Execution& execution) {

@@ -14,6 +14,7 @@
 #include "active_calls.hpp"
 #include "call_order.hpp"
 #include "failures.hpp"
+#include "idle_backoff.hpp"
 #include "progress_hook.hpp"
 #include "task.hpp"
 #include "unmatched_search.hpp"
@@ -81,11 +82,8 @@ class Progress {
   void wait(const Execution& execution);
   /// Waits until something is so. Throws the first failure. @param is_met whether it is.
   void wait_until(const std::function<bool()>& is_met);
-  /// Others had the core: the next poll looks at the clock.
-  void wake() noexcept {
-    polls_until_clock_ = 1;
-    end_yield();
-  }
+  /// Pauses after a step in which nothing moved. @param backoff of this wait.
+  void pause(IdleBackoff& backoff);
   /// Others had the core: CommunicatorOptions::progress is due.
   void end_yield() noexcept { hook_.end_yield(); }
   /// @return whether there is a CommunicatorOptions::progress.
@@ -138,6 +136,7 @@ class Progress {
   int polls_per_clock_;
   int polls_until_clock_;
   ProgressHook hook_;
+  CoreContention contention_{};
   std::byte token_{1};  // what a barrier reduces
 };
 

@@ -78,11 +78,7 @@ struct Requests {
       }
       // A sleep in the transport is a call of it: the progress thread stays outside.
       const CallGuard use{*made.waiting};
-      Engine& waiting = **made.waiting;
-      Transport& transport = waiting.transport();
-      if (backoff.advance(transport, transport.capabilities().idle_spins,
-                          waiting.progress().drives_others()))
-        waiting.progress().wake();
+      (*made.waiting)->progress().pause(backoff);
     }
   }
 

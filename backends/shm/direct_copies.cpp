@@ -240,7 +240,7 @@ void DirectCopies::signal(AccessId access, bool is_stored) {
       peer,
       {.kind = Kind::done, .peer_id = record.peer_id, .id = record.id, .is_stored = is_stored});
   records_.release(record);
-  if (peers_.options().oversubscribed) peers_.wake(peer);
+  peers_.wake(peer);
 }
 
 // Others write into our pieces only after they have announced it and checked that they still may.

@@ -2,6 +2,8 @@
 /// DirectCopies: messages that do not go through a queue.
 #pragma once
 
+#include <algorithm>
+
 #include "base/pool.hpp"
 #include "outgoing.hpp"
 #include "process_copies.hpp"
@@ -25,6 +27,11 @@ class DirectCopies {
   void progress(Peer& peer) {
     if (!peer.pushes.empty()) push_all(peer);
     if (!peer.pulls.empty()) pull_all(peer);
+  }
+  /// @return whether progress() would move bytes.
+  [[nodiscard]] static bool has_work(const Peer& peer) noexcept {
+    const auto is_unread = [](const Pull& pull) { return pull.range < pull.ranges.size(); };
+    return !peer.pushes.empty() || std::ranges::any_of(peer.pulls, is_unread);
   }
   /// The receiver of a message asks for the sender's share. @param peer from which. @param slot of
   /// the reply.

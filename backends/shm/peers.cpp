@@ -61,13 +61,16 @@ void Peers::open_queue(Peer& peer, QueuePart part) {
 
 // Either we see that the peer sleeps, or it sees what we have written before it does. The word
 // changes, so that one that is about to sleep does not.
-void Peers::wake(const Peer& peer) noexcept {
+void Peers::wake_surely(const Peer& peer) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   Entry* const entry =
       peer.entry != nullptr ? peer.entry : find_entry(*peer.member->front, communicator_);
-  if (entry == nullptr || entry->asleep.load(std::memory_order_relaxed) == 0) return;
-  entry->asleep.store(0, std::memory_order_relaxed);
-  syscall(SYS_futex, &entry->asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  if (entry != nullptr && is_asleep(*entry)) wake_sleeper(*entry);
+}
+
+void Peers::wake_sleeper(Entry& entry) noexcept {
+  entry.asleep.store(0, std::memory_order_relaxed);
+  syscall(SYS_futex, &entry.asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 void Peers::wait_for_wake() noexcept {
@@ -78,8 +81,7 @@ void Peers::wait_for_wake() noexcept {
 }
 
 void Peers::end_sleep() noexcept {
-  entry_->asleep.store(0, std::memory_order_relaxed);
-  syscall(SYS_futex, &entry_->asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  wake_sleeper(*entry_);
 }
 
 // A rank that destroyed the communicator sends nothing more. All its messages are there, so only

@@ -115,8 +115,16 @@ class Peers {
   void attach(Peer& peer);
   /// Gives the queue to a peer memory. @param part that the queue lacks.
   void open_queue(Peer& peer, QueuePart part);
-  /// Wakes a rank, if it sleeps.
-  void wake(const Peer& peer) noexcept;
+  /// Wakes a rank, if it sleeps. Until ranks are expected to sleep, this takes no fence, which
+  /// would double the time of a short message: then a rank that falls asleep at this moment may
+  /// sleep for Options::idle_wait.
+  void wake(Peer& peer) {
+    if (expects_sleepers_) return wake_surely(peer);
+    if (peer.entry == nullptr) attach(peer);
+    if (peer.entry != nullptr && is_asleep(*peer.entry)) wake_sleeper(*peer.entry);
+  }
+  /// From now on no rank is missed.
+  void expect_sleepers() noexcept { expects_sleepers_ = true; }
   /// Sleeps until a peer wakes this rank, or the time of Options::idle_wait has passed.
   /// @param has_work looked at once peers can see that this rank is about to sleep.
   template <class HasWork>
@@ -140,11 +148,17 @@ class Peers {
 
  private:
   void wait_for_wake() noexcept;
+  void wake_surely(const Peer& peer) noexcept;
+  static void wake_sleeper(Entry& entry) noexcept;
+  [[nodiscard]] static bool is_asleep(const Entry& entry) noexcept {
+    return entry.asleep.load(std::memory_order_relaxed) != 0;
+  }
 
   std::shared_ptr<Domain> domain_;
   std::uint64_t communicator_;
   std::shared_ptr<FailureSignal> failure_signal_;
   Options options_;
+  bool expects_sleepers_ = options_.oversubscribed;
   Rank self_ = 0;
   std::uint64_t block_;
   Entry* entry_;

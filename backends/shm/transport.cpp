@@ -51,7 +51,6 @@ void ShmTransport::post(std::span<const Transfer> transfers) {
       if (transfer.kind == Transfer::Kind::send) outgoing_.post(peer, transfer, bytes);
       else incoming_.post(peer, transfer, bytes);
     }
-    if (!waits_idle_) return;
     for (const Transfer& transfer : transfers) peers_.wake(peers_.of(transfer));
   });
 }
@@ -76,7 +75,12 @@ void ShmTransport::progress(Peer& peer) {
   if (peer.awaited > 0) incoming_.read_slots(peer);
   if (peer.awaited > 0 && ++peer.silent % kPollsPerLook == 0) peers_.check_end(peer);
   copies_.progress(peer);
-  if (waits_idle_ && peer.out.sent() + peer.in.consumed() != before) peers_.wake(peer);
+  if (peer.out.sent() + peer.in.consumed() != before) peers_.wake(peer);
+}
+
+void ShmTransport::expect_idle_waits() {
+  waits_idle_ = true;
+  peers_.expect_sleepers();
 }
 
 void ShmTransport::idle_wait() {
@@ -89,7 +93,7 @@ bool ShmTransport::has_work() {
   return std::ranges::any_of(peers_.all(), [this](Peer& peer) {
     if (peer.is_idle()) return false;
     if (!peer.in.attached()) peers_.attach(peer);
-    return peer.entry == nullptr || !peer.pulls.empty() ||
+    return peer.entry == nullptr || DirectCopies::has_work(peer) ||
            (peer.awaited > 0 && peer.in.has_slot()) || Outgoing::may_send(peer);
   });
 }

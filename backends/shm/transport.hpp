@@ -31,7 +31,7 @@ class ShmTransport final : public Transport {
   }
   void signal(AccessId access, bool is_stored) override { copies_.signal(access, is_stored); }
   void idle_wait() override;
-  void expect_idle_waits() override { waits_idle_ = true; }
+  void expect_idle_waits() override;
   void end_idle_wait() noexcept override { peers_.end_sleep(); }
   void find_unmatched(std::uint64_t pending, bool thoroughly) override;
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override;
@@ -45,7 +45,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool has_work();
 
   Capabilities capabilities_;
-  bool waits_idle_;                 // ranks sleep, and wake each other
+  bool waits_idle_;                 // this rank sleeps
   std::optional<Error> failure_{};  // the first one that was thrown
   std::uint32_t polls_ = 0;
   Peers peers_;

@@ -1,15 +1,18 @@
 // When CommunicatorOptions::progress is called, by a clock that the test moves.
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <tutti/batch.hpp>
 
 #include "rows.hpp"
+#include "tests/support/one_processor.hpp"
 #include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {
@@ -112,6 +115,52 @@ TEST_F(Progress, IsCalledAfterEachYieldAndNoThreadSleeps) {
   EXPECT_EQ(calls, kCalls);
   EXPECT_LE(polls, kCalls + 10);
   EXPECT_EQ(waits_idle, 0);
+}
+
+/// Ends a wait as soon as its thread sleeps. Its rank has a core of its own.
+class Uncrowded final : public Wrapper {
+ public:
+  static constexpr int kSpins = 1000;
+
+  Uncrowded(std::unique_ptr<Transport> inner, int& polls)
+      : Wrapper{std::move(inner)}, capabilities_{Wrapper::capabilities()}, polls_{polls} {
+    capabilities_.idle_spins = kSpins;
+  }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  void poll() override {
+    ++polls_;
+    Wrapper::poll();
+  }
+  void idle_wait() override { throw Error{ErrorCode::transport, "asleep"}; }
+
+ private:
+  Capabilities capabilities_;
+  int& polls_;
+};
+
+/// Polls of a wait before its thread sleeps, on one processor.
+int polls_before_sleep() {
+  int polls = 0;
+  World world{{.cluster = {.size = 2}, .wrap = [&](std::unique_ptr<Transport> inner) {
+                 return std::make_unique<Uncrowded>(std::move(inner), polls);
+               }}};
+  EXPECT_THROW(world[0].barrier(), Error);  // of a rank that waits for another one
+  return polls;
+}
+
+// A thread that yields to another program comes back after its time slice, whatever has arrived.
+TEST(IdleBackoff, SleepsSoonIfOthersUseTheCore) {
+  const test::OneProcessor processor;
+  std::atomic<bool> is_over = false;
+  std::thread other{[&] {
+    while (!is_over) {
+    }
+  }};
+  const int polls = polls_before_sleep();
+  is_over = true;
+  other.join();
+  EXPECT_GE(polls, Uncrowded::kSpins);
+  EXPECT_LT(polls, Uncrowded::kSpins + 100) << "it yields 200 times otherwise";
 }
 
 TEST_F(Progress, IsCalledByTestsThatAreFarApart) {

@@ -1,6 +1,6 @@
 // While a rank waits in tutti, the MPI that its world came from goes on, where it needs a processor
-// for that: as in the MPI's own calls. tests/backends/mpi/CMakeLists.txt sees to it that the MPIs do need
-// one.
+// for that: as in the MPI's own calls. tests/backends/mpi/CMakeLists.txt sees to it that the MPIs
+// do need one.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -13,6 +13,7 @@
 #include <tutti/mpi.hpp>
 #include <tutti/objects.hpp>
 
+#include "tests/support/one_processor.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::test {
@@ -48,25 +49,6 @@ void send_and(Communicator& world, Wait wait) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/// For as long as it lives this thread may run on one processor only, as the other ranks'.
-class OneProcessor {
- public:
-  OneProcessor() {
-    sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    for (std::size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
-      if (CPU_ISSET(i, &before_)) CPU_SET(i, &one);
-    sched_setaffinity(0, sizeof one, &one);
-  }
-  OneProcessor(const OneProcessor&) = delete;
-  OneProcessor& operator=(const OneProcessor&) = delete;
-  ~OneProcessor() { sched_setaffinity(0, sizeof before_, &before_); }
-
- private:
-  cpu_set_t before_;
-};
-
 class MpiProgress : public testing::TestWithParam<const char*> {};
 
 TEST_P(MpiProgress, IsMadeInABarrier) {
@@ -75,7 +57,7 @@ TEST_P(MpiProgress, IsMadeInABarrier) {
 }
 
 TEST_P(MpiProgress, IsMadeWhereRanksShareACore) {
-  const OneProcessor processor;
+  const test::OneProcessor processor;
   Communicator world = make_world(GetParam());
   send_and(world, [&] { world.barrier(); });
 }

@@ -34,6 +34,7 @@ void await(Transport& transport, std::size_t count) {
 void ping_pong(Host host, std::size_t bytes, int trips) {
   const auto play = [&](Rank rank) {
     const auto transport = host.transport(rank);
+    transport->expect_idle_waits();
     std::vector<std::byte> data(bytes);
     const Piece piece{data.data(), bytes};
     const auto first = rank == 0 ? Transfer::Kind::send : Transfer::Kind::recv;
@@ -70,6 +71,23 @@ TEST(ShmIdleWait, WhoIsAboutToSleepIsKeptAwake) {
   EXPECT_EQ(entry->asleep, 0u);
 }
 
+// One rank may share its core with other programs.
+TEST(ShmIdleWait, ARankThatNeverSleepsWakesOneThatDoes) {
+  Host host{2, -1, {.oversubscribed = false, .idle_wait = kLong}};
+  const auto sender = host.transport(0);
+  const auto receiver = host.transport(1);
+  Entry* const entry = find_entry(front_of(host.segment(1).mapping()), 1);
+  ASSERT_NE(entry, nullptr);
+  receiver->expect_idle_waits();
+  std::array<std::byte, 8> data{};
+  const Piece piece{data.data(), data.size()};
+  for (int i = 0; i < 2; ++i) {
+    entry->asleep = 1;
+    post(*sender, Transfer::Kind::send, {&piece, 1});
+    EXPECT_EQ(entry->asleep, 0u);
+  }
+}
+
 TEST(ShmIdleWait, RoomInTheRingWakes) {
   ping_pong(crowded(), std::size_t{4} << 20, 5);
 }
@@ -79,6 +97,30 @@ TEST(ShmIdleWait, AMessageThatWasReadWakes) {
 }
 
 // Else it would have to wait for its receiver's turn on the core, and then for its own.
+TEST(ShmIdleWait, AMessageThatBothRanksCopyWakes) {
+  ping_pong(Host{2, getpid(), {.oversubscribed = false, .idle_wait = kLong}}, std::size_t{4} << 20,
+            50);
+}
+
+TEST(ShmIdleWait, AReceiverSleepsWhileTheSenderCopies) {
+  constexpr std::chrono::milliseconds kShort{20};
+  Host host{2, getpid(), {.oversubscribed = false, .idle_wait = kShort}};
+  const auto sender = host.transport(0);
+  const auto receiver = host.transport(1);
+  receiver->expect_idle_waits();
+  std::vector<std::byte> data(std::size_t{4} << 20);
+  std::vector<std::byte> received(data.size());
+  const Piece from{data.data(), data.size()};
+  const Piece to{received.data(), received.size()};
+  post(*sender, Transfer::Kind::send, {&from, 1});
+  post(*receiver, Transfer::Kind::recv, {&to, 1});
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(completed(*receiver, 1), 0u);
+  const auto start = steady_clock::now();
+  receiver->idle_wait();
+  EXPECT_GE(steady_clock::now() - start, kShort);
+  while (completed(*receiver, 1) == 0) sender->poll();
+}
+
 TEST(ShmIdleWait, ASenderGoesOnAsLongAsTheRingHasRoom) {
   for (const std::size_t more : {std::size_t{0}, std::size_t{1}}) {
     Host host = crowded(getpid());
