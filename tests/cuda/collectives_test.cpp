@@ -41,6 +41,8 @@ void attach(GpuWorld& world, const std::string& transport = "nccl") {
     ASSERT_EQ(error, "");
 }
 
+/// Ranks that share a GPU meet before the call and after it: a stream that waits for a peer may
+/// hold up the peer's copies of inputs and results, if both streams have one hardware queue.
 std::string run_on_gpus(GpuWorld& world, const Case& what) {
   Experiment experiment{what};
   const auto errors = world.run([&](Rank rank) {
@@ -48,8 +50,10 @@ std::string run_on_gpus(GpuWorld& world, const Case& what) {
     const OwnStream stream{world.device(rank)};
     Options options = experiment.options();
     options.stream = stream.get();
+    world[rank].barrier();
     world[rank].run(buffers.call(), options);
     cuda::wait(world[rank], stream.get(), test::kAmple);
+    world[rank].barrier();
     buffers.fetch();
   });
   for (Rank rank = 0; rank < what.size; ++rank) {
