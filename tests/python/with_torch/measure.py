@@ -1,4 +1,5 @@
-"""Times of tutti and Gloo in turns, on two processes of this host: python tests/python/with_torch/measure.py.
+"""Times of tutti and Gloo in turns, on two processes of this host: python tests/python/with_torch/measure.py;
+or on the hosts of a launcher such as torchrun.
 
 Prints medians in microseconds, and the median of the ratios of neighbouring rounds.
 """
@@ -92,9 +93,9 @@ def steps(group: Any) -> None:
     show("step with 33 MB of gradients", in_turns({name: step_of(name) for name in models}, 1), "gloo")
 
 
-def main(rank: int, path: str) -> None:
+def main(rank: int, method: str, size: int) -> None:
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{path}", rank=rank, world_size=2)
+    dist.init_process_group("gloo", init_method=method, rank=rank, world_size=size)
     group = dist.new_group(backend="tutti")
     calls(group)
     steps(group)
@@ -102,5 +103,8 @@ def main(rank: int, path: str) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(main, (os.path.join(folder, "store"),), 2)
+    if "RANK" in os.environ:
+        main(int(os.environ["RANK"]), "env://", int(os.environ["WORLD_SIZE"]))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            mp.spawn(main, (f"file://{os.path.join(folder, 'store')}", 2), 2)
