@@ -116,6 +116,8 @@ class Rank:
         """Calls a function, and sends its result or exception."""
         import tutti
 
+        from . import _handles
+
         try:
             world = tutti.world()
             value = call_with_world(fn, args, world)
@@ -125,7 +127,7 @@ class Rank:
             self.send(message)
         else:
             self.send(message)
-            world.close()
+            _handles.close_all()  # one that stays open, such as a group, would make peers take this end for a death
 
     def send(self, message: Any) -> None:
         data = pickle.dumps(message)

@@ -58,6 +58,23 @@ def test_results_are_in_the_order_of_ranks(way):
     assert tutti.spawn(number, 3, 100, timeout=PATIENCE, **way) == [130, 131, 132]
 
 
+kept = []
+
+
+def end_first(world):
+    """Rank 1 ends with a communicator that was made of the world, and rank 0 gets its last broadcast later."""
+    kept.append(world.group([world.rank]))
+    world.barrier()
+    if world.rank == 0:
+        time.sleep(0.5)
+    return bytes(world.broadcast(bytearray([world.rank]), root=1))
+
+
+@pytest.mark.parametrize("way", PROCESSES, ids=ids)
+def test_a_rank_that_ends_with_open_communicators_has_not_died(way):
+    assert tutti.spawn(end_first, 2, timeout=PATIENCE, **way) == [b"\1", b"\1"]
+
+
 @pytest.mark.parametrize("way", WAYS, ids=ids)
 def test_the_first_failure_is_raised(way):
     with pytest.raises(KeyError, match="the key") as caught:
