@@ -47,6 +47,7 @@ __all__ = [
     "MismatchError",
     "NotFinite",
     "ObjectError",
+    "ObjectRequest",
     "Objects",
     "Op",
     "Operator",
@@ -73,10 +74,18 @@ __all__ = [
 if TYPE_CHECKING:
     from . import testing
     from ._spawn import spawn
+    from .object_requests import ObjectRequest
     from .objects import Objects
     from .table import Table, sweep
 else:
-    _LATER = {"Objects": "objects", "Table": "table", "spawn": "_spawn", "sweep": "table", "testing": "testing"}
+    _LATER = {
+        "ObjectRequest": "object_requests",
+        "Objects": "objects",
+        "Table": "table",
+        "spawn": "_spawn",
+        "sweep": "table",
+        "testing": "testing",
+    }
 
     def __getattr__(name):
         import importlib

@@ -224,21 +224,31 @@ class Communicator(QuickCalls):
         """
         return self._probe(source, tag, timeout)
 
+    def probe_now(self, source: int = ANY, tag: int = 0) -> Arrival | None:
+        """As probe, but it does not wait: returns None if no such message has come."""
+        with self._handle.turn:
+            return self._find_message(source, tag, 0)
+
     def _probe(self, source: int, tag: int, timeout: float | None) -> Arrival:
-        arrival = _library.Arrival(size=ctypes.sizeof(_library.Arrival))
         turn = self._handle.turn
         limit = nanoseconds(timeout, "probe") or self._timeout
         end = FOREVER if limit == FOREVER else time.monotonic_ns() + limit
         while True:
             with turn:
-                slice = max(0, min(turn.slice, end - time.monotonic_ns()))
-                status = library.tutti_probe(self._handle.pointer, source, tag, slice, ctypes.byref(arrival))
-            if status != PENDING:
-                check(status)
-                return Arrival(arrival.from_, arrival.tag, arrival.bytes)
+                arrival = self._find_message(source, tag, max(0, min(turn.slice, end - time.monotonic_ns())))
+            if arrival is not None:
+                return arrival
             if time.monotonic_ns() >= end:
                 whom = "any rank" if source == ANY else f"rank {source}"
                 raise TimeoutError(f"no message of tag {tag} from {whom} came within {limit / 1e9:g} s", rank=source)
+
+    def _find_message(self, source: int, tag: int, slice: int) -> Arrival | None:
+        arrival = _library.Arrival(size=ctypes.sizeof(_library.Arrival))
+        status = library.tutti_probe(self._handle.pointer, source, tag, slice, ctypes.byref(arrival))
+        if status == PENDING:
+            return None
+        check(status)
+        return Arrival(arrival.from_, arrival.tag, arrival.bytes)
 
     # Memory.
 

@@ -257,7 +257,9 @@ def test_batch(size: int) -> None:
 def check_probe(world: tutti.Communicator) -> None:
     if world.rank > 0:
         world.send(np.full(3, world.rank), 0, tag=5)
+        world.barrier()
         return
+    assert world.probe_now(1, 9) is None and world.probe_now(tag=9) is None
     with pytest.raises(tutti.TimeoutError, match="no message of tag 9 from any rank"):
         world.probe(tag=9, timeout=0.05)
     seen = set()
@@ -268,6 +270,14 @@ def check_probe(world: tutti.Communicator) -> None:
         world.recv(out, tag=5)
         seen.add(int(out[0]))
     assert seen == set(range(1, world.size))
+    assert world.probe_now(tag=5) is None
+    request = world.start.send(np.ones(3), 0, tag=7)
+    while (found := world.probe_now(tag=7)) is None:
+        pass
+    assert found == (0, 7, 24) == world.probe_now(0, 7)
+    world.recv(np.zeros(3), 0, tag=7)
+    request.wait()
+    world.barrier()
 
 
 def test_probe() -> None:

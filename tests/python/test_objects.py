@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 import tutti
-from tutti import _data, _handles, objects
+from tutti import _data, _handles, _pickles
 
 parallel = pytest.mark.parallel(3, timeout=60)
 CODECS = ["pickle", "data"]
@@ -71,6 +71,98 @@ def test_all_calls(world, codec):
     if rank == 2:
         assert call.recv(0, tag=7, codec=codec)["i"] == 0
         assert [call.recv(tag=7, codec=codec)["i"] for _ in range(2)] == [1, 2]
+
+
+@parallel
+@pytest.mark.parametrize("codec", CODECS)
+def test_requests(world, codec):
+    start, rank, size = world.objects.start, world.rank, world.size
+    right, left = (rank + 1) % size, (rank - 1) % size
+    array = np.full(50000, rank)
+    sent = [start.send([rank, array], right, tag=tag, codec=codec) for tag in (3, 4)]
+    array[:] = -1  # the object was encoded before
+    requests = [
+        start.broadcast({"root": rank}, root=1, codec=codec),
+        start.scatter([[i] for i in range(size)] if rank == 2 else None, root=2, codec=codec),
+        start.gather(rank, root=1, codec=codec),
+        start.all_gather(str(rank), codec=codec),
+        start.all_to_all([(rank, to) for to in range(size)], codec=codec),
+    ]
+    received = [start.recv(left, tag=tag, codec=codec) for tag in (4, 3)]
+    for request in received:
+        whence, numbers = request.wait()
+        assert whence == left and (numbers == left).all()
+    assert [request.wait() for request in requests] == [
+        {"root": 1},
+        [rank],
+        [0, 1, 2] if rank == 1 else None,
+        ["0", "1", "2"],
+        [(of, rank) for of in range(size)],
+    ]
+    assert requests[3].wait() is requests[3].wait(), "an ended request keeps its result"
+    assert [request.wait() for request in sent] == [None, None]
+    assert "ObjectRequest of send, ended" in repr(sent[0])
+
+
+@parallel
+def test_a_request_that_nobody_answers_yet(world):
+    start, rank = world.objects.start, world.rank
+    if rank == 0:
+        request = start.recv(1)
+        assert not request.test() and "recv, pending" in repr(request)
+        with pytest.raises(tutti.TimeoutError, match="recv has not ended after 0.01 s; wait again for it"):
+            request.wait(0.01)
+        world.objects.send("now", 1)
+        while not request.test():
+            pass
+        assert request.wait() == "later"
+    elif rank == 1:
+        world.objects.recv(0)
+        world.objects.send("later", 0)
+    with pytest.raises(tutti.ArgumentError, match=r"only the blocking call receives from any rank; probe\(\)"):
+        start.recv(tutti.ANY)
+    world.barrier()
+
+
+@parallel
+def test_a_request_keeps_its_error(world):
+    request = world.objects.start.all_gather(threading.Lock() if world.rank == 1 else 0)
+    for look in (request.wait, request.test, request.wait):
+        with pytest.raises(tutti.ObjectError, match="rank 1 could not encode") as caught:
+            look()
+        assert isinstance(caught.value.__cause__, TypeError) == (world.rank == 1)
+    assert "all_gather, failed" in repr(request)
+    assert world.objects.all_gather(world.rank) == [0, 1, 2]
+
+
+@pytest.mark.parallel(2, timeout=60)
+def test_a_pending_request_that_is_dropped_fails_the_communicator(world):
+    if world.rank == 0:
+        world.objects.start.recv(1)
+        with pytest.raises(tutti.AbortedError):
+            world.barrier()
+
+
+@parallel
+def test_reduce(world):
+    total = world.objects.reduce([world.rank], lambda a, b: a + b, root=1)
+    assert total == ([0, 1, 2] if world.rank == 1 else None)
+    if world.rank == 2:
+        with pytest.raises(ZeroDivisionError):
+            world.objects.reduce(0, lambda a, b: a // b, root=2)
+    else:
+        assert world.objects.reduce(0, lambda a, b: a // b, root=2) is None
+    world.barrier()
+
+
+@parallel
+def test_the_timeout_of_a_receive_from_any_rank(world):
+    if world.rank == 0:
+        begin = time.monotonic()
+        with pytest.raises(tutti.TimeoutError, match="from any rank came within 0.05 s"):
+            world.objects.recv(timeout=0.05)
+        assert time.monotonic() - begin < 15
+    world.barrier()
 
 
 @parallel
@@ -145,7 +237,9 @@ def test_bytes_that_do_not_decode_are_an_error_of_the_receiver(world):
     if world.rank == 0:
         world.objects.send(Missing(), 1)
     elif world.rank == 1:
-        assert "from rank 0 cannot be decoded: AttributeError" in message_of(lambda: world.objects.recv(0))
+        with pytest.raises(tutti.ObjectError, match="from rank 0 cannot be decoded: AttributeError") as caught:
+            world.objects.recv(0)
+        assert isinstance(caught.value.__cause__, AttributeError)
     assert world.objects.all_gather(world.rank) == [0, 1, 2]
 
 
@@ -153,7 +247,7 @@ def test_bytes_that_do_not_decode_are_an_error_of_the_receiver(world):
 def test_data_never_runs_code_of_a_pickle(world):
     """A rank that says it sends data, and sends a pickle, is rejected."""
     if world.rank == 0:
-        pieces = objects._encode(Bomb(), "pickle")
+        pieces = _pickles.encode(Bomb(), "pickle")
         original, _data.encode = _data.encode, lambda value: pieces
         world.objects.send(None, 1, codec="data")
         _data.encode = original
@@ -257,7 +351,7 @@ def test_random_changes_of_data_decode_or_are_rejected():
 @pytest.mark.parametrize("data", [b"", b"\0" * 7, HUGE, b"\1" + bytes(7) + HUGE, bytes(8), bytes(8) + b"junk"])
 def test_hostile_frames_of_pickles_are_rejected(data):
     with pytest.raises(tutti.ObjectError, match="cannot be decoded"):
-        objects._decode(memoryview(data), "pickle", 0)
+        _pickles.decode(memoryview(data), "pickle", 0)
 
 
 def kept_calls():
@@ -290,14 +384,14 @@ def test_large_arrays_outlive_their_call_and_the_world(world):
 def test_large_arrays_are_not_copied_into_the_encoding():
     array = np.ones(100000)
     for codec in CODECS:
-        pieces = objects._encode({"a": array}, codec)
+        pieces = _pickles.encode({"a": array}, codec)
         address = ctypes.addressof(ctypes.c_char.from_buffer(array))
         assert any(len(piece) > 0 and np.frombuffer(piece, "u1").ctypes.data == address for piece in pieces)
 
 
 def test_large_bytes_are_not_copied_into_the_encoding():
     for data in (b"x" * 1_000_001, bytearray(1_000_001)):
-        pieces = objects._encode({"a": data, "b": [data, 1]}, "pickle")
+        pieces = _pickles.encode({"a": data, "b": [data, 1]}, "pickle")
         assert any(piece is data for piece in pieces)
         joined = memoryview(b"".join(pieces))
-        assert objects._unpickle(joined) == {"a": data, "b": [data, 1]}
+        assert _pickles._unpickle(joined) == {"a": data, "b": [data, 1]}

@@ -1,0 +1,225 @@
+"""Calls with objects that are under way."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Callable, Generic, Iterable, Literal, Sequence, TypeVar
+
+from . import _pickles
+from ._calls import nanoseconds
+from ._data import Piece as Bytes
+from ._handles import Handle, Turn
+from ._library import ANY_RANK, PENDING, Object, ObjectCall, Piece, library
+from .arrays import _Export
+from .errors import ArgumentError, Error, ObjectError, TimeoutError, check
+from .requests import wait_in_slices
+
+if TYPE_CHECKING:
+    from .communicator import Communicator
+
+T = TypeVar("T")
+Codec = Literal["pickle", "data"]
+_KINDS = ("broadcast", "scatter", "gather", "all_gather", "all_to_all", "send", "recv")
+_MOST_BYTES = {"pickle": 1 << 40, "data": 1 << 30}  # of one object
+
+
+class ObjectRequest(Generic[T]):
+    """Objects under way. The own ones may be changed at once, since they are encoded before.
+
+    A pending request that is dropped fails its communicator, since other ranks wait for it.
+    """
+
+    def __init__(
+        self, handle: Handle, call: ObjectCall, codec: Codec, failure: Exception | None, result: Callable[[list[Any]], T]
+    ) -> None:
+        self._handle: Handle | None = handle
+        self._call = call
+        self._codec = codec
+        self._failure = failure
+        self._result_of = result
+        self._error: Error | None = None
+        self._value: T
+
+    def wait(self, timeout: float | None = None) -> T:
+        """Waits for the end, and returns the result.
+
+        timeout: seconds. If the call takes longer, TimeoutError is raised, the call goes on, and it may be
+            waited for again.
+        """
+        limit = nanoseconds(timeout, "wait")
+        if not self._has_ended(lambda handle: wait_in_slices(handle, library.tutti_objects_wait_for, limit)):
+            raise TimeoutError(f"{_KINDS[self._call.kind]} has not ended after {timeout} s; wait again for it")
+        return self._result()
+
+    def test(self) -> bool:
+        """Whether the call has ended. Makes progress. Raises the call's error."""
+        if not self._has_ended(_test):
+            return False
+        self._result()
+        return True
+
+    def close(self) -> None:
+        """Drops the request. If it is pending, its communicator fails."""
+        if self._handle is not None:
+            self._handle.close()
+
+    def _has_ended(self, wait: Callable[[Handle], bool]) -> bool:
+        handle = self._handle
+        if handle is None:
+            return True
+        try:
+            if not wait(handle):
+                return False
+            self._value = self._result_of(self._decoded(handle))
+        except Error as error:
+            if self._failure is not None and isinstance(error, ObjectError):
+                error.__cause__ = self._failure
+            self._error = error
+        self._handle = None
+        handle.close()
+        return True
+
+    def _decoded(self, handle: Handle) -> list[Any]:
+        kind = _KINDS[self._call.kind]
+        if kind == "broadcast" and self._call.count > 0:
+            return []  # the own object
+        sender = {"broadcast": self._call.root, "scatter": self._call.root, "recv": self._call.peer}.get(kind)
+        objects = enumerate(_bytes_of(handle))
+        return [_pickles.decode(data, self._codec, index if sender is None else sender) for index, data in objects]
+
+    def _result(self) -> T:
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def __repr__(self) -> str:
+        state = "pending" if self._handle is not None else "failed" if self._error is not None else "ended"
+        return f"<tutti.ObjectRequest of {_KINDS[self._call.kind]}, {state}>"
+
+
+def _test(handle: Handle) -> bool:
+    with handle.turn:
+        status = library.tutti_objects_wait_for(handle.pointer, 0)
+    if status == PENDING:
+        return False
+    check(status)
+    return True
+
+
+class ObjectStarts:
+    """`world.objects.start`: each call returns an ObjectRequest at once. See Objects for the calls."""
+
+    def __init__(self, communicator: Communicator) -> None:
+        self._communicator = communicator
+
+    def broadcast(
+        self, obj: T | None = None, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
+    ) -> ObjectRequest[T]:
+        is_root = self._communicator.rank == root
+        return self.begin(
+            "broadcast",
+            lambda: [obj] if is_root else [],
+            lambda got: obj if is_root else got[0],
+            codec,
+            timeout,
+            root=root,
+        )
+
+    def scatter(
+        self, objs: Iterable[T] | None = None, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
+    ) -> ObjectRequest[T]:
+        given = objs if self._communicator.rank == root else None
+        return self.begin("scatter", lambda: given or (), lambda got: got[0], codec, timeout, root=root)
+
+    def gather(
+        self, obj: T, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
+    ) -> ObjectRequest[list[T] | None]:
+        is_root = self._communicator.rank == root
+        return self.begin("gather", lambda: [obj], lambda got: got if is_root else None, codec, timeout, root=root)
+
+    def all_gather(self, obj: T, *, codec: Codec = "pickle", timeout: float | None = None) -> ObjectRequest[list[T]]:
+        return self.begin("all_gather", lambda: [obj], list, codec, timeout)
+
+    def all_to_all(
+        self, objs: Iterable[T], *, codec: Codec = "pickle", timeout: float | None = None
+    ) -> ObjectRequest[list[T]]:
+        return self.begin("all_to_all", lambda: objs, list, codec, timeout)
+
+    def send(
+        self, obj: Any, to: int, *, tag: int = 0, codec: Codec = "pickle", timeout: float | None = None
+    ) -> ObjectRequest[None]:
+        return self.begin("send", lambda: [obj], lambda _: None, codec, timeout, peer=to, tag=tag)
+
+    def recv(
+        self, source: int, *, tag: int = 0, codec: Codec = "pickle", timeout: float | None = None
+    ) -> ObjectRequest[Any]:
+        if source == ANY_RANK:
+            raise ArgumentError(
+                "recv: only the blocking call receives from any rank; probe() returns a message's sender"
+            )
+        return self.begin("recv", lambda: (), lambda got: got[0], codec, timeout, peer=source, tag=tag)
+
+    def begin(
+        self,
+        kind: str,
+        given: Callable[[], Iterable[Any]],
+        result: Callable[[list[Any]], Any],
+        codec: Codec,
+        timeout: float | None,
+        **members: int,
+    ) -> ObjectRequest[Any]:
+        """Starts a call.
+
+        given: returns the objects of this rank; if it fails, the call fails on all ranks. result: makes the
+            result of the objects that this rank gets.
+        """
+        if codec not in _MOST_BYTES:
+            raise ArgumentError(f"{kind}: there is no codec {codec!r}; there are 'pickle' and 'data'")
+        call = ObjectCall()
+        library.tutti_object_call_defaults(ctypes.byref(call), ctypes.sizeof(call))
+        call.kind = _KINDS.index(kind)
+        call.type = codec.encode()
+        call.most_bytes = _MOST_BYTES[codec]
+        call.timeout = nanoseconds(timeout, kind)
+        for name, value in members.items():
+            setattr(call, name, value)
+        failure: Exception | None = None
+        kept: Any = None
+        try:
+            kept = _give(call, [_pickles.encode(obj, codec) for obj in given()])
+        except Exception as error:
+            failure = error
+            call.failure = f"{type(error).__name__}: {error}".encode("utf-8", "replace")
+        handle = self._communicator._handle
+        started = ctypes.c_void_p()
+        with handle.turn:
+            check(library.tutti_objects_start(handle.pointer, ctypes.byref(call), ctypes.byref(started)))
+        del kept
+        request = Handle(started.value or 0, library.tutti_objects_free, "call", handle.turn)
+        return ObjectRequest(request, call, codec, failure, result)
+
+
+def _give(call: ObjectCall, objects: Sequence[Sequence[Bytes]]) -> Any:
+    """Sets the objects of a call. Returns what must live until the call has started."""
+    exports = [[_Export(piece) for piece in pieces] for pieces in objects]
+    arrays = [(Piece * len(row))(*(Piece(export.view.buf, export.view.len) for export in row)) for row in exports]
+    call.objects = (Object * len(arrays))(*(Object(array, len(array)) for array in arrays))
+    call.count = len(arrays)
+    return exports, arrays
+
+
+def _bytes_of(received: Handle) -> list[memoryview]:
+    """The bytes of each received object. Of large ones the memory lives as long as they; that of others until the
+    call is freed."""
+    blocks = []
+    for index in range(library.tutti_objects_count(received.pointer)):
+        data = ctypes.c_void_p()
+        size = ctypes.c_size_t()
+        check(library.tutti_objects_get(received.pointer, index, ctypes.byref(data), ctypes.byref(size)))
+        blocks.append((ctypes.c_char * size.value).from_address(data.value or 0))
+    if any(len(block) >= _pickles.SHARED_BYTES for block in blocks):
+        check(library.tutti_objects_keep(received.pointer))
+        owner = Handle(received.release(), library.tutti_objects_free, "memory", Turn())
+        for block in blocks:
+            block.owner = owner  # type: ignore[attr-defined]
+    return [memoryview(block).cast("B") for block in blocks]
