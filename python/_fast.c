@@ -16,6 +16,7 @@
 #include <tutti.h>
 
 #include "_fast_arrays.h"
+#include "_fast_exports.h"
 #include "_fast_turn.h"
 
 /* Bound by Python. */
@@ -350,6 +351,11 @@ static PyMethodDef functions[] = {
      "visible."},
     {"count_batches", count_batches, METH_O,
      "count_batches(+1 or -1): while batches are open, all calls return NotImplemented."},
+    {"free_exports_by", free_exports_by, METH_O,
+     "free_exports_by(forget): the addresses of a deleter and a destructor of capsules, for "
+     "tensors of "
+     "DLPack.\n"
+     "They call forget(address of a managed tensor)."},
     {NULL, NULL, 0, NULL}};
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "tutti._fast", NULL, -1, functions, NULL, NULL, NULL, NULL};

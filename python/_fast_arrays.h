@@ -26,21 +26,25 @@ typedef struct {
   void* stream_of;
 } ExchangeTable;
 
-static PyObject *name_requires_grad, *name_exchange, *name_dict;
+static PyObject *name_requires_grad, *name_is_neg, *name_exchange, *name_dict;
 
 /* Returns 0, or -1 with an exception. */
 static int make_names(void) {
   name_requires_grad = PyUnicode_InternFromString("requires_grad");
+  name_is_neg = PyUnicode_InternFromString("is_neg");
   name_exchange = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
   name_dict = PyUnicode_InternFromString("__dict__");
-  return name_requires_grad != NULL && name_exchange != NULL && name_dict != NULL ? 0 : -1;
+  return name_requires_grad != NULL && name_is_neg != NULL && name_exchange != NULL &&
+                 name_dict != NULL
+             ? 0
+             : -1;
 }
 
 /* How to find the elements of a type's objects. */
 typedef struct {
   PyTypeObject* type;
   const ExchangeTable* exchange; /* or NULL */
-  int has_buffer, has_gradient;
+  int has_buffer, has_gradient, has_negation;
 } Importer;
 enum { kImporters = 16 };
 static Importer importers[kImporters];
@@ -73,6 +77,7 @@ static Importer importer_of(PyObject* object) {
   importer->has_buffer = PyObject_CheckBuffer(object);
   importer->exchange = importer->has_buffer ? NULL : exchange_of(type);
   importer->has_gradient = PyObject_HasAttr((PyObject*)type, name_requires_grad);
+  importer->has_negation = PyObject_HasAttr((PyObject*)type, name_is_neg);
   found = *importer;
   Py_XDECREF(old);
   return found;
@@ -152,12 +157,25 @@ static int needs_gradient(PyObject* object) {
   return is_needed;
 }
 
+/* The imaginary part of a conjugated number is such: its memory has the negative. A view of several
+ * ones does not lie in one piece. */
+static int is_negated(PyObject* object) {
+  PyObject* const method = PyObject_GetAttr(object, name_is_neg);
+  PyObject* const answer = method == NULL ? NULL : PyObject_CallNoArgs(method);
+  const int is_so = answer != Py_False;
+  Py_XDECREF(answer);
+  Py_XDECREF(method);
+  PyErr_Clear();
+  return is_so;
+}
+
 static int read_array(PyObject* object, int is_written, Array* array) {
   const Importer importer = importer_of(object);
   array->view.obj = NULL;
   if (importer.has_buffer)
     return read_buffer(object, array) && !(is_written && array->is_read_only);
   if (importer.exchange == NULL || !read_tensor(importer.exchange, object, array)) return 0;
+  if (array->count == 1 && importer.has_negation && is_negated(object)) return 0;
   return !(is_written && importer.has_gradient && needs_gradient(object));
 }
 

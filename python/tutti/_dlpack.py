@@ -48,7 +48,7 @@ class _Versioned(ctypes.Structure):
 
 _CPU_DEVICES = (1, 3, 11)  # main memory, and such of CUDA and ROCm
 _GPU_DEVICES = (2, 13)  # memory of CUDA, and its managed memory
-_READ_ONLY = 1
+_READ_ONLY, _IS_COPIED = 1, 2  # what is written to a copy is lost
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 
 _is_valid = ctypes.pythonapi.PyCapsule_IsValid
@@ -73,34 +73,44 @@ class Imported(NamedTuple):
 def import_tensor(x: Any) -> Imported:
     """Finds the elements of an object with `__dlpack__`. Its capsule is kept, and never consumed: it
     frees the export when it is collected."""
-    try:
-        capsule = _capsule_of(x)
-    except BufferError as error:
-        raise ArgumentError(f"cannot be exported: {error}") from error
+    capsule = _capsule_of(x)
     if _is_valid(capsule, b"dltensor_versioned"):
         versioned = _Versioned.from_address(_pointer_of(capsule, b"dltensor_versioned"))
         if versioned.major != 1:
-            raise ArgumentError(f"is exported by DLPack {versioned.major}, which is not known")
-        return _imported(versioned.tensor, bool(versioned.flags & _READ_ONLY), capsule)
-    return _imported(_Managed.from_address(_pointer_of(capsule, b"dltensor")).tensor, False, capsule)
+            raise ArgumentError(f"is exported by DLPack {versioned.major}: tutti knows DLPack 1 and older ones")
+        return _imported(versioned.tensor, bool(versioned.flags & (_READ_ONLY | _IS_COPIED)), capsule)
+    if _is_valid(capsule, b"dltensor"):
+        return _imported(_Managed.from_address(_pointer_of(capsule, b"dltensor")).tensor, False, capsule)
+    raise ArgumentError(
+        f"cannot be exported: its __dlpack__ returned {capsule!r:.60}, and must return a new capsule of DLPack"
+    )
 
 
 def _capsule_of(x: Any) -> Any:
     try:
-        return x.__dlpack__(max_version=(1, 0))
-    except TypeError:  # an exporter of before DLPack 1.0
-        return x.__dlpack__()
+        try:
+            return x.__dlpack__(max_version=(1, 0))
+        except TypeError:  # an exporter of before DLPack 1.0
+            return x.__dlpack__()
+    except Exception as error:
+        raise ArgumentError(
+            f"cannot be exported: its __dlpack__ raised {type(error).__name__}: {error}; pass an array that it exports"
+        ) from error
 
 
 def _imported(tensor: _Tensor, is_read_only: bool, capsule: object) -> Imported:
     device = tensor.device.type
     if device not in _CPU_DEVICES + _GPU_DEVICES:
         raise ArgumentError(f"lies on a device of DLPack's type {device}: copy it to the CPU first")
+    shape = _shape_of(tensor)
+    address = (tensor.data or 0) + tensor.byte_offset
+    if not tensor.data and 0 not in shape:
+        raise ArgumentError(f"is exported by DLPack with elements of shape {shape}, but without their address")
     kind = _CODES.get(tensor.dtype.code, "unknown")
     bits = tensor.dtype.bits * tensor.dtype.lanes
     return Imported(
-        address=(tensor.data or 0) + tensor.byte_offset,
-        shape=tuple(tensor.shape[: tensor.ndim]),
+        address=address,
+        shape=shape,
         strides=tensor.strides[: tensor.ndim] if tensor.strides else None,
         dtype="bool" if kind == "bool" and bits == 8 else f"{kind}{bits}",
         is_read_only=is_read_only,
@@ -109,16 +119,22 @@ def _imported(tensor: _Tensor, is_read_only: bool, capsule: object) -> Imported:
     )
 
 
+def _shape_of(tensor: _Tensor) -> tuple[int, ...]:
+    if tensor.ndim < 0 or (tensor.ndim > 0 and not tensor.shape):
+        raise ArgumentError(f"is exported by DLPack with {tensor.ndim} dimensions, and no shape")
+    shape = tuple(tensor.shape[: tensor.ndim])
+    if any(extent < 0 for extent in shape):
+        raise ArgumentError(f"is exported by DLPack with the shape {shape}, which has an extent of less than zero")
+    return shape
+
+
 # Exports. The one who gets a tensor calls its deleter, from any thread.
 
 _exported: dict[int, tuple[object, ...]] = {}
 
 
-def _delete(pointer: int) -> None:
-    _exported.pop(pointer, None)
-
-
-_deleter = _Deleter(_delete)
+def _forget(pointer: int, exported: dict[int, tuple[object, ...]] = _exported) -> None:
+    exported.pop(pointer, None)
 
 
 _CapsuleDestructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -137,10 +153,15 @@ def _destroy(capsule: int) -> None:
     """Frees a tensor that nobody has taken out of its capsule."""
     for name in (b"dltensor_versioned", b"dltensor"):
         if _raw_is_valid(capsule, name):
-            _delete(_raw_pointer_of(capsule, name))
+            _forget(_raw_pointer_of(capsule, name))
 
 
-_destructor = _CapsuleDestructor(_destroy)
+try:  # functions in C, which keep an exception that is being raised
+    from ._fast import free_exports_by
+
+    _deleter, _destructor = (kind(at) for kind, at in zip((_Deleter, _CapsuleDestructor), free_exports_by(_forget)))
+except ImportError:
+    _deleter, _destructor = _Deleter(_forget), _CapsuleDestructor(_destroy)
 
 
 def export_tensor(address: int, shape: tuple[int, ...], dtype: str, owner: object, is_versioned: bool) -> object:

@@ -199,8 +199,12 @@ def _from_buffer(x: Any) -> Buffer:
 
 
 def _without_buffer(x: Any, error: Exception) -> Buffer:
-    """Elements of arrays that the buffer protocol refuses: numpy has types that it does not know."""
+    """Elements of arrays that the buffer protocol refuses: libraries have types that it does not know."""
     interface = getattr(x, "__array_interface__", None)
+    if interface is None and hasattr(type(x), "__dlpack__"):  # JAX has no buffers of bfloat16, and constant arrays
+        buffer = _from_dlpack(x)
+        buffer.is_read_only = True
+        return buffer
     if interface is None or interface.get("strides") is not None:
         raise ArgumentError(_contiguity(getattr(x, "shape", None))) from error
     name = str(getattr(x.dtype, "name", x.dtype))
@@ -258,6 +262,9 @@ def _from_torch(x: Any) -> Buffer:
     device = str(x.device.type)
     if device not in ("cpu", "cuda"):
         raise ArgumentError(f"is a tensor on {device}: copy it to the CPU first")
+    for state in ("conj", "neg"):  # the memory has other elements than the tensor
+        if getattr(x, f"is_{state}", bool)():
+            raise ArgumentError(f"is a tensor whose is_{state}() is true: pass .resolve_{state}()")
     datatype = datatype_of(x.dtype)
     buffer = Buffer(x.data_ptr(), tuple(x.shape), datatype, SIZES[datatype], x)
     if device == "cuda":
@@ -267,18 +274,35 @@ def _from_torch(x: Any) -> Buffer:
 
 
 def _from_cuda(x: Any) -> Buffer:
-    interface = x.__cuda_array_interface__
+    try:
+        return _from_cuda_interface(x.__cuda_array_interface__, x)
+    except ArgumentError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"has a __cuda_array_interface__ that cannot be read ({type(error).__name__}: {error}): it needs at least "
+            "'shape', 'typestr' and 'data'"
+        ) from error
+
+
+def _from_cuda_interface(interface: dict[str, Any], x: Any) -> Buffer:
     shape = tuple(interface["shape"])
-    if interface.get("strides") is not None and 0 not in shape:
-        if not _is_contiguous(shape, [step for step in interface["strides"]], int(interface["typestr"][2:])):
-            raise ArgumentError(_contiguity(shape))
-    order, kind, size = interface["typestr"][0], interface["typestr"][1], interface["typestr"][2:]
-    if order == (">" if sys.byteorder == "little" else "<") and int(size) > 1:
-        raise ArgumentError(f"has elements of another byte order than this machine's ({interface['typestr']})")
-    kinds = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
-    name = "bool" if kind == "b" else f"{kinds.get(kind, '')}{8 * int(size)}"
+    order, kind, size = interface["typestr"][0], interface["typestr"][1], int(interface["typestr"][2:])
     address, is_read_only = interface["data"]
-    buffer = Buffer(address or 0, shape, DATATYPES.get(name, BYTES), int(size), x, is_read_only)
+    if any(extent < 0 for extent in shape):
+        raise ArgumentError(f"has the shape {shape}, which has an extent of less than zero")
+    if interface.get("mask") is not None:
+        raise ArgumentError("is a masked array: pass its data and its mask in two calls")
+    strides = interface.get("strides")
+    if strides is not None and 0 not in shape and not _is_contiguous(shape, list(strides), size):
+        raise ArgumentError(_contiguity(shape))
+    if order == (">" if sys.byteorder == "little" else "<") and size > 1:
+        raise ArgumentError(
+            f"has elements of another byte order than this machine's ({interface['typestr']}): convert it first"
+        )
+    kinds = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+    name = "bool" if kind == "b" else f"{kinds.get(kind, '')}{8 * size}"
+    buffer = Buffer(address or 0, shape, DATATYPES.get(name, BYTES), size, x, is_read_only)
     buffer.is_gpu = True
     buffer.stream = interface.get("stream") or 0
     return buffer

@@ -28,6 +28,8 @@ def is_visible(address: int) -> bool:
 class Pages:
     """Memory of the shared library: freed with the last array that lies in it."""
 
+    _lists = _starts, _ends  # other libraries free arrays also when the names of this module are gone
+
     def __init__(self, handle: Handle, address: int, bytes: int, is_visible: bool) -> None:
         self._handle = handle
         self.is_visible = is_visible
@@ -39,8 +41,9 @@ class Pages:
 
     def __del__(self) -> None:
         if getattr(self, "_is_listed", False):
-            _starts.remove(self.address)
-            del _ends[self.address]
+            starts, ends = self._lists
+            starts.remove(self.address)
+            del ends[self.address]
 
 
 def pages_of(handle: Handle, bytes: int) -> Pages:
