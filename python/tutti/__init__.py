@@ -31,7 +31,7 @@ from .errors import (
 from .gradients import GradientSync, NotFinite, Parameter, StepReport
 from .memory import Memory
 from .operators import Operator, operator
-from .requests import Plan, Request, batch, wait_all
+from .requests import Plan, Request, batch, wait_all, wait_any
 
 __all__ = [
     "ANY",
@@ -67,6 +67,7 @@ __all__ = [
     "sweep",
     "testing",
     "wait_all",
+    "wait_any",
     "world",
 ]
 

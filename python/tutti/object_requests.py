@@ -30,7 +30,12 @@ class ObjectRequest(Generic[T]):
     """
 
     def __init__(
-        self, handle: Handle, call: ObjectCall, codec: Codec, failure: Exception | None, result: Callable[[list[Any]], T]
+        self,
+        handle: Handle,
+        call: ObjectCall,
+        codec: Codec,
+        failure: Exception | None,
+        result: Callable[[list[Any]], T],
     ) -> None:
         self._handle: Handle | None = handle
         self._call = call

@@ -183,6 +183,20 @@ def wait_all(requests: Iterable[Request[Any]]) -> list[Any]:
     return [request._result() for request in everything]
 
 
+def wait_any(requests: Iterable[Request[Any]]) -> int:
+    """Waits until one of several requests has ended, and returns its position, or raises its error. They may be of
+    several communicators. Leave a request that was returned out of the next call, since it has ended already."""
+    everything = list(requests)
+    if not everything:
+        raise ArgumentError("wait_any: there is no request to wait for")
+    slice = 0
+    while True:
+        for position, request in enumerate(everything):
+            if request._wait_for(slice):
+                return position
+        slice = _ROUND  # after a look at all of them
+
+
 class Plan:
     """A call that was prepared once and runs again and again. Ranks make the same plans in the same
     order, and start each equally often. One run at a time.

@@ -25,8 +25,7 @@ DTYPES = [*INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "
 FORMS = ["contiguous", "strided", "read-only", "0-d", "empty", "big-endian", "misaligned"]
 READ_ONLY = "out is read-only: pass an array that can be written"
 PIECES = r"x is an array( of shape \(2, 2\))? that does not lie in one piece: pass a copy"
-CODES = dict(zip(["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool"],
-                 "bhiqBHIQfd?"))  # fmt: skip
+CODES = dict(zip([*INTEGERS, "float32", "float64", "bool"], "bhiqBHIQfd?"))
 
 
 @pytest.fixture(scope="module")
@@ -367,7 +366,7 @@ def test_own_memory(alone: tutti.Communicator, library: Any, dtype: str) -> None
     del memory, raw
     out = np.zeros_like(before)
     format = None if library is not as_memoryview else x.format  # which has float16 and complex numbers as others
-    alone.all_gather(x, out.view(format) if format is not None else Bfloat16(out) if dtype == "bfloat16" else out.view(dtype))
+    alone.all_gather(x, Bfloat16(out) if dtype == "bfloat16" and format is None else out.view(format or dtype))
     assert (out == before).all()
 
 

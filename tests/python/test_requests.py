@@ -77,6 +77,45 @@ def test_wait_all() -> None:
     ranks.run(2, check_wait_all)
 
 
+def check_wait_any(world: tutti.Communicator) -> None:
+    other = world.split(0)
+    if world.rank == 0:
+        places = [np.zeros(1) for _ in range(3)]
+        requests = [group.start.recv(x, 1, tag=i) for i, (group, x) in enumerate(zip([world, other, world], places))]
+        for expected in (1, 2, 0):
+            left = [request for request, x in zip(requests, places) if not x[0]]
+            found = tutti.wait_any(left)
+            assert left[found] is requests[expected] and places[expected][0] == expected + 1
+            world.send(np.ones(1), 1, tag=9)
+        assert tutti.wait_any(requests) == 0, "an ended request is found again"
+        with pytest.raises(tutti.ArgumentError, match="wait_any: there is no request"):
+            tutti.wait_any([])
+    else:
+        for i, group in ((1, other), (2, world), (0, world)):
+            group.send(np.full(1, i + 1.0), 0, tag=i)
+            world.recv(np.zeros(1), 0, tag=9)
+    world.barrier()
+
+
+def check_wait_any_that_fails(world: tutti.Communicator) -> None:
+    if world.rank == 0:
+        group = world.group([0])
+        waiting = world.start.recv(np.zeros(1), 1)
+        failing = group.start.recv(np.zeros(1), 0, timeout=0.1)
+        with pytest.raises(tutti.TimeoutError, match="recv from rank 0 of 8 bytes with tag 0 timed out"):
+            tutti.wait_any([waiting, failing])
+        world.send(np.zeros(1), 1)
+        assert tutti.wait_any([waiting]) == 0
+    else:
+        world.recv(np.zeros(1), 0)
+        world.send(np.zeros(1), 0)
+
+
+@pytest.mark.parametrize("check", [check_wait_any, check_wait_any_that_fails])
+def test_wait_any(check: Any) -> None:
+    ranks.run(2, check)
+
+
 def check_await(world: tutti.Communicator) -> None:
     async def work() -> None:
         steps = 0
