@@ -1,0 +1,1 @@
+"""Stands in for mpi4py in its own tests: its calls, by the public interface of tutti."""

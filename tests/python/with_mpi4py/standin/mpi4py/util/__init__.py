@@ -1,0 +1,1 @@
+"""The submodules of mpi4py.util that the tests import."""
