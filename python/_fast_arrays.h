@@ -26,16 +26,17 @@ typedef struct {
   void* stream_of;
 } ExchangeTable;
 
-static PyObject *name_requires_grad, *name_is_neg, *name_exchange, *name_dict;
+static PyObject *name_requires_grad, *name_is_neg, *name_set_mask, *name_exchange, *name_dict;
 
 /* Returns 0, or -1 with an exception. */
 static int make_names(void) {
   name_requires_grad = PyUnicode_InternFromString("requires_grad");
   name_is_neg = PyUnicode_InternFromString("is_neg");
+  name_set_mask = PyUnicode_InternFromString("__setmask__");
   name_exchange = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
   name_dict = PyUnicode_InternFromString("__dict__");
-  return name_requires_grad != NULL && name_is_neg != NULL && name_exchange != NULL &&
-                 name_dict != NULL
+  return name_requires_grad != NULL && name_is_neg != NULL && name_set_mask != NULL &&
+                 name_exchange != NULL && name_dict != NULL
              ? 0
              : -1;
 }
@@ -74,7 +75,8 @@ static Importer importer_of(PyObject* object) {
   next_importer = (next_importer + 1) % kImporters;
   old = (PyObject*)importer->type;
   importer->type = (PyTypeObject*)Py_NewRef((PyObject*)type);
-  importer->has_buffer = PyObject_CheckBuffer(object);
+  importer->has_buffer = /* not that of a masked array, which leaves the mask out */
+      PyObject_CheckBuffer(object) && !PyObject_HasAttr((PyObject*)type, name_set_mask);
   importer->exchange = importer->has_buffer ? NULL : exchange_of(type);
   importer->has_gradient = PyObject_HasAttr((PyObject*)type, name_requires_grad);
   importer->has_negation = PyObject_HasAttr((PyObject*)type, name_is_neg);

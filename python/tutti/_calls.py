@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict
 
 from . import _library, arrays, memory
 from ._library import ANY_RANK, COLLECTIVES, DETERMINISMS, FOREVER, OPERATORS, USER_OPERATOR, library
-from .arrays import Buffer, Numbers
+from ._numbers import Numbers, is_number
+from .arrays import Buffer
 from .errors import ArgumentError
 from .operators import Operator
 
@@ -277,7 +278,7 @@ def _number(x: Any, spec: Spec) -> Numbers:
 def _bind_vector(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
     """Every rank has a vector, and gets one: all_reduce and scan."""
     if out is None:
-        if arrays.is_number(x):
+        if is_number(x):
             numbers = _number(x, spec)
             return Arguments(numbers.buffer, numbers.buffer, numbers=numbers)
         buffer = arrays.write(x, spec.name, "x")
@@ -295,13 +296,13 @@ def _bind_exscan(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments
 def _bind_reduce(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
     if world.rank == spec.root:
         return _bind_vector(world, spec, x, out)
-    if out is None and arrays.is_number(x):
+    if out is None and is_number(x):
         return Arguments(_number(x, spec).buffer, None)
     return Arguments(arrays.read(x, spec.name, "x"), None)
 
 
 def _bind_broadcast(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
-    if arrays.is_number(x):
+    if is_number(x):
         numbers = Numbers(x, [x])
         return Arguments(numbers.buffer, numbers.buffer, numbers=numbers)
     at = arrays.read if world.rank == spec.root else arrays.write
@@ -339,7 +340,7 @@ def _bind_all_gather(world: Communicator, spec: Spec, x: Any, out: Any) -> Argum
     """Every rank has a block, and gets all: all_gather, and gather at the root."""
     if out is not None:
         return Arguments(arrays.read(x, spec.name, "x"), arrays.write(out, spec.name, "out"), out)
-    if arrays.is_number(x):
+    if is_number(x):
         numbers = Numbers(x, [type(x)(0)] * world.size)
         return Arguments(Numbers(x, [x]).buffer, numbers.buffer, numbers=numbers, is_list=True)
     whole = arrays.write(x, spec.name, "x")
@@ -351,7 +352,7 @@ def _bind_all_gather(world: Communicator, spec: Spec, x: Any, out: Any) -> Argum
 def _bind_gather(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
     if world.rank == spec.root:
         return _bind_all_gather(world, spec, x, out)
-    if arrays.is_number(x):
+    if is_number(x):
         return Arguments(Numbers(x, [x]).buffer, None)
     return Arguments(arrays.read(x, spec.name, "x"), None)
 
@@ -362,7 +363,7 @@ def _bind_both(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
 
 
 def _bind_send(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
-    return Arguments(Numbers(x, [x]).buffer if arrays.is_number(x) else arrays.read(x, spec.name, "x"), None)
+    return Arguments(Numbers(x, [x]).buffer if is_number(x) else arrays.read(x, spec.name, "x"), None)
 
 
 def _bind_recv(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:

@@ -94,8 +94,8 @@ def datatype_of(dtype: Any) -> int:
 
     dtype: its name, such as "float32", a dtype of numpy or PyTorch, or bool, int, float or complex.
     """
-    if dtype in _PYTHON_TYPES:
-        return DATATYPES[_PYTHON_TYPES[dtype]]
+    if dtype in PYTHON_TYPES:
+        return DATATYPES[PYTHON_TYPES[dtype]]
     if isinstance(dtype, type) and dtype.__module__ == "numpy":
         dtype = sys.modules["numpy"].dtype(dtype)
     name = getattr(dtype, "name", None) or str(dtype)
@@ -106,7 +106,7 @@ def datatype_of(dtype: Any) -> int:
     return number
 
 
-_PYTHON_TYPES: dict[Any, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+PYTHON_TYPES: dict[Any, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
 def _choose(x: Any) -> Callable[[Any], Buffer]:
@@ -114,6 +114,8 @@ def _choose(x: Any) -> Callable[[Any], Buffer]:
     kind = type(x)
     if hasattr(kind, "_tutti_buffer"):
         return _from_tutti
+    if hasattr(kind, "__setmask__"):  # of numpy, which exports the elements without their mask
+        raise ArgumentError("is a masked array: pass its .data and its .mask in two calls, or .filled()")
     if hasattr(kind, "data_ptr") and hasattr(kind, "is_contiguous"):
         return _from_torch
     if hasattr(x, "__cuda_array_interface__"):
@@ -205,14 +207,19 @@ def _without_buffer(x: Any, error: Exception) -> Buffer:
         buffer = _from_dlpack(x)
         buffer.is_read_only = True
         return buffer
+    if interface is None and "contiguous" not in str(error):
+        raise ArgumentError(f"cannot be read: {error}; pass an array that has memory") from error
     if interface is None or interface.get("strides") is not None:
         raise ArgumentError(_contiguity(getattr(x, "shape", None))) from error
     name = str(getattr(x.dtype, "name", x.dtype))
     datatype = DATATYPES.get(name)
     if datatype is None:
-        raise ArgumentError(f"has elements of {name}, which cannot be sent") from error
+        raise ArgumentError(f"has elements of {name}, {_NOT_SENT}") from error
     address, is_read_only = interface["data"]
     return Buffer(address, tuple(interface["shape"]), datatype, SIZES[datatype], x, is_read_only)
+
+
+_NOT_SENT = "which cannot be sent: pass a view with another dtype, or use .objects"
 
 
 def _contiguity(shape: Any) -> str:
@@ -257,6 +264,18 @@ def _parse_format(format: str, itemsize: int) -> tuple[int, int]:
 
 def _from_torch(x: Any) -> Buffer:
     """No function of torch is needed, so that torch is not imported."""
+    try:
+        return _from_tensor(x)
+    except RuntimeError as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(f"is a tensor that has no memory of its own: {error}; pass a plain one") from error
+
+
+def _from_tensor(x: Any) -> Buffer:
+    layout = str(getattr(x, "layout", "torch.strided"))
+    if layout != "torch.strided":
+        raise ArgumentError(f"is a tensor of layout {layout}: pass .to_dense()")
     if not x.is_contiguous():
         raise ArgumentError(f"is a tensor of shape {tuple(x.shape)} that is not contiguous: pass .contiguous()")
     device = str(x.device.type)
@@ -265,7 +284,10 @@ def _from_torch(x: Any) -> Buffer:
     for state in ("conj", "neg"):  # the memory has other elements than the tensor
         if getattr(x, f"is_{state}", bool)():
             raise ArgumentError(f"is a tensor whose is_{state}() is true: pass .resolve_{state}()")
-    datatype = datatype_of(x.dtype)
+    try:
+        datatype = datatype_of(x.dtype)
+    except ArgumentError as error:
+        raise ArgumentError(f"has elements of {x.dtype}: {error}") from None
     buffer = Buffer(x.data_ptr(), tuple(x.shape), datatype, SIZES[datatype], x)
     if device == "cuda":
         buffer.is_gpu = True
@@ -323,7 +345,7 @@ def _from_dlpack(x: Any) -> Buffer:
         raise ArgumentError(_contiguity(tensor.shape))
     datatype = DATATYPES.get(tensor.dtype)
     if datatype is None:
-        raise ArgumentError(f"has elements of {tensor.dtype}, which cannot be sent")
+        raise ArgumentError(f"has elements of {tensor.dtype}, {_NOT_SENT}")
     buffer = Buffer(tensor.address, tensor.shape, datatype, SIZES[datatype], tensor.owner, tensor.is_read_only)
     buffer.is_gpu = tensor.is_gpu
     buffer.stream = 0 if tensor.is_gpu else None
@@ -331,56 +353,3 @@ def _from_dlpack(x: Any) -> Buffer:
 
 
 _importers: dict[type, Callable[[Any], Buffer]] = {}
-
-
-# Numbers.
-
-
-def is_number(x: Any) -> bool:
-    """Whether x is a number of Python or a scalar of numpy: numbers go in, and numbers come out."""
-    return type(x) in _PYTHON_TYPES or _is_numpy_scalar(x)
-
-
-def _is_numpy_scalar(x: Any) -> bool:
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(x, numpy.generic)
-
-
-class Numbers:
-    """Room for numbers of one type."""
-
-    def __init__(self, example: Any, values: list[Any]) -> None:
-        if _is_numpy_scalar(example):
-            self._array = sys.modules["numpy"].array(values, dtype=example.dtype)
-            self.buffer = _from_buffer(self._array)
-            return
-        name = _PYTHON_TYPES[type(example)]
-        self._array = (_C_TYPES[type(example)] * (len(values) * (2 if name == "complex128" else 1)))()
-        for i, value in enumerate(values):
-            self._set(i, value)
-        datatype = DATATYPES[name]
-        self.buffer = Buffer(ctypes.addressof(self._array), (len(values),), datatype, SIZES[datatype], self._array)
-        self._is_complex = name == "complex128"
-
-    def _set(self, i: int, value: Any) -> None:
-        if isinstance(value, complex):
-            self._array[2 * i], self._array[2 * i + 1] = value.real, value.imag
-            return
-        if type(value) is int and not -(2**63) <= value < 2**63:
-            raise ArgumentError(f"{value} does not fit into 64 bits")
-        self._array[i] = value
-
-    def values(self) -> list[Any]:
-        if not isinstance(self._array, ctypes.Array):
-            return list(self._array)
-        if self._is_complex:
-            return [complex(self._array[i], self._array[i + 1]) for i in range(0, len(self._array), 2)]
-        return list(self._array)
-
-
-_C_TYPES: dict[Any, Any] = {
-    bool: ctypes.c_bool,
-    int: ctypes.c_int64,
-    float: ctypes.c_double,
-    complex: ctypes.c_double,
-}

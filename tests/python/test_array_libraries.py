@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import importlib.util
+import mmap
 import os
 import subprocess
 import sys
@@ -192,6 +193,58 @@ def test_torch_elements_that_memory_does_not_have(alone: tutti.Communicator) -> 
         out = torch.zeros(1)
         alone.all_reduce(z.conj().imag.resolve_neg(), out, **options)
         assert out.item() == -2
+
+
+TENSORS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "sparse": (lambda torch: torch.eye(3).to_sparse(), r"is a tensor of layout torch.sparse_coo: pass \.to_dense\(\)"),
+    "meta": (lambda torch: torch.ones(3, device="meta"), "is a tensor on meta: copy it to the CPU first"),
+    "float8": (lambda torch: torch.ones(3).to(torch.float8_e5m2), "has elements of torch.float8_e5m2: .*are int8"),
+    "nested": (
+        lambda torch: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+        "is a tensor that has no memory of its own: .*; pass a plain one",
+    ),
+    "expanded": (lambda torch: torch.ones(1).expand(4), r"is a tensor of shape \(4,\) that is not contiguous"),
+    "leaf": (lambda torch: torch.ones(3, requires_grad=True), r"is a leaf tensor that requires grad.*pass \.detach"),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"timeout": 60}], ids=["quick", "general"])
+@pytest.mark.parametrize("name", TENSORS)
+@pytest.mark.filterwarnings("ignore")
+def test_tensors_of_torch_that_are_rejected(alone: tutti.Communicator, name: str, options: Any) -> None:
+    make, text = TENSORS[name]
+    x = make(pytest.importorskip("torch", reason="PyTorch is not installed"))
+    with pytest.raises(tutti.ArgumentError, match="all_reduce: x " + text):
+        alone.all_reduce(x, **options)
+
+
+def released() -> memoryview:
+    view = memoryview(bytearray(8))
+    view.release()
+    return view
+
+
+def closed() -> mmap.mmap:
+    memory = mmap.mmap(-1, 64)
+    memory.close()
+    return memory
+
+
+@pytest.mark.parametrize("options", [{}, {"timeout": 60}], ids=["quick", "general"])
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (np.ma.array([1.0, 2], mask=[0, 1]), r"is a masked array: pass its \.data and its \.mask in two calls"),
+        (released(), "cannot be read: .*released memoryview object; pass an array that has memory"),
+        (closed(), "cannot be read: mmap closed or invalid; pass an array that has memory"),
+        (np.zeros(3, "M8[s]"), r"has elements of datetime64\[s\], which cannot be sent: pass a view"),
+    ],
+    ids=["masked", "released", "closed", "dates"],
+)
+def test_arrays_that_are_rejected(alone: tutti.Communicator, x: Any, text: str, options: Any) -> None:
+    for call in (alone.all_reduce, alone.start.all_reduce, alone.broadcast):
+        with pytest.raises(tutti.ArgumentError, match=": x " + text):
+            call(x, **options)
 
 
 def test_long_double_is_moved_and_not_reduced(alone: tutti.Communicator) -> None:
