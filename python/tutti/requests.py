@@ -46,6 +46,8 @@ def raise_failure(prepared: Prepared, error: Error) -> NoReturn:
     failure = prepared.operator.take_failure() if prepared.operator is not None else None
     if failure is not None:
         raise failure from error
+    if isinstance(error, ArgumentError) and prepared.options is not None and prepared.options.has_stream:
+        raise ArgumentError(f"{error}. Programs in Python cannot: copy arrays to the CPU first, and pass no stream")
     raise error
 
 
@@ -153,6 +155,8 @@ def start(world: Communicator, prepared: Prepared) -> Request[Any]:
                 world._handle.pointer, prepared.call, prepared.options_pointer(), ctypes.byref(made)
             )
         check(status)
+    except Error as error:
+        raise_failure(prepared, error)
     except BaseException:  # Ctrl-C, maybe just after the start
         if made.value is not None:
             Handle(made.value, library.tutti_request_free, "request", world._handle.turn).close()
@@ -214,7 +218,10 @@ class Plan:
             status = library.tutti_make_plan(
                 world._handle.pointer, prepared.call, prepared.options_pointer(), ctypes.byref(made)
             )
-        check(status)
+        try:
+            check(status)
+        except Error as error:
+            raise_failure(prepared, error)
         assert made.value is not None
         self._handle = Handle(made.value, library.tutti_plan_free, "plan", turn)
 

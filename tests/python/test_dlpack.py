@@ -112,15 +112,21 @@ def test_tensors_that_are_rejected(alone: tutti.Communicator, x: Producer, text:
         ({"shape": (3, -1)}, r"has the shape \(3, -1\), which has an extent of less than zero"),
         ({"mask": Producer()}, "is a masked array: pass its data and its mask"),
         ({"typestr": ">f4"}, "byte order.*convert it first"),
-        ({}, "stream"),
+        ({}, "Programs in Python cannot: copy arrays to the CPU first"),
     ],
 )
 def test_arrays_on_gpus_that_are_rejected(alone: tutti.Communicator, changes: Any, text: str) -> None:
     class OnGpu:
         __cuda_array_interface__ = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3, **changes}
 
-    with pytest.raises(tutti.ArgumentError, match=text):
-        alone.all_reduce(OnGpu())
+    for form in (alone, alone.start, alone.plan):
+        with pytest.raises(tutti.ArgumentError, match=text):
+            form.all_reduce(OnGpu())
+
+
+def test_tensors_on_gpus_are_rejected(alone: tutti.Communicator) -> None:
+    with pytest.raises(tutti.ArgumentError, match="Programs in Python cannot: copy arrays to the CPU first"):
+        alone.all_reduce(Producer(device_type=2))
 
 
 def test_an_interface_that_is_no_dictionary(alone: tutti.Communicator) -> None:
