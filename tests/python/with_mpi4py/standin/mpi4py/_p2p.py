@@ -40,10 +40,11 @@ class Receive(Request):
         if arrival is None:
             return False
         self.arrival = arrival
-        self._started = call(self._world.start.recv, self._array(arrival.bytes), arrival.source, tag=arrival.tag)
+        self._started = call(self._world.start.recv, self.array(arrival.bytes), arrival.source, tag=arrival.tag)
         return True
 
-    def _array(self, bytes: int) -> Any:
+    def array(self, bytes: int) -> Any:
+        """Where a message is stored."""
         if self._message is None:
             self._bytes = bytearray(bytes)
             return self._bytes
@@ -59,9 +60,14 @@ class Receive(Request):
     def _has_ended(self) -> bool:
         if self._started is None or not call(self._started.test):
             return False
-        if self._bytes:
-            self.value, self._bytes = pickle.loads(self._bytes), bytearray()
+        if self.value is None:
+            self.value = self.take()
         return True
+
+    def take(self) -> Any:
+        """The object of a message that was received; None of an array."""
+        pickled, self._bytes = self._bytes, bytearray()
+        return pickle.loads(pickled) if pickled else None
 
 
 class Messages(Base):
@@ -100,8 +106,14 @@ class Messages(Base):
     def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         return self._post(buf, source, tag)
 
-    def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> None:
-        self._post(buf, source, tag).wait(status)
+    def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> Any:
+        if source == PROC_NULL or Request.progress:
+            return self._post(buf, source, tag).wait(status)
+        receive = Receive(self.world, buf, source, _own_tag(tag))
+        arrival = call(self.world.probe, source, _own_tag(tag))
+        call(self.world.recv, receive.array(arrival.bytes), arrival.source, tag=arrival.tag)
+        set_status(status, arrival)
+        return receive.take()
 
     def Isendrecv(self, sendbuf: Any, dest: int, sendtag: int, recvbuf: Any, source: int, recvtag: int) -> Request:
         both = [self.Isend(sendbuf, dest, sendtag), self.Irecv(recvbuf, source, recvtag)]
@@ -167,7 +179,7 @@ class Messages(Base):
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> Any:
         if buf is not None:
             warnings.warn("recv needs no buffer", UserWarning, stacklevel=2)
-        return self.irecv(None, source, tag).wait(status)
+        return self.Recv(OBJECT, source, tag, status)
 
     def sendrecv(
         self, obj: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = ANY_SOURCE,
