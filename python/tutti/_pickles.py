@@ -11,6 +11,7 @@ from .errors import Error, ObjectError
 
 _COUNT = struct.Struct("<Q")
 _ALIGNMENT = 16  # of each buffer behind a pickle: that of every element
+_JOINED_BYTES = 1 << 14  # pieces of fewer bytes are joined: each one costs more than the copy
 SHARED_BYTES = 1 << 20  # arrays of so many bytes are not copied out of the memory in which they arrived
 
 
@@ -33,7 +34,10 @@ def encode(obj: Any, codec: str) -> list[_data.Piece]:
     pickle.Pickler(pickled, protocol=5, buffer_callback=take).dump(obj)
     lengths = [len(buffers), *(len(buffer) for buffer in buffers)]
     pieces = [struct.pack(f"<{len(lengths)}Q", *lengths), *pickled.pieces]
-    pieces.append(bytes(-sum(map(len, pieces)) % _ALIGNMENT))
+    length = sum(map(len, pieces))
+    pieces.append(bytes(-length % _ALIGNMENT))
+    if length < _JOINED_BYTES and not buffers:
+        return [b"".join(pieces)]
     for buffer in buffers:
         pieces += (buffer, bytes(-len(buffer) % _ALIGNMENT))
     return pieces

@@ -23,6 +23,10 @@ _KINDS = ("broadcast", "scatter", "gather", "all_gather", "all_to_all", "send", 
 _MOST_BYTES = {"pickle": 1 << 40, "data": 1 << 30}  # of one object
 
 
+_defaults = ObjectCall()
+library.tutti_object_call_defaults(ctypes.byref(_defaults), ctypes.sizeof(_defaults))
+
+
 class ObjectRequest(Generic[T]):
     """Objects under way. The own ones may be changed at once, since they are encoded before.
 
@@ -180,8 +184,7 @@ class ObjectStarts:
         """
         if codec not in _MOST_BYTES:
             raise ArgumentError(f"{kind}: there is no codec {codec!r}; there are 'pickle' and 'data'")
-        call = ObjectCall()
-        library.tutti_object_call_defaults(ctypes.byref(call), ctypes.sizeof(call))
+        call = ObjectCall.from_buffer_copy(_defaults)
         call.kind = _KINDS.index(kind)
         call.type = codec.encode()
         call.most_bytes = _MOST_BYTES[codec]
