@@ -114,6 +114,22 @@ def test_struct(name: str) -> None:
     assert [(field[0].rstrip("_"), field[1]) for field in STRUCTS[name]._fields_] == members
 
 
+def test_offsets() -> None:
+    """abi.txt has what a compiler of C makes of the headers: tests/c/abi_test.py."""
+    text = (HEADERS.parents[2] / "tests" / "c" / "abi.txt").read_text()
+    compiled = [
+        (struct, member, int(offset), int(size))
+        for struct, member, offset, size in re.findall(r"^(\w+)\.(\w+) at (\d+) of (\d+) bytes", text, flags=re.M)
+    ]
+    assert {struct for struct, *_ in compiled} == set(STRUCTS)
+    assert compiled == [
+        (name, field[0].rstrip("_"), getattr(struct, field[0]).offset, getattr(struct, field[0]).size)
+        for name in dict.fromkeys(struct for struct, *_ in compiled)
+        for struct in [STRUCTS[name]]
+        for field in struct._fields_
+    ]
+
+
 def enumerators_of(name: str) -> dict[str, int]:
     body = re.search(r"typedef enum " + name + r" \{(.*?)\}", CODE, flags=re.S)
     assert body is not None
