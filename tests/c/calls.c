@@ -103,11 +103,8 @@ static void test_requests(tutti_communicator* world) {
   for (i = 0; i < 2; ++i) {
     int e;
     for (e = 0; e < kCount; ++e) in[i][e] = (float)i;
-    tutti_call_defaults(&calls[i], sizeof calls[i]);
-    calls[i].type = TUTTI_F32;
+    calls[i] = sum_of(out[i], kCount, TUTTI_F32);
     calls[i].in = in[i];
-    calls[i].out = out[i];
-    calls[i].in_count = calls[i].out_count = kCount;
     require_ok(tutti_start(world, &calls[i], &options, &requests[i]), "start");
   }
   require_ok(tutti_wait_all((tutti_request* const*)requests, 2), "wait_all");
@@ -123,15 +120,11 @@ static void test_requests(tutti_communicator* world) {
 /* Rank 0 comes late: the others find the call pending, which fails nothing. */
 static void test_pending(tutti_communicator* world) {
   int32_t value = 1;
-  tutti_call call;
+  tutti_call call = sum_of(&value, 1, TUTTI_I32);
   tutti_request* request = NULL;
   char text[400];
   size_t length = 0;
   if (tutti_size(world) == 1) return;
-  tutti_call_defaults(&call, sizeof call);
-  call.type = TUTTI_I32;
-  call.in = call.out = &value;
-  call.in_count = call.out_count = 1;
   if (tutti_rank(world) == 0) {
     require_ok(tutti_recv(world, NULL, 0, TUTTI_U8, 1, 9), "a message once rank 1 has waited");
     require_ok(tutti_run(world, &call, NULL), "the late call");
@@ -152,13 +145,9 @@ static void test_pending(tutti_communicator* world) {
 static void test_plans(tutti_communicator* world) {
   int64_t value = 0;
   int64_t other = 5;
-  tutti_call call;
+  const tutti_call call = sum_of(&value, 1, TUTTI_I64);
   tutti_plan* plan = NULL;
   tutti_status status;
-  tutti_call_defaults(&call, sizeof call);
-  call.type = TUTTI_I64;
-  call.in = call.out = &value;
-  call.in_count = call.out_count = 1;
   require_ok(tutti_make_plan(world, &call, NULL, &plan), "make_plan");
   require_true(strcmp(tutti_plan_algorithm(plan), "") != 0, "a plan has an algorithm");
   for (value = 1; value < 100; ) {
@@ -205,37 +194,33 @@ static void count_release(void* context) {
   *(int*)context = -1;
 }
 
-static void test_operators(tutti_communicator* world) {
-  static int context = 0; /* the operator may be kept as long as the communicator */
-  int32_t value = 2;
-  tutti_operator* op = NULL;
-  tutti_call call;
-  require_ok(tutti_make_operator(multiply, &context, 1, count_release, &op), "make_operator");
-  tutti_call_defaults(&call, sizeof call);
-  call.type = TUTTI_I32;
+/* Combines 2 of each rank. */
+static tutti_status run_operator(tutti_communicator* world, const tutti_operator* op,
+                                 int32_t* value) {
+  tutti_call call = sum_of(value, 1, TUTTI_I32);
+  *value = 2;
   call.op = TUTTI_USER;
   call.user_op = op;
-  call.in = call.out = &value;
-  call.in_count = call.out_count = 1;
-  require_ok(tutti_run(world, &call, NULL), "a user's operator");
+  return tutti_run(world, &call, NULL);
+}
+
+static void test_operators(tutti_communicator* world) {
+  static int context = 0; /* the operator may be kept as long as the communicator */
+  int32_t value;
+  tutti_operator* op = NULL;
+  require_ok(tutti_make_operator(multiply, &context, 1, count_release, &op), "make_operator");
+  require_ok(run_operator(world, op, &value), "a user's operator");
   require_true(value == 1 << tutti_size(world), "the product");
   tutti_operator_free(op);
 }
 
 /* Ends the communicator. */
 static void test_failing_operator(tutti_communicator* world) {
-  int32_t value = 2;
+  int32_t value;
   tutti_operator* op = NULL;
-  tutti_call call;
   require_ok(tutti_make_operator(fail, NULL, 1, NULL, &op), "make_operator");
-  tutti_call_defaults(&call, sizeof call);
-  call.type = TUTTI_I32;
-  call.op = TUTTI_USER;
-  call.user_op = op;
-  call.in = call.out = &value;
-  call.in_count = call.out_count = 1;
   if (tutti_size(world) > 1)
-    require_status(tutti_run(world, &call, NULL), TUTTI_ABORTED, "failed with status 7");
+    require_status(run_operator(world, op, &value), TUTTI_ABORTED, "failed with status 7");
   tutti_operator_free(op);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tutti.h>
 
 static void require_true(int condition, const char* what) {
@@ -24,6 +25,26 @@ static void require_status(tutti_status status, tutti_status expected, const cha
 
 static void require_ok(tutti_status status, const char* what) {
   require_status(status, TUTTI_OK, what);
+}
+
+/* The text of the last error. */
+static inline void require_text(const char* part) {
+  tutti_error error;
+  error.size = sizeof error;
+  tutti_last_error(&error);
+  if (strstr(error.text, part) != NULL) return;
+  fprintf(stderr, "the error does not say '%s': %s\n", part, error.text);
+  exit(1);
+}
+
+/* A sum over all ranks, in place. */
+static inline tutti_call sum_of(void* data, size_t count, tutti_datatype type) {
+  tutti_call call;
+  tutti_call_defaults(&call, sizeof call);
+  call.type = type;
+  call.in = call.out = data;
+  call.in_count = call.out_count = count;
+  return call;
 }
 
 #endif

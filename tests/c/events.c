@@ -30,12 +30,8 @@ static int new_eventfd(void) {
 }
 
 static tutti_request* start_sum(tutti_communicator* world, int32_t* value) {
-  tutti_call call;
+  const tutti_call call = sum_of(value, 1, TUTTI_I32);
   tutti_request* request = NULL;
-  tutti_call_defaults(&call, sizeof call);
-  call.type = TUTTI_I32;
-  call.in = call.out = value;
-  call.in_count = call.out_count = 1;
   require_ok(tutti_start(world, &call, NULL, &request), "start");
   return request;
 }

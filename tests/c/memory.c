@@ -9,15 +9,6 @@
 
 enum { kCount = 300000, kBytes = kCount * (int)sizeof(float) };
 
-static void require_text(const char* part) {
-  tutti_error error;
-  error.size = sizeof error;
-  tutti_last_error(&error);
-  if (strstr(error.text, part) != NULL) return;
-  fprintf(stderr, "the error does not say '%s': %s\n", part, error.text);
-  exit(1);
-}
-
 static void test_allocation(tutti_communicator* world) {
   tutti_memory* memory = NULL;
   require_ok(tutti_allocate(world, 64, &memory), "allocate");
@@ -44,7 +35,7 @@ static void test_sums(tutti_communicator* world) {
     const int file = new_file(kBytes);
     float* const data = map(file, kBytes);
     tutti_memory* memory = NULL;
-    tutti_call call;
+    const tutti_call call = sum_of(data, kCount, TUTTI_F32);
     tutti_options options;
     int i;
     require_ok(tutti_memory_import(world, file, 0, data, kBytes, &memory), "memory_import");
@@ -52,11 +43,7 @@ static void test_sums(tutti_communicator* world) {
     require_true(tutti_memory_data(memory) == (void*)data, "its address");
     require_true(tutti_memory_is_visible(memory) == 1, "ranks of one host see it");
     for (i = 0; i < kCount; ++i) data[i] = (float)(tutti_rank(world) + i % 5 + round);
-    tutti_call_defaults(&call, sizeof call);
     tutti_options_defaults(&options, sizeof options);
-    call.type = TUTTI_F32;
-    call.in = call.out = data;
-    call.in_count = call.out_count = kCount;
     options.visible = 1;
     require_ok(tutti_run(world, &call, &options), "all_reduce");
     for (i = 0; i < kCount; ++i) {

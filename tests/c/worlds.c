@@ -6,22 +6,13 @@
 
 enum { kMost = 16 };
 
-static void require_text(const char* part) {
-  tutti_error error;
-  error.size = sizeof error;
-  tutti_last_error(&error);
-  if (strstr(error.text, part) != NULL) return;
-  fprintf(stderr, "the error does not say '%s': %s\n", part, error.text);
-  exit(1);
-}
-
 static void test_texts(tutti_communicator* world) {
   char text[300];
   char few[6];
   size_t length = 0;
   size_t whole = 0;
   int32_t hosts[kMost];
-  tutti_call call;
+  const tutti_call call = sum_of(text, 10, TUTTI_F32);
   require_ok(tutti_describe(world, text, sizeof text, &length), "describe");
   require_true(length == strlen(text) && strstr(text, "rank") != NULL, "a line about ranks");
   require_ok(tutti_describe(world, few, sizeof few, &whole), "describe");
@@ -30,10 +21,6 @@ static void test_texts(tutti_communicator* world) {
   require_true(whole == length, "the length alone");
   require_ok(tutti_hosts(world, hosts), "hosts");
   require_true(hosts[0] == hosts[tutti_size(world) - 1], "all are on one host");
-  tutti_call_defaults(&call, sizeof call);
-  call.type = TUTTI_F32;
-  call.in = call.out = text;
-  call.in_count = call.out_count = 10;
   require_ok(tutti_explain(world, &call, NULL, NULL, 0, &length), "explain");
   require_true(length > 0, "a choice has reasons");
 }
@@ -112,16 +99,12 @@ static void test_objects(tutti_communicator* world) {
 /* A program of an earlier version knows fewer members; one of a later version more. */
 static void test_sizes(tutti_communicator* world) {
   int32_t value = 1;
-  tutti_call call;
+  tutti_call call = sum_of(&value, 1, TUTTI_I32);
   tutti_options options;
   struct {
     tutti_options known;
     char later[64];
   } longer;
-  tutti_call_defaults(&call, sizeof call);
-  call.type = TUTTI_I32;
-  call.in = call.out = &value;
-  call.in_count = call.out_count = 1;
   memset(&options, 0xee, sizeof options);
   tutti_options_defaults(&options, offsetof(tutti_options, transport));
   require_ok(tutti_run(world, &call, &options), "members that are not known are not read");
