@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <tutti/batch.hpp>
+#include <tutti/spi/interrupt.hpp>
 #include <tutti/spi/transport.hpp>
 
 #include "handles.hpp"
@@ -122,6 +123,10 @@ tutti_status tutti_plan_test(tutti_plan* plan) {
   return guarded(plan, "plan", [&] { return pending_unless(plan->plan.test()); });
 }
 
+void tutti_interrupt_by(const volatile int32_t* flag) {
+  tutti::interrupt_by(flag);
+}
+
 const char* tutti_plan_algorithm(const tutti_plan* plan) {
   return plan == nullptr ? "" : plan->plan.algorithm().c_str();
 }
@@ -161,6 +166,8 @@ tutti_status tutti_probe(tutti_communicator* communicator, int32_t from, int32_t
             {.size = arrival->size, .from = found->from, .tag = found->tag, .bytes = found->bytes});
         return TUTTI_OK;
       }
+      if (tutti::is_interrupted())
+        throw tutti::Error{tutti::ErrorCode::aborted, "the probe was interrupted"};
       if (now() >= end) return TUTTI_PENDING;
       pause_after(polls);
     }

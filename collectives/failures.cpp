@@ -60,6 +60,12 @@ void Failures::give_up(const std::string& what) noexcept {
   is_quiet_ = sources_.transport.abort(*failure_);
 }
 
+void Failures::fail_interrupted() {
+  const Rank self = sources_.transport.self();
+  fail({ErrorCode::aborted, "rank " + std::to_string(self) + " was interrupted while it waited",
+        self});
+}
+
 void Failures::complain() const {
   check_signal();
   throw Error{*failure_};

@@ -10,6 +10,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/failure_signal.hpp>
 #include <tutti/spi/group.hpp>
+#include <tutti/spi/interrupt.hpp>
 #include <tutti/spi/transport.hpp>
 
 #include "blame.hpp"
@@ -52,6 +53,10 @@ class Failures {
   [[noreturn]] void fail(const Error& cause);
   /// It fails of the exception that is being handled. Throws as check.
   [[noreturn]] void fail_as_caught();
+  /// It fails if this thread is interrupted: interrupt_by.
+  void check_interrupt() {
+    if (is_interrupted()) fail_interrupted();
+  }
   /// Does a part of an operation. What that throws fails the communicator.
   template <class Action>
   std::invoke_result_t<Action> attempt(Action action) {
@@ -74,6 +79,7 @@ class Failures {
  private:
   [[nodiscard]] Error explained(const Error& cause) const;
   [[noreturn]] void complain() const;
+  [[noreturn]] void fail_interrupted();
 
   Sources sources_;
   std::optional<Error> failure_{};

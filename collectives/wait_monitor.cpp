@@ -54,6 +54,7 @@ void WaitMonitor::ask_awaited(Duration now) {
 
 /// Calls that wait for their start are looked at less often: they wait for what has started.
 void WaitMonitor::look(const Execution* first, bool blocks, Duration now) {
+  if (blocks) failures_.check_interrupt();
   report(first, blocks, now);
   ActiveCalls::List& calls = active_.in_use();
   for (auto cached = calls.rbegin(); cached != calls.rend(); ++cached)

@@ -212,6 +212,7 @@ void GradientSync::State::end(std::shared_ptr<State> state) noexcept {
 
 void GradientSync::State::run() noexcept {
   own_of_thread = this;
+  borrow_interrupt(handover_.interrupt());
   bool is_cut_off = false;  // in the midst of a step
   const auto is_begun = [this](std::uint32_t step) {
     return handover_.await([&] { return handover_.is_begun(step); });

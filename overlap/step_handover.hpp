@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include <tutti/spi/interrupt.hpp>
+
 namespace tutti::v0::detail {
 
 /// Passes steps from the program's thread to GradientSync's and back, by atomic words only. Steps
@@ -20,10 +22,12 @@ class StepHandover {
   /// rank has gradients of its own in the step.
   void wait(bool is_active) noexcept {
     is_active_ = is_active;
+    interrupt_.store(interrupt_flag(), std::memory_order_release);
     const std::uint32_t before = ended_.load(std::memory_order_acquire);
     asked_.fetch_add(1, std::memory_order_release);
     wake();
     ended_.wait(before, std::memory_order_acquire);
+    interrupt_.store(nullptr, std::memory_order_release);
   }
   /// The step has its result. By GradientSync's thread.
   void end_step() noexcept {
@@ -48,6 +52,8 @@ class StepHandover {
     signal_.notify_one();
   }
 
+  /// @return the flag that interrupts the thread in wait, or null.
+  [[nodiscard]] const std::atomic<InterruptFlag>& interrupt() const noexcept { return interrupt_; }
   [[nodiscard]] bool is_begun(std::uint32_t step) const noexcept { return begun_ >= step; }
   /// @return whether the program waits for the step.
   [[nodiscard]] bool is_awaited(std::uint32_t step) const noexcept { return asked_ >= step; }
@@ -73,6 +79,7 @@ class StepHandover {
   std::atomic<std::uint32_t> asked_{0};   // steps for which wait was called
   std::atomic<std::uint32_t> ended_{0};   // steps that have their result
   std::atomic<std::uint32_t> is_over_{0};
+  std::atomic<InterruptFlag> interrupt_{nullptr};
   bool is_active_ = true;
 };
 

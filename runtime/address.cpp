@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "descriptors.hpp"
+#include "interruptible.hpp"
 #include "missing_ranks.hpp"
 #include "signals_blocked.hpp"
 #include "socket.hpp"
@@ -113,7 +114,8 @@ std::optional<int> look_up_name(const std::string& host, std::vector<Endpoint>& 
   shared->host = host;
   start_look_up(shared);
   std::unique_lock lock{shared->mutex};
-  if (!shared->answered.wait_until(lock, deadline, [&] { return shared->done; })) return {};
+  while (!shared->answered.wait_until(lock, next_look(deadline), [&] { return shared->done; }))
+    if (std::chrono::steady_clock::now() >= deadline) return {};
   found = std::move(shared->found);
   return shared->failure;
 }
@@ -135,7 +137,7 @@ std::vector<Endpoint> await_name(const std::string& host, Deadline deadline) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= deadline)
       throw Error{ErrorCode::timeout, text + ", for " + seconds_text(now - start)};
-    std::this_thread::sleep_until(std::min(now + pause, deadline));
+    sleep_until(std::min(now + pause, deadline));
   }
 }
 

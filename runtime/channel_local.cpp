@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/channel_rules.hpp"
+#include "runtime/interruptible.hpp"
 
 namespace tutti::runtime {
 
@@ -52,8 +53,9 @@ class LocalChannel final : public Channel {
       fail_if_destroyed();
       if (state_->failure) throw Error{*state_->failure};
       // A complete round counts, however late this thread wakes.
-      if (state_->changed.wait_until(lock, deadline) == std::cv_status::timeout &&
-          state_->rounds == round && !state_->failure)
+      state_->changed.wait_until(lock, next_look(deadline));
+      if (std::chrono::steady_clock::now() >= deadline && state_->rounds == round &&
+          !state_->failure)
         fail(absence(*this, start, missing()));
     }
     return state_->gathered;

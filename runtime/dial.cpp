@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
 
 #include "authenticate.hpp"
 #include "descriptors.hpp"
+#include "interruptible.hpp"
 #include "missing_ranks.hpp"
 
 namespace tutti::runtime {
@@ -144,7 +144,7 @@ Descriptor dial(const Identity& self, const Target& given, Deadline deadline) {
                     target.to};
     }
     if ((round + 1) % addresses != 0) continue;  // no pause between the addresses of a name
-    std::this_thread::sleep_until(std::min(Clock::now() + pause, deadline));
+    sleep_until(std::min(Clock::now() + pause, deadline));
     pause = std::min(2 * pause, kLongestPause);
     if (Clock::now() < look_up_at) continue;
     look_up_again(target, deadline);

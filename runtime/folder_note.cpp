@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <sstream>
-#include <thread>
 
+#include "interruptible.hpp"
 #include "missing_ranks.hpp"
 #include "peer_info.hpp"
 
@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds kHandOver{2000};
 class Pauses {
  public:
   void wait(Deadline deadline) {
-    std::this_thread::sleep_until(std::min(deadline, Clock::now() + next_));
+    sleep_until(std::min(deadline, Clock::now() + next_));
     next_ = std::min(next_ + next_ / 2, kLongest);
   }
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "descriptors.hpp"
+#include "interruptible.hpp"
 #include "missing_ranks.hpp"
 
 namespace tutti::runtime {
@@ -149,7 +150,7 @@ void MeshConnector::serve() {
   for (const MeshLink& link : links_)  // poll ignores a negative descriptor
     polled_.push_back({.fd = link.control.get(), .events = POLLIN, .revents = 0});
   const Deadline next = std::min(deadline_, acceptor_->next_deadline());
-  if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0) {
+  if (::poll(polled_.data(), polled_.size(), milliseconds_until(next_look(next))) < 0) {
     if (errno != EINTR) throw system_error("cannot wait for connections", errno);
     return;
   }

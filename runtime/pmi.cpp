@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "runtime/channel_rules.hpp"
+#include "runtime/socket.hpp"
 
 namespace tutti::runtime {
 
@@ -122,15 +123,8 @@ void PmiChannel::send(const std::string& text) {
 std::string PmiChannel::receive(const std::string& expected, Deadline deadline) {
   std::string line;
   while (!line.ends_with('\n')) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    pollfd readable{.fd = place_.descriptor, .events = POLLIN, .revents = 0};
-    constexpr std::int64_t kLongestWait = 1'000'000;
-    const int ready = poll(
-        &readable, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongestWait)));
-    if (ready == 0 && left.count() <= 0)
+    if (!wait_for(place_.descriptor, POLLIN, deadline))
       throw Error{ErrorCode::timeout, std::string{kName} + ": no " + expected + " by the deadline"};
-    if (ready <= 0) continue;
     std::array<char, 4096> part{};
     const ssize_t length = recv(place_.descriptor, part.data(), part.size(), MSG_DONTWAIT);
     if (length == 0)

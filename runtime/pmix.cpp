@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "runtime/channel_rules.hpp"
+#include "runtime/interruptible.hpp"
 
 namespace tutti::runtime {
 
@@ -80,7 +81,8 @@ struct PendingResult {
   // Returns the status, or nothing at the deadline.
   std::optional<pmix_status_t> wait(Deadline deadline) {
     std::unique_lock lock{mutex};
-    changed.wait_until(lock, deadline, [this] { return status.has_value(); });
+    while (!changed.wait_until(lock, next_look(deadline), [this] { return status.has_value(); }))
+      if (std::chrono::steady_clock::now() >= deadline) break;
     return status;
   }
 };

@@ -12,9 +12,9 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
-#include <thread>
 
 #include "descriptors.hpp"
+#include "interruptible.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -117,7 +117,7 @@ int milliseconds_until(Deadline deadline) noexcept {
 bool wait_for(int descriptor, short events, Deadline deadline) {
   for (;;) {
     pollfd entry{.fd = descriptor, .events = events, .revents = 0};
-    const int ready = ::poll(&entry, 1, milliseconds_until(deadline));
+    const int ready = ::poll(&entry, 1, milliseconds_until(next_look(deadline)));
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) throw system_error("cannot wait for a socket", errno);
     if (std::chrono::steady_clock::now() >= deadline) return false;
@@ -181,7 +181,7 @@ Descriptor connect_locally(std::string_view name, Deadline deadline) {
     // The listener's queue is full; no event reports that there is room again.
     if (std::chrono::steady_clock::now() >= deadline)
       throw Error{ErrorCode::timeout, "a Unix socket's listener accepts no connections"};
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    sleep_until(std::chrono::steady_clock::now() + std::chrono::milliseconds{1});
   }
   return connection;
 }

@@ -53,6 +53,7 @@ class Descriptor {
 
 /// Waits until a descriptor is ready; signals do not interrupt it. @param events of poll. @return
 /// whether it is ready before the deadline; an error or the end of the stream counts as ready.
+/// Throws as next_look.
 [[nodiscard]] bool wait_for(int descriptor, short events, Deadline deadline);
 
 /// Listens on one address; port 0 is any free port. Throws Error{transport} that contains the

@@ -9,6 +9,7 @@
 
 #include "descriptors.hpp"
 #include "folder_note.hpp"
+#include "interruptible.hpp"
 #include "missing_ranks.hpp"
 #include "store_frame.hpp"
 #include "store_server.hpp"
@@ -103,7 +104,7 @@ void StoreClient::join(Deadline deadline) {
                 .peer = rank_0()};
   while (!socket_ && !(socket_ = dial(self_, target, deadline))) {
     if (Clock::now() >= deadline) throw timeout_error();
-    std::this_thread::sleep_for(kPause);
+    sleep_until(Clock::now() + kPause);
     if (options_.folder.empty()) continue;
     meet_in_folder(options_, deadline);  // that rank 0 has ended, and another one may have come
     self_ = identity_of(options_);

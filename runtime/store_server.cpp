@@ -5,6 +5,7 @@
 
 #include "descriptors.hpp"
 #include "folder_note.hpp"
+#include "interruptible.hpp"
 #include "missing_ranks.hpp"
 
 namespace tutti::runtime {
@@ -132,7 +133,8 @@ void StoreServer::collect() {
     const std::size_t first = polled_.size();
     for (const StorePeer& peer : peers_)  // poll ignores a negative descriptor
       polled_.push_back({.fd = peer.socket.get(), .events = POLLIN, .revents = 0});
-    if (::poll(polled_.data(), polled_.size(), milliseconds_until(next)) < 0 && errno != EINTR)
+    if (::poll(polled_.data(), polled_.size(), milliseconds_until(next_look(next))) < 0 &&
+        errno != EINTR)
       throw_poll_error(errno);
     for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
       if (polled_[first + rank].revents != 0) receive_from(static_cast<Rank>(rank));

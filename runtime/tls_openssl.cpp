@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "cryptography.hpp"
+#include "interruptible.hpp"
 #include "socket.hpp"
 
 namespace tutti::runtime {
@@ -293,7 +294,8 @@ std::vector<std::shared_ptr<tcp::Cipher>> encrypt(const std::vector<TlsEnd>& end
           {.fd = cipher->end().socket,
            .events = static_cast<short>(cipher->has_unsent() ? POLLIN | POLLOUT : POLLIN),
            .revents = 0});
-    if (::poll(awaited.data(), awaited.size(), milliseconds_until(deadline)) < 0 && errno != EINTR)
+    if (::poll(awaited.data(), awaited.size(), milliseconds_until(next_look(deadline))) < 0 &&
+        errno != EINTR)
       throw system_error("cannot wait for TLS handshakes", errno);
   }
   for (const auto& cipher : all) cipher->drop_key();

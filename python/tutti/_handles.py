@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import atexit
 import os
-import queue
 import threading
 import weakref
-from typing import Callable, TypeVar
+from typing import Callable
 
 from .errors import ArgumentError
-
-T = TypeVar("T")
 
 SLICE = 50_000_000
 """Nanoseconds for which a wait does not look for signals such as Ctrl-C."""
@@ -137,67 +134,8 @@ def close_all() -> None:
 
 
 def _forget_all() -> None:
-    _idle.clear()
     for handle in list(_open):
         handle._forget()
-
-
-class _Helper:
-    """A thread that runs functions for the main thread."""
-
-    def __init__(self) -> None:
-        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self.is_busy = False
-        self._is_left = False
-        threading.Thread(target=self._serve, name="tutti", daemon=True).start()
-
-    def _serve(self) -> None:
-        while not self._is_left:
-            self._work.get()()
-
-    def leave(self) -> None:
-        """Lets the thread end after its work."""
-        self._is_left = True
-        self._work.put(lambda: None)
-
-    def run(self, function: Callable[[], T]) -> T:
-        done = threading.Event()
-        result: list[T] = []
-        failure: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                result.append(function())
-            except BaseException as error:
-                failure.append(error)
-            done.set()
-
-        self.is_busy = True
-        self._work.put(work)
-        while not done.wait(SLICE / 1e9):
-            pass
-        self.is_busy = False
-        if failure:
-            raise failure.pop()
-        return result[0]
-
-
-_idle: list[_Helper] = []
-
-
-def run_apart(function: Callable[[], T]) -> T:
-    """Runs a function that blocks and cannot wait in slices. The main thread lets another thread run
-    it, and looks for signals meanwhile. After Ctrl-C that thread is left behind."""
-    if threading.current_thread() is not threading.main_thread():
-        return function()
-    helper = _idle.pop() if _idle else _Helper()
-    try:
-        return helper.run(function)
-    finally:
-        if helper.is_busy:
-            helper.leave()
-        else:
-            _idle.append(helper)
 
 
 atexit.register(close_all)

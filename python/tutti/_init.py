@@ -9,7 +9,8 @@ from typing import Any, TypedDict, Unpack
 
 from . import _library
 from ._calls import encoded, enumerator, nanoseconds
-from ._handles import Handle, Turn, run_apart
+from ._apart import make_apart
+from ._handles import Handle, Turn
 from ._library import DETERMINISMS, AllGatherFunction, library
 from .communicator import Communicator
 from .errors import ArgumentError, check
@@ -94,33 +95,16 @@ def init(
     given.secret_file = encoded(secret_file, "secret_file")
     if size is not None:
         given.rank, given.ranks = rank, size
-    made = ctypes.c_void_p()
+    free = library.tutti_communicator_free
     if source is None or isinstance(source, str):
         given.url = source.encode() if source else None
-        _connect(given, made)
+        made = make_apart(lambda result: library.tutti_init(given, result), free)
     else:
-        _init_over(source, given, made)
-    assert made.value is not None
-    world = Communicator(
-        Handle(made.value, library.tutti_communicator_free, "communicator", Turn()), inner.timeout, progress_thread
-    )
+        made = _init_over(source, given)
+    assert made is not None
+    world = Communicator(Handle(made, free, "communicator", Turn()), inner.timeout, progress_thread)
     _worlds.append(world)
     return world
-
-
-def _connect(given: Any, made: ctypes.c_void_p) -> None:
-    is_wanted = True
-
-    def connect() -> None:
-        check(library.tutti_init(given, ctypes.byref(made)))
-        if not is_wanted:  # Ctrl-C came before
-            library.tutti_communicator_free(made)
-
-    try:
-        run_apart(connect)
-    except BaseException:
-        is_wanted = False
-        raise
 
 
 def _communicator_options(options: InitOptions, progress_thread: bool) -> Any:
@@ -148,7 +132,7 @@ def _init_options(options: InitOptions, inner: Any) -> Any:
     return given
 
 
-def _init_over(source: Any, given: Any, made: ctypes.c_void_p) -> None:
+def _init_over(source: Any, given: Any) -> int | None:
     """Starts a world of the ranks of an MPI communicator, by its own exchange of bytes."""
     for method in ("allgather", "Get_rank", "Get_size"):
         if not hasattr(source, method):
@@ -167,6 +151,7 @@ def _init_over(source: Any, given: Any, made: ctypes.c_void_p) -> None:
             return 1
         return 0
 
+    made = ctypes.c_void_p()
     channel = _library.Channel(
         size=ctypes.sizeof(_library.Channel),
         rank=source.Get_rank(),
@@ -179,6 +164,7 @@ def _init_over(source: Any, given: Any, made: ctypes.c_void_p) -> None:
     if failure:
         raise failure[0]
     check(status)
+    return made.value
 
 
 def _open_world() -> Communicator | None:

@@ -185,6 +185,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "tutti_request_notify": (_status, _handle, c_int32),
     "tutti_wait_all": (_status, POINTER(c_void_p), c_size_t),
     "tutti_request_free": (None, _handle),
+    "tutti_interrupt_by": (None, POINTER(c_int32)),
     "tutti_make_plan": (_status, _handle, POINTER(Call), POINTER(Options), _made),
     "tutti_plan_start": (_status, _handle, c_void_p, c_void_p),
     "tutti_plan_wait": (_status, _handle),

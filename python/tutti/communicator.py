@@ -8,13 +8,14 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Sequence, overload
 
 from . import _library, arrays, requests
+from ._apart import make_apart
 from ._calls import Prepared, Spec, enumerator, nanoseconds
 from ._collectives import Calls
-from ._handles import Handle, Turn, run_apart
+from ._handles import Handle, Turn
 from ._library import ANY_RANK, COLLECTIVES, FOREVER, OPERATORS, PENDING, library
 from ._quick import QuickCalls, calls_of
 from .errors import ArgumentError, Error, TimeoutError, TransportError, check
-from .memory import Memory, pages_of
+from .memory import Memory, allocate
 from .requests import Plan, Request
 
 if TYPE_CHECKING:
@@ -151,16 +152,13 @@ class Communicator(QuickCalls):
         return self._make("tutti_split", -1 if color is None else color, key)
 
     def _make(self, function: str, *arguments: Any) -> Communicator | None:
-        made = ctypes.c_void_p()
-
-        def make() -> None:
-            check(getattr(library, function)(self._handle.pointer, *arguments, ctypes.byref(made)))
-
+        make, free = getattr(library, function), library.tutti_communicator_free
         with self._handle.turn:
-            run_apart(make)
-        if made.value is None:
+            pointer = self._handle.pointer
+            made = make_apart(lambda result: make(pointer, *arguments, result), free)
+        if made is None:
             return None
-        handle = Handle(made.value, library.tutti_communicator_free, "communicator", Turn())
+        handle = Handle(made, free, "communicator", Turn())
         return Communicator(handle, self._timeout, self.has_progress_thread)
 
     # Facts.
@@ -262,12 +260,7 @@ class Communicator(QuickCalls):
         bytes = arrays.SIZES[datatype]
         for extent in extents:
             bytes *= extent
-        made = ctypes.c_void_p()
-        with self._handle.turn:
-            check(library.tutti_allocate(self._handle.pointer, bytes, ctypes.byref(made)))
-        assert made.value is not None
-        handle = Handle(made.value, library.tutti_memory_free, "memory", Turn())
-        return Memory(pages_of(handle, bytes), extents, datatype)
+        return Memory(allocate(self._handle, bytes), extents, datatype)
 
     # End.
 

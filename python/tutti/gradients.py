@@ -9,8 +9,9 @@ import zlib
 from typing import Any, Mapping, NamedTuple, Sequence, TypedDict, Unpack
 
 from . import _library, arrays, memory
+from ._apart import make_apart, run_apart
 from ._calls import encoded, enumerator, nanoseconds, stream_number
-from ._handles import Handle, Turn, run_apart
+from ._handles import Handle, Turn
 from ._library import library
 from .arrays import Array, Buffer
 from .communicator import Communicator
@@ -195,17 +196,14 @@ class GradientSync:
         self.report: StepReport | None = None
         """The report of the last step, also if it was void; None before the first."""
         raw = self._options(options)
-        made = ctypes.c_void_p()
-        given = self._parameters
-
-        def make() -> None:
-            world_pointer = world._handle.pointer
-            check(library.tutti_make_gradient_sync(world_pointer, given.array, given.count, raw, ctypes.byref(made)))
-
+        given, free = self._parameters, library.tutti_gradient_sync_free
         with world._handle.turn:
-            run_apart(make)
-        assert made.value is not None
-        self._handle = Handle(made.value, library.tutti_gradient_sync_free, "GradientSync", Turn())
+            pointer = world._handle.pointer
+            made = make_apart(
+                lambda result: library.tutti_make_gradient_sync(pointer, given.array, given.count, raw, result), free
+            )
+        assert made is not None
+        self._handle = Handle(made, free, "GradientSync", Turn())
 
     def _options(self, given: GradientOptions) -> Any:
         raw = _library.GradientOptions()

@@ -8,25 +8,27 @@ import sys
 from typing import Any
 
 from . import _dlpack, arrays
-from ._handles import Handle
+from ._apart import make_apart
+from ._handles import Handle, Turn
 from ._library import library
 from .arrays import Buffer
-from .errors import ArgumentError
+from .errors import ArgumentError, check
 
-_starts: list[int] = []  # of visible memory, sorted
-_ends: dict[int, int] = {}
+_starts: list[int] = []  # of visible memory, sorted; once for each of the Pages that lie there
+_ends: dict[int, list[int]] = {}  # by start
 
 
 def is_visible(address: int) -> bool:
-    """Whether an address lies in memory of `Communicator.empty` that other ranks see."""
+    """Whether an address lies in memory that other ranks see."""
     if not _starts:
         return False
     i = bisect.bisect_right(_starts, address) - 1
-    return i >= 0 and address < _ends[_starts[i]]
+    return i >= 0 and address < max(_ends[_starts[i]])
 
 
 class Pages:
-    """Memory of the shared library: freed with the last array that lies in it."""
+    """Memory of the shared library, or memory that it has imported: freed, or given back, with the last
+    array that lies in it."""
 
     _lists = _starts, _ends  # other libraries free arrays also when the names of this module are gone
 
@@ -36,20 +38,44 @@ class Pages:
         self.address = address
         self._is_listed = self.is_visible and bytes > 0
         if self._is_listed:
+            self._end = self.address + bytes
+            _ends.setdefault(self.address, []).append(self._end)
             bisect.insort(_starts, self.address)
-            _ends[self.address] = self.address + bytes
 
     def __del__(self) -> None:
         if getattr(self, "_is_listed", False):
             starts, ends = self._lists
             starts.remove(self.address)
-            del ends[self.address]
+            ends[self.address].remove(self._end)
+            if not ends[self.address]:
+                del ends[self.address]
 
 
-def pages_of(handle: Handle, bytes: int) -> Pages:
-    """The memory of a handle of tutti_allocate."""
+def _pages_of(made: int | None, bytes: int) -> Pages:
+    assert made is not None
+    handle = Handle(made, library.tutti_memory_free, "memory", Turn())
     address = library.tutti_memory_data(handle.pointer) or 0
     return Pages(handle, address, bytes, bool(library.tutti_memory_is_visible(handle.pointer)))
+
+
+def allocate(world: Handle, bytes: int) -> Pages:
+    """Memory of zeros for a communicator, which other ranks of the host see if there is such memory."""
+    made = ctypes.c_void_p()
+    with world.turn:
+        check(library.tutti_allocate(world.pointer, bytes, ctypes.byref(made)))
+    return _pages_of(made.value, bytes)
+
+
+def import_file(world: Handle, file: int, address: int, bytes: int) -> Pages:
+    """Makes memory of the program visible, to which it has mapped the begin of a file. Collective. The
+    memory stays mapped as long as the result lives."""
+    with world.turn:
+        pointer = world.pointer
+        made = make_apart(
+            lambda result: library.tutti_memory_import(pointer, file, 0, address, bytes, result),
+            library.tutti_memory_free,
+        )
+    return _pages_of(made, bytes)
 
 
 class Memory:

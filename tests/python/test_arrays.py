@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import array
 import ctypes
+import mmap
+import os
 import sys
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 import ranks
 import tutti
 from tutti import _dlpack, _library, arrays
+from tutti.memory import import_file, is_visible
 
 IS_NUMPY_2 = not np.__version__.startswith("1.")
 DTYPES = [
@@ -310,6 +313,36 @@ def check_memory(world: tutti.Communicator) -> None:
 @pytest.mark.parametrize("size", [1, 2])
 def test_memory(size: int) -> None:
     ranks.run(size, check_memory)
+
+
+def check_imported_memory(world: tutti.Communicator) -> None:
+    """Memory of the program, as of a tensor in /dev/shm. It may be imported twice."""
+    bytes = 1 << 20
+    file = os.memfd_create("tutti-test")
+    os.truncate(file, bytes)
+    x = np.frombuffer(mmap.mmap(file, bytes), np.float32)
+    address = x.__array_interface__["data"][0]
+    first = import_file(world._handle, file, address, bytes)
+    second = import_file(world._handle, file, address, bytes)
+    os.close(file)
+    assert first.is_visible and second.is_visible
+
+    def check(is_seen: bool) -> None:
+        seen = [is_visible(address + at) for at in (-1, 0, bytes - 1, bytes)]
+        assert seen == [False, is_seen, is_seen, False]
+        x[:] = world.rank
+        world.all_reduce(x, op="average")
+        assert (x == (world.size - 1) / 2).all()
+
+    check(True)
+    del second
+    check(True)
+    del first
+    check(False)
+
+
+def test_imported_memory() -> None:
+    ranks.run(2, check_imported_memory)
 
 
 def test_an_export_that_nobody_takes_is_freed(alone: tutti.Communicator) -> None:

@@ -45,7 +45,7 @@ SCALARS = {
 
 def type_of(declaration: str) -> Any:
     """The type of ctypes for a type of C; pointers to handles and to bytes are addresses."""
-    words = re.sub(r"\bconst\b", " ", declaration).replace("*", " * ").split()
+    words = re.sub(r"\b(const|volatile)\b", " ", declaration).replace("*", " * ").split()
     base, stars = words[0], words.count("*")
     if base == "void" and stars == 0:
         return None

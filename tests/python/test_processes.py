@@ -1,4 +1,4 @@
-"""Ctrl-C, forked children, and the exit of the process."""
+"""Forked children, and the exit of the process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import importlib.util
 import os
 import pathlib
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -22,84 +21,6 @@ import ranks
 import tutti
 
 
-def interrupt_soon(seconds: float = 0.3) -> None:
-    threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-
-
-def interrupt(world: tutti.Communicator, call: str) -> Any:
-    if world.rank == 1:
-        time.sleep(0.1)
-        with pytest.raises(tutti.AbortedError) as caught:
-            world.recv(np.ones(3), 0, tag=1)
-        return caught.value.rank
-    begin = time.monotonic()
-    interrupt_soon()
-    with pytest.raises(KeyboardInterrupt):
-        if call == "blocking":
-            world.all_reduce(np.ones(3))
-        elif call == "batch":
-            with tutti.batch():
-                world.recv(np.ones(3), 1)
-        elif call == "wait_all":
-            tutti.wait_all([world.start.recv(np.ones(3), 1)])
-        elif call == "plan":
-            with world.plan.recv(np.ones(3), 1) as plan:
-                plan.start().wait()
-        else:
-            world.start.recv(np.ones(3), 1).wait()
-    assert time.monotonic() - begin < 2
-    if call == "blocking":
-        with pytest.raises(tutti.AbortedError):
-            world.barrier()
-    return None
-
-
-@pytest.mark.parametrize("call", ["blocking", "batch", "plan", "request", "wait_all"])
-def test_ctrl_c_in_a_wait(call: str) -> None:
-    results = ranks.answers(2, interrupt, call)
-    assert results == [(True, None), (True, 0)]
-
-
-def interrupt_gradients(world: tutti.Communicator) -> None:
-    sync = tutti.GradientSync(world, {"x": np.ones(3)})
-    if world.rank == 1:
-        time.sleep(3)
-        return
-    begin = time.monotonic()
-    interrupt_soon()
-    sync.ready(0)
-    with pytest.raises(KeyboardInterrupt):
-        sync.wait()
-    assert time.monotonic() - begin < 2
-
-
-def test_ctrl_c_in_gradients() -> None:
-    assert ranks.answers(2, interrupt_gradients) == [(True, None)] * 2
-
-
-def interrupt_a_probe(world: tutti.Communicator) -> None:
-    interrupt_soon()
-    with pytest.raises(KeyboardInterrupt):
-        world.probe()
-    assert world.all_reduce(1) == world.size  # a probe fails nothing
-
-
-def test_ctrl_c_in_a_probe() -> None:
-    assert ranks.answers(2, interrupt_a_probe) == [(True, None)] * 2
-
-
-def interrupt_init(world: tutti.Communicator) -> None:
-    begin = time.monotonic()
-    interrupt_soon()
-    with pytest.raises(KeyboardInterrupt):
-        tutti.init("unix://nobody-comes-either", rank=1, size=2, timeout=5)
-    assert time.monotonic() - begin < 2
-    interrupt_soon()
-    with pytest.raises(KeyboardInterrupt):
-        world.split(0)
-        time.sleep(5)
-
-
 def check_no_copies(world: tutti.Communicator) -> None:
     for thing in (world, world.plan.barrier(), world.start.recv(np.ones(1), 0), world.empty(3)):
         for copies in (pickle.dumps, copy.deepcopy):
@@ -109,10 +30,6 @@ def check_no_copies(world: tutti.Communicator) -> None:
 
 def test_no_copies() -> None:
     assert ranks.answers(1, check_no_copies) == [(True, None)]
-
-
-def test_ctrl_c_in_init() -> None:
-    assert ranks.answers(1, interrupt_init) == [(True, None)]
 
 
 def call_in_child(world: tutti.Communicator, request: Any, plan: Any) -> None:

@@ -28,6 +28,12 @@ TUTTI_C_API tutti_status tutti_request_notify(tutti_request* request, int32_t ev
 TUTTI_C_API tutti_status tutti_wait_all(tutti_request* const* requests, size_t count);
 TUTTI_C_API void tutti_request_free(tutti_request* request);
 
+/** From now on a flag interrupts the calls of this thread that wait for other ranks, such as
+ * tutti_init and tutti_split: while it is not zero, such a call ends with TUTTI_ABORTED within some
+ * milliseconds. Its communicator fails, on all ranks. A signal handler or another thread sets the
+ * flag. @param flag lives until it is replaced; NULL: none. */
+TUTTI_C_API void tutti_interrupt_by(const volatile int32_t* flag);
+
 /* Plans; see tutti::Plan. */
 
 TUTTI_C_API tutti_status tutti_make_plan(tutti_communicator* communicator, const tutti_call* call,
@@ -76,9 +82,9 @@ TUTTI_C_API tutti_status tutti_explain(tutti_communicator* communicator, const t
 
 /* User operators. */
 
-/** Combines elements: out[i] = left[i] op right[i] for `count` elements; out may be left or right. It
- * is called by threads that are in a call of tutti, or by tutti's own with progress_thread; it must not
- * call tutti.
+/** Combines elements: out[i] = left[i] op right[i] for `count` elements; out may be left or right.
+ * It is called by threads that are in a call of tutti, and by tutti's own with progress_thread, or
+ * while a call has an eventfd of tutti_request_notify. It must not call tutti.
  * @return 0, or another number if it fails: then the call fails with TUTTI_ABORTED, here and on all
  * ranks that need its result. */
 typedef int (*tutti_combine)(void* context, const void* left, const void* right, void* out,
