@@ -68,7 +68,8 @@ class Engine {
     if (has_dropped_) release_dropped();
     if (has_notices_) send_notices();
     ProgressThread* const thread = progress_thread_.load(std::memory_order_relaxed);
-    const bool is_left_pending = thread != nullptr && progress_.has_anything_pending();
+    const bool is_left_pending =
+        thread != nullptr && wants_progress() && progress_.has_anything_pending();
     const bool is_abandoned = is_abandoned_;
     occupancy_.leave();
     if (is_abandoned) delete this;
@@ -107,6 +108,10 @@ class Engine {
   void check_options();
   void check_threads(const char* wish) const;
   void start_progress_thread();
+  /// @return whether the progress thread shall advance operations.
+  [[nodiscard]] bool wants_progress() const noexcept {
+    return options_.progress_thread || has_notices_;
+  }
   void send_notices() noexcept;
   void release(Execution& execution) noexcept;
   void release_dropped() noexcept;

@@ -92,7 +92,8 @@ bool Engine::enter_when_free() noexcept {
 Engine::Advance Engine::advance(bool may_wait_idle) noexcept {
   if (callers_ > 0 || failures_.is_forked() || !occupancy_.try_enter_for_progress())
     return Advance::none;
-  Advance advance = progress_.has_anything_pending() ? Advance::pending : Advance::none;
+  Advance advance =
+      wants_progress() && progress_.has_anything_pending() ? Advance::pending : Advance::none;
   if (advance == Advance::pending) {
     try {
       if (progress_.step_for_progress()) advance = Advance::moved;

@@ -147,6 +147,7 @@ class Prepared:
             self.operator = op
             self.call.op = USER_OPERATOR
             self.call.user_op = op.pointer_for(self.call.type, self.call.element_bytes, world.has_progress_thread)
+            world._notices.end(world._handle.turn)
             return
         number = OPERATORS.get(op)
         if number is None:

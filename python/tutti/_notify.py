@@ -2,25 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from ._library import library
 from .errors import check
 
 if TYPE_CHECKING:
+    from ._handles import Handle, Turn
     from .requests import Request
 
 _SHORTEST = 0.0001  # seconds between two looks
 _LONGEST = 0.005
 
 
+class Notices:
+    """The notices of a communicator, for which coroutines wait. While there is one, a thread of tutti runs
+    the communicator's calls, and operators in Python must not run in it: a communicator that has run one
+    sends no notices any more, and coroutines look for the ends of calls."""
+
+    def __init__(self) -> None:
+        self._are_over = False
+        self._waiting: dict[Handle, Callable[[], None]] = {}  # by requests
+
+    def add(self, request: Handle, file: int, wake: Callable[[], None]) -> bool:
+        """Asks for a notice, unless there are none, or another coroutine waits for it. Returns whether it
+        comes. wake: called if it is withdrawn."""
+        with request.turn:
+            if self._are_over or request in self._waiting:
+                return False
+            check(library.tutti_request_notify(request.pointer, file))
+            self._waiting[request] = wake
+            return True
+
+    def withdraw(self, request: Handle) -> None:
+        with request.turn:
+            if self._waiting.pop(request, None) is not None and request.is_open:
+                library.tutti_request_notify(request.pointer, -1)
+
+    def end(self, turn: Turn) -> None:
+        """Withdraws all notices, before a call with an operator in Python."""
+        if self._are_over:
+            return
+        with turn:
+            self._are_over = True
+            for request, wake in list(self._waiting.items()):
+                self.withdraw(request)
+                wake()
+
+
 async def ended(request: Request[Any]) -> None:
     """Returns when a request has ended. Raises its error."""
     if request.test():
         return
-    # A notice lets a thread of tutti run the call, which must not run operators in Python.
-    if request.operator is None and await _noticed(request):
+    if await _noticed(request):
         return
     await _looked_for(request)
 
@@ -29,12 +65,11 @@ async def _noticed(request: Request[Any]) -> bool:
     """Waits for the notice of a request's end. Returns whether there are notices here."""
     import asyncio  # dear, and few programs need it
 
-    handle = request.handle
     try:
-        notify = library.tutti_request_notify
         file = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-    except (AttributeError, ImportError, OSError):
+    except OSError:
         return False
+    handle, notices = request.handle, request._world._notices
     loop = asyncio.get_running_loop()
     came: asyncio.Future[None] = loop.create_future()
 
@@ -42,20 +77,24 @@ async def _noticed(request: Request[Any]) -> bool:
         if not came.done():
             came.set_result(None)
 
+    def wake() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(note)
+
     try:
         loop.add_reader(file, note)
     except NotImplementedError:  # a loop without files
         os.close(file)
         return False
     try:
-        with handle.turn:
-            check(notify(handle.pointer, file))
-        await came
+        if not notices.add(handle, file, wake):
+            return False
+        try:
+            await came
+        finally:
+            notices.withdraw(handle)
     finally:
         loop.remove_reader(file)
-        if handle.is_open:
-            with handle.turn:
-                notify(handle.pointer, -1)
         os.close(file)
     return request.test()
 

@@ -13,6 +13,7 @@ from ._calls import Prepared, Spec, enumerator, nanoseconds
 from ._collectives import Calls
 from ._handles import Handle, Turn
 from ._library import ANY_RANK, COLLECTIVES, FOREVER, OPERATORS, PENDING, library
+from ._notify import Notices
 from ._quick import QuickCalls, calls_of
 from .errors import ArgumentError, Error, TimeoutError, TransportError, check
 from .memory import Memory, allocate
@@ -73,6 +74,7 @@ class Communicator(QuickCalls):
         self.rank: int = library.tutti_rank(handle.pointer)
         self._fast = calls_of(handle, self.rank)
         self.size: int = library.tutti_size(handle.pointer)
+        self._notices = Notices()
         self._hosts: list[list[int]] | None = None
 
     @property

@@ -14,7 +14,6 @@ from ._handles import Handle
 from ._library import FOREVER, OK, PENDING, library
 from .arrays import Array
 from .errors import AbortedError, ArgumentError, Error, TimeoutError, check, raise_last
-from .operators import Operator
 
 if TYPE_CHECKING:
     from .communicator import Communicator
@@ -69,11 +68,6 @@ class Request(Generic[T]):
         """Its handle, while it is pending."""
         assert self._handle is not None
         return self._handle
-
-    @property
-    def operator(self) -> Operator | None:
-        """Its operator in Python."""
-        return self._prepared.operator
 
     def wait(self, timeout: float | None = None) -> T:
         """Waits for the end, and returns the result.

@@ -159,6 +159,57 @@ def test_await() -> None:
     ranks.run(2, check_await)
 
 
+def check_two_await_one_request(world: tutti.Communicator) -> None:
+    async def awaited(request: tutti.Request[Any]) -> Any:
+        return await request
+
+    async def work() -> list[Any]:
+        request = world.start.recv(np.zeros(1), world.rank)
+        both = asyncio.gather(*(asyncio.create_task(awaited(request)) for _ in range(2)))
+        await asyncio.sleep(0.05)
+        world.send(np.ones(1), world.rank)
+        return await asyncio.wait_for(both, 20)
+
+    assert [result[0] for result in asyncio.run(work())] == [1, 1]
+
+
+def test_two_await_one_request() -> None:
+    ranks.run(1, check_two_await_one_request)
+
+
+def check_operators_run_in_the_waiting_thread(world: tutti.Communicator) -> None:
+    """Though a thread of tutti runs calls that are awaited."""
+    other = 1 - world.rank
+    threads = set()
+
+    def add(a: Any, b: Any) -> Any:
+        threads.add(threading.get_ident())
+        return a + b
+
+    def reduce() -> None:
+        request = world.start.all_reduce(np.ones(3), op=tutti.operator(add, commutative=True))
+        time.sleep(0.2)  # in which a thread of tutti could run it
+        assert (request.wait() == 2).all()
+
+    async def awaited(request: tutti.Request[Any]) -> Any:
+        return await request
+
+    async def work() -> None:
+        await world.start.barrier()  # from now on there is such a thread
+        message = asyncio.create_task(awaited(world.start.recv(np.zeros(1), other)))
+        await asyncio.sleep(0.05)
+        reduce()
+        world.send(np.ones(1), other)
+        assert (await asyncio.wait_for(message, 20))[0] == 1  # without a notice
+
+    asyncio.run(work())
+    assert threads == {threading.get_ident()}
+
+
+def test_operators_run_in_the_waiting_thread() -> None:
+    ranks.run(2, check_operators_run_in_the_waiting_thread)
+
+
 def check_threads(world: tutti.Communicator) -> None:
     """Each thread exchanges messages of its own tag, on one communicator."""
     right, left = (world.rank + 1) % world.size, (world.rank - 1) % world.size
