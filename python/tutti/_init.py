@@ -21,6 +21,8 @@ _DEFAULT_TIMEOUT = 300_000_000_000  # nanoseconds of a call, as of tutti::Commun
 class InitOptions(TypedDict, total=False):
     """Further options of init.
 
+    is_private: whether only ranks of this job can read what a communicator as source exchanges, so that it
+        may carry the job's secret; else that is so for those of mpi4py only.
     heartbeat_timeout: seconds after which a silent rank on another host is given up.
     address: interface or address at which other hosts reach this one.
     payload_checksum: whether payload over TCP has a checksum of its own.
@@ -32,6 +34,7 @@ class InitOptions(TypedDict, total=False):
     segments_in_flight: segments of one call under way. cache_bytes: memory for prepared calls.
     """
 
+    is_private: bool
     heartbeat_timeout: float
     address: str
     payload_checksum: bool
@@ -72,7 +75,8 @@ def init(
     Without any of them the world has one rank.
 
     source: the meeting place, as "tcp://host:port", "unix://name" or "file:///path"; None: the
-        launcher's. Or a communicator of mpi4py, whose ranks become those of the world.
+        launcher's. Or a communicator of mpi4py, or an object with the same methods Get_rank, Get_size and
+        allgather, whose ranks become those of the world.
     rank, size: both or none; None: the launcher's.
     transport: "auto", "shm" or "tcp".
     timeout: seconds for which ranks wait for each other.
@@ -87,6 +91,8 @@ def init(
             raise TypeError(f"init() has no option {key!r}; there are {', '.join(sorted(_KNOWN))}")
     if (rank is None) != (size is None):
         raise ArgumentError("init: rank and size must be given both, or none of them")
+    if "is_private" in options and (source is None or isinstance(source, str)):
+        raise ArgumentError("init: is_private is for a communicator as source")
     inner = _communicator_options(options, progress_thread)
     given = _init_options(options, inner)
     given.transport = encoded(transport, "transport")
@@ -100,7 +106,7 @@ def init(
         given.url = source.encode() if source else None
         made = make_apart(lambda result: library.tutti_init(given, result), free)
     else:
-        made = _init_over(source, given)
+        made = _init_over(source, given, options.get("is_private"))
     assert made is not None
     world = Communicator(Handle(made, free, "communicator", Turn()), inner.timeout, progress_thread)
     _worlds.append(world)
@@ -132,8 +138,8 @@ def _init_options(options: InitOptions, inner: Any) -> Any:
     return given
 
 
-def _init_over(source: Any, given: Any) -> int | None:
-    """Starts a world of the ranks of an MPI communicator, by its own exchange of bytes."""
+def _init_over(source: Any, given: Any, is_private: bool | None) -> int | None:
+    """Starts a world of the ranks of another communicator, by its own exchange of bytes."""
     for method in ("allgather", "Get_rank", "Get_size"):
         if not hasattr(source, method):
             raise ArgumentError(
@@ -151,13 +157,15 @@ def _init_over(source: Any, given: Any) -> int | None:
             return 1
         return 0
 
+    package, name = type(source).__module__.partition(".")[0], type(source).__name__
+    is_of_mpi = package == "mpi4py"
     made = ctypes.c_void_p()
     channel = _library.Channel(
         size=ctypes.sizeof(_library.Channel),
         rank=source.Get_rank(),
         ranks=source.Get_size(),
-        name=b"mpi4py",
-        is_private=1,
+        name=(package if is_of_mpi else name).encode(),
+        is_private=is_of_mpi if is_private is None else is_private,
         all_gather=AllGatherFunction(exchange),
     )
     status = library.tutti_init_over(channel, given, ctypes.byref(made))

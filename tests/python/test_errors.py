@@ -175,8 +175,13 @@ def check_source(world: tutti.Communicator) -> None:
     with tutti.init(Exchange(world)) as other:
         assert (other.rank, other.size) == (world.rank, world.size)
         assert other.all_reduce(1) == world.size
+        assert "by Exchange" in other.describe()
+    with tutti.init(Exchange(world), is_private=True, transport="tcp") as other:
+        assert other.all_reduce(1) == world.size
     with pytest.raises(KeyError, match="no exchange"):
         tutti.init(Exchange(world, True))
+    with pytest.raises(tutti.ArgumentError, match="is_private is for a communicator"):
+        tutti.init(is_private=True)
 
 
 def test_an_exchange_as_the_source() -> None:
