@@ -52,7 +52,6 @@ __all__ = [
 ]
 
 FOREVER = 2**63 - 1
-OK = 0
 PENDING = 100
 ANY_RANK = -1
 

@@ -6,7 +6,7 @@ It runs calls on arrays in memory of the host, without options. All others take 
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence, Unpack
 
 from . import _library, memory
 from ._calls import CallOptions
@@ -15,11 +15,6 @@ from ._handles import Handle
 from ._library import ANY_RANK, OPERATORS, library
 from .arrays import Array
 from .errors import raise_last
-
-try:
-    from typing import Unpack
-except ImportError:  # Python of before 3.11
-    from typing_extensions import Unpack
 
 if TYPE_CHECKING:
     from . import _fast

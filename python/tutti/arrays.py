@@ -19,7 +19,6 @@ from .errors import ArgumentError
 Array = Any
 
 BYTES = DATATYPES["bytes"]
-BOOL = DATATYPES["bool"]
 NAMES = {number: name for name, number in DATATYPES.items()}
 SIZES = {
     number: 1 if name == "bool" else int(re.sub("[a-z]", "", name)) // 8

@@ -8,10 +8,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Iterable, Iterator, NoReturn, TypeVar
 
-from . import _library, _notify, _quick
+from . import _notify, _quick
 from ._calls import Prepared, nanoseconds
 from ._handles import Handle
-from ._library import FOREVER, OK, PENDING, library
+from ._library import FOREVER, PENDING, library
 from .arrays import Array
 from .errors import AbortedError, ArgumentError, Error, TimeoutError, check, raise_last
 

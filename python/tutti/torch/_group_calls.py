@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any, Callable, Sequence
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 from torch.distributed import ReduceOp, Work
 
