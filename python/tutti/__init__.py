@@ -13,6 +13,7 @@ A program, started by `tutti run -n 4 program.py`:
 
 from typing import TYPE_CHECKING
 
+from . import _interpreter  # first, before modules that a subinterpreter must not load
 from ._collectives import Op
 from ._init import init, is_initialized, world
 from .arrays import Array

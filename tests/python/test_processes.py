@@ -124,6 +124,32 @@ def test_import_is_quick_and_small() -> None:
     assert min(seconds) < 0.05, seconds
 
 
+def test_a_subinterpreter_gets_one_error() -> None:
+    program = """if True:
+        import sys
+        try:
+            import _interpreters as module
+            kinds, run = [("isolated",), ("legacy",)], module.exec
+        except ImportError:  # before Python 3.13
+            import _xxsubinterpreters as module
+            kinds, run = [()], module.run_string
+        code = f\"\"\"if True:
+            import sys
+            sys.path[:] = {sys.path}
+            try:
+                import tutti
+            except ImportError as error:
+                print(error)
+        \"\"\"
+        for kind in kinds:
+            run(module.create(*kind), code)
+    """
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
+    assert set(output.splitlines()) == {
+        "tutti cannot be imported in a subinterpreter: use processes, as tutti.spawn starts them"
+    }
+
+
 def test_types() -> None:
     pytest.importorskip("mypy")
     package = pathlib.Path(tutti.__file__).parent
