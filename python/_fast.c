@@ -292,18 +292,24 @@ static void Calls_dealloc(PyObject* self) {
   free_object(self);
 }
 
-#define FAST(name, doc) \
-  { #name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, doc }
+/* Signatures are in the form that inspect reads, and _fast.pyi has the same. */
+#define FAST(name, arguments)                                \
+  {                                                          \
+#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, \
+        #name "($self, " arguments ", /)\n--\n\n"            \
+  }
 static PyMethodDef call_methods[] = {
-    FAST(all_reduce, "all_reduce(x, out or None, op)"),
-    FAST(all_gather, "all_gather(x, out or None)"),
-    FAST(reduce_scatter, "reduce_scatter(x, out, op)"),
-    FAST(broadcast, "broadcast(x, root)"),
-    FAST(send, "send(x, to, tag)"),
-    FAST(recv, "recv(out, source, tag)"),
-    {"barrier", barrier, METH_NOARGS, "barrier()"},
-    {"wait", wait_request, METH_O, "wait(handle of a request): returns True."},
-    {"test", test_request, METH_O, "test(handle of a request): whether it has ended."},
+    FAST(all_reduce, "x, out, op"),
+    FAST(all_gather, "x, out"),
+    FAST(reduce_scatter, "x, out, op"),
+    FAST(broadcast, "x, root"),
+    FAST(send, "x, to, tag"),
+    FAST(recv, "out, source, tag"),
+    {"barrier", barrier, METH_NOARGS, "barrier($self, /)\n--\n\n"},
+    {"wait", wait_request, METH_O,
+     "wait($self, handle, /)\n--\n\nhandle: of a request. Returns True."},
+    {"test", test_request, METH_O,
+     "test($self, handle, /)\n--\n\nhandle: of a request. Returns whether it has ended."},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot call_slots[] = {{Py_tp_new, (void*)Calls_new},
                                    {Py_tp_dealloc, (void*)Calls_dealloc},
@@ -344,18 +350,19 @@ static PyObject* count_batches(PyObject* module, PyObject* more) {
 
 static PyMethodDef functions[] = {
     {"bind", bind, METH_VARARGS,
-     "bind(run_for, wait_for, test, request_free, options, fail, operators, starts, is_visible)\n"
+     "bind($module, run_for, wait_for, test, request_free, options, fail, operators, starts, "
+     "is_visible, /)\n--\n\n"
      "Addresses of functions of libtutti_c.so, and of the tutti_options of visible memory; a "
      "function that\n"
      "raises the last error; the numbers of operators; where visible memory starts, and what is "
      "visible."},
     {"count_batches", count_batches, METH_O,
-     "count_batches(+1 or -1): while batches are open, all calls return NotImplemented."},
+     "count_batches($module, more, /)\n--\n\n"
+     "more: 1 or -1. While batches are open, all calls return NotImplemented."},
     {"free_exports_by", free_exports_by, METH_O,
-     "free_exports_by(forget): the addresses of a deleter and a destructor of capsules, for "
-     "tensors of "
-     "DLPack.\n"
-     "They call forget(address of a managed tensor)."},
+     "free_exports_by($module, forget, /)\n--\n\n"
+     "Returns the addresses of a deleter and a destructor of capsules, for tensors of DLPack. They\n"
+     "call forget(address of a managed tensor)."},
     {NULL, NULL, 0, NULL}};
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "tutti._fast", NULL, -1, functions, NULL, NULL, NULL, NULL};

@@ -123,7 +123,7 @@ static PyMethodDef turn_methods[] = {
     {"__enter__", Turn_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))Turn_exit, METH_FASTCALL, NULL},
     {"keep", Turn_keep, METH_O,
-     "keep(seconds): enters for good, if that is possible within a time."},
+     "keep($self, seconds, /)\n--\n\nEnters for good, if that is possible within a time."},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef turn_members[] = {
     {"slice", Turn_slice, NULL, "Nanoseconds for which a call may keep its turn.", NULL},

@@ -157,3 +157,13 @@ def test_types() -> None:
     command = [sys.executable, "-m", "mypy", "--strict", *missing, package]
     result = subprocess.run(command, capture_output=True, text=True, cwd=package.parent)
     assert result.returncode == 0, result.stdout
+
+
+def test_the_stub_of_the_extension(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("mypy")
+    pytest.importorskip("tutti._fast", reason="the package has no extension")
+    config = tmp_path / "mypy.ini"
+    config.write_text("[mypy]\nignore_missing_imports = true\nfollow_imports = silent\n")
+    command = [sys.executable, "-m", "mypy.stubtest", "tutti._fast", "--mypy-config-file", config]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=pathlib.Path(tutti.__file__).parents[1])
+    assert result.returncode == 0, result.stdout
