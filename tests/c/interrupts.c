@@ -39,6 +39,17 @@ static void test_init(int32_t rank) {
   }
 }
 
+/* No message comes. The communicator stays usable. */
+static void test_probe(tutti_communicator* world) {
+  tutti_arrival arrival;
+  arrival.size = sizeof arrival;
+  interrupt_soon();
+  require_status(tutti_probe(world, TUTTI_ANY_RANK, 0, TUTTI_FOREVER, &arrival), TUTTI_ABORTED,
+                 "probe");
+  interrupted = 0;
+  require_ok(tutti_barrier(world), "a probe fails nothing");
+}
+
 /* Rank 1 waits for rank 0, which does not call. All get an error that names rank 1. */
 static void test_split(tutti_communicator* world) {
   char byte = 0;
@@ -63,6 +74,8 @@ int main(void) {
   tutti_interrupt_by(&interrupted);
   test_init(0);
   test_init(1);
+  interrupted = 0;
+  test_probe(world);
   test_split(world); /* the last one: the communicator fails */
   tutti_interrupt_by(NULL);
   tutti_communicator_free(world);

@@ -30,8 +30,8 @@ TUTTI_C_API void tutti_request_free(tutti_request* request);
 
 /** From now on a flag interrupts the calls of this thread that wait for other ranks, such as
  * tutti_init and tutti_split: while it is not zero, such a call ends with TUTTI_ABORTED within some
- * milliseconds. Its communicator fails, on all ranks. A signal handler or another thread sets the
- * flag. @param flag lives until it is replaced; NULL: none. */
+ * milliseconds. Its communicator fails, on all ranks, unless the call is tutti_probe. A signal
+ * handler or another thread sets the flag. @param flag lives until it is replaced; NULL: none. */
 TUTTI_C_API void tutti_interrupt_by(const volatile int32_t* flag);
 
 /* Plans; see tutti::Plan. */
