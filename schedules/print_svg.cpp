@@ -180,10 +180,13 @@ class Drawing {
 
   void shaft(const Arrow& arrow) {
     auto [tail, head] = ends(arrow);
-    const double length = std::hypot(head.x - tail.x, head.y - tail.y);
+    const double width = head.x - tail.x;
+    const double height = head.y - tail.y;
+    // hypot would tie the command, and so the Python package, to glibc 2.35.
+    const double length = std::sqrt(width * width + height * height);
     const double gap = arrow.reduces ? 8.0 : 5.0;  // the head ends where its node begins
-    head.x -= (head.x - tail.x) * gap / length;
-    head.y -= (head.y - tail.y) * gap / length;
+    head.x -= width * gap / length;
+    head.y -= height * gap / length;
     const std::string style = attribute("stroke", colour_of(arrow)) + "stroke-width='1.6' " +
                               (is_quiet(arrow) ? "opacity='0.13' " : "") + "marker-end='url(#" +
                               (arrow.reduces ? "reduce" : "move") + ")'";

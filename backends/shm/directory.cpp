@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <new>
-#include <random>
 
+#include <sys/random.h>
 #include <sys/uio.h>
 
 namespace tutti::shm {
@@ -118,9 +118,12 @@ Consumed* consumed_of(const Mapping& mapping, std::uint64_t block, std::size_t m
 std::shared_ptr<Segment> make_segment(std::size_t size) {
   auto segment = std::make_shared<Segment>(sizeof(Front), size);
   std::byte* const base = segment->mapping().base();
-  std::random_device random;
-  const std::uint64_t head[] = {Front::kMagic, reinterpret_cast<std::uint64_t>(base),
-                                std::uint64_t{random()} << 32 | random()};
+  // std::random_device would tie a library with a static libstdc++, such as the Python package's, to
+  // glibc 2.36.
+  std::uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
+    throw Error{ErrorCode::transport, "the system gives no random bytes"};
+  const std::uint64_t head[] = {Front::kMagic, reinterpret_cast<std::uint64_t>(base), nonce};
   static_assert(offsetof(Front, levels) == sizeof head);
   std::memcpy(base, head, sizeof head);
   return segment;

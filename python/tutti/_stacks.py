@@ -35,7 +35,7 @@ def threads_text(only: int | None = None) -> str:
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     parts = []
     for ident, frame in sys._current_frames().items():
-        is_own = ident == threading.get_ident() or names.get(ident) == "tutti"  # _handles.run_apart
+        is_own = ident == threading.get_ident() or names.get(ident) == "tutti"  # _apart.run_apart
         if not is_own and only in (None, ident):
             stack = textwrap.indent("".join(_frames_above_bottom(frame).format()), "  ")
             parts.append(f"  thread {names.get(ident, ident)}:\n{stack}")

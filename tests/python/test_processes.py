@@ -19,6 +19,7 @@ import pytest
 
 import ranks
 import tutti
+from installed import IS_INSTALLED
 
 
 def check_no_copies(world: tutti.Communicator) -> None:
@@ -150,20 +151,25 @@ def test_a_subinterpreter_gets_one_error() -> None:
     }
 
 
-def test_types() -> None:
+def check_by_mypy(folder: pathlib.Path, *arguments: str) -> None:
+    """Runs a module of mypy, in a folder without modules. It finds an installed package itself."""
     pytest.importorskip("mypy")
-    package = pathlib.Path(tutti.__file__).parent
+    environment = dict(os.environ)
+    if not IS_INSTALLED:
+        environment["MYPYPATH"] = str(pathlib.Path(tutti.__file__).parents[1])
+    command = [sys.executable, "-m", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_types(tmp_path: pathlib.Path) -> None:
     missing = [] if importlib.util.find_spec("torch") else ["--exclude", "tutti/torch/"]
-    command = [sys.executable, "-m", "mypy", "--strict", *missing, package]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=package.parent)
-    assert result.returncode == 0, result.stdout
+    pages = ["--exclude", "tutti/share/"]  # scripts of a wheel
+    check_by_mypy(tmp_path, "mypy", "--strict", *missing, *pages, "-p", "tutti")
 
 
 def test_the_stub_of_the_extension(tmp_path: pathlib.Path) -> None:
-    pytest.importorskip("mypy")
     pytest.importorskip("tutti._fast", reason="the package has no extension")
     config = tmp_path / "mypy.ini"
     config.write_text("[mypy]\nignore_missing_imports = true\nfollow_imports = silent\n")
-    command = [sys.executable, "-m", "mypy.stubtest", "tutti._fast", "--mypy-config-file", config]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=pathlib.Path(tutti.__file__).parents[1])
-    assert result.returncode == 0, result.stdout
+    check_by_mypy(tmp_path, "mypy.stubtest", "tutti._fast", "--mypy-config-file", str(config))

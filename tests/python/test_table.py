@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -83,6 +84,7 @@ def test_scripts_are_found_beside_a_moved_command(tmp_path):
     python.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/log\ncat > /dev/null\n')
     python.chmod(0o755)
     program = [tmp_path / "_bin" / "tutti", "sweep", *map(str, ARGUMENTS), "--plot", tmp_path / "a.svg"]
-    environment = {**os.environ, "PATH": f"{tmp_path}/path:/usr/bin:/bin"}
+    libraries = pathlib.Path(tutti.__file__).parents[1] / "tutti.libs"  # of a wheel
+    environment = {**os.environ, "PATH": f"{tmp_path}/path:/usr/bin:/bin", "LD_LIBRARY_PATH": str(libraries)}
     subprocess.run(program, capture_output=True, env=environment, stdin=subprocess.DEVNULL)
     assert str(tmp_path / "share" / "tutti" / "plot.py") in (tmp_path / "log").read_text()
