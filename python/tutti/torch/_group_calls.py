@@ -59,6 +59,7 @@ class GroupCalls:
 
     _world: Communicator
     _timeout: float | None = None
+    _count = 0  # of collectives
     _together: list[TuttiWork] | None = None  # the calls of a coalescing manager
 
     def _run(
@@ -87,18 +88,20 @@ class GroupCalls:
         finish: Callable[[], None] | None,
         arguments: dict[str, Any],
     ) -> Work:
+        self._count += name not in ("send", "recv")
         timeout = getattr(opts, "timeout", None)
         if timeout is not None and timeout.total_seconds() > 0:
             arguments["timeout"] = timeout.total_seconds()
         elif self._timeout is not None:
             arguments["timeout"] = self._timeout
+        is_part = isinstance(opts, _Async)
         try:
             is_async = self._together is not None or getattr(opts, "asyncOp", True)
             if is_async or is_any_pending_beside(self._world._handle.turn):
                 work = self._start(name, x, out, result, finish, arguments)
                 if not is_async:
                     work.wait()
-                return work
+                return work if is_part else self._returned(work)
             _call(self._world, name, x, out, arguments)
         except Error as error:
             raise of_dist(error) from error
@@ -123,7 +126,11 @@ class GroupCalls:
     def _all(self, works: Sequence[Work]) -> Work:
         """One Work of several."""
         pending = [work for work in works if isinstance(work, TuttiWork)]
-        return AllWork(pending) if pending else DONE
+        return self._returned(AllWork(pending)) if pending else DONE
+
+    def _returned(self, work: Work) -> Work:
+        """The Work that a call returns."""
+        return work
 
     # Reductions.
 
@@ -155,7 +162,7 @@ class GroupCalls:
         if operator_of(opts, x) == "average":
             total = (total / world.size).coalesce()
         x.copy_(total)
-        return TuttiWork([], [x])
+        return self._returned(TuttiWork([], [x]))
 
     def _gather_rows(self, rows: Tensor, counts: Sequence[int]) -> Tensor:
         out = rows.new_empty((sum(counts), *rows.shape[1:]))
@@ -322,15 +329,29 @@ class GroupCalls:
     _set_default_timeout = set_timeout
 
     def shutdown(self) -> None:
-        """Leaves the group, once calls have ended whose Work the program has dropped."""
-        drain(pending_of(self._world._handle.turn), _LAST)
-        self._world.close()
+        """Leaves the group."""
+        leave(self._world)
 
     def abort(self) -> None:
         self._world.close()
 
+    def getSequenceNumberForGroup(self) -> int:
+        return self._count
+
+    def setSequenceNumberForGroup(self) -> None:
+        """Nothing to agree on: the numbers of all ranks begin with 0."""
+
+    _get_sequence_number_for_group = getSequenceNumberForGroup
+    _set_sequence_number_for_group = setSequenceNumberForGroup
+
     def getBackendName(self) -> str:
         return "tutti"
+
+
+def leave(world: Communicator) -> None:
+    """Leaves a world, once calls have ended whose Work the program has dropped."""
+    drain(pending_of(world._handle.turn), _LAST)
+    world.close()
 
 
 class _Async:

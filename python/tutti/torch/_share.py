@@ -10,6 +10,7 @@ from torch import Tensor
 from ..communicator import Communicator
 from ..errors import TransportError
 from ..memory import Pages, import_file
+from ._tensors import storage_of
 
 _FOLDER = "/dev/shm"  # where PyTorch makes shared memory
 
@@ -25,7 +26,7 @@ def share(world: Communicator, x: Tensor) -> Shared | None:
     """Moves the storage of a tensor to memory that the other ranks see, with all its views. Collective.
     Returns None where that is not possible: calls then copy.
     """
-    storage = x.untyped_storage()
+    storage = storage_of(x)
     is_possible = x.storage_offset() == 0 and _has_room(storage.nbytes())
     if not world.all_reduce(int(is_possible), op="min"):
         return None

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Callable, Sequence
+from typing import Any, Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from ..communicator import Communicator
+
+
+def storage_of(x: Tensor) -> Any:
+    """The memory of a tensor, without a type."""
+    storage: Any = getattr(x, "untyped_storage", None) or getattr(x, "_storage")  # PyTorch 1.13 has only the second
+    return storage()
 
 
 def in_one_piece(x: Tensor) -> Tensor | None:
@@ -28,7 +34,7 @@ def joined(tensors: Sequence[Tensor]) -> Tensor | None:
     for x in tensors:
         if not x.is_contiguous() or x.dtype != first.dtype or x.data_ptr() != address:
             return None
-        if x.untyped_storage().data_ptr() != first.untyped_storage().data_ptr():
+        if storage_of(x).data_ptr() != storage_of(first).data_ptr():
             return None
         address += x.numel() * x.element_size()
     count = sum(x.numel() for x in tensors)

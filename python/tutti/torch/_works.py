@@ -6,8 +6,11 @@ on. A call whose Work a program drops goes on as well, as it does with other bac
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import types
+import weakref
 from datetime import timedelta
 from typing import Any, Callable, Sequence
 
@@ -21,6 +24,8 @@ from .errors import of_dist
 
 _ROUND = 1_000_000  # nanoseconds of a wait between two looks at calls of other communicators
 _MANY = 8  # calls under way, from which on a new one looks for some that have ended
+
+_PYTHON = ("tutti.torch.", "torch.distributed.distributed_c10d")  # modules that keep a Work while they wait
 
 _pending: dict[int, TuttiWork] = {}
 
@@ -201,6 +206,31 @@ class _Done(Work):
 
 
 DONE = _Done()
+
+
+def kept(work: Work) -> Work:
+    """A Work that a call from C++ may return in older versions of PyTorch. They keep their own part of it only,
+    and would wait for ever without the part in Python: here the call's tensors keep that."""
+    if not isinstance(work, TuttiWork) or not _is_called_from_cpp():
+        return work
+    if not work._tensors:
+        work.wait()
+        return DONE
+    owners, work._tensors = work._tensors, [x.detach() for x in work._tensors]
+    for x in owners:
+        weakref.finalize(x, _release, work).atexit = False
+    return work
+
+
+def _release(_: TuttiWork) -> None:
+    """Called when a tensor has ended that has kept a Work."""
+
+
+def _is_called_from_cpp() -> bool:
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals["__name__"].startswith(_PYTHON[0]):
+        frame = frame.f_back
+    return frame is None or frame.f_globals["__name__"] != _PYTHON[1]
 
 
 def poll(but: TuttiWork | None = None) -> None:

@@ -15,6 +15,7 @@ from .. import _init
 from ..communicator import Communicator
 from ..errors import ArgumentError
 from ..gradients import GradientOptions, GradientSync, StepReport
+from ._hooks import after_accumulation, before_step
 from ._tensors import broadcast, in_one_piece
 
 
@@ -39,10 +40,7 @@ class Attached:
         self._is_accumulating = False
         self._is_pending = False  # whether backward has run since the last wait
         self._waited: set[int] = set()  # optimizers whose steps have used the last wait
-        self._removers = [
-            p.register_post_accumulate_grad_hook(self._hook_of(i))  # type: ignore[no-untyped-call]
-            for i, p in enumerate(self._parameters)
-        ]
+        self._removers = [after_accumulation(p, self._hook_of(i)) for i, p in enumerate(self._parameters)]
         broadcast(world, [x for x in [*model.parameters(), *model.buffers()]])
 
     @property
@@ -118,7 +116,7 @@ class Attached:
     def add_optimizer(self, optimizer: Optimizer) -> None:
         """Lets an optimizer's step wait for the gradients first."""
 
-        def before_step(_: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        def wait_before(_: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             closure = args[1] if len(args) > 1 else kwargs.get("closure")  # args[0] is the optimizer
             if closure is None:
                 self._wait_before(id(optimizer))
@@ -132,7 +130,7 @@ class Attached:
 
             return (args[0], closure_with_wait), {}
 
-        self._removers.append(optimizer.register_step_pre_hook(before_step))
+        self._removers.append(before_step(optimizer, wait_before))
 
     def _wait_before(self, optimizer: int) -> None:
         """Several optimizers share one wait. A step without backward waits too, so that the ranks that

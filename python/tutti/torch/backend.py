@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed import ProcessGroup
+from torch.distributed import ProcessGroup, Work
 
 from .. import _init
 from ..communicator import Communicator
 from ..errors import ArgumentError
 from . import _rendezvous
-from ._group_calls import GroupCalls
+from ._group_calls import GroupCalls, leave
+from ._works import kept
 from .errors import as_dist_errors, of_dist
 
 _Backend: type[Any] = getattr(torch._C._distributed_c10d, "Backend", object)
@@ -106,6 +108,9 @@ class TuttiGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
             self._register_backend(torch.device(device), custom, self._backend)
         self._set_default_backend(custom)
 
+    def _get_sequence_number_for_group(self) -> int:
+        return self._count + self._backend._count
+
 
 class PlainGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
     """A group for versions of PyTorch whose backends are in C++ only."""
@@ -129,6 +134,9 @@ class PlainGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
     @property
     def group_name(self) -> Any:
         return self._group_name
+
+    def _returned(self, work: Work) -> Work:
+        return kept(work)
 
     @property
     def _device_types(self) -> list[torch.device]:
@@ -200,6 +208,7 @@ def create(opts: Any, backend_options: Any = None) -> Any:
         made = TuttiGroup(opts.store, world, opts.timeout)
     if opts.timeout.total_seconds() * 1e9 != world._timeout:
         made._timeout = opts.timeout.total_seconds()
+    weakref.finalize(made, leave, world).atexit = False  # older versions of PyTorch do not call shutdown
     return made
 
 
@@ -207,5 +216,7 @@ def register() -> None:
     """Registers the backend. `import tutti.torch` does it, and PyTorch from 2.14 on by itself."""
     if not dist.is_available() or "TUTTI" in dist.Backend._plugins:
         return
-    dist.Backend.register_backend("tutti", create, extended_api=True, devices=_DEVICES)
+    function: Any = dist.Backend.register_backend
+    devices = {"devices": _DEVICES} if "devices" in inspect.signature(function).parameters else {}
+    function("tutti", create, extended_api=True, **devices)
     _rendezvous.register()

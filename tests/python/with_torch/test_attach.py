@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
@@ -131,6 +132,29 @@ def two_optimizers_and_a_closure(world: tutti.Communicator) -> None:
 
 def test_optimizers() -> None:
     ranks.run(2, two_optimizers_and_a_closure)
+
+
+def schedule(world: tutti.Communicator) -> None:
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    sync = tutti.torch.attach(model, optimizer, world=world)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+    for step in range(3):
+        assert optimizer.param_groups[0]["lr"] == 0.5**step
+        model(torch.full((1, 2), float(world.rank))).sum().backward()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of schedulers that miss a step
+            optimizer.step()
+            scheduler.step()
+        optimizer.zero_grad(set_to_none=False)
+    sync.detach()
+    model(torch.full((1, 2), float(world.rank))).sum().backward()
+    optimizer.step()  # waits for none
+    assert torch.equal(model.weight.grad, torch.full((1, 2), float(world.rank)))
+
+
+def test_schedulers_and_the_end() -> None:
+    ranks.run(2, schedule)
 
 
 def run_out_of_data(world: tutti.Communicator) -> list[float]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import gc
+import inspect
 import pathlib
 import time
 import uuid
@@ -94,7 +96,7 @@ def copy_all(rank: int, size: int) -> None:
     dist.all_to_all(outs := [torch.empty(2) for _ in range(size)], [full(rank, 2) for _ in range(size)])
     assert all(torch.equal(x, full(i, 2)) for i, x in enumerate(outs))
     dist.barrier()
-    dist.monitored_barrier()
+    groups.monitored_barrier()
 
 
 @sizes
@@ -163,20 +165,60 @@ def use_functional_calls(rank: int, size: int) -> None:
 
     x = functional.all_reduce(torch.ones(3), "sum", dist.group.WORLD)
     assert x.sum() == 3 * size
+    sums = functional.all_reduce_coalesced([full(1), full(2)], "sum", dist.group.WORLD)
+    first = functional.all_reduce(full(3), "sum", dist.group.WORLD)
+    works = [dist.all_reduce(full(1), async_op=True) for _ in range(20)]  # the calls above end meanwhile
+    for work in works:
+        work.wait()
+    gc.collect()
+    assert [y[0] for y in (*sums, first)] == [size, 2 * size, 3 * size]
+
+
+def test_functional_calls() -> None:
+    pytest.importorskip("torch.distributed._functional_collectives", reason="this PyTorch has no functional calls")
+    groups.run(2, use_functional_calls)
+
+
+def coalesce(rank: int, size: int) -> None:
     with dist._coalescing_manager():
         dist.all_reduce(a := full(1))
         dist.all_reduce(b := full(2))
     assert torch.equal(a, full(size)) and torch.equal(b, full(2 * size))
+
+
+def test_coalescing_manager() -> None:
+    if "reqs" in inspect.signature(dist.distributed_c10d._coalescing_manager).parameters:
+        pytest.skip("this PyTorch coalesces messages only")
+    groups.run(2, coalesce)
+
+
+def use_several_tensors_and_futures(rank: int, size: int) -> None:
     parts = [[torch.empty(1), torch.empty(2, 3)] for _ in range(size)]
     dist.all_gather_coalesced(parts, [full(rank, 1), torch.full((2, 3), float(rank))])
     assert all(torch.equal(part[1], torch.full((2, 3), float(i))) for i, part in enumerate(parts))
-    future = dist.all_reduce(a, async_op=True).get_future()
+    future = dist.all_reduce(full(1), async_op=True).get_future()
     future.wait()
-    assert torch.equal(future.value()[0], full(size * size))
+    assert torch.equal(future.value()[0], full(size))
 
 
-def test_functional_calls() -> None:
-    groups.run(2, use_functional_calls)
+def test_several_tensors_and_futures() -> None:
+    groups.run(2, use_several_tensors_and_futures)
+
+
+def count_collectives(rank: int, size: int) -> None:
+    group = dist.group.WORLD
+    before = group._get_sequence_number_for_group()
+    dist.all_reduce(full(1))
+    dist.broadcast(full(1), src=0, async_op=True).wait()
+    if rank == 0:  # messages do not count
+        dist.send(full(1), 1)
+    elif rank == 1:
+        dist.recv(torch.empty(4), 0)
+    assert group._get_sequence_number_for_group() == before + 2
+
+
+def test_sequence_numbers() -> None:
+    groups.run(2, count_collectives)
 
 
 def train(rank: int, size: int, is_unused: bool) -> None:
@@ -205,12 +247,13 @@ def test_data_parallel(is_unused: bool) -> None:
 
 
 def come_late(rank: int, size: int) -> str:
-    with pytest.raises(dist.DistBackendError) as caught:
+    dist.barrier()
+    with pytest.raises(getattr(dist, "DistBackendError", RuntimeError)) as caught:
         if rank == 1:
-            time.sleep(1.5)
+            time.sleep(6)
             dist.barrier()
         else:
-            dist.monitored_barrier(timeout=datetime.timedelta(seconds=1), wait_all_ranks=True)
+            groups.monitored_barrier(timeout=datetime.timedelta(seconds=4), wait_all_ranks=True)
     assert isinstance(caught.value, tutti.Error)
     assert rank == 1 or caught.value.rank == 1
     return str(caught.value)
@@ -218,7 +261,7 @@ def come_late(rank: int, size: int) -> str:
 
 def test_monitored_barrier_names_who_is_absent() -> None:
     first, _, third = groups.run(3, come_late)
-    assert "Rank 1 failed to pass monitoredBarrier in 1000 ms" in first and "Rank 1 failed" in third
+    assert "Rank 1 failed to pass monitoredBarrier in 4000 ms" in first and "Rank 1 failed" in third
 
 
 def differ(rank: int, size: int) -> None:
@@ -262,9 +305,8 @@ def test_options() -> None:
     groups.run(2, run_threads)
 
 
-def shard(rank: int, size: int) -> None:
+def shard_tensors(rank: int, size: int) -> None:
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import fully_shard
     from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
     mesh = init_device_mesh("cpu", (size,))
@@ -272,6 +314,22 @@ def shard(rank: int, size: int) -> None:
     tensor = distribute_tensor(x, mesh, [Shard(0)])
     assert torch.equal(tensor.redistribute(mesh, [Replicate()]).to_local(), x)
     assert torch.equal(tensor.sum().full_tensor(), x.sum())
+
+
+def test_sharded_tensors() -> None:
+    try:
+        from torch.distributed.tensor import distribute_tensor
+    except (ImportError, ValueError):  # the second from PyTorch 1.13 in Python 3.11
+        pytest.skip("this PyTorch has no distributed tensors")
+    assert distribute_tensor
+    groups.run(2, shard_tensors)
+
+
+def shard_model(rank: int, size: int) -> None:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    mesh = init_device_mesh("cpu", (size,))
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Linear(6, 2))
     fully_shard(model, mesh=mesh)
@@ -282,10 +340,15 @@ def shard(rank: int, size: int) -> None:
         optimizer.zero_grad()
 
 
-def test_sharded_models_and_tensors() -> None:
-    if not hasattr(pytest.importorskip("torch.distributed.fsdp"), "fully_shard"):
+def test_sharded_models() -> None:
+    try:
+        from torch.distributed.fsdp import fully_shard
+    except (ImportError, ValueError):
         pytest.skip("this PyTorch has no FSDP2")
-    groups.run(2, shard)
+    assert fully_shard
+    if not hasattr(torch.cpu.current_stream(), "record_event"):
+        pytest.skip("this PyTorch has no FSDP2 on CPUs")
+    groups.run(2, shard_model)
 
 
 def call_without_a_backend_in_python(world: tutti.Communicator, path: str) -> None:

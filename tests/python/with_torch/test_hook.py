@@ -79,9 +79,10 @@ def fail(rank: int, size: int) -> str:
     tutti.torch.ddp_hook(model, check_finite=True)
     model(torch.ones(1, 3)).sum().backward()
     model(torch.ones(1, 3)).sum().backward()
-    with pytest.raises(tutti.ArgumentError) as caught:
+    keeps_classes = hasattr(torch.Tensor, "untyped_storage")  # PyTorch 1.13 makes a RuntimeError with the text
+    with pytest.raises(tutti.ArgumentError if keeps_classes else RuntimeError) as caught:
         model(torch.full((1, 3), float("nan") if rank else 1.0)).sum().backward()
-    assert caught.value.rank == 1 and "attach" in caught.value.__notes__[0]
+    assert not keeps_classes or (caught.value.rank == 1 and "attach" in caught.value.__notes__[0])
     return str(caught.value)
 
 
