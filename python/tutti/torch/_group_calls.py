@@ -60,6 +60,7 @@ class GroupCalls:
     _world: Communicator
     _timeout: float | None = None
     _count = 0  # of collectives
+    _options: Any = None  # as PyTorch shows them
     _together: list[TuttiWork] | None = None  # the calls of a coalescing manager
 
     def _run(
@@ -146,7 +147,8 @@ class GroupCalls:
         return self._run("all_reduce", output.array, None, opts, [x], output.finish, op=operator_of(opts, x))
 
     def allreduce_coalesced(self, tensors: Sequence[Tensor], opts: Any = None) -> Work:
-        return self._all([self.allreduce([x], _Async(opts)) for x in tensors])
+        works = {id(x): self.allreduce([x], _Async(opts)) for x in {id(x): x for x in tensors}.values()}
+        return self._all([works[id(x)] for x in tensors])  # one that is there twice is reduced once
 
     def _all_reduce_sparse(self, x: Tensor, opts: Any) -> Work:
         """Sums of sparse tensors: all ranks' indices and values, coalesced."""
@@ -172,7 +174,7 @@ class GroupCalls:
 
     def reduce(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
         x = _one(tensors)
-        root = opts.rootRank
+        root = _root_of(opts)
         if self._world.rank == root:
             output = Output([x], is_read=True)
             array, finish = output.array, output.finish
@@ -203,7 +205,7 @@ class GroupCalls:
 
     def broadcast(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
         x = _one(tensors)
-        root = opts if isinstance(opts, int) else opts.rootRank
+        root = _root_of(opts)
         output = Output([x], is_read=self._world.rank == root)
         return self._run("broadcast", output.array, None, opts, [x], output.finish, root=root)
 
@@ -235,26 +237,28 @@ class GroupCalls:
     all_gather_into_tensor_coalesced = all_gather_single_coalesced
 
     def gather(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
-        x = read(_one(inputs))
-        if self._world.rank != opts.rootRank:
-            return self._run("gather", x, None, opts, [], root=opts.rootRank)
+        x, root = read(_one(inputs)), _root_of(opts)
+        if self._world.rank != root:
+            return self._run("gather", x, None, opts, [], root=root)
         outs = _one(outputs)
         output = Output(outs)
-        return self._run("gather", x, output.array, opts, outs, output.finish, root=opts.rootRank)
+        return self._run("gather", x, output.array, opts, outs, output.finish, root=root)
 
     def gather_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
-        if self._world.rank != opts.rootRank:
-            return self._run("gather", read(x), None, opts, [], root=opts.rootRank)
+        root = _root_of(opts)
+        if self._world.rank != root:
+            return self._run("gather", read(x), None, opts, [], root=root)
         output = Output([out])
-        return self._run("gather", read(x), output.array, opts, [out], output.finish, root=opts.rootRank)
+        return self._run("gather", read(x), output.array, opts, [out], output.finish, root=root)
 
     gather_into_tensor = gather_single
 
     def scatter(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
         out = _one(outputs)
         output = Output([out])
-        x = read_together(_one(inputs)) if self._world.rank == opts.rootRank else None
-        return self._run("scatter", x, output.array, opts, [out], output.finish, root=opts.rootRank)
+        root = _root_of(opts)
+        x = read_together(_one(inputs)) if self._world.rank == root else None
+        return self._run("scatter", x, output.array, opts, [out], output.finish, root=root)
 
     def alltoall(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None) -> Work:
         output = Output(outputs)
@@ -325,6 +329,8 @@ class GroupCalls:
 
     def set_timeout(self, timeout: timedelta) -> None:
         self._timeout = timeout.total_seconds()
+        if self._options is not None:
+            self._options._timeout = timeout
 
     _set_default_timeout = set_timeout
 
@@ -362,6 +368,11 @@ class _Async:
     def __init__(self, opts: Any) -> None:
         self.reduceOp = getattr(opts, "reduceOp", ReduceOp.SUM)
         self.timeout = getattr(opts, "timeout", timedelta(0))
+
+
+def _root_of(opts: Any) -> int:
+    root: int = opts if isinstance(opts, int) else getattr(opts, "rootRank", 0)
+    return root
 
 
 def _factor_of(opts: Any) -> Any:

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from ..communicator import Communicator
+from ..errors import ArgumentError
+from .errors import of_dist
 
 
 def storage_of(x: Tensor) -> Any:
@@ -29,6 +31,8 @@ def in_one_piece(x: Tensor) -> Tensor | None:
 def joined(tensors: Sequence[Tensor]) -> Tensor | None:
     """One array of the elements of several tensors, without a copy, or None if they do not follow each
     other in memory."""
+    if not tensors:
+        raise of_dist(ArgumentError("a list of tensors is empty"))
     first = tensors[0]
     address = first.data_ptr()
     for x in tensors:
@@ -79,15 +83,15 @@ class Output:
     the results there. is_read: whether a call reads the elements, too."""
 
     def __init__(self, tensors: Sequence[Tensor], is_read: bool = False) -> None:
-        x = tensors[0]
         self.finish: Callable[[], None] | None = None
-        if len(tensors) == 1 and x.is_contiguous():
-            self.array = x.detach() if x.requires_grad else x
+        if len(tensors) == 1 and tensors[0].is_contiguous():
+            self.array = tensors[0].detach() if tensors[0].requires_grad else tensors[0]
             return
         together = joined(tensors)
         if together is not None:
             self.array = together
             return
+        x = tensors[0]
         if is_read:
             array = copied_together(tensors)
         else:

@@ -195,6 +195,14 @@ class AllWork(TuttiWork):
 class _Done(Work):
     """A call that has ended, without a result that anybody asks for."""
 
+    def result(self) -> list[Tensor]:
+        return []
+
+    def get_future(self) -> torch.futures.Future[Any]:
+        future: torch.futures.Future[Any] = torch.futures.Future()
+        future.set_result(self.result())
+        return future
+
     def wait(self, timeout: timedelta | None = None) -> bool:
         return True
 

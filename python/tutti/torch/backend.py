@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import types
 import weakref
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -117,10 +119,15 @@ class PlainGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
 
     supports_coalescing = False
 
-    def __init__(self, world: Communicator) -> None:
+    def __init__(self, world: Communicator, timeout: timedelta) -> None:
         ProcessGroup.__init__(self, world.rank, world.size)
         self._world = world
+        self._options = types.SimpleNamespace(_timeout=timeout)
         self._group_name = ""
+
+    @property
+    def options(self) -> Any:
+        return self._options
 
     def setGroupName(self, name: str) -> None:
         self._group_name = name
@@ -201,7 +208,7 @@ def create(opts: Any, backend_options: Any = None) -> Any:
         world = _communicator_of(opts, backend_options.options if backend_options else {})
     made: GroupCalls
     if not HAS_PY_BACKEND:
-        made = PlainGroup(world)
+        made = PlainGroup(world, opts.timeout)
     elif _is_mixed(opts):
         made = TuttiBackend(world, opts.timeout)
     else:

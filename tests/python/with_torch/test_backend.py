@@ -205,6 +205,41 @@ def test_several_tensors_and_futures() -> None:
     groups.run(2, use_several_tensors_and_futures)
 
 
+def call_the_group(rank: int, size: int) -> None:
+    """Calls of a group's own methods, which have defaults."""
+    group = dist.group.WORLD
+    group.broadcast([x := full(rank)]).wait()
+    assert torch.equal(x, full(0))
+    group.reduce([x := full(1)]).wait()
+    assert rank or torch.equal(x, full(size))
+    outs = [[torch.empty(4) for _ in range(size)]] if rank == 0 else []
+    group.gather(outs, [full(rank)]).get_future().wait()
+    assert rank or all(map(torch.equal, outs[0], [full(i) for i in range(size)]))
+    group.scatter([x], [[full(i) for i in range(size)]] if rank == 0 else []).wait()
+    assert torch.equal(x, full(rank))
+    group.barrier().get_future().wait()
+    group.allreduce_coalesced(2 * [x := full(1)]).wait()  # one tensor twice
+    assert torch.equal(x, full(size))
+    for call in (lambda: group.allgather([[]], [x]), lambda: group.allreduce([]), lambda: group.alltoall([], [])):
+        with pytest.raises(tutti.ArgumentError):
+            call()
+
+
+def test_methods_of_groups() -> None:
+    groups.run(2, call_the_group)
+
+
+def change_the_timeout(rank: int, size: int) -> None:
+    group = dist.group.WORLD
+    backend = group._get_backend(torch.device("cpu"))
+    backend._set_default_timeout(datetime.timedelta(seconds=77))
+    assert backend.options._timeout == datetime.timedelta(seconds=77)
+
+
+def test_timeouts() -> None:
+    groups.run(1, change_the_timeout)
+
+
 def count_collectives(rank: int, size: int) -> None:
     group = dist.group.WORLD
     before = group._get_sequence_number_for_group()
