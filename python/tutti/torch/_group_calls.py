@@ -7,42 +7,18 @@ from typing import Any, Callable, Sequence
 
 import torch
 from torch import Tensor
-from torch.distributed import ReduceOp, Work
+from torch.distributed import Work
 
 from ..communicator import Communicator
 from ..errors import ArgumentError, Error
 from ._monitored import monitored_barrier
+from ._options import AsyncOptions, factor_of, operator_of, options_of, root_of
 from ._tensors import Output, counts_of, read, read_together
-from ._works import DONE, AllWork, TuttiWork, drain, is_any_pending_beside, pending_of
+from ._works import DONE, AllWork, TuttiWork, drain, end_all, is_any_pending_beside, pending_of
 from .errors import as_dist_errors, of_dist
 
 _is_profiled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", lambda: False)
 _LAST = 2.0  # seconds for calls whose Work was dropped, when the group ends
-
-_OPS: dict[Any, str] = {
-    getattr(ReduceOp, torch_name): name
-    for torch_name, name in {
-        "SUM": "sum",
-        "AVG": "average",
-        "PRODUCT": "prod",
-        "MIN": "min",
-        "MAX": "max",
-        "BAND": "bit_and",
-        "BOR": "bit_or",
-        "BXOR": "bit_xor",
-    }.items()
-    if hasattr(ReduceOp, torch_name)
-}
-_OPS_OF_BOOL = {"bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
-
-
-def operator_of(opts: Any, x: Tensor) -> str:
-    """The operator of options, or of a ReduceOp."""
-    op = getattr(opts, "reduceOp", opts) if opts is not None else ReduceOp.SUM
-    name = _OPS.get(getattr(op, "op", op))
-    if name is None:
-        raise of_dist(ArgumentError(f"tutti has no operator {getattr(op, 'op', op)}"))
-    return _OPS_OF_BOOL.get(name, name) if x.dtype == torch.bool else name
 
 
 def _one(tensors: Any) -> Any:
@@ -95,7 +71,7 @@ class GroupCalls:
             arguments["timeout"] = timeout.total_seconds()
         elif self._timeout is not None:
             arguments["timeout"] = self._timeout
-        is_part = isinstance(opts, _Async)
+        is_part = isinstance(opts, AsyncOptions)
         try:
             is_async = self._together is not None or getattr(opts, "asyncOp", True)
             if is_async or is_any_pending_beside(self._world._handle.turn):
@@ -135,19 +111,20 @@ class GroupCalls:
 
     # Reductions.
 
-    def allreduce(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+    def allreduce(self, tensors: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
+        opts = options_of(opts, others, named) if others or named else opts
         x = _one(tensors)
         if x.layout is torch.sparse_coo:
             return self._all_reduce_sparse(x, opts)
         output = Output([x], is_read=True)
-        factor = _factor_of(opts)
+        factor = factor_of(opts)
         if factor is not None:
             output.array.mul_(factor)
             return self._run("all_reduce", output.array, None, opts, [x], output.finish, op="sum")
         return self._run("all_reduce", output.array, None, opts, [x], output.finish, op=operator_of(opts, x))
 
     def allreduce_coalesced(self, tensors: Sequence[Tensor], opts: Any = None) -> Work:
-        works = {id(x): self.allreduce([x], _Async(opts)) for x in {id(x): x for x in tensors}.values()}
+        works = {id(x): self.allreduce([x], AsyncOptions(opts)) for x in {id(x): x for x in tensors}.values()}
         return self._all([works[id(x)] for x in tensors])  # one that is there twice is reduced once
 
     def _all_reduce_sparse(self, x: Tensor, opts: Any) -> Work:
@@ -172,9 +149,10 @@ class GroupCalls:
         self._world.all_gather(rows, out, counts=[count * width for count in counts])
         return out
 
-    def reduce(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+    def reduce(self, tensors: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
+        opts = options_of(opts, others, named) if others or named else opts
         x = _one(tensors)
-        root = _root_of(opts)
+        root = root_of(opts)
         if self._world.rank == root:
             output = Output([x], is_read=True)
             array, finish = output.array, output.finish
@@ -182,7 +160,8 @@ class GroupCalls:
             array, finish = read(x), None
         return self._run("reduce", array, None, opts, [x], finish, op=operator_of(opts, x), root=root)
 
-    def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+    def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
+        opts = options_of(opts, others, named) if others or named else opts
         out, parts = _one(outputs), inputs[0] if isinstance(inputs[0], (list, tuple)) else inputs
         output = Output([out])
         op, counts, x = operator_of(opts, out), counts_of(parts), read_together(parts)
@@ -195,7 +174,7 @@ class GroupCalls:
     def reduce_scatter_single_coalesced(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None
     ) -> Work:
-        return self._all([self.reduce_scatter_single(out, x, _Async(opts)) for out, x in zip(outputs, inputs)])
+        return self._all([self.reduce_scatter_single(out, x, AsyncOptions(opts)) for out, x in zip(outputs, inputs)])
 
     _reduce_scatter_base = reduce_scatter_single
     reduce_scatter_tensor = reduce_scatter_single
@@ -203,14 +182,16 @@ class GroupCalls:
 
     # Copies.
 
-    def broadcast(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+    def broadcast(self, tensors: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
+        opts = options_of(opts, others, named) if others or named else opts
         x = _one(tensors)
-        root = _root_of(opts)
+        root = root_of(opts)
         output = Output([x], is_read=self._world.rank == root)
         return self._run("broadcast", output.array, None, opts, [x], output.finish, root=root)
 
-    def allgather(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
-        outs, x = outputs[0] if isinstance(outputs[0], (list, tuple)) else outputs, _one(inputs)
+    def allgather(self, outputs: Any, inputs: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
+        opts = options_of(opts, others, named) if others or named else opts
+        outs, x = outputs[0] if outputs and isinstance(outputs[0], (list, tuple)) else outputs, _one(inputs)
         output = Output(outs)
         counts = counts_of(outs)
         return self._run("all_gather", read(x), output.array, opts, outs, output.finish, counts=counts)
@@ -224,20 +205,21 @@ class GroupCalls:
     ) -> Work:
         """outputs: for each rank a list of its inputs."""
         by_input = zip(zip(*outputs), inputs)
-        return self._all([self.allgather([list(outs)], [x], _Async(opts)) for outs, x in by_input])
+        return self._all([self.allgather([list(outs)], [x], AsyncOptions(opts)) for outs, x in by_input])
 
     def all_gather_single_coalesced(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None
     ) -> Work:
-        return self._all([self.all_gather_single(out, x, _Async(opts)) for out, x in zip(outputs, inputs)])
+        return self._all([self.all_gather_single(out, x, AsyncOptions(opts)) for out, x in zip(outputs, inputs)])
 
     _allgather_base = all_gather_single
     all_gather_into_tensor = all_gather_single
     allgather_into_tensor_coalesced = all_gather_single_coalesced
     all_gather_into_tensor_coalesced = all_gather_single_coalesced
 
-    def gather(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
-        x, root = read(_one(inputs)), _root_of(opts)
+    def gather(self, outputs: Any, inputs: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
+        opts = options_of(opts, others, named) if others or named else opts
+        x, root = read(_one(inputs)), root_of(opts)
         if self._world.rank != root:
             return self._run("gather", x, None, opts, [], root=root)
         outs = _one(outputs)
@@ -245,7 +227,7 @@ class GroupCalls:
         return self._run("gather", x, output.array, opts, outs, output.finish, root=root)
 
     def gather_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
-        root = _root_of(opts)
+        root = root_of(opts)
         if self._world.rank != root:
             return self._run("gather", read(x), None, opts, [], root=root)
         output = Output([out])
@@ -253,10 +235,11 @@ class GroupCalls:
 
     gather_into_tensor = gather_single
 
-    def scatter(self, outputs: Any, inputs: Any, opts: Any = None, *_: Any, **__: Any) -> Work:
+    def scatter(self, outputs: Any, inputs: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
+        opts = options_of(opts, others, named) if others or named else opts
         out = _one(outputs)
         output = Output([out])
-        root = _root_of(opts)
+        root = root_of(opts)
         x = read_together(_one(inputs)) if self._world.rank == root else None
         return self._run("scatter", x, output.array, opts, [out], output.finish, root=root)
 
@@ -286,8 +269,11 @@ class GroupCalls:
 
     alltoall_base = all_to_all_single
 
-    def barrier(self, opts: Any = None, *_: Any, **__: Any) -> Work:
-        return self._run("barrier", None, None, opts, [])
+    def barrier(self, opts: Any = None, *others: Any, **named: Any) -> Work:
+        """Also ends calls of this rank that began before."""
+        opts = options_of(opts, others, named) if others or named else opts
+        before = pending_of(self._world._handle.turn)
+        return self._run("barrier", None, None, opts, [], lambda: end_all(before) if before else None)
 
     # Messages.
 
@@ -358,28 +344,6 @@ def leave(world: Communicator) -> None:
     """Leaves a world, once calls have ended whose Work the program has dropped."""
     drain(pending_of(world._handle.turn), _LAST)
     world.close()
-
-
-class _Async:
-    """Options of a call that starts only."""
-
-    asyncOp = True
-
-    def __init__(self, opts: Any) -> None:
-        self.reduceOp = getattr(opts, "reduceOp", ReduceOp.SUM)
-        self.timeout = getattr(opts, "timeout", timedelta(0))
-
-
-def _root_of(opts: Any) -> int:
-    root: int = opts if isinstance(opts, int) else getattr(opts, "rootRank", 0)
-    return root
-
-
-def _factor_of(opts: Any) -> Any:
-    """The factor of the operator PREMUL_SUM, or None."""
-    op = getattr(opts, "reduceOp", opts)
-    kind = getattr(op, "op", op)
-    return getattr(op, "factor") if getattr(kind, "name", "") == "PREMUL_SUM" else None
 
 
 def _call(calls: Any, name: str, x: Any, out: Any, arguments: dict[str, Any]) -> Any:

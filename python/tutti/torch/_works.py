@@ -261,6 +261,12 @@ def drain(works: Sequence[TuttiWork], seconds: float) -> None:
         left = [work for work in left if not work._advance(_ROUND, end)]
 
 
+def end_all(works: Sequence[TuttiWork]) -> None:
+    """Waits until calls have ended. Their errors are raised by their own wait."""
+    for work in works:
+        work._advance(0)
+
+
 def pending_of(turn: object) -> list[TuttiWork]:
     """Calls under way of the communicator with this turn."""
     return [work for work in list(_pending.values()) if work._turn is turn]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gc
 import inspect
+import math
 import pathlib
 import time
 import uuid
@@ -220,9 +221,33 @@ def call_the_group(rank: int, size: int) -> None:
     group.barrier().get_future().wait()
     group.allreduce_coalesced(2 * [x := full(1)]).wait()  # one tensor twice
     assert torch.equal(x, full(size))
-    for call in (lambda: group.allgather([[]], [x]), lambda: group.allreduce([]), lambda: group.alltoall([], [])):
+    group.broadcast(x := full(rank), root=size - 1).wait()
+    assert torch.equal(x, full(size - 1))
+    group.allreduce(x := full(rank), op=dist.ReduceOp.MAX).wait()
+    assert torch.equal(x, full(size - 1))
+    group.reduce(x := full(rank + 1), size - 1, dist.ReduceOp.PRODUCT).wait()
+    assert rank != size - 1 or torch.equal(x, full(math.factorial(size)))
+    with pytest.raises(TypeError, match="rot"):
+        group.broadcast(x, rot=0)
+    for call in (lambda: group.allgather([[]], [x]), lambda: group.allgather([], [x]), lambda: group.allreduce([]), lambda: group.alltoall([], [])):
         with pytest.raises(tutti.ArgumentError):
             call()
+
+
+def leave_works(rank: int, size: int) -> None:
+    tensors = [torch.full((100, 100), float(i)) for i in range(16)]
+    for x in tensors:
+        dist.all_reduce(x, async_op=True)  # whose work nobody keeps
+    dist.barrier()
+    assert all(torch.equal(x, torch.full_like(x, i * size)) for i, x in enumerate(tensors))
+    for x in tensors:
+        dist.all_reduce(x, async_op=True)
+    dist.group.WORLD.barrier().get_future().wait()
+    assert all(torch.equal(x, torch.full_like(x, i * size * size)) for i, x in enumerate(tensors))
+
+
+def test_barrier_ends_calls_before_it() -> None:
+    groups.run(2, leave_works)
 
 
 def test_methods_of_groups() -> None:

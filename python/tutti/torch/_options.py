@@ -1,0 +1,82 @@
+"""The options of calls of torch.distributed."""
+
+from __future__ import annotations
+
+import types
+from datetime import timedelta
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributed import ReduceOp
+
+from ..errors import ArgumentError
+from .errors import of_dist
+
+_OPS: dict[Any, str] = {
+    getattr(ReduceOp, torch_name): name
+    for torch_name, name in {
+        "SUM": "sum",
+        "AVG": "average",
+        "PRODUCT": "prod",
+        "MIN": "min",
+        "MAX": "max",
+        "BAND": "bit_and",
+        "BOR": "bit_or",
+        "BXOR": "bit_xor",
+    }.items()
+    if hasattr(ReduceOp, torch_name)
+}
+_NAMES = {"root": "rootRank", "op": "reduceOp", "timeout": "timeout"}
+_OPS_OF_BOOL = {"bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
+
+
+def operator_of(opts: Any, x: Tensor) -> str:
+    """The operator of options, or of a ReduceOp."""
+    op = getattr(opts, "reduceOp", opts) if opts is not None else ReduceOp.SUM
+    name = _OPS.get(getattr(op, "op", op))
+    if name is None:
+        raise of_dist(ArgumentError(f"tutti has no operator {getattr(op, 'op', op)}"))
+    return _OPS_OF_BOOL.get(name, name) if x.dtype == torch.bool else name
+
+
+class AsyncOptions:
+    """Options of a call that starts only."""
+
+    asyncOp = True
+
+    def __init__(self, opts: Any) -> None:
+        self.reduceOp = getattr(opts, "reduceOp", ReduceOp.SUM)
+        self.timeout = getattr(opts, "timeout", timedelta(0))
+
+
+def root_of(opts: Any) -> int:
+    root: int = opts if isinstance(opts, int) else getattr(opts, "rootRank", 0)
+    return root
+
+
+def factor_of(opts: Any) -> Any:
+    """The factor of the operator PREMUL_SUM, or None."""
+    op = getattr(opts, "reduceOp", opts)
+    kind = getattr(op, "op", op)
+    return getattr(op, "factor") if getattr(kind, "name", "") == "PREMUL_SUM" else None
+
+
+def options_of(opts: Any, others: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Options that a program gives one by one: a root, an operator and a timeout, by position or name."""
+    made = types.SimpleNamespace(reduceOp=ReduceOp.SUM, rootRank=0, timeout=timedelta(0), asyncOp=True)
+    for value in (opts, *others):
+        if hasattr(value, "timeout"):  # options of PyTorch
+            made = value
+        elif isinstance(value, int):
+            made.rootRank = value
+        elif isinstance(value, timedelta):
+            made.timeout = value
+        elif value is not None:
+            made.reduceOp = value
+    for name, value in named.items():
+        if name not in _NAMES:
+            raise TypeError(f"a call of a group has no argument {name!r}")
+        if value is not None:
+            setattr(made, _NAMES[name], value)
+    return made
