@@ -83,7 +83,10 @@ struct IntegerElement {
     else if constexpr (op == OperatorKind::logical_xor) return (a != 0) != (b != 0) ? 1 : 0;
     else if constexpr (op == OperatorKind::bit_and) return narrow(x & y);
     else if constexpr (op == OperatorKind::bit_or) return narrow(x | y);
-    else return narrow(x ^ y);
+    else {
+      static_assert(op == OperatorKind::bit_xor, "every operator of integers has a branch");
+      return narrow(x ^ y);
+    }
   }
 
  private:
@@ -221,5 +224,16 @@ struct IndexedElement {
     return is_before ? a : b;
   }
 };
+
+/// The element of a datatype. @tparam T its type in kElementTypes.
+template <class T>
+[[nodiscard]] constexpr auto element_of() noexcept {
+  if constexpr (std::is_integral_v<T>) return IntegerElement<T>{};
+  else if constexpr (std::is_floating_point_v<T>) return RealElement<T>{};
+  else if constexpr (requires { typename T::value_type; })
+    return ComplexElement<typename T::value_type>{};
+  else if constexpr (requires { T::index; }) return IndexedElement<decltype(T::value)>{};
+  else return HalfElement<T>{};
+}
 
 }  // namespace tutti::v0::cuda

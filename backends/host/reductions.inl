@@ -323,28 +323,27 @@ constexpr void set_indexed(Row row) {
       .set(OperatorKind::max_loc, fold_singly<Pair<T>, Locate<Greater>>);
 }
 
+/// All operators of the datatype whose elements are T.
+template <class T>
+constexpr void set_kernels(Row row) {
+  if constexpr (std::is_integral_v<T>) set_integer<std::make_unsigned_t<T>, T>(row);
+  else if constexpr (std::is_same_v<T, tutti::Float16>) set_half<Binary16>(row);
+  else if constexpr (std::is_same_v<T, tutti::BFloat16>) set_half<Brain16>(row);
+  else if constexpr (std::is_floating_point_v<T>) set_real<Real<T>>(row);
+  else if constexpr (requires { typename T::value_type; }) set_complex<typename T::value_type>(row);
+  else set_indexed<decltype(T::value)>(row);
+}
+
 /// Evaluated by the compiler, so that loading the library runs none of these instructions.
 constexpr KernelTable make_table() {
   KernelTable table{};
   table.copy = copy_many;
-  set_integer<std::uint8_t, std::int8_t>({table, Datatype::i8});
-  set_integer<std::uint16_t, std::int16_t>({table, Datatype::i16});
-  set_integer<std::uint32_t, std::int32_t>({table, Datatype::i32});
-  set_integer<std::uint64_t, std::int64_t>({table, Datatype::i64});
-  set_integer<std::uint8_t, std::uint8_t>({table, Datatype::u8});
-  set_integer<std::uint16_t, std::uint16_t>({table, Datatype::u16});
-  set_integer<std::uint32_t, std::uint32_t>({table, Datatype::u32});
-  set_integer<std::uint64_t, std::uint64_t>({table, Datatype::u64});
-  set_half<Binary16>({table, Datatype::f16});
-  set_half<Brain16>({table, Datatype::bf16});
-  set_real<Real<float>>({table, Datatype::f32});
-  set_real<Real<double>>({table, Datatype::f64});
-  set_complex<float>({table, Datatype::c32});
-  set_complex<double>({table, Datatype::c64});
-  set_indexed<std::int32_t>({table, Datatype::i32_index});
-  set_indexed<std::int64_t>({table, Datatype::i64_index});
-  set_indexed<float>({table, Datatype::f32_index});
-  set_indexed<double>({table, Datatype::f64_index});
+  for (int i = 0; i < tutti::kDatatypes; ++i) {
+    const auto type = static_cast<Datatype>(i);
+    tutti::with_element_type(type, [&]<class T>(const tutti::ElementType<T>&) {
+      set_kernels<T>({table, type});
+    });
+  }
   return table;
 }
 

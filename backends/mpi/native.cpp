@@ -33,11 +33,8 @@ MPI_Datatype reducible(Datatype type) {
     case Datatype::i64_index: return MPI_LONG_INT;
     case Datatype::f32_index: return MPI_FLOAT_INT;
     case Datatype::f64_index: return MPI_DOUBLE_INT;
-    case Datatype::f16:
-    case Datatype::bf16:
-    case Datatype::opaque: return MPI_DATATYPE_NULL;
+    default: return MPI_DATATYPE_NULL;
   }
-  return MPI_DATATYPE_NULL;
 }
 
 // MPI's operator, or MPI_OP_NULL.
@@ -55,10 +52,8 @@ MPI_Op operator_of(OperatorKind kind) {
     case OperatorKind::bit_and: return MPI_BAND;
     case OperatorKind::bit_or: return MPI_BOR;
     case OperatorKind::bit_xor: return MPI_BXOR;
-    case OperatorKind::average:
-    case OperatorKind::user: return MPI_OP_NULL;
+    default: return MPI_OP_NULL;
   }
-  return MPI_OP_NULL;
 }
 
 // A call in MPI's words.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -274,6 +276,16 @@ TEST(FoldWork, RefusesPlacesThatAreNoneOfAnElement) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     EXPECT_STREQ(error.what(), "elements of f32 in memory of a GPU begin at multiples of 4 bytes");
+  }
+}
+
+// No test here runs the image, in which the driver finds kernels by name.
+TEST(Kernels, AreThereForEveryDatatype) {
+  std::ifstream file{TUTTI_KERNELS};
+  const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  for (int i = 0; i < static_cast<int>(Datatype::opaque); ++i) {
+    const std::string name{name_of(static_cast<Datatype>(i))};
+    EXPECT_NE(text.find("void tutti_fold_" + name + "("), std::string::npos) << name;
   }
 }
 

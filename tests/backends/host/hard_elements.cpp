@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <type_traits>
 
 #include "oracle.hpp"
 
@@ -9,6 +10,9 @@ namespace tutti::test {
 namespace {
 
 using Generator = std::mt19937_64;
+
+template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
 void append(std::vector<std::byte>& bytes, const void* data, std::size_t size) {
   const auto* first = static_cast<const std::byte*>(data);
@@ -82,29 +86,21 @@ void append_value(std::vector<std::byte>& bytes, T value) {
 }
 
 void append_element(std::vector<std::byte>& bytes, Datatype type, Generator& random) {
-  switch (type) {
-    case Datatype::i8: return append_value(bytes, integer<std::int8_t>(random));
-    case Datatype::i16: return append_value(bytes, integer<std::int16_t>(random));
-    case Datatype::i32: return append_value(bytes, integer<std::int32_t>(random));
-    case Datatype::i64: return append_value(bytes, integer<std::int64_t>(random));
-    case Datatype::u8: return append_value(bytes, integer<std::uint8_t>(random));
-    case Datatype::u16: return append_value(bytes, integer<std::uint16_t>(random));
-    case Datatype::u32: return append_value(bytes, integer<std::uint32_t>(random));
-    case Datatype::u64: return append_value(bytes, integer<std::uint64_t>(random));
-    case Datatype::f16:
-      return append_value(bytes, static_cast<std::uint16_t>(real_bits(random, 16, 10)));
-    case Datatype::bf16:
-      return append_value(bytes, static_cast<std::uint16_t>(real_bits(random, 16, 7)));
-    case Datatype::c32: append_value(bytes, real<float>(random)); [[fallthrough]];
-    case Datatype::f32: return append_value(bytes, real<float>(random));
-    case Datatype::c64: append_value(bytes, real<double>(random)); [[fallthrough]];
-    case Datatype::f64: return append_value(bytes, real<double>(random));
-    case Datatype::i32_index: return append_indexed<std::int32_t>(bytes, random);
-    case Datatype::i64_index: return append_indexed<std::int64_t>(bytes, random);
-    case Datatype::f32_index: return append_indexed<float>(bytes, random);
-    case Datatype::f64_index: return append_indexed<double>(bytes, random);
-    case Datatype::opaque: return;
-  }
+  with_element_type(type, [&]<class T>(const ElementType<T>&) {
+    if constexpr (std::is_integral_v<T>) {
+      append_value(bytes, integer<T>(random));
+    } else if constexpr (kIsHalf<T>) {
+      constexpr int kFractionBits = std::is_same_v<T, Float16> ? 10 : 7;
+      append_value(bytes, static_cast<std::uint16_t>(real_bits(random, 16, kFractionBits)));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      append_value(bytes, real<T>(random));
+    } else if constexpr (requires { typename T::value_type; }) {
+      for (int part = 0; part < 2; ++part)
+        append_value(bytes, real<typename T::value_type>(random));
+    } else {
+      append_indexed<decltype(T::value)>(bytes, random);
+    }
+  });
 }
 
 }  // namespace

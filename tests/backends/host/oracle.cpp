@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace tutti::test {
 namespace {
@@ -187,27 +188,15 @@ void expected_element(const FoldCase& which, Operands operands, std::byte* out) 
     std::copy_n(operands[0], size_of(which.type), out);
     return;
   }
-  switch (which.type) {
-    case Datatype::i8: return fold_integers<std::int8_t>(which, operands, out);
-    case Datatype::i16: return fold_integers<std::int16_t>(which, operands, out);
-    case Datatype::i32: return fold_integers<std::int32_t>(which, operands, out);
-    case Datatype::i64: return fold_integers<std::int64_t>(which, operands, out);
-    case Datatype::u8: return fold_integers<std::uint8_t>(which, operands, out);
-    case Datatype::u16: return fold_integers<std::uint16_t>(which, operands, out);
-    case Datatype::u32: return fold_integers<std::uint32_t>(which, operands, out);
-    case Datatype::u64: return fold_integers<std::uint64_t>(which, operands, out);
-    case Datatype::f16: return fold_halves(kBinary16, which, operands, out);
-    case Datatype::bf16: return fold_halves(kBrain16, which, operands, out);
-    case Datatype::f32: return fold_reals<float>(which, operands, out);
-    case Datatype::f64: return fold_reals<double>(which, operands, out);
-    case Datatype::c32: return fold_complex<float>(which, operands, out);
-    case Datatype::c64: return fold_complex<double>(which, operands, out);
-    case Datatype::i32_index: return fold_indexed<std::int32_t>(which, operands, out);
-    case Datatype::i64_index: return fold_indexed<std::int64_t>(which, operands, out);
-    case Datatype::f32_index: return fold_indexed<float>(which, operands, out);
-    case Datatype::f64_index: return fold_indexed<double>(which, operands, out);
-    case Datatype::opaque: return;
-  }
+  with_element_type(which.type, [&]<class T>(const ElementType<T>&) {
+    if constexpr (std::is_integral_v<T>) fold_integers<T>(which, operands, out);
+    else if constexpr (std::is_same_v<T, Float16>) fold_halves(kBinary16, which, operands, out);
+    else if constexpr (std::is_same_v<T, BFloat16>) fold_halves(kBrain16, which, operands, out);
+    else if constexpr (std::is_floating_point_v<T>) fold_reals<T>(which, operands, out);
+    else if constexpr (requires { typename T::value_type; })
+      fold_complex<typename T::value_type>(which, operands, out);
+    else fold_indexed<decltype(T::value)>(which, operands, out);
+  });
 }
 
 }  // namespace tutti::test
