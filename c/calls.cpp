@@ -22,6 +22,14 @@ void set_kind(Call& call, tutti_collective collective) {
       collective - TUTTI_SEND + static_cast<int>(PointToPoint::send), "tutti_collective");
 }
 
+// Numbers of opaque and user are apart, so that they stay when enumerators are added before them.
+static_assert(static_cast<int>(Datatype::opaque) == kDatatypes - 1);
+static_assert(static_cast<int>(OperatorKind::user) == kOperatorKinds - 1);
+OperatorKind kind_of(tutti_op op) {
+  return op == TUTTI_USER ? OperatorKind::user
+                          : enumerator_of<OperatorKind, kOperatorKinds - 1>(op, "tutti_op");
+}
+
 bool has_operator(const Call& call) {
   return call.point_to_point == PointToPoint::none && is_reduction(call.collective);
 }
@@ -61,8 +69,9 @@ tutti_status run_simple(tutti_communicator* communicator, const tutti_call& call
 }  // namespace
 
 Datatype datatype_of(tutti_datatype type) {
-  return type == TUTTI_BOOL ? Datatype::u8
-                            : enumerator_of<Datatype, kDatatypes>(type, "tutti_datatype");
+  if (type == TUTTI_BOOL) return Datatype::u8;
+  if (type == TUTTI_OPAQUE) return Datatype::opaque;
+  return enumerator_of<Datatype, kDatatypes - 1>(type, "tutti_datatype");
 }
 
 Call call_of(const tutti_call* given, int ranks, std::optional<Operator>& op) {
@@ -84,7 +93,7 @@ Call call_of(const tutti_call* given, int ranks, std::optional<Operator>& op) {
   call.from = read_call.from;
   call.tag = read_call.tag;
   if (has_operator(call)) {
-    const auto kind = enumerator_of<OperatorKind, kOperatorKinds>(read_call.op, "tutti_op");
+    const OperatorKind kind = kind_of(read_call.op);
     if (kind == OperatorKind::user) {
       require(read_call.user_op, "tutti_call::user_op");
       op = read_call.user_op->op;

@@ -86,8 +86,8 @@ DATATYPES = {
     "float64": 11,
     "complex64": 12,
     "complex128": 13,
-    "bytes": 18,
     "bool": 100,
+    "bytes": 101,
 }
 OPERATORS = {
     "sum": 0,
@@ -102,7 +102,7 @@ OPERATORS = {
     "bit_xor": 11,
     "average": 12,
 }
-USER_OPERATOR = 13
+USER_OPERATOR = 100
 DETERMINISMS = {
     "default": -1,
     "fast": 0,

@@ -32,7 +32,8 @@ typedef enum tutti_status {
   TUTTI_PENDING = 100         /**< Not done yet. Not an error. */
 } tutti_status;
 
-/** Collectives, in the order of tutti::Collective, and messages between two ranks. */
+/** Collectives, in the order of tutti::Collective, and messages between two ranks. Programs keep
+ * the numbers of this and the next two: new enumerators follow those that count from zero. */
 typedef enum tutti_collective {
   TUTTI_ALL_REDUCE,
   TUTTI_REDUCE,
@@ -71,8 +72,8 @@ typedef enum tutti_datatype {
   TUTTI_I64_INDEX,
   TUTTI_F32_INDEX,
   TUTTI_F64_INDEX,
-  TUTTI_OPAQUE, /**< Bytes that only user operators reduce; tutti_call::element_bytes each. */
-  TUTTI_BOOL = 100
+  TUTTI_BOOL = 100,
+  TUTTI_OPAQUE = 101 /**< Bytes that only user operators reduce; tutti_call::element_bytes each. */
 } tutti_datatype;
 
 /** Operators, in the order of tutti::OperatorKind. */
@@ -90,7 +91,7 @@ typedef enum tutti_op {
   TUTTI_BIT_OR,
   TUTTI_BIT_XOR,
   TUTTI_AVERAGE,
-  TUTTI_USER /**< tutti_call::user_op. */
+  TUTTI_USER = 100 /**< tutti_call::user_op. */
 } tutti_op;
 
 /** Which bits of a reduction are equal, in the order of tutti::Determinism. */
