@@ -75,6 +75,7 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
                                  {"parameter", name_of(row->parameter)},
                                  {"key", key_of(row->parameter)},
                                  {"ranks", name_of(row->traits.sizes)},
+                                 {"reduces", is_reduction(row->collective)},
                                  {"ordered", name_of(row->traits.ordered)},
                                  {"rank_identical", name_of(row->traits.rank_identical)},
                                  {"size_invariant", name_of(row->traits.size_invariant)},

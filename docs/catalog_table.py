@@ -10,9 +10,8 @@ import sys
 
 BEGIN = "<!-- begin: tutti list -->"
 END = "<!-- end: tutti list -->"
-# Order of operands, rounding and expression trees are facts about reductions only.
-REDUCTIONS = ("all_reduce", "reduce", "reduce_scatter", "scan", "exscan")
 PLAIN = {"ranks": "ranks"}
+# Order of operands, rounding and expression trees are facts about reductions only.
 REDUCING = {**PLAIN, "ordered": "in order", "rank_identical": "same bits on all ranks",
             "size_invariant": "size-invariant"}
 WORDS = {"never": "no", "always": "yes", "power_of_two": "powers of two", "root_is_zero": "root 0",
@@ -30,7 +29,7 @@ def table(rows):
     lines = []
     collective = None
     for row in rows:
-        facts = REDUCING if row["collective"] in REDUCTIONS else PLAIN
+        facts = REDUCING if row["reduces"] else PLAIN
         if row["collective"] != collective:
             collective = row["collective"]
             heads = ["algorithm", *facts.values(), "for"]
