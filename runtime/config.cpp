@@ -48,18 +48,6 @@ std::optional<Number> number_between(const Environment& environment, std::string
   return number_of_text(name, *text, least, most);
 }
 
-// A misspelt variable would change nothing, without any sign of it.
-void check_names(const Environment& environment) {
-  for (auto entry = environment.lower_bound(kPrefix);
-       entry != environment.end() && entry->first.starts_with(kPrefix); ++entry) {
-    if (std::ranges::find(kVariables, entry->first, &Variable::name) != kVariables.end()) continue;
-    std::string message = "there is no variable " + entry->first + "; tutti reads";
-    for (const Variable& variable : kVariables)
-      message += (&variable == &kVariables.front() ? " " : ", ") + std::string{variable.name};
-    throw Error{ErrorCode::invalid_argument, message};
-  }
-}
-
 // The kinds of values, each with the member that stores it.
 
 template <std::optional<int> Config::*member, int least, int most>
@@ -90,9 +78,7 @@ void read_hosts(std::string_view name, std::string_view value, Config& into) {
   }
 }
 
-}  // namespace
-
-const std::array<Variable, 11> kVariables{
+constexpr std::array kVariables{
     Variable{"TUTTI_RANK", "own rank, together with TUTTI_SIZE",
              read_number<&Config::rank, 0, kLargestWorld - 1>},
     Variable{"TUTTI_SIZE", "number of ranks", read_number<&Config::size, 1, kLargestWorld>},
@@ -118,6 +104,24 @@ const std::array<Variable, 11> kVariables{
     Variable{"TUTTI_TOPOLOGY", "network between hosts: a family, or rank 0's file",
              read_text<&Config::topology>},
 };
+
+// A misspelt variable would change nothing, without any sign of it.
+void check_names(const Environment& environment) {
+  for (auto entry = environment.lower_bound(kPrefix);
+       entry != environment.end() && entry->first.starts_with(kPrefix); ++entry) {
+    if (std::ranges::find(kVariables, entry->first, &Variable::name) != kVariables.end()) continue;
+    std::string message = "there is no variable " + entry->first + "; tutti reads";
+    for (const Variable& variable : kVariables)
+      message += (&variable == &kVariables.front() ? " " : ", ") + std::string{variable.name};
+    throw Error{ErrorCode::invalid_argument, message};
+  }
+}
+
+}  // namespace
+
+std::span<const Variable> variables() noexcept {
+  return kVariables;
+}
 
 Environment process_environment() {
   Environment environment;

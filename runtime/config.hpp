@@ -3,13 +3,13 @@
 /// tutti's own variables.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +24,7 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 /// @return the current variables of this process. No other function of the project reads them.
 [[nodiscard]] Environment process_environment();
 
-/// The values of tutti's variables, all of them optional: see kVariables.
+/// The values of tutti's variables, all of them optional: see variables().
 struct Config {
   std::optional<Rank> rank{};
   std::optional<int> size{};
@@ -37,6 +37,8 @@ struct Config {
   std::optional<std::chrono::nanoseconds> timeout{};
   std::string tuning{};
   std::string topology{};
+  /// Equality of all members.
+  friend bool operator==(const Config&, const Config&) = default;
 };
 
 /// One of tutti's variables.
@@ -47,8 +49,8 @@ struct Variable {
   void (*read)(std::string_view name, std::string_view value, Config& into);
 };
 
-/// All of tutti's variables.
-extern const std::array<Variable, 11> kVariables;
+/// @return all of tutti's variables.
+[[nodiscard]] std::span<const Variable> variables() noexcept;
 
 /// The most ranks of a world; a larger number is a mistake.
 inline constexpr int kLargestWorld = 1 << 20;

@@ -41,10 +41,23 @@ TEST(Config, EveryVariableChangesSomething) {
   EXPECT_EQ(read_config({{"TUTTI_TOPOLOGY", "switch:4"}}).topology, "switch:4");
 }
 
+TEST(Config, TwoValuesOfAVariableDiffer) {
+  const auto config_with = [](const Variable& variable, const char* value) {
+    Config config;
+    try {
+      variable.read(variable.name, value, config);
+    } catch (const Error&) {
+    }
+    return config;
+  };
+  for (const Variable& variable : variables())
+    EXPECT_NE(config_with(variable, "1"), config_with(variable, "2")) << variable.name;
+}
+
 TEST(Config, TheManualHasEveryVariable) {
   std::ifstream page{TUTTI_STARTING_PAGE};
   const std::string text{std::istreambuf_iterator<char>{page}, {}};
-  for (const Variable& variable : kVariables) {
+  for (const Variable& variable : variables()) {
     const std::string row =
         "| `" + std::string{variable.name} + "` | " + std::string{variable.help} + " |";
     EXPECT_NE(text.find(row), std::string::npos) << row;

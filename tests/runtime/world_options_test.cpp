@@ -10,6 +10,7 @@
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/init.hpp>
+#include <tutti/transports.hpp>
 
 #include "runtime/tls.hpp"
 #include "selector/tuning.hpp"
@@ -187,6 +188,11 @@ TEST(World, RefusesTransportsThatAreNot) {
                  "there is no transport 'infiniband'; choose auto, shm or tcp (mpi is that of "
                  "tutti::mpi::communicator, shm+mpi one of tutti::mpi::init)");
   }
+}
+
+TEST(World, MakesEveryTransportButThoseOfAnMpi) {
+  for (const TransportTraits& transport : kTransports)
+    if (!transport.is_of_mpi) EXPECT_NO_THROW(transports_of(transport.name)) << transport.name;
 }
 
 TEST(World, SaysWhoSharesNoMemory) {
