@@ -114,6 +114,8 @@ def check_file(root, house, file):
         and file.stem not in ("catalog",) else LONGEST_FILE
     if length > limit:
         yield f"{path}: {length} lines, at most {limit} are allowed"
+    if box is None:
+        yield f"{path}: no row of {TABLE} has its folder"
     lines = strip_comments(text)
     if path.startswith(PAYLOAD) and not path.startswith(NOT_PAYLOAD):
         code = "\n".join(lines)
