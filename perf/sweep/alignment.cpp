@@ -59,15 +59,7 @@ std::optional<Alignment> parse_alignment(std::string_view text) {
 }
 
 std::size_t least_alignment(Datatype type) {
-  switch (type) {
-    case Datatype::c32:
-    case Datatype::c64:
-    case Datatype::i32_index:
-    case Datatype::i64_index:
-    case Datatype::f32_index:
-    case Datatype::f64_index: return size_of(type) / 2;  // two members, of which one is the widest
-    default: return size_of(type);
-  }
+  return traits_of(type).alignment;
 }
 
 std::shared_ptr<std::byte> allocate_private(std::size_t bytes) {

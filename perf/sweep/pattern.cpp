@@ -105,8 +105,16 @@ std::uint64_t combine_bits(OperatorKind op, std::uint64_t a, std::uint64_t b) {
     case OperatorKind::bit_and: return a & b;
     case OperatorKind::bit_or: return a | b;
     case OperatorKind::bit_xor: return a ^ b;
-    default: return combine_whole(op, a, b);
+    case OperatorKind::sum:
+    case OperatorKind::prod:
+    case OperatorKind::min:
+    case OperatorKind::max:
+    case OperatorKind::average: return combine_whole(op, a, b);
+    case OperatorKind::min_loc:
+    case OperatorKind::max_loc:
+    case OperatorKind::user: break;  // not of integers
   }
+  return a;
 }
 
 // Real numbers and integers.
