@@ -154,10 +154,8 @@ std::string_view name_there(Library library, Collective collective) noexcept {
         case Library::nccl: return "reducescatter";
         default: return "reduce_scatter_block";
       }
-    case scan:
-    case exscan: break;
+    default: return {};
   }
-  return {};
 }
 
 }  // namespace tutti::perf
