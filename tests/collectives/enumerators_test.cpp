@@ -14,7 +14,7 @@ Call right_call(const std::vector<long>& in, std::vector<long>& out) {
 }
 
 struct WrongEnumerator {
-  const char* says;
+  std::string says;
   std::function<void(Call&)> change;
 };
 
@@ -37,7 +37,8 @@ TEST(Enumerators, ThatThereAreNotAreRefused) {
     call.element_bytes = 0;
   };
   const std::vector<WrongEnumerator> wrongs{
-      {"collective 11 is none", [](Call& call) { call.collective = Collective{11}; }},
+      {"collective " + std::to_string(kCollectives) + " is none",
+       [](Call& call) { call.collective = Collective{kCollectives}; }},
       {"collective 255 is none", [](Call& call) { call.collective = Collective{255}; }},
       {"message 4 is none", [](Call& call) { call.point_to_point = PointToPoint{4}; }},
       {"message 255 is none",
@@ -52,7 +53,8 @@ TEST(Enumerators, ThatThereAreNotAreRefused) {
          call.collective = Collective::exscan;
        }},
       {"datatype 99 is none", no_type},
-      {"datatype 19 is none", [](Call& call) { call.type = Datatype{19}; }},
+      {"datatype " + std::to_string(kDatatypes) + " is none",
+       [](Call& call) { call.type = Datatype{kDatatypes}; }},
       {"datatype 99 is none",
        [&](Call& call) {
          no_type(call);

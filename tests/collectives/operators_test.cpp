@@ -35,9 +35,9 @@ TEST(Operators, AreDefinedWhereTheyMakeSense) {
   const auto is = [](OperatorKind kind, Datatype type) { return is_defined(kind, type); };
   for (int index = 0; index < kDatatypes; ++index) {
     const auto type = static_cast<Datatype>(index);
-    const bool integer = type <= Datatype::u64;
-    const bool real = type <= Datatype::f64;
-    const bool indexed = type >= Datatype::i32_index && type <= Datatype::f64_index;
+    const bool integer = is_integer(type);
+    const bool real = integer || is_any_of(type, ElementKind::real);
+    const bool indexed = is_any_of(type, ElementKind::indexed);
     EXPECT_EQ(is(OperatorKind::sum, type), !indexed && type != Datatype::opaque);
     EXPECT_EQ(is(OperatorKind::prod, type), !indexed && type != Datatype::opaque);
     EXPECT_EQ(is(OperatorKind::min, type), real);

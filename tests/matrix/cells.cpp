@@ -101,9 +101,9 @@ std::span<const Operation> operations() {
 }
 
 bool fits(OperatorKind kind, Datatype type) noexcept {
-  const bool is_indexed = type >= Datatype::i32_index && type <= Datatype::f64_index;
-  const bool is_integer = type <= Datatype::u64;
-  const bool is_complex = type == Datatype::c32 || type == Datatype::c64;
+  const bool is_indexed = is_any_of(type, ElementKind::indexed);
+  const bool is_integer = tutti::is_integer(type);
+  const bool is_complex = is_any_of(type, ElementKind::complex);
   switch (kind) {
     case OperatorKind::min_loc:
     case OperatorKind::max_loc: return is_indexed;

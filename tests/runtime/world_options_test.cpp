@@ -191,8 +191,10 @@ TEST(World, RefusesTransportsThatAreNot) {
 }
 
 TEST(World, MakesEveryTransportButThoseOfAnMpi) {
-  for (const TransportTraits& transport : kTransports)
-    if (!transport.is_of_mpi) EXPECT_NO_THROW(transports_of(transport.name)) << transport.name;
+  for (const TransportTraits& transport : kTransports) {
+    if (transport.is_of_mpi) continue;
+    EXPECT_NO_THROW(static_cast<void>(transports_of(transport.name))) << transport.name;
+  }
 }
 
 TEST(World, SaysWhoSharesNoMemory) {

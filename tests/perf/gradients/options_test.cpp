@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <string>
 
+#include <tutti/transports.hpp>
+
 #include "perf/failure.hpp"
 #include "perf/gradients/replay.hpp"
 #include "perf/gradients/report.hpp"
@@ -81,7 +83,7 @@ TEST(GradientsOptions, SayWhatIsWrong) {
   struct Case {
     const char* flag;
     const char* value;
-    const char* said;
+    std::string said;
   };
   const Case cases[]{{"--compute", "120", "--compute '120' is not a time"},
                      {"--compute", "0ms", "--compute '0ms' is not a time"},
@@ -95,7 +97,7 @@ TEST(GradientsOptions, SayWhatIsWrong) {
                      {"--computing", "rest", "choose from work, sleep"},
                      {"--steps", "0", "--steps '0' is not a number"},
                      {"--warmup", "-1", "--warmup '-1' is not a number"},
-                     {"--transport", "ssh", "choose from auto, shm, tcp, mpi, shm+mpi, fastest"},
+                     {"--transport", "ssh", std::string{"choose from "} + kTransportNames.data()},
                      {"--timeout", "soon", "--timeout 'soon' is not a time"}};
   const auto expect_said = [](const auto& work, const std::string& said) {
     try {

@@ -5,6 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include <tutti/transports.hpp>
 
 #include "perf/failure.hpp"
 #include "perf/sweep/candidates.hpp"
@@ -153,6 +157,14 @@ TEST(Options, TimesEndAtAMillionSeconds) {
   EXPECT_NE(refusal({"--timeout", "0s"}).find("'0s'"), std::string::npos);
 }
 
+TEST(Options, TheManualHasEveryTransport) {
+  std::ifstream page{TUTTI_SWEEP_PAGE};
+  const std::string text{std::istreambuf_iterator<char>{page}, {}};
+  for (const TransportTraits& transport : kTransports)
+    EXPECT_NE(text.find("| `" + std::string{transport.name} + "` | "), std::string::npos)
+        << transport.name;
+}
+
 TEST(Options, WrongOnesAreNamedInOneLine) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{"-C", "al_reduce"}, "did you mean all_reduce?"},
@@ -167,7 +179,7 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
       {{"-n", "0"}, "--rounds '0'"},
       {{"-c", "maybe"}, "--check 'maybe'"},
       {{"--budget", "soon"}, "--budget 'soon'"},
-      {{"--transport", "tpc"}, "choose from auto, shm, tcp, mpi, shm+mpi, fastest"},
+      {{"--transport", "tpc"}, std::string{"choose from "} + kTransportNames.data()},
       {{"--buffers", "visible", "--transport", "mpi"}, "--buffers private"},
       {{"--buffers", "visible", "--transport", "tcp"}, "--transport shm"},
       {{"--memory", "gpu"}, "choose from host, cuda"},
