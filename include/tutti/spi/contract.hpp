@@ -19,20 +19,8 @@ struct Contract {
   /// @return blocks of the whole vector: one, one per rank, or one per pair of ranks.
   [[nodiscard]] constexpr std::uint32_t blocks() const noexcept {
     const auto n = static_cast<std::uint32_t>(size);
-    switch (collective) {
-      case Collective::all_reduce:
-      case Collective::reduce:
-      case Collective::broadcast:
-      case Collective::scan:
-      case Collective::exscan:
-      case Collective::barrier: return 1;
-      case Collective::scatter:
-      case Collective::gather:
-      case Collective::all_gather:
-      case Collective::reduce_scatter: return n;
-      case Collective::all_to_all: return n * n;
-    }
-    return 1;
+    if (is_between_pairs(collective)) return n * n;
+    return is_gathering(collective) || is_scattering(collective) ? n : 1;
   }
 
   /// @return whether a rank holds a block at the start: its own contribution to it, or its final
@@ -40,37 +28,31 @@ struct Contract {
   /// @param block in [0, blocks()).
   [[nodiscard]] constexpr bool has_input(Rank rank, std::uint32_t block) const noexcept {
     if (traits_of(collective).readers == Holders::root) return rank == root;
-    if (collective == Collective::all_gather || collective == Collective::gather)
-      return static_cast<std::uint32_t>(rank) == block;
-    if (collective == Collective::all_to_all) return source(block) == rank;
-    return true;
+    if (is_gathering(collective)) return static_cast<std::uint32_t>(rank) == block;
+    return !is_between_pairs(collective) || source(block) == rank;
   }
 
   /// @return whether a rank must hold a block at the end. @param block in [0, blocks()).
   [[nodiscard]] constexpr bool wants_output(Rank rank, std::uint32_t block) const noexcept {
     const auto r = static_cast<std::uint32_t>(rank);
-    if (collective == Collective::reduce || collective == Collective::gather) return rank == root;
-    if (collective == Collective::exscan) return rank > 0;
-    if (collective == Collective::scatter || collective == Collective::reduce_scatter)
-      return r == block;
-    if (collective == Collective::all_to_all) return block % static_cast<std::uint32_t>(size) == r;
-    return true;
+    if (!is_among(traits_of(collective).writers, rank, root)) return false;
+    if (is_scattering(collective)) return r == block;
+    return !is_between_pairs(collective) || block % static_cast<std::uint32_t>(size) == r;
   }
 
   /// @return the rank whose data a block has, in a collective without reduction.
   /// @param block in [0, blocks()).
   [[nodiscard]] constexpr Rank source(std::uint32_t block) const noexcept {
-    if (collective == Collective::all_gather || collective == Collective::gather)
-      return static_cast<Rank>(block);
-    if (collective == Collective::all_to_all)
+    if (is_gathering(collective)) return static_cast<Rank>(block);
+    if (is_between_pairs(collective))
       return static_cast<Rank>(block / static_cast<std::uint32_t>(size));
     return root;
   }
 
   /// @return the number of ranks, from rank 0 on, that contribute to a rank's reduced result.
   [[nodiscard]] constexpr int contributors(Rank rank) const noexcept {
-    if (collective == Collective::scan) return rank + 1;
-    return collective == Collective::exscan ? rank : size;
+    if (!is_prefix(collective)) return size;
+    return traits_of(collective).writers == Holders::all_but_first ? rank : rank + 1;
   }
 
   /// @return whether results combine contributions of several ranks: reductions, and the barrier,
