@@ -76,6 +76,24 @@ std::string_view name_of_call(const Call& call) {
   return is_message(call) ? name_of(call.point_to_point) : name_of(call.collective);
 }
 
+// A collective that is not here would be run as another one.
+bool is_of_mpi(Collective collective) {
+  switch (collective) {
+    case Collective::all_reduce:
+    case Collective::reduce:
+    case Collective::broadcast:
+    case Collective::scatter:
+    case Collective::gather:
+    case Collective::all_gather:
+    case Collective::reduce_scatter:
+    case Collective::all_to_all:
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::barrier: return true;
+  }
+  return false;
+}
+
 // Whether blocks differ, so that it is a v-form.
 bool has_uneven_blocks(const Call& call) {
   return !is_message(call) &&
@@ -102,6 +120,7 @@ bool reduces_into_own_block(const Call& call, Rank self) {
 
 // What the MPI lacks for a call, or nothing.
 std::string lack(const Call& call, Rank self) {
+  if (!is_message(call) && !is_of_mpi(call.collective)) return "this meaning";
   if (reduces(call)) {
     if (call.op == nullptr) return "a reduction without an operator";
     if (operator_of(call.op->kind()) == MPI_OP_NULL)

@@ -256,6 +256,7 @@ TEST(Native, SaysWhatTheMpiLacks) {
   lacks(call::all_reduce(data, std::span{data}, average), "average");
   lacks(call::all_reduce(data, std::span{data}, own), "user");
   lacks(call::all_reduce(data, std::span{data}, bit_and), "bit_and of f32");
+  lacks({.collective = Collective{kCollectives}}, "this meaning");
   const World world;
   data.resize(2 * static_cast<std::size_t>(world.size));
   const std::span<float> block{data.data() + 2 * world.rank, 2};
