@@ -204,6 +204,8 @@ class GroupCalls:
         self, outputs: Sequence[Sequence[Tensor]], inputs: Sequence[Tensor], opts: Any = None
     ) -> Work:
         """outputs: for each rank a list of its inputs."""
+        if any(len(outs) != len(inputs) for outs in outputs):
+            raise of_dist(ArgumentError(f"all_gather_coalesced: each rank's list must have {len(inputs)} outputs"))
         by_input = zip(zip(*outputs), inputs)
         return self._all([self.allgather([list(outs)], [x], AsyncOptions(opts)) for outs, x in by_input])
 
@@ -307,9 +309,10 @@ class GroupCalls:
     _start_coalescing = start_coalescing
     _end_coalescing = end_coalescing
 
-    def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-        """A barrier that names the ranks that do not come within a time."""
-        limit = self._timeout if timeout is None else timeout.total_seconds()
+    def monitored_barrier(self, timeout: timedelta | float | None = None, wait_all_ranks: bool = False) -> None:
+        """A barrier that names the ranks that do not come within a time, a number of seconds or a timedelta."""
+        limit = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+        limit = self._timeout if limit is None else limit
         with as_dist_errors():
             monitored_barrier(self._world, limit, wait_all_ranks)
 

@@ -69,6 +69,10 @@ def version_of_torch() -> str:
 
 def run_test(case: unittest.TestCase) -> Outcome:
     """Runs a test, with its class's own preparations."""
+    import torch.distributed as dist
+
+    if dist.is_initialized():  # of a test that ran in this process
+        dist.destroy_process_group()
     result = unittest.TestResult()
     begin = time.monotonic()
     unittest.TestSuite([case]).run(result)

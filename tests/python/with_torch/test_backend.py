@@ -197,6 +197,8 @@ def use_several_tensors_and_futures(rank: int, size: int) -> None:
     parts = [[torch.empty(1), torch.empty(2, 3)] for _ in range(size)]
     dist.all_gather_coalesced(parts, [full(rank, 1), torch.full((2, 3), float(rank))])
     assert all(torch.equal(part[1], torch.full((2, 3), float(i))) for i, part in enumerate(parts))
+    with pytest.raises(tutti.ArgumentError, match="1 outputs"):
+        dist.all_gather_coalesced(parts, [full(rank, 1)])
     future = dist.all_reduce(full(1), async_op=True).get_future()
     future.wait()
     assert torch.equal(future.value()[0], full(size))
@@ -219,6 +221,7 @@ def call_the_group(rank: int, size: int) -> None:
     group.scatter([x], [[full(i) for i in range(size)]] if rank == 0 else []).wait()
     assert torch.equal(x, full(rank))
     group.barrier().get_future().wait()
+    group.monitored_barrier(timeout=60.0)
     group.allreduce_coalesced(2 * [x := full(1)]).wait()  # one tensor twice
     assert torch.equal(x, full(size))
     group.broadcast(x := full(rank), root=size - 1).wait()
