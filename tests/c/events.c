@@ -121,11 +121,13 @@ static void test_withdrawn(tutti_communicator* world) {
 static void test_failure(tutti_communicator* world) {
   const int events = new_eventfd();
   int32_t value = 1;
+  int32_t rank = 0;
   tutti_request* request = NULL;
   if (tutti_size(world) == 1) return;
   if (tutti_rank(world) == 0) {
     tutti_call call;
-    require_ok(tutti_recv(world, NULL, 0, TUTTI_U8, 1, 9), "rank 1 waits");
+    for (rank = 1; rank < tutti_size(world); ++rank)
+      require_ok(tutti_recv(world, NULL, 0, TUTTI_U8, rank, 9), "each rank waits");
     tutti_call_defaults(&call, sizeof call);
     call.collective = TUTTI_RECV;
     call.from = 1;
@@ -138,8 +140,7 @@ static void test_failure(tutti_communicator* world) {
   }
   request = start_sum(world, &value);
   require_ok(tutti_request_notify(request, events), "notify");
-  if (tutti_rank(world) == 1)
-    require_ok(tutti_send(world, NULL, 0, TUTTI_U8, 0, 9), "a message to rank 0");
+  require_ok(tutti_send(world, NULL, 0, TUTTI_U8, 0, 9), "a message to rank 0");
   require_true(readable_within(events, kPatience), "a notice of the failure");
   require_status(tutti_test(request), TUTTI_ABORTED, "rank 0 gave up");
   require_status(tutti_request_notify(request, events), TUTTI_ABORTED, "as test");
