@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include <tutti/export.hpp>
 #include <tutti/version.hpp>
 
 namespace tutti::v0 {
@@ -15,14 +16,14 @@ using InterruptFlag = const volatile std::int32_t*;
 /// From now on a flag interrupts the calls of this thread that wait for other ranks, init included:
 /// while it is not zero, such a call throws Error{aborted} within some milliseconds, and its
 /// communicator fails. @param flag lives until it is replaced.
-void interrupt_by(InterruptFlag flag) noexcept;
+TUTTI_API void interrupt_by(InterruptFlag flag) noexcept;
 /// From now on the flag of another thread, which waits for this one, interrupts this thread.
 /// @param lender that flag; it may change, and lives longer than this thread.
-void borrow_interrupt(const std::atomic<InterruptFlag>& lender) noexcept;
+TUTTI_API void borrow_interrupt(const std::atomic<InterruptFlag>& lender) noexcept;
 
 /// @return the flag of this thread.
-[[nodiscard]] InterruptFlag interrupt_flag() noexcept;
+[[nodiscard]] TUTTI_API InterruptFlag interrupt_flag() noexcept;
 /// @return whether this thread has a flag that is set.
-[[nodiscard]] bool is_interrupted() noexcept;
+[[nodiscard]] TUTTI_API bool is_interrupted() noexcept;
 
 }  // namespace tutti::v0
