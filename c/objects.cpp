@@ -136,7 +136,7 @@ tutti_status tutti_objects_keep(tutti_objects* objects) {
     std::vector<std::span<const std::byte>> kept;
     for (std::size_t i = 0; i < objects->exchange.count(); ++i)
       kept.push_back(objects->exchange.object(i));
-    objects->owner = objects->exchange.take();
+    objects->owner = objects->exchange.detach_bytes();
     objects->kept = std::move(kept);
     objects->exchange = {};
   });

@@ -140,8 +140,8 @@ std::span<const std::byte> ObjectExchange::object(std::size_t index) const noexc
   return operation_ ? operation_->object(index) : std::span<const std::byte>{};
 }
 
-std::shared_ptr<const void> ObjectExchange::take() {
-  return operation_ ? operation_->take() : nullptr;
+std::shared_ptr<const void> ObjectExchange::detach_bytes() {
+  return operation_ ? operation_->detach_bytes() : nullptr;
 }
 
 void ObjectExchange::fail_to_decode(std::size_t index) const {

@@ -129,7 +129,7 @@ void ObjectOperation::finish(bool has_own) {
   }
 }
 
-std::shared_ptr<const void> ObjectOperation::take() {
+std::shared_ptr<const void> ObjectOperation::detach_bytes() {
   struct Received {
     std::vector<ObjectFrame> frames;  // with the small objects
     RawBytes payload;

@@ -48,8 +48,8 @@ class ObjectOperation : public Task {
   [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept {
     return index < received_.size() ? received_[index] : std::span<const std::byte>{};
   }
-  /// Takes the memory of received objects, which object() returns parts of still.
-  [[nodiscard]] std::shared_ptr<const void> take();
+  /// Separates the memory of received objects, of which object() still returns parts.
+  [[nodiscard]] std::shared_ptr<const void> detach_bytes();
   /// The rank that gave an object.
   [[nodiscard]] virtual Rank giver(std::size_t index) const noexcept = 0;
   /// The call, for a person.

@@ -130,8 +130,8 @@ class TUTTI_API ObjectExchange {
   bool test();
   /// Waits for the end. Throws as test.
   void wait();
-  /// As Request::wait_for. @param time from now on. @return whether the operation is done. Throws as
-  /// test.
+  /// As Request::wait_for. @param time from now on. @return whether the operation is done. Throws
+  /// as test.
   bool wait_for(Duration time);
   /// @return the number of objects that this rank gets. Only after the end.
   [[nodiscard]] std::size_t count() const noexcept;
@@ -139,10 +139,10 @@ class TUTTI_API ObjectExchange {
   /// @return that object's bytes, valid during the lifetime of this handle. Only after the end;
   /// empty for an object that this rank broadcasts, or has decoded while it arrived.
   [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept;
-  /// Takes the objects' bytes out of this handle, only after the end.
+  /// Separates the objects' bytes from this handle, only after the end.
   /// @return their owner: they stay where they are, and may be written, while it lives. It may be
   /// destroyed by any thread, and after the communicator.
-  [[nodiscard]] std::shared_ptr<const void> take();
+  [[nodiscard]] std::shared_ptr<const void> detach_bytes();
   /// Decodes an object, after wait_to_decode or wait. An object that is still arriving is decoded
   /// as it arrives, to its end.
   /// @param index as in object. @param result a new object, or any if decodes_over<T>.

@@ -22,7 +22,7 @@ def encode(obj: Any, codec: str) -> list[_data.Piece]:
         return _data.encode(obj)
     buffers: list[memoryview] = []
 
-    def take(buffer: pickle.PickleBuffer) -> bool:
+    def needs_copy(buffer: pickle.PickleBuffer) -> bool:
         """Returns whether a buffer must be copied into the pickle, since it does not lie in one piece."""
         try:
             buffers.append(buffer.raw())
@@ -31,7 +31,7 @@ def encode(obj: Any, codec: str) -> list[_data.Piece]:
         return False
 
     pickled = _Pickled()
-    pickle.Pickler(pickled, protocol=5, buffer_callback=take).dump(obj)
+    pickle.Pickler(pickled, protocol=5, buffer_callback=needs_copy).dump(obj)
     lengths = [len(buffers), *(len(buffer) for buffer in buffers)]
     pieces = [struct.pack(f"<{len(lengths)}Q", *lengths), *pickled.pieces]
     length = sum(map(len, pieces))
