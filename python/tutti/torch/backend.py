@@ -188,28 +188,43 @@ def world_over(group: ProcessGroup) -> Communicator:
 
 
 def _is_mixed(opts: Any) -> bool:
-    """Whether the group has another backend for other devices."""
+    """Whether the group has another backend for other devices. Raises DistError if tutti cannot be in it."""
+    backends = _backends_by_device()
     group = getattr(opts, "process_group", None)
-    return group is not None and group.name() != "custom"
-
-
-def create(opts: Any, backend_options: Any = None) -> Any:
-    """Makes the group, or the backend of a group with others."""
-    if backend_options is not None and not isinstance(backend_options, Options):
-        raise of_dist(ArgumentError("pg_options of the backend tutti are tutti.torch.Options"))
-    if _is_mixed(opts) and not HAS_PY_BACKEND:
+    is_mixed = len(set(backends.values())) > 1 or (group is not None and group.name() != "custom")
+    if is_mixed and any(name == "tutti" and device not in _DEVICES for device, name in backends.items()):
+        raise of_dist(ArgumentError('tutti is for tensors on the CPU: mix it as "cpu:tutti,cuda:nccl"'))
+    if is_mixed and not HAS_PY_BACKEND:
         raise of_dist(
             ArgumentError(
                 "this PyTorch cannot mix tutti with other backends in one group: make the group with the other "
                 'backend, and a second one by dist.new_group(backend="tutti")'
             )
         )
+    return is_mixed
+
+
+def _backends_by_device() -> dict[str, str]:
+    """The backends of the group that PyTorch is about to make. It does not pass them, and a group that tutti
+    makes would replace the other backends without an error."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "_new_process_group_helper":
+        frame = frame.f_back
+    config = frame.f_locals.get("backend_config") if frame is not None else None
+    return dict(config.get_device_backend_map()) if config is not None else {}
+
+
+def create(opts: Any, backend_options: Any = None) -> Any:
+    """Makes the group, or the backend of a group with others."""
+    if backend_options is not None and not isinstance(backend_options, Options):
+        raise of_dist(ArgumentError("pg_options of the backend tutti are tutti.torch.Options"))
+    is_mixed = _is_mixed(opts)
     with as_dist_errors():
         world = _communicator_of(opts, backend_options.options if backend_options else {})
     made: GroupCalls
     if not HAS_PY_BACKEND:
         made = PlainGroup(world, opts.timeout)
-    elif _is_mixed(opts):
+    elif is_mixed:
         made = TuttiBackend(world, opts.timeout)
     else:
         made = TuttiGroup(opts.store, world, opts.timeout)

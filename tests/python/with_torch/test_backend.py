@@ -351,6 +351,24 @@ def reach_by_tutti(world: tutti.Communicator, url: str) -> None:
         del os.environ["TUTTI_URL"]
 
 
+def sum_on_the_cpu(rank: int, size: int) -> float:
+    x = torch.full((3,), float(rank + 1))
+    dist.all_reduce(x)
+    return float(x.sum())
+
+
+@pytest.mark.skipif(not hasattr(dist.distributed_c10d, "BackendConfig"), reason="PyTorch 1.13 has one backend per group")
+def test_mixed_groups_lose_no_backend() -> None:
+    """A group of another class would replace all backends of the string."""
+    with pytest.raises(Exception, match="tutti is for tensors on the CPU: mix it as"):
+        groups.run(2, sum_on_the_cpu, backend="cpu:gloo,cuda:tutti")
+    if tutti.torch.backend.HAS_PY_BACKEND:
+        assert groups.run(2, sum_on_the_cpu, backend="cpu:tutti,cuda:gloo") == [9.0, 9.0]
+    else:
+        with pytest.raises(Exception, match="cannot mix tutti with other backends in one group"):
+            groups.run(2, sum_on_the_cpu, backend="cpu:tutti,cuda:gloo")
+
+
 def test_ranks_of_tutti_as_a_rendezvous() -> None:
     ranks.run(2, reach_by_tutti, f"unix://{uuid.uuid4()}")
 
