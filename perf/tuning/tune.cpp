@@ -149,9 +149,10 @@ std::vector<Candidate> Tuner::screen(const TuneJob& job) {
   std::vector<double> medians;
   for (const Measured& measured : result.measured) medians.push_back(median_or_nothing(measured));
   max_over_ranks(world_.communicator(), medians);  // only rank 0 knows them
-  double least = 0;
-  for (const double median : medians)
-    if (median > 0 && (least == 0 || median < least)) least = median;
+  double least = 0;  // of the algorithms, of which one stays even if a plain call was lucky
+  for (std::size_t i = 0; i < medians.size(); ++i)
+    if (medians[i] > 0 && job.candidates[i].kind != Kind::automatic)
+      least = least == 0 ? medians[i] : std::min(least, medians[i]);
   std::vector<Candidate> hopeful;
   for (std::size_t i = 0; i < medians.size(); ++i)
     if (medians[i] > 0 &&
