@@ -1,4 +1,4 @@
-"""Runs a function on every rank of a group of torch.distributed."""
+"""Runs a function on every rank of a group of torch.distributed; and its tensors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import os
 import tempfile
 from typing import Any, Callable
 
+import torch
 import torch.distributed as dist
 
 import ranks
 import tutti.torch  # registers the backend
+
+
+def full(value: float, count: int = 4) -> torch.Tensor:
+    return torch.full((count,), float(value))
 
 
 def in_group(world: Any, backend: str, path: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -8,7 +8,6 @@ import inspect
 import math
 import pathlib
 import time
-import uuid
 
 import pytest
 import torch
@@ -17,12 +16,9 @@ import torch.distributed as dist
 import groups
 import ranks
 import tutti
+from groups import full
 
 sizes = pytest.mark.parametrize("size", [1, 2, 3])
-
-
-def full(value: float, count: int = 4) -> torch.Tensor:
-    return torch.full((count,), float(value))
 
 
 def reduce_all(rank: int, size: int) -> None:
@@ -257,17 +253,6 @@ def test_methods_of_groups() -> None:
     groups.run(2, call_the_group)
 
 
-def change_the_timeout(rank: int, size: int) -> None:
-    group = dist.group.WORLD
-    backend = group._get_backend(torch.device("cpu"))
-    backend._set_default_timeout(datetime.timedelta(seconds=77))
-    assert backend.options._timeout == datetime.timedelta(seconds=77)
-
-
-def test_timeouts() -> None:
-    groups.run(1, change_the_timeout)
-
-
 def count_collectives(rank: int, size: int) -> None:
     group = dist.group.WORLD
     before = group._get_sequence_number_for_group()
@@ -335,101 +320,6 @@ def differ(rank: int, size: int) -> None:
 
 def test_mismatch_is_an_error() -> None:
     groups.run(2, differ)
-
-
-def reach_by_tutti(world: tutti.Communicator, url: str) -> None:
-    import os
-
-    os.environ["TUTTI_URL"] = url
-    dist.init_process_group("gloo", init_method="tutti://")
-    try:
-        assert (dist.get_rank(), dist.get_world_size()) == (world.rank, world.size)
-        dist.all_reduce(x := full(1))
-        assert torch.equal(x, full(world.size))
-    finally:
-        dist.destroy_process_group()
-        del os.environ["TUTTI_URL"]
-
-
-def sum_on_the_cpu(rank: int, size: int) -> float:
-    x = torch.full((3,), float(rank + 1))
-    dist.all_reduce(x)
-    return float(x.sum())
-
-
-@pytest.mark.skipif(not hasattr(dist.distributed_c10d, "BackendConfig"), reason="PyTorch 1.13 has one backend per group")
-def test_mixed_groups_lose_no_backend() -> None:
-    """A group of another class would replace all backends of the string."""
-    with pytest.raises(Exception, match="tutti is for tensors on the CPU: mix it as"):
-        groups.run(2, sum_on_the_cpu, backend="cpu:gloo,cuda:tutti")
-    if tutti.torch.backend.HAS_PY_BACKEND:
-        assert groups.run(2, sum_on_the_cpu, backend="cpu:tutti,cuda:gloo") == [9.0, 9.0]
-    else:
-        with pytest.raises(Exception, match="cannot mix tutti with other backends in one group"):
-            groups.run(2, sum_on_the_cpu, backend="cpu:tutti,cuda:gloo")
-
-
-def test_ranks_of_tutti_as_a_rendezvous() -> None:
-    ranks.run(2, reach_by_tutti, f"unix://{uuid.uuid4()}")
-
-
-def run_threads(rank: int, size: int) -> None:
-    """A group of its own, whose calls go on by themselves."""
-    group = dist.new_group(pg_options=tutti.torch.Options(progress_thread=True))
-    works = [dist.all_reduce(full(1), group=group, async_op=True) for _ in range(3)]
-    while not all(work.is_completed() for work in works):
-        time.sleep(0.001)
-    assert all(torch.equal(work.result()[0], full(size)) for work in works)
-
-
-def test_options() -> None:
-    groups.run(2, run_threads)
-
-
-def shard_tensors(rank: int, size: int) -> None:
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
-
-    mesh = init_device_mesh("cpu", (size,))
-    x = torch.arange(12.0).view(6, 2)
-    tensor = distribute_tensor(x, mesh, [Shard(0)])
-    assert torch.equal(tensor.redistribute(mesh, [Replicate()]).to_local(), x)
-    assert torch.equal(tensor.sum().full_tensor(), x.sum())
-
-
-def test_sharded_tensors() -> None:
-    try:
-        from torch.distributed.tensor import distribute_tensor
-    except (ImportError, ValueError):  # the second from PyTorch 1.13 in Python 3.11
-        pytest.skip("this PyTorch has no distributed tensors")
-    assert distribute_tensor
-    groups.run(2, shard_tensors)
-
-
-def shard_model(rank: int, size: int) -> None:
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import fully_shard
-
-    mesh = init_device_mesh("cpu", (size,))
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Linear(6, 2))
-    fully_shard(model, mesh=mesh)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(2):
-        model(torch.full((2, 4), rank + 1.0)).sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-
-def test_sharded_models() -> None:
-    try:
-        from torch.distributed.fsdp import fully_shard
-    except (ImportError, ValueError):
-        pytest.skip("this PyTorch has no FSDP2")
-    assert fully_shard
-    if not hasattr(torch.cpu.current_stream(), "record_event"):
-        pytest.skip("this PyTorch has no FSDP2 on CPUs")
-    groups.run(2, shard_model)
 
 
 def call_without_a_backend_in_python(world: tutti.Communicator, path: str) -> None:
