@@ -88,8 +88,8 @@ class Guard {
     require(bool{signals_}, "cannot watch for signals (signalfd)");
   }
 
-  // Runs the job. What the system refuses ends it, as well as it can be ended then. The first
-  // failure alone is reported, since it is the cause of others.
+  // Runs the job. A system call that fails ends the job, as far as that is possible then. Only the
+  // first failure is reported, since it is the cause of others.
   int run() {
     try {
       return run_members();

@@ -217,8 +217,8 @@ def _give(call: ObjectCall, objects: Sequence[Sequence[Bytes]]) -> Any:
 
 
 def _bytes_of(received: Handle) -> list[memoryview]:
-    """The bytes of each received object. Of large ones the memory lives as long as they; that of others until the
-    call is freed."""
+    """The bytes of each received object. The memory of large objects lives as long as the views of it; the call
+    keeps that of others until it is freed."""
     blocks = []
     for index in range(library.tutti_objects_count(received.pointer)):
         data = ctypes.c_void_p()

@@ -107,7 +107,7 @@ class Old(Producer):
 
 
 class Broken(Producer):
-    """Its __dlpack__ returns, or raises, something else. Of bytes: a capsule that has this name."""
+    """Its __dlpack__ returns, or raises, another object; for bytes it returns a capsule with this name."""
 
     def __init__(self, answer: Any) -> None:
         super().__init__()

@@ -292,7 +292,7 @@ def as_memoryview(memory: tutti.Memory) -> tuple[Any, int]:
     return x, np.asarray(x).ctypes.data
 
 
-# What a library raises for a dtype that it does not have.
+# The words of libraries' errors for dtypes that they do not have.
 MISSING = {
     ("bfloat16", as_numpy): "DLTensor",
     ("bfloat16", as_array_api_strict): "DLTensor",

@@ -54,7 +54,7 @@ EXCEPTED = {
     "matched probes": ["*.test*MProbe*", "*.testMessageProbe*", "*.testMessage"],
 }
 
-# Of the tests' own skips: by what they say.
+# Reasons for tests that skip themselves, by a word of their message.
 SKIPS = {
     "dill": "a package that is not installed",
     "yaml": "a package that is not installed",

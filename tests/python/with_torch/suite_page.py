@@ -39,7 +39,7 @@ with Gloo, with tutti under Gloo's name, and with tutti under its own name. Test
 that name, and are skipped under tutti's.
 
 - `distributed_test` comes with every PyTorch; all its tests run. The other files are those of `test/distributed` in PyTorch's
-  sources. Of them run the classes whose groups are made by the name of a backend (`checkout_suite.py` lists them), with
+  sources. Their classes whose groups are made by the name of a backend run (`checkout_suite.py` lists them), with
   Gloo and under its name. "File of V" is a file of another version than the installed one.
 - Tests that need a GPU, or more ranks, are skipped in all runs.
 - Ranks are forked from one process that has loaded PyTorch. No test may take more than {deadline} seconds.

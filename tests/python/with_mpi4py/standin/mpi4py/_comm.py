@@ -12,7 +12,7 @@ from ._p2p import Messages
 
 
 class Comm(Collectives, Messages):
-    """All calls. Those of objects are here."""
+    """All calls; this class adds the calls on objects."""
 
     def barrier(self) -> None:
         self._block("barrier")
