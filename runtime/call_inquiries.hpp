@@ -23,11 +23,11 @@ class CallInquiries {
   struct Inquiry {
     ControlPeer* peer = nullptr;  ///< Null: this process does not watch it.
     std::uint64_t communicator = 0;
-    std::uint64_t call = 0;    ///< As CallCounter::tell.
+    std::uint64_t call = 0;    ///< Number of the call, as CallCounter::status_of.
     std::uint64_t number = 0;  ///< Its number, or 0 if the process cannot be asked.
   };
-  /// Sends an inquiry. @param peer or null. @param call as CallCounter::tell. @return the inquiry;
-  /// it lasts until `close`.
+  /// Sends an inquiry. @param peer or null. @param call as CallCounter::status_of. @return the
+  /// inquiry; it lasts until `close`.
   [[nodiscard]] Inquiry open(ControlPeer* peer, std::uint64_t communicator, std::uint64_t call);
   /// @return whether a reply has arrived, or none will.
   [[nodiscard]] bool is_complete(const Inquiry& inquiry) const;

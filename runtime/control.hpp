@@ -74,8 +74,8 @@ class Control {
       std::uint64_t communicator, std::vector<Rank> members,
       std::shared_ptr<const CallCounter> calls = nullptr, std::vector<Rank> world = {});
   /// Asks other processes for the status of a call. @param ranks numbers of the processes. @param
-  /// call as CallCounter::tell. @param patience the longest wait for the last reply. @return the
-  /// status of each.
+  /// call as CallCounter::status_of. @param patience the longest wait for the last reply. @return
+  /// the status of each.
   [[nodiscard]] std::vector<CallStatus> inquire(std::uint64_t communicator,
                                                 std::span<const Rank> ranks, std::uint64_t call,
                                                 Duration patience);

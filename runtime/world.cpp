@@ -109,7 +109,7 @@ CommunicatorParts World::make_parts(std::uint64_t communicator, const std::vecto
   // A single rank watches no process, but its forked child must not send messages to it.
   const std::shared_ptr<FailureSignal> failure_signal =
       control != nullptr ? control->watch(communicator, ranks().numbers_of(members), calls, members)
-                         : std::make_shared<FailureSignal>(FailureSignal::Tell{}, links()->guard());
+                         : std::make_shared<FailureSignal>(FailureSignal::Report{}, links()->guard());
   std::unique_ptr<Transport> transport = connect(communicator, members, failure_signal);
   std::vector<CostModel> other_costs;
   const std::size_t transports = transport ? transport->capabilities().transports.size() : 0;

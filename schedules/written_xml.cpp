@@ -101,7 +101,7 @@ class Reader {
     --depth_;
     is_read_ = true;
   }
-  [[nodiscard]] XmlAlgorithm take() { return std::move(algorithm_); }
+  [[nodiscard]] XmlAlgorithm finish() { return std::move(algorithm_); }
   /// @return where in the file something is wrong, as far as it has been read, and a colon.
   [[nodiscard]] std::string where() const {
     if (depth_ < 3 || algorithm_.ranks.empty()) return {};
@@ -167,7 +167,7 @@ XmlAlgorithm parse_xml(std::string_view text) {
     reject_written(fmt::format("it is not XML: syntax error in line {}, column {}",
                                XML_GetCurrentLineNumber(parser.get()),
                                XML_GetCurrentColumnNumber(parser.get()) + 1));
-  return reader.take();
+  return reader.finish();
 }
 
 }  // namespace tutti::v0::written

@@ -58,7 +58,7 @@ void DeviceBytes::encode(Encoder& to, std::size_t bytes) const {
 
 void DeviceBytes::decode(Decoder& from, std::size_t bytes) {
   for (std::size_t begin = 0; begin < bytes;) {
-    const std::span<const std::byte> part = from.take_some(bytes - begin);
+    const std::span<const std::byte> part = from.pop_some(bytes - begin);
     allocation_->copy(allocation_->data + begin, address_of(part.data()), part.size());
     begin += part.size();
   }

@@ -102,7 +102,7 @@ void load(ObjectReader& archive, std::basic_string<Letter, Traits, Allocator>& t
     text.clear();
     text.reserve(count);
     while (text.size() < count) {
-      const std::span<const std::byte> some = bytes.take_some(count - text.size());
+      const std::span<const std::byte> some = bytes.pop_some(count - text.size());
       text.append(reinterpret_cast<const Letter*>(some.data()), some.size());
     }
   } else {

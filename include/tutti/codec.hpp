@@ -233,7 +233,7 @@ class TUTTI_API Decoder : public detail::Depth {
   [[nodiscard]] std::size_t remaining() const noexcept { return left_; }
   /// Reads bytes in place. @return the bytes, until the next call. A peer may write there
   /// meanwhile, so check a copy. Throws Error{object} if fewer remain.
-  const std::byte* take(std::size_t bytes) {
+  const std::byte* pop(std::size_t bytes) {
     if (bytes > there_.size()) await(bytes);
     const std::byte* const data = there_.data();
     there_ = there_.subspan(bytes);
@@ -242,18 +242,18 @@ class TUTTI_API Decoder : public detail::Depth {
   }
   /// Reads the available bytes in place, so that a long read need not wait for all of them in one
   /// piece.
-  /// @param most bytes, one or more. @return one or more, as take. Throws as take.
-  [[nodiscard]] std::span<const std::byte> take_some(std::size_t most) {
+  /// @param most bytes, one or more. @return one or more, as pop. Throws as pop.
+  [[nodiscard]] std::span<const std::byte> pop_some(std::size_t most) {
     if (there_.empty()) await(1);
     const std::size_t bytes = std::min(most, there_.size());
-    return {take(bytes), bytes};
+    return {pop(bytes), bytes};
   }
-  /// Copies bytes. Throws as take.
+  /// Copies bytes. Throws as pop.
   void read(void* data, std::size_t bytes) {
     need(bytes);
     auto* to = static_cast<std::byte*>(data);
     while (bytes > 0) {
-      const std::span<const std::byte> part = take_some(bytes);
+      const std::span<const std::byte> part = pop_some(bytes);
       copy_bytes(to, part.data(), part.size());
       to += part.size();
       bytes -= part.size();
@@ -263,7 +263,7 @@ class TUTTI_API Decoder : public detail::Depth {
   void need(std::size_t bytes) const {
     if (bytes > left_) fail("its bytes end in the middle of it");
   }
-  /// Reads an object of a flat type. Throws as take.
+  /// Reads an object of a flat type. Throws as pop.
   template <Flat T>
   [[nodiscard]] T get() {
     T object;
@@ -279,7 +279,7 @@ class TUTTI_API Decoder : public detail::Depth {
   /// Skips the bytes of Encoder::pad. @param before remaining() at the first element.
   void skip_padding(std::size_t before, std::size_t count) {
     const std::size_t used = before - left_;
-    if (used < count) static_cast<void>(take(count - used));
+    if (used < count) static_cast<void>(pop(count - used));
   }
   /// Throws Error{object} if bytes remain.
   void finish() const {

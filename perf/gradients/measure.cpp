@@ -79,11 +79,11 @@ void GradientRounds::measure_alone(std::size_t setting) {
   }
 }
 
-void GradientRounds::run(const std::function<void(std::size_t)>& tell) {
+void GradientRounds::run(const std::function<void(std::size_t)>& report) {
   const std::size_t rounds = options_.warmup + options_.steps;
   for (std::size_t i = 0; i < rounds && !times_.is_interrupted; ++i) {
     round(i, i >= options_.warmup);
-    tell(i + 1);
+    report(i + 1);
   }
   if (times_.rounds() > 0) find_costs();
 }

@@ -48,8 +48,8 @@ class GradientRounds {
   /// @return what came of it so far.
   [[nodiscard]] const GradientTimes& times() const noexcept { return times_; }
   /// Runs all rounds, or as many as there are before a signal.
-  /// @param tell called after each of them with its number, from one.
-  void run(const std::function<void(std::size_t)>& tell);
+  /// @param report called after each of them with its number, from one.
+  void run(const std::function<void(std::size_t)>& report);
 
  private:
   double prepare(std::size_t setting);

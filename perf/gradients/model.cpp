@@ -39,7 +39,7 @@ class Layers {
   void table(const std::string& name, std::size_t rows, std::size_t columns, double look_ups) {
     add(name, rows * columns, rows, static_cast<double>(columns) * look_ups);
   }
-  [[nodiscard]] Model take() { return std::move(model_); }
+  [[nodiscard]] Model finish() { return std::move(model_); }
 
  private:
   void add(const std::string& name, std::size_t count, std::size_t rows, double work) {
@@ -91,7 +91,7 @@ Model resnet50() {
     }
   }
   layers.dense("fc", 1000, in, 1);
-  return layers.take();
+  return layers.finish();
 }
 
 // Simonyan, Zisserman, "Very Deep Convolutional Networks", ICLR 2015, configuration D.
@@ -116,7 +116,7 @@ Model vgg16() {
   layers.dense("classifier.0", 4096, in * side * side, 1);
   layers.dense("classifier.3", 4096, 4096, 1);
   layers.dense("classifier.6", 1000, 4096, 1);
-  return layers.take();
+  return layers.finish();
 }
 
 // Devlin, Chang, Lee, Toutanova, "BERT", NAACL 2019: embeddings, encoder and pooler of the base
@@ -140,7 +140,7 @@ Model bert_base() {
     layers.norm(prefix + "output.LayerNorm", kWidth, kWords);
   }
   layers.dense("pooler.dense", kWidth, kWidth, 1);  // of the first word only
-  return layers.take();
+  return layers.finish();
 }
 
 struct BuiltIn {

@@ -145,7 +145,7 @@ class Race {
   }
 
   // Fits the batches to the times of a block. Returns whether they are close to those before it.
-  bool settle(const std::vector<std::vector<double>>& times, std::vector<double>& before) {
+  bool are_settled(const std::vector<std::vector<double>>& times, std::vector<double>& before) {
     bool settled = true;
     for (const std::size_t i : active_) {
       const double median = median_of(times[i]);
@@ -182,7 +182,7 @@ class Race {
     }
     for (std::size_t done = 0; rounds > 0 && !interrupted_;) {
       const auto block_start = Clock::now();
-      const bool settled = settle(block(rounds), before);
+      const bool settled = are_settled(block(rounds), before);
       const double round_s = seconds(Clock::now() - block_start) / static_cast<double>(rounds);
       done += rounds;
       if (wanted) rounds = next_block(round_s, done, *wanted);

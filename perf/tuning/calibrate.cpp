@@ -142,7 +142,7 @@ class Calibration {
   std::size_t cells_ = 0;
 };
 
-void tell(const detail::TunedCosts& costs, double assumed_loss) {
+void print_costs(const detail::TunedCosts& costs, double assumed_loss) {
   const auto us = [](Femtoseconds time) { return static_cast<double>(time) / 1e9; };
   const auto ns = [](Femtoseconds time) { return static_cast<double>(time) / 1e6; };
   print_out("{} ranks on {} host{}, {}, {} buffers: {} times measured\n", costs.ranks, costs.hosts,
@@ -178,7 +178,7 @@ int calibrate(World& world, const TuneOptions& options) {
         const auto costs = calibration.run(level.hosts);
         interrupted = !costs;
         if (is_first && costs) {
-          tell(*costs, calibration.assumed_loss());
+          print_costs(*costs, calibration.assumed_loss());
           detail::keep_costs(tuning, *costs);
           save_tuning(tuning, options.path);
         }

@@ -55,7 +55,7 @@ def encode(value: Any) -> list[Piece]:
 def decode(data: memoryview) -> Any:
     """Returns the value that bytes encode, which shares no memory with them. Raises DataError."""
     decoder = _Decoder(data)
-    version = bytes(decoder.take(1))
+    version = bytes(decoder.pop(1))
     if version != VERSION:
         raise DataError(f"the bytes begin with {version!r}, the codec's version is {VERSION!r}")
     value = decoder.value(0)
@@ -126,7 +126,7 @@ class _Decoder:
             ord("T"): lambda depth: True,
             ord("F"): lambda depth: False,
             ord("i"): lambda depth: int.from_bytes(self._sized(), "little", signed=True),
-            ord("f"): lambda depth: _FLOAT.unpack(self.take(_FLOAT.size))[0],
+            ord("f"): lambda depth: _FLOAT.unpack(self.pop(_FLOAT.size))[0],
             ord("s"): lambda depth: self._text(),
             ord("b"): lambda depth: bytes(self._sized()),
             ord("l"): lambda depth: self._values(depth),
@@ -138,7 +138,7 @@ class _Decoder:
     def left(self) -> int:
         return len(self._data) - self._at
 
-    def take(self, count: int) -> memoryview:
+    def pop(self, count: int) -> memoryview:
         if count > self.left():
             raise DataError(f"{count} bytes are missing at byte {self._at}, {self.left()} are left")
         self._at += count
@@ -147,18 +147,18 @@ class _Decoder:
     def value(self, depth: int) -> Any:
         if depth > MOST_NESTED:
             raise DataError(f"more than {MOST_NESTED} containers are nested")
-        tag = self.take(1)[0]
+        tag = self.pop(1)[0]
         read = self._readers.get(tag)
         if read is None:
             raise DataError(f"byte {self._at - 1} is {tag}, which is no tag")
         return read(depth)
 
     def _length(self) -> int:
-        length: int = _LENGTH.unpack(self.take(_LENGTH.size))[0]
+        length: int = _LENGTH.unpack(self.pop(_LENGTH.size))[0]
         return length
 
     def _sized(self) -> memoryview:
-        return self.take(self._length())
+        return self.pop(self._length())
 
     def _count(self, least_bytes: int) -> int:
         """Returns a count of parts that have at least so many bytes each."""
@@ -188,15 +188,15 @@ class _Decoder:
         return result
 
     def _array(self) -> Any:
-        dtype = str(self.take(4), "latin-1").rstrip()
-        dimensions = self.take(1)[0]
+        dtype = str(self.pop(4), "latin-1").rstrip()
+        dimensions = self.pop(1)[0]
         if dtype not in _DTYPES:
             raise DataError(f"an array has the dtype {dtype!r:.20}")
-        shape = struct.unpack(f"<{dimensions}Q", self.take(8 * dimensions))
+        shape = struct.unpack(f"<{dimensions}Q", self.pop(8 * dimensions))
         size = int(dtype[2:])
         for extent in shape:
             size *= extent
-        data = self.take(size)
+        data = self.pop(size)
         try:
             import numpy
         except ImportError:

@@ -132,7 +132,7 @@ def forked(
             mine.close()
             for member in members:
                 member.connection.close()
-            _rank.run_forked(_rank.Seat(rank, size, url, parent, stacks), its, fn, args)
+            _rank.run_forked(_rank.RankStart(rank, size, url, parent, stacks), its, fn, args)
         finally:
             os._exit(1)
     its.close()
@@ -170,8 +170,8 @@ class Fresh:
                 pass_fds=[its.fileno(), stacks],
                 start_new_session=True,
             )
-        seat = _rank.Seat(rank, size, url, os.getpid(), stacks)
-        task = pickle.dumps((tuple(seat), sys.argv, self._preparation, self._task))
+        start = _rank.RankStart(rank, size, url, os.getpid(), stacks)
+        task = pickle.dumps((tuple(start), sys.argv, self._preparation, self._task))
         process = Process(rank, popen.pid, mine, stacks, task)
         process.popen = popen
         return process

@@ -29,7 +29,7 @@ _PR_SET_PDEATHSIG = 1
 STACKS_SIGNAL = signal.SIGUSR2
 
 
-class Seat(NamedTuple):
+class RankStart(NamedTuple):
     """The place of a process in its world."""
 
     rank: int
@@ -97,19 +97,19 @@ _stacks.bottoms.add(call_with_world.__code__)
 class Rank:
     """A rank, connected to the process that started it."""
 
-    def __init__(self, seat: Seat, connection: Connection) -> None:
-        self._seat = seat
+    def __init__(self, start: RankStart, connection: Connection) -> None:
+        self._start = start
         self._connection = connection
         self._sending = threading.Lock()
 
     def begin(self) -> None:
         """Makes this process end with its parent, and answer questions for its stacks."""
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != self._seat.parent:
+        if os.getppid() != self._start.parent:
             os._exit(1)
-        faulthandler.enable(self._seat.stacks)
-        faulthandler.register(STACKS_SIGNAL, self._seat.stacks)
-        self._seat.set_environment()
+        faulthandler.enable(self._start.stacks)
+        faulthandler.register(STACKS_SIGNAL, self._start.stacks)
+        self._start.set_environment()
         threading.Thread(target=self._answer, name="tutti.spawn", daemon=True).start()
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
@@ -159,8 +159,8 @@ def flush() -> None:
 def run_fresh(descriptor: int) -> None:
     """Runs a rank in an interpreter that was started for it."""
     connection = Connection(descriptor)
-    seat, sys.argv, preparation, task = pickle.loads(connection.recv_bytes())
-    rank = Rank(Seat(*seat), connection)
+    start, sys.argv, preparation, task = pickle.loads(connection.recv_bytes())
+    rank = Rank(RankStart(*start), connection)
     rank.begin()
     try:
         if preparation is not None:
@@ -178,7 +178,7 @@ def run_fresh(descriptor: int) -> None:
     os._exit(0)
 
 
-def run_forked(seat: Seat, connection: Connection, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+def run_forked(start: RankStart, connection: Connection, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
     """Runs a rank in a process that was just forked, and never returns."""
     status = 1
     try:
@@ -186,7 +186,7 @@ def run_forked(seat: Seat, connection: Connection, fn: Callable[..., Any], args:
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         os.close(null)
-        rank = Rank(seat, connection)
+        rank = Rank(start, connection)
         rank.begin()
         rank.run(fn, args)
         status = 0

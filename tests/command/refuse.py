@@ -14,7 +14,7 @@ CALLS = {"poll": 7, "rt_sigaction": 13, "rt_sigprocmask": 14, "dup2": 33, "clone
          "getdents64": 217, "signalfd4": 289, "pipe2": 293, "memfd_create": 319, "fchmod": 91}
 
 
-def refuse(number):
+def reject(number):
     """Lets the call with this number fail in this process and those that it starts."""
     libc = ctypes.CDLL(None, use_errno=True)
     load, jump, end = 0x20, 0x15, 0x06
@@ -29,6 +29,6 @@ def refuse(number):
 
 
 if __name__ == "__main__":
-    if os.uname().machine != "x86_64" or not refuse(CALLS[sys.argv[1]]):
+    if os.uname().machine != "x86_64" or not reject(CALLS[sys.argv[1]]):
         sys.exit(77)
     os.execvp(sys.argv[2], sys.argv[2:])

@@ -21,7 +21,7 @@ std::string running_test() {
 Membership completed(Membership membership) {
   if (!membership.failure_signal)
     membership.failure_signal =
-        std::make_shared<FailureSignal>(FailureSignal::Tell{}, std::make_shared<ForkGuard>());
+        std::make_shared<FailureSignal>(FailureSignal::Report{}, std::make_shared<ForkGuard>());
   return membership;
 }
 

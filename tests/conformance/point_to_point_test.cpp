@@ -31,7 +31,7 @@ class PointToPoint : public ::testing::TestWithParam<Setting> {
   Communicators make(std::uint64_t number, Duration timeout = test::kAmple) {
     Membership membership{.communicator = number,
                           .failure_signal = std::make_shared<FailureSignal>(
-                              FailureSignal::Tell{}, std::make_shared<ForkGuard>())};
+                              FailureSignal::Report{}, std::make_shared<ForkGuard>())};
     for (Rank rank = 0; rank < size_; ++rank) membership.members.push_back(rank);
     Communicators made;
     for (Rank rank = 0; rank < size_; ++rank)

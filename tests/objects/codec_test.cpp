@@ -325,12 +325,12 @@ TEST(Decoders, WaitForWhatIsNotThereYet) {
     Decoder decoder{bytes.size(), portions};
     std::size_t at = 0;
     for (std::size_t part = 1; at + 3 * part <= bytes.size(); ++part) {
-      EXPECT_EQ(std::memcmp(decoder.take(part), &bytes[at], part), 0);
+      EXPECT_EQ(std::memcmp(decoder.pop(part), &bytes[at], part), 0);
       std::vector<std::byte> read(part);
       decoder.read(read.data(), part);
       EXPECT_EQ(std::memcmp(read.data(), &bytes[at + part], part), 0);
       at += 2 * part;
-      const auto some = decoder.take_some(part);
+      const auto some = decoder.pop_some(part);
       ASSERT_GE(some.size(), 1U);
       ASSERT_LE(some.size(), part);
       EXPECT_EQ(std::memcmp(some.data(), &bytes[at], some.size()), 0);
@@ -340,10 +340,10 @@ TEST(Decoders, WaitForWhatIsNotThereYet) {
     EXPECT_THROW(decoder.finish(), Error);
     EXPECT_THROW(decoder.need(bytes.size() - at + 1), Error);
     decoder.need(bytes.size() - at);
-    EXPECT_THROW(static_cast<void>(decoder.take(bytes.size() - at + 1)), Error);
+    EXPECT_THROW(static_cast<void>(decoder.pop(bytes.size() - at + 1)), Error);
     EXPECT_THROW(decoder.read(bytes.data(), bytes.size() - at + 1), Error);
-    static_cast<void>(decoder.take(bytes.size() - at));
-    EXPECT_THROW(static_cast<void>(decoder.take_some(1)), Error);
+    static_cast<void>(decoder.pop(bytes.size() - at));
+    EXPECT_THROW(static_cast<void>(decoder.pop_some(1)), Error);
     decoder.finish();
   }
 }
@@ -351,7 +351,7 @@ TEST(Decoders, WaitForWhatIsNotThereYet) {
 TEST(Decoders, RefuseWhatIsNotThere) {
   const std::byte bytes[9] = {std::byte{3}};
   Decoder decoder{bytes};
-  EXPECT_THROW(static_cast<void>(decoder.take(10)), Error);
+  EXPECT_THROW(static_cast<void>(decoder.pop(10)), Error);
   EXPECT_THROW(static_cast<void>(decoder.get_count()), Error) << "three, of which one is there";
   EXPECT_THROW(decoder.finish(), Error);
 }

@@ -78,7 +78,7 @@ struct tutti::Codec<tutti::samples::Pieces> {
         return;
       const std::size_t count = from.get_count();
       if (count % 2 == 0) {
-        piece.assign(reinterpret_cast<const char*>(from.take(count)), count);
+        piece.assign(reinterpret_cast<const char*>(from.pop(count)), count);
       } else {
         piece.resize(count);
         from.read(piece.data(), count);

@@ -44,7 +44,7 @@ struct tutti::Codec<tutti::samples::Text> {
   }
   static void decode(Decoder& from, samples::Text& text) {
     const std::size_t count = from.get_count();
-    text.words.assign(reinterpret_cast<const char*>(from.take(count)), count);
+    text.words.assign(reinterpret_cast<const char*>(from.pop(count)), count);
     if (text == samples::kUnreadable) throw std::runtime_error{"there is no light"};
   }
 };

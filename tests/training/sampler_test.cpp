@@ -28,7 +28,7 @@ std::vector<DistributedSampler> resumed(const SamplerState& state, int ranks) {
 
 /// Appends what each rank sees within so many samples, and advances it. @return the state, on
 /// which all have to agree.
-SamplerState take(std::vector<DistributedSampler>& ranks, std::size_t count,
+SamplerState draw(std::vector<DistributedSampler>& ranks, std::size_t count,
                   std::vector<std::size_t>& seen) {
   for (DistributedSampler& rank : ranks) {
     const std::vector<std::size_t> own = rank.indices();
@@ -57,19 +57,19 @@ TEST(Samplers, DivideTheDataSet) {
         const auto size = static_cast<std::size_t>(ranks);
         std::vector<std::size_t> seen;
         auto all = samplers(samples, ranks, {5, shuffle, SamplePadding::none}, 3);
-        take(all, kAll, seen);
+        draw(all, kAll, seen);
         EXPECT_TRUE(is_data_set(seen, samples)) << samples << " " << ranks;
 
         std::vector<std::size_t> padded;
         auto equal = samplers(samples, ranks, {5, shuffle, SamplePadding::pad}, 3);
         for (const auto& rank : equal) EXPECT_EQ(rank.size(), (samples + size - 1) / size);
-        take(equal, kAll, padded);
+        draw(equal, kAll, padded);
         EXPECT_EQ(std::set(padded.begin(), padded.end()).size(), samples);
 
         std::vector<std::size_t> dropped;
         auto fewer = samplers(samples, ranks, {5, shuffle, SamplePadding::drop}, 3);
         for (const auto& rank : fewer) EXPECT_EQ(rank.size(), samples / size);
-        take(fewer, kAll, dropped);
+        draw(fewer, kAll, dropped);
         EXPECT_EQ(std::set(dropped.begin(), dropped.end()).size(), dropped.size());
         EXPECT_EQ(dropped.size(), samples / size * size);
       }
@@ -83,10 +83,10 @@ TEST(Samplers, GoOnAtAnotherNumberOfRanks) {
           for (const std::size_t taken : {0U, 1U, 3U, 6U}) {
             std::vector<std::size_t> seen;
             auto ranks = samplers(samples, first, {9, true, SamplePadding::none}, 2);
-            ranks = resumed(take(ranks, taken, seen), second);
+            ranks = resumed(draw(ranks, taken, seen), second);
             for (auto& rank : ranks) rank.set_epoch(2);  // as a loop over epochs does
-            ranks = resumed(take(ranks, taken, seen), third);
-            const SamplerState end = take(ranks, kAll, seen);
+            ranks = resumed(draw(ranks, taken, seen), third);
+            const SamplerState end = draw(ranks, kAll, seen);
             EXPECT_TRUE(is_data_set(seen, samples)) << samples << " " << first << " " << second;
             EXPECT_EQ(end.consumed, samples);
           }
@@ -97,11 +97,11 @@ TEST(Samplers, ResumeWithPaddingAndWithout) {
     for (const std::size_t samples : {50U, 53U, 101U}) {
       std::vector<std::size_t> seen;
       auto ranks = samplers(samples, 4, {1, true, padding});
-      ranks = resumed(take(ranks, 5, seen), 3);
+      ranks = resumed(draw(ranks, 5, seen), 3);
       const std::size_t left = samples - 20;
       for (const auto& rank : ranks)
         EXPECT_EQ(rank.size(), (left + (padding == SamplePadding::pad ? 2U : 0U)) / 3);
-      take(ranks, kAll, seen);
+      draw(ranks, kAll, seen);
       const std::size_t distinct = std::set(seen.begin(), seen.end()).size();
       if (padding == SamplePadding::pad) {
         EXPECT_EQ(distinct, samples);

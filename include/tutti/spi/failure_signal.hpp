@@ -32,12 +32,12 @@ class TUTTI_API FailureSignal {
  public:
   /// Notifies the other ranks of the communicator; does not throw. The ranks agree on one cause,
   /// which set_cause stores on all of them.
-  using Tell = std::function<void(const Error&)>;
+  using Report = std::function<void(const Error&)>;
 
   FailureSignal() = default;
-  /// @param tell called once by raise, if that comes before set_cause.
-  FailureSignal(Tell tell, std::shared_ptr<const ForkGuard> guard)
-      : tell_{std::move(tell)}, guard_{std::move(guard)} {}
+  /// @param report called once by raise, if that comes before set_cause.
+  FailureSignal(Report report, std::shared_ptr<const ForkGuard> guard)
+      : report_{std::move(report)}, guard_{std::move(guard)} {}
   FailureSignal(const FailureSignal&) = delete;
   FailureSignal& operator=(const FailureSignal&) = delete;
 
@@ -49,11 +49,11 @@ class TUTTI_API FailureSignal {
       const std::lock_guard lock{mutex_};
       if (is_raised_) return;
       raised_ = cause;
-      if (!tell_) error_ = cause;
+      if (!report_) error_ = cause;
       agrees_by_ = std::chrono::steady_clock::now() + kAgreementPatience;
       is_raised_.store(true, std::memory_order_release);
     }
-    if (tell_) tell_(cause);
+    if (report_) report_(cause);
   }
   /// Stores the cause that all ranks agree on; the first one counts.
   void set_cause(const Error& cause) {
@@ -85,7 +85,7 @@ class TUTTI_API FailureSignal {
     detail::raise(*error_);
   }
 
-  Tell tell_{};
+  Report report_{};
   std::shared_ptr<const ForkGuard> guard_{};
   std::atomic<bool> is_raised_{false};
   mutable std::mutex mutex_{};

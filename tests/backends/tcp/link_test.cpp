@@ -258,7 +258,7 @@ TEST(Links, WaitForAReceiverThatComputesBeforeTheyAreClosed) {
   for (int k = 0; k < kMessages; ++k) post(*sender, Transfer::Kind::send, 1, piece);
   Bytes in(small.size());
   const Piece place{in.data(), in.size()};
-  const auto take = [&](int count) {
+  const auto receive = [&](int count) {
     for (int k = 0; k < count; ++k) {
       post(*receiver, Transfer::Kind::recv, 0, place);
       const auto error = wait(*receiver);
@@ -271,12 +271,12 @@ TEST(Links, WaitForAReceiverThatComputesBeforeTheyAreClosed) {
     sender.reset();
     leaver.reset();
   }};
-  take(kMessages / 2);
+  receive(kMessages / 2);
   std::this_thread::sleep_for(std::chrono::milliseconds{100});
   post(*receiver, Transfer::Kind::send, 0, piece);  // to hear something is no reason to go
   EXPECT_FALSE(wait(*receiver));
   std::this_thread::sleep_for(std::chrono::milliseconds{300});
-  take(kMessages / 2);
+  receive(kMessages / 2);
   leaving.join();
 }
 

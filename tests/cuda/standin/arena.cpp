@@ -23,7 +23,7 @@ Arena::Arena(std::size_t bytes)
     : file_{bytes}, mapping_{file_, 0, bytes}, next_{mapping_.fence()} {}
 
 // A pool gives the memory that it keeps to nobody else.
-bool Arena::take(std::size_t bytes, Pool* pool) {
+bool Arena::claim(std::size_t bytes, Pool* pool) {
   const std::size_t more =
       pool == nullptr ? bytes : std::max(pool->used + bytes, pool->reserved) - pool->reserved;
   if (more > mapping_.bytes() - taken_) return false;
@@ -61,7 +61,7 @@ CUdeviceptr Arena::reserve(std::size_t bytes, std::shared_ptr<Pool> pool) {
   const std::scoped_lock lock{mutex_};
   CUdeviceptr start = gap(next_, bytes);
   if (start == 0) start = gap(mapping_.fence(), bytes);
-  if (start == 0 || !take(bytes, pool.get())) return 0;
+  if (start == 0 || !claim(bytes, pool.get())) return 0;
   blocks_.emplace(start, Block{bytes, std::move(pool), next_serial_++});
   next_ = start + bytes;
   return start;

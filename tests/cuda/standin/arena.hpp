@@ -79,7 +79,7 @@ class Arena {
 
   CUdeviceptr gap(CUdeviceptr from, std::size_t bytes) const;
   Blocks::const_iterator block_at(CUdeviceptr address) const;
-  bool take(std::size_t bytes, Pool* pool);
+  bool claim(std::size_t bytes, Pool* pool);
   void erase(Blocks::iterator block);
   void shrink(Pool& pool, std::size_t kept);
 

@@ -66,7 +66,7 @@ CUresult Captures::end(const Stream& stream, CUgraph& graph) {
     graph = capture->handle;
     return CUDA_SUCCESS;
   }
-  graphs_.take(capture->handle);
+  graphs_.pop(capture->handle);
   return capture->valid ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
                         : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
@@ -219,7 +219,7 @@ void Captures::forget(const Stream& stream) {
   // Nobody can end it any more.
   std::erase_if(by_stream_, [&](const auto& entry) { return entry.second == capture; });
   dropped = std::exchange(capture->graph, nullptr);
-  graphs_.take(capture->handle);
+  graphs_.pop(capture->handle);
 }
 
 }  // namespace tutti::standin

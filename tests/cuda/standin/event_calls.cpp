@@ -53,7 +53,7 @@ CUresult cuEventCreate(CUevent* event, unsigned int flags) {
 CUresult cuEventDestroy(CUevent event) {
   return call_that_releases(__func__, [&](Context& context) {
     const std::shared_lock enqueuing{context.enqueuing()};
-    return driver().events.take(event) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+    return driver().events.pop(event) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
   });
 }
 

@@ -65,15 +65,15 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
 
 CUresult cuGraphExecDestroy(CUgraphExec executable) {
   return call(Needs::initialisation, __func__, [&] {
-    return driver().executables.take(executable) == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                                            : CUDA_SUCCESS;
+    return driver().executables.pop(executable) == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                           : CUDA_SUCCESS;
   });
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {
   return call(Needs::initialisation, __func__, [&] {
     if (find_closed(graph) == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    driver().graphs.take(graph);
+    driver().graphs.pop(graph);
     return CUDA_SUCCESS;
   });
 }

@@ -37,7 +37,7 @@ class Handles {
   }
 
   /// Ends the handle. @return null if there is no such object.
-  std::shared_ptr<T> take(Handle handle) {
+  std::shared_ptr<T> pop(Handle handle) {
     const std::scoped_lock lock{mutex_};
     const auto found = objects_.find(reinterpret_cast<std::uintptr_t>(handle));
     if (found == objects_.end()) return nullptr;

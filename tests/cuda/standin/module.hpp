@@ -22,8 +22,8 @@ class Memory;
 struct Function {
   /// Runs all threads of it on a device. The result: what fails the context, or success.
   using Run = std::function<CUresult(std::size_t threads, const Memory& memory, int device)>;
-  /// Takes the argument of a launch, which is the caller's.
-  std::function<Run(const void* argument)> take{};
+  /// Binds the argument of a launch, which the caller owns.
+  std::function<Run(const void* argument)> bind{};
 };
 
 using Functions = Handles<CUfunction, const Function>;

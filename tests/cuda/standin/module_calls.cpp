@@ -41,7 +41,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 
 CUresult cuModuleUnload(CUmodule module) {
   return call_that_releases_outside_captures(__func__, [&](Context&) {
-    const auto taken = driver().modules.take(module);
+    const auto taken = driver().modules.pop(module);
     if (taken == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     taken->unload(driver().functions);
     return CUDA_SUCCESS;
@@ -85,7 +85,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
       return CUDA_ERROR_INVALID_VALUE;
     driver().newest_threads = grid.product() * block.product();
     return submit(
-        on, {.run = [run = kernel->take(parameters[0]), threads = grid.product() * block.product(),
+        on, {.run = [run = kernel->bind(parameters[0]), threads = grid.product() * block.product(),
                      device = on.context().device()](const Stream& runs_on) {
           driver().processors.await_room(device, runs_on);
           return run(threads, driver().memory, device);

@@ -25,7 +25,7 @@ void Pool::note_free(const Stream& stream, std::size_t bytes, std::shared_ptr<co
 std::shared_ptr<const Mark> Pool::take_free(const Stream& stream, std::size_t bytes) {
   const std::scoped_lock lock{mutex_};
   std::erase_if(frees_, [](const Free& free) { return free.end->is_reached(); });
-  const auto take = [&](bool of_stream) -> std::shared_ptr<const Mark> {
+  const auto pop = [&](bool of_stream) -> std::shared_ptr<const Mark> {
     const auto found = std::ranges::find_if(frees_, [&](const Free& free) {
       return free.bytes >= bytes && (free.stream == &stream) == of_stream;
     });
@@ -34,8 +34,8 @@ std::shared_ptr<const Mark> Pool::take_free(const Stream& stream, std::size_t by
     frees_.erase(found);
     return end;
   };
-  if (take(true) != nullptr || !may_depend_) return nullptr;
-  return take(false);
+  if (pop(true) != nullptr || !may_depend_) return nullptr;
+  return pop(false);
 }
 
 }  // namespace tutti::standin

@@ -100,7 +100,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
 // Memory that is still allocated from it ends with its own free.
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return call_that_releases(__func__, [&](Context&) {
-    const auto found = driver().pools.take(pool);
+    const auto found = driver().pools.pop(pool);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     found->hold(false);
     driver().memory.arena(found->device()).trim(*found, 0);

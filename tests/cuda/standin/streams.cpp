@@ -37,7 +37,7 @@ std::shared_ptr<Stream> Streams::find(CUstream handle, Context& context) {
 
 bool Streams::destroy(CUstream handle) {
   forget_ended();
-  const std::shared_ptr<Stream> stream = created_.take(handle);
+  const std::shared_ptr<Stream> stream = created_.pop(handle);
   if (stream == nullptr) return false;
   retire(stream);
   return true;

@@ -130,7 +130,7 @@ void* Communicator::add_launch(std::shared_ptr<Communicator> communicator,
 
 // The last one that was added is not enqueued after all.
 void Communicator::remove_launch(void* launch) {
-  const auto taken = library().launches.take(launch);
+  const auto taken = library().launches.pop(launch);
   const std::scoped_lock lock{mutex_};
   pending_.erase(taken->ticket);
   --next_ticket_;
@@ -157,7 +157,7 @@ void Communicator::record(std::unique_ptr<Recorded> recorded, CUstream stream) {
 }
 
 void Communicator::run(void* launch) noexcept {
-  const std::unique_ptr<Launch> taken = library().launches.take(launch);
+  const std::unique_ptr<Launch> taken = library().launches.pop(launch);
   taken->communicator->perform(*taken);
 }
 

@@ -25,7 +25,7 @@ std::vector<Note> Communicator::agree(std::uint64_t ticket, const Note& own, con
   std::vector<Note> notes;
   std::optional<Failure> failure;
   try {
-    notes = mesh_.tell(own, other);
+    notes = mesh_.exchange(own, other);
     require_agreement(notes);
     then();
   } catch (const Failure& error) {

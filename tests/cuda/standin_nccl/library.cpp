@@ -41,7 +41,7 @@ void* Launches::add(std::unique_ptr<Communicator::Launch> launch) {
   return handle;
 }
 
-std::unique_ptr<Communicator::Launch> Launches::take(void* handle) {
+std::unique_ptr<Communicator::Launch> Launches::pop(void* handle) {
   const std::scoped_lock lock{mutex_};
   return std::move(by_handle_.extract(handle).mapped());
 }

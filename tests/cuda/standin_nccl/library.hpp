@@ -37,7 +37,7 @@ class Communicators {
 class Launches {
  public:
   void* add(std::unique_ptr<Communicator::Launch> launch);
-  std::unique_ptr<Communicator::Launch> take(void* handle);
+  std::unique_ptr<Communicator::Launch> pop(void* handle);
 
  private:
   std::mutex mutex_;

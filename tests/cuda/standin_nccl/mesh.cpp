@@ -71,7 +71,7 @@ void Mesh::copy_own(int rank, const Stage& stage) {
   }
 }
 
-std::vector<Note> Mesh::tell(const Note& own, const Mesh& other) {
+std::vector<Note> Mesh::exchange(const Note& own, const Mesh& other) {
   std::vector<Note> notes(sockets_.size(), own);
   std::vector<std::size_t> received(sockets_.size(), 0);
   received[static_cast<std::size_t>(membership_.rank)] = sizeof own;

@@ -37,7 +37,7 @@ class Mesh {
   /// Tells all ranks something, and waits until all have. One thread at a time may do that, also
   /// during an exchange. @param other ends this as well when it is stopped.
   /// @return what was told, by rank. Throws Failure.
-  std::vector<Note> tell(const Note& own, const Mesh& other);
+  std::vector<Note> exchange(const Note& own, const Mesh& other);
 
   /// Throws Failure if a peer is gone without having left. Does nothing during an exchange, which
   /// finds this out by itself.

@@ -61,10 +61,10 @@ class Receive(Request):
         if self._started is None or not call(self._started.test):
             return False
         if self.value is None:
-            self.value = self.take()
+            self.value = self.result()
         return True
 
-    def take(self) -> Any:
+    def result(self) -> Any:
         """The object of a message that was received; None of an array."""
         pickled, self._bytes = self._bytes, bytearray()
         return pickle.loads(pickled) if pickled else None
@@ -113,7 +113,7 @@ class Messages(Base):
         arrival = call(self.world.probe, source, _own_tag(tag))
         call(self.world.recv, receive.array(arrival.bytes), arrival.source, tag=arrival.tag)
         set_status(status, arrival)
-        return receive.take()
+        return receive.result()
 
     def Isendrecv(self, sendbuf: Any, dest: int, sendtag: int, recvbuf: Any, source: int, recvtag: int) -> Request:
         both = [self.Isend(sendbuf, dest, sendtag), self.Irecv(recvbuf, source, recvtag)]
