@@ -200,6 +200,7 @@ void StreamCalls::wait_for_stream(Stream stream, Duration timeout) {
 
 void StreamCalls::pause(const StreamExecution& call, Clock::time_point since, int looks) {
   if (looks < kLooks) return std::this_thread::yield();
+  attempt([&] { parts_.failures.check_interrupt(); });
   if (Clock::now() - since >= call.timeout())
     attempt([] {
       throw Error{ErrorCode::timeout,

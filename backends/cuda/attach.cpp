@@ -97,6 +97,10 @@ std::shared_ptr<StreamTransport> attached_streams(Communicator& world) {
 
 }  // namespace
 
+int current_device() {
+  return Driver{}.choose(-1);
+}
+
 void attach(Communicator& world, const AttachOptions& options) {
   detail::BatchScope::reject("attaching a GPU");
   std::shared_ptr<const Device> device;

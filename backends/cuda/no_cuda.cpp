@@ -1,4 +1,5 @@
 // For builds without the CUDA toolkit.
+#include <tutti/cuda.hpp>
 #include <tutti/error.hpp>
 
 #include "survey.hpp"
@@ -18,6 +19,22 @@ namespace {
 Survey survey() {
   const std::string why = "built without the CUDA toolkit: install it, then build again";
   return {.why_no_driver = why, .why_no_nccl = why};
+}
+
+int current_device() {
+  reject();
+}
+
+void attach(Communicator&, const AttachOptions&) {
+  reject();
+}
+
+void wait(Communicator&, Stream, Duration) {
+  reject();
+}
+
+std::shared_ptr<std::byte> allocate_bytes(Communicator&, std::size_t) {
+  reject();
 }
 
 int attach_in_turn(Communicator&, int, std::string_view, bool, Duration) {

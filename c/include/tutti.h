@@ -1,7 +1,7 @@
 /**
  * @file
- * The C interface of tutti: worlds, communicators, collectives, messages, objects, selection, and the
- * gradients of a model.
+ * The C interface of tutti: worlds, communicators, collectives, messages, objects, selection, the gradients
+ * of a model, and calls on memory of GPUs.
  *
  * Status. Functions that can fail return a tutti_status. After any but TUTTI_OK and TUTTI_PENDING,
  * tutti_last_error says what was wrong, in the thread that called.
@@ -23,6 +23,7 @@
 
 #include <tutti_c/calls.h>
 #include <tutti_c/communicator.h>
+#include <tutti_c/cuda.h>
 #include <tutti_c/gradients.h>
 #include <tutti_c/objects.h>
 #include <tutti_c/requests.h>

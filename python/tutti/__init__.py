@@ -61,6 +61,7 @@ __all__ = [
     "TimeoutError",
     "TransportError",
     "batch",
+    "cuda",
     "init",
     "is_initialized",
     "operator",
@@ -74,7 +75,7 @@ __all__ = [
 
 # Modules that take long to import are imported when they are first used.
 if TYPE_CHECKING:
-    from . import testing
+    from . import cuda, testing
     from ._spawn import spawn
     from .object_requests import ObjectRequest
     from .objects import Objects
@@ -84,6 +85,7 @@ else:
         "ObjectRequest": "object_requests",
         "Objects": "objects",
         "Table": "table",
+        "cuda": "cuda",
         "spawn": "_spawn",
         "sweep": "table",
         "testing": "testing",

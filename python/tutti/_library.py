@@ -19,6 +19,7 @@ from ._structs import (
     Channel,
     CombineFunction,
     CommunicatorOptions,
+    CudaOptions,
     GradientOptions,
     InitOptions,
     LastError,
@@ -38,6 +39,7 @@ __all__ = [
     "Channel",
     "CombineFunction",
     "CommunicatorOptions",
+    "CudaOptions",
     "GradientOptions",
     "InitOptions",
     "LastError",
@@ -177,6 +179,12 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "tutti_memory_free": (None, _handle),
     "tutti_memory_data": (c_void_p, _handle),
     "tutti_memory_is_visible": (c_int32, _handle),
+    # cuda.h
+    "tutti_cuda_options_defaults": (None, POINTER(CudaOptions), c_size_t),
+    "tutti_cuda_current_device": (_status, POINTER(c_int32)),
+    "tutti_cuda_attach": (_status, _handle, POINTER(CudaOptions)),
+    "tutti_cuda_wait": (_status, _handle, c_void_p, c_int64),
+    "tutti_cuda_allocate": (_status, _handle, c_size_t, _made),
     # requests.h
     "tutti_wait": (_status, _handle),
     "tutti_wait_for": (_status, _handle, _slice),

@@ -68,6 +68,20 @@ class CommunicatorOptions(ctypes.Structure):
     ]
 
 
+class CudaOptions(ctypes.Structure):
+    """tutti_cuda_options"""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("transport", c_char_p),
+        ("timeout", c_int64),
+        ("device", c_int32),
+        ("visible", c_int32),
+        ("compare_calls", c_int32),
+        ("nonblocking", c_int32),
+    ]
+
+
 class InitOptions(ctypes.Structure):
     """tutti_init_options"""
 

@@ -8,9 +8,10 @@ the order of C.
 from __future__ import annotations
 
 import ctypes
+import operator
 import re
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from . import _dlpack
 from ._library import DATATYPES
@@ -103,6 +104,14 @@ def datatype_of(dtype: Any) -> int:
         known = ", ".join(name for name in DATATYPES if name != "bytes")
         raise ArgumentError(f"there is no dtype {dtype!r}; there are {known}")
     return number
+
+
+def extents_of(shape: int | Iterable[int]) -> tuple[int, ...]:
+    """The extents of an array that is made."""
+    extents = (shape,) if isinstance(shape, int) else tuple(map(operator.index, shape))
+    if any(extent < 0 for extent in extents):
+        raise ArgumentError(f"empty: the shape {extents} has an extent of less than zero")
+    return extents
 
 
 PYTHON_TYPES: dict[Any, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}

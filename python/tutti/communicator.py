@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import operator as _operator
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Sequence, overload
@@ -108,6 +109,8 @@ class Communicator(QuickCalls):
         handle, turn = self._handle, self._handle.turn
         pending = ctypes.c_void_p()
         try:
+            if prepared.options is not None and prepared.options.has_stream:
+                return self._enqueue(prepared)
             with turn:
                 status = library.tutti_run_for(
                     handle.pointer, prepared.call, prepared.options_pointer(), turn.slice, ctypes.byref(pending)
@@ -122,6 +125,11 @@ class Communicator(QuickCalls):
             if pending.value is not None:
                 with turn:
                     library.tutti_request_free(pending)
+
+    def _enqueue(self, prepared: Prepared) -> None:
+        """Enqueues the work of a call on its stream."""
+        with self._handle.turn:
+            check(library.tutti_run(self._handle.pointer, prepared.call, prepared.options_pointer()))
 
     # Groups.
 
@@ -255,14 +263,8 @@ class Communicator(QuickCalls):
     def empty(self, shape: int | tuple[int, ...], dtype: Any = "float32") -> Memory:
         """An array of zeros that the other ranks of the host read and write in place, which saves
         copies. If one rank passes such memory to a collective, all must."""
-        extents = (shape,) if isinstance(shape, int) else tuple(_operator.index(extent) for extent in shape)
-        if any(extent < 0 for extent in extents):
-            raise ArgumentError(f"empty: the shape {extents} has an extent of less than zero")
-        datatype = arrays.datatype_of(dtype)
-        bytes = arrays.SIZES[datatype]
-        for extent in extents:
-            bytes *= extent
-        return Memory(allocate(self._handle, bytes), extents, datatype)
+        extents, datatype = arrays.extents_of(shape), arrays.datatype_of(dtype)
+        return Memory(allocate(self._handle, math.prod(extents) * arrays.SIZES[datatype]), extents, datatype)
 
     # End.
 

@@ -111,7 +111,7 @@ def last_error() -> Error:
     library.tutti_last_error(ctypes.byref(last))
     code = _library.STATUSES.get(last.status, "bug")
     cause = _library.STATUSES.get(last.cause, code)
-    text = (last.text or b"").decode("utf-8", "replace")
+    text = (last.text or b"").decode("utf-8", "replace").replace("tutti::cuda::", "tutti.cuda.")
     return _CLASSES.get(code, BugError)(text, code, last.rank, cause, last.call)
 
 

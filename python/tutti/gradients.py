@@ -15,6 +15,7 @@ from ._handles import Handle, Turn
 from ._library import library
 from .arrays import Array, Buffer
 from .communicator import Communicator
+from .cuda import DeviceMemory
 from .errors import ArgumentError, check
 from .memory import Memory, Pages
 
@@ -196,6 +197,7 @@ class GradientSync:
         self.report: StepReport | None = None
         """The report of the last step, also if it was void; None before the first."""
         raw = self._options(options)
+        self._has_stream = bool(raw.has_stream)
         given, free = self._parameters, library.tutti_gradient_sync_free
         with world._handle.turn:
             pointer = world._handle.pointer
@@ -292,7 +294,7 @@ class GradientSync:
         given = _Parameters(state, "average_buffers")
         self._run(library.tutti_average_buffers, given.array, given.count)
 
-    def view(self, i: int | str) -> Memory:
+    def view(self, i: int | str) -> Memory | DeviceMemory:
         """The gradient of a parameter, with storage="views"."""
         number = self.index(i)
         address = library.tutti_gradient_view(self._handle.pointer, number) if self._has_views else None
@@ -301,6 +303,8 @@ class GradientSync:
         buffer = self._parameters.buffers[number]
         pages = Pages(self._handle, address, 0, False)
         self._views.add(pages)
+        if self._has_stream:
+            return DeviceMemory(pages, address, buffer.shape, buffer.type)
         return Memory(pages, buffer.shape, buffer.type)
 
     @property

@@ -45,8 +45,6 @@ def raise_failure(prepared: Prepared, error: Error) -> NoReturn:
     failure = prepared.operator.take_failure() if prepared.operator is not None else None
     if failure is not None:
         raise failure from error
-    if isinstance(error, ArgumentError) and prepared.options is not None and prepared.options.has_stream:
-        raise ArgumentError(f"{error}. Programs in Python cannot: copy arrays to the CPU first, and pass no stream")
     raise error
 
 

@@ -22,6 +22,7 @@ STRUCTS = {
     "tutti_call": _library.Call,
     "tutti_options": _library.Options,
     "tutti_communicator_options": _library.CommunicatorOptions,
+    "tutti_cuda_options": _library.CudaOptions,
     "tutti_init_options": _library.InitOptions,
     "tutti_channel": _library.Channel,
     "tutti_parameter": _library.Parameter,

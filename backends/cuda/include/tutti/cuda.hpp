@@ -14,11 +14,15 @@
 
 namespace tutti::v0::cuda {
 
+/// @return the GPU of the calling thread's current context or, without one, the only GPU of the
+/// process, by cudaGetDevice's number. Before CUDA 12 cudaSetDevice makes no context current;
+/// cudaFree(0) after it does. Throws Error{transport} without a driver, Error{invalid_argument}
+/// without such a GPU.
+[[nodiscard]] TUTTI_API int current_device();
+
 /// Options of attach.
 struct AttachOptions {
-  /// The GPU, by cudaGetDevice's number; -1: the GPU of the calling thread's current context or,
-  /// without one, the only GPU of the process. Before CUDA 12 cudaSetDevice makes no context
-  /// current; cudaFree(0) after it does.
+  /// The GPU, by cudaGetDevice's number; -1: current_device().
   int device = -1;
   /// Transport of messages between GPUs: "nccl"; or "host", over the communicator's transport,
   /// which needs no NCCL. "host" uses pinned memory of the host, up to 32 MiB for each communicator
