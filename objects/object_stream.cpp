@@ -12,9 +12,18 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Bytes of a segment: they stay in the caches from encoding to decoding; shorter segments cost more
-/// than they save.
-constexpr std::size_t kSegmentBytes = 64_KiB;
+/// Bytes of a short segment: they stay in the caches from encoding to decoding; shorter segments cost
+/// more than they save.
+constexpr std::size_t kShort = 64_KiB;
+/// Where other programs use the cores, each few segments cost a rank its turn on a core, and then an
+/// object of many short segments takes four times as long.
+constexpr std::size_t kMostShort = 32;
+constexpr std::size_t kLong = 4_MiB;
+
+/// @return the wanted number of segments.
+std::size_t segments_of(std::size_t bytes) noexcept {
+  return std::max({std::min(bytes / kShort, kMostShort), bytes / kLong, std::size_t{1}});
+}
 /// Of why an object could not be encoded.
 constexpr std::size_t kMostWords = 304;
 
@@ -23,8 +32,7 @@ constexpr std::size_t kMostWords = 304;
 /// The number of segments is the executor's for the size of the first one; where there are very many
 /// it is less than wanted.
 StreamShape::StreamShape(std::size_t object, bool is_cut) noexcept
-    : segments_{object + kEnd,
-                is_cut ? std::max<std::size_t>((object + kEnd) / kSegmentBytes, 1) : 1} {
+    : segments_{object + kEnd, is_cut ? segments_of(object + kEnd) : 1} {
   segments_.parts = segment_count(bytes(), segment(), bytes());
 }
 
