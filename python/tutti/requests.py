@@ -43,9 +43,12 @@ def wait_in_slices(handle: Handle, wait_for: Callable[[int, int], int], timeout:
 def raise_failure(prepared: Prepared, error: Error) -> NoReturn:
     """Raises what the operator of a call raised, or else the call's own error."""
     failure = prepared.operator.take_failure() if prepared.operator is not None else None
-    if failure is not None:
-        raise failure from error
-    raise error
+    try:
+        if failure is not None:
+            raise failure from error
+        raise error
+    finally:
+        del failure, error, prepared  # an error that its own frame keeps would keep the arrays, too
 
 
 class Request(Generic[T]):

@@ -53,6 +53,10 @@ def int64s(*values: int) -> Any:
     return (ctypes.c_int64 * len(values))(*values)
 
 
+_exporters: list[Producer] = []
+"""Those of capsules that are not freed yet, which call them."""
+
+
 class Producer:
     """Exports four float32. freed: how many of its capsules were freed. options: those of the last export."""
 
@@ -83,9 +87,11 @@ class Producer:
 
     def _free(self, _: int) -> None:
         self.freed += 1
+        _exporters.remove(self)
 
     def _capsule(self) -> Any:
         self.exported += 1
+        _exporters.append(self)
         return _new(ctypes.addressof(self._managed), self.name, self._destructor)
 
     def __dlpack_device__(self) -> tuple[int, int]:

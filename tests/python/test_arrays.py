@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import array
 import ctypes
+import gc
 import mmap
 import os
 import sys
+import weakref
 from typing import Any
 
 import numpy as np
@@ -359,3 +361,24 @@ def test_numpy_without_the_buffer_protocol(alone: tutti.Communicator) -> None:
     x = np.ones(3, ml_dtypes.bfloat16)
     alone.all_reduce(x)
     assert arrays.read(x, "a call", "x").dtype == "bfloat16"
+
+
+def fail_with(call: Any) -> weakref.ref[Any]:
+    """A weak reference to the array of a call that has failed."""
+    x = np.ones(3)
+    try:
+        call(x)
+    except tutti.ArgumentError:
+        return weakref.ref(x)
+    raise AssertionError("the call has not failed")
+
+
+def test_an_error_keeps_no_array(alone: tutti.Communicator) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        for form in (alone, alone.start, alone.plan):
+            assert fail_with(lambda x: form.all_reduce(x, algorithm="none such"))() is None, form
+            assert fail_with(lambda x: form.broadcast(x, root=7))() is None, form
+    finally:
+        gc.enable()
