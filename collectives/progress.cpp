@@ -227,8 +227,10 @@ bool Progress::step(const Execution& execution) {
 bool Progress::test(const Execution& execution) {
   check_started(execution.is_enlisted());
   if (!execution.done()) test_for(execution);
-  if (execution.done()) unmatched_.look_after(execution);
-  return execution.done();
+  if (!execution.done()) return false;
+  end_reports();  // also if it had ended before
+  unmatched_.look_after(execution);
+  return true;
 }
 
 bool Progress::test(const Task& task) {
@@ -255,6 +257,7 @@ void Progress::pause(IdleBackoff& backoff) {
 void Progress::wait(const Execution& execution) {
   check_started(execution.is_enlisted());
   wait_for(execution);
+  end_reports();  // also if it had ended before
   unmatched_.look_after(execution);
 }
 void Progress::wait_until(const std::function<bool()>& condition) {
@@ -263,6 +266,7 @@ void Progress::wait_until(const std::function<bool()>& condition) {
     const std::function<bool()>& condition;
   };
   wait_for(ConditionHolds{condition});
+  monitor_.end_wait(transport_.now());
 }
 
 }  // namespace tutti::v0::detail

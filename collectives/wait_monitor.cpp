@@ -40,6 +40,12 @@ void WaitMonitor::end_reports() noexcept {
   if (std::exchange(has_reported_, false)) calls_.advance();
 }
 
+void WaitMonitor::end_wait(Duration now) noexcept {
+  if (!has_reported_) return;
+  next_report_ = now;
+  report(nullptr, false, now);
+}
+
 /// So a disagreement that no message shows is found long before the deadline.
 void WaitMonitor::ask_awaited(Duration now) {
   if (now < next_question_) return;

@@ -24,6 +24,9 @@ class WaitMonitor {
   void look(const Execution* first, bool blocks, Duration now);
   /// Withdraws reports of waits that are over.
   void end_reports() noexcept;
+  /// Lets reports expire soon: the program does not wait now, but may wait again. @param now the
+  /// time.
+  void end_wait(Duration now) noexcept;
 
  private:
   void report(const Execution* first, bool blocks, Duration now) noexcept;

@@ -1,4 +1,5 @@
 // Waits that end after a time without failing anything, and what a rank waits for.
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -104,6 +105,41 @@ TEST_F(TimedWaits, AreSeenByOtherThreads) {
   waiting.join();
   EXPECT_EQ(seen.substr(0, seen.find(',')), "barrier #1 waits for rank 1");
   EXPECT_EQ(seen.back(), '\n');
+  EXPECT_EQ(rank(0).waits(), "");
+}
+
+TEST_F(TimedWaits, AreNotSeenOnceTheyAreOver) {
+  std::vector<int> value{1};
+  Request request = rank(0).async().all_reduce(value);
+  for (int wait = 0; wait < 8; ++wait) {  // the time passes at other looks at the clock
+    EXPECT_FALSE(request.wait_for(5ms));
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    std::string seen;
+    do seen = rank(0).waits();
+    while (!seen.empty() && std::chrono::steady_clock::now() < deadline);
+    ASSERT_EQ(seen, "") << "the program does something else";
+  }
+  expect_pending_until(request, [this] {
+    std::vector<int> other{10};
+    rank(1).all_reduce(other);
+  });
+  EXPECT_EQ(rank(0).waits(), "");
+}
+
+TEST_F(TimedWaits, AreNotSeenOnceAnotherCallHasEndedTheirs) {
+  std::vector<int> value{1};
+  Request request = rank(0).async().all_reduce(value);
+  EXPECT_FALSE(request.wait_for(5ms));
+  std::atomic<bool> is_done = false;
+  std::thread other{[this, &is_done] {
+    std::vector<int> others{10};
+    rank(1).all_reduce(others);
+    is_done = true;
+  }};
+  while (!is_done) static_cast<void>(rank(0).probe_now(1, 3));
+  other.join();
+  for (int poll = 0; poll < 100; ++poll) static_cast<void>(rank(0).probe_now(1, 3));
+  request.wait();
   EXPECT_EQ(rank(0).waits(), "");
 }
 
