@@ -5,15 +5,12 @@ functions with their versions and types, offsets of members, and values of enume
 Usage: abi_test.py LIBRARY HEADERS KEPT C-COMPILER
 """
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 
-
-def read_headers(folder):
-    texts = [file.read_text(encoding="utf-8") for file in sorted(pathlib.Path(folder).rglob("*.h"))]
-    return re.sub(r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", "", "\n".join(texts), flags=re.S | re.M)
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "c"))
+from declarations import read_headers
 
 
 def versions_of(library):
@@ -23,67 +20,20 @@ def versions_of(library):
     return dict(name.split("@@") for _, kind, name in symbols if kind != "A")
 
 
-def split_at_commas(text):
-    """The parts of a text between commas that are in no brackets."""
-    return [part.strip() for part in re.split(r",(?![^(]*\))", text)]
+def line_of(function):
+    return f"{function.result} {function.name}({function.argument_types()})"
 
 
-def type_of(declaration):
-    """The type of an argument or a member, without its name."""
-    text = " ".join(declaration.split())
-    function = re.fullmatch(r"(.*?) ?\(\* ?\w+\)\((.*)\)", text)
-    if function:
-        return f"{function[1]} (*)({', '.join(type_of(part) for part in split_at_commas(function[2]))})"
-    if text == "void":
-        return text
-    return re.sub(r"\s*\b\w+$", "", text).replace(" *", "*")
-
-
-def name_of(member):
-    function = re.search(r"\(\* ?(\w+)\)", member)
-    return function[1] if function else re.search(r"(\w+)\s*$", member)[1]
-
-
-def functions_of(code):
-    """A line for each function, by its name."""
-    pattern = r"TUTTI_C_API\s+([\w\s*]+?)\b(tutti_\w+)\(((?:[^()]|\([^()]*\))*)\);"
-    lines = {}
-    for result, name, arguments in re.findall(pattern, code):
-        types = ", ".join(type_of(argument) for argument in split_at_commas(arguments))
-        lines[name] = f"{' '.join(result.split()).replace(' *', '*')} {name}({types})"
-    return lines
-
-
-def callbacks_of(code):
-    """A line for each type of functions of a program."""
-    return [
-        f"{result} {name}({', '.join(type_of(part) for part in split_at_commas(arguments))})"
-        for result, name, arguments in re.findall(r"typedef (\w+) \(\*(\w+)\)\(([^)]*)\);", code)
-    ]
-
-
-def members_of(code):
-    """Structs, members and the types of these."""
-    found = []
-    for body, name in re.findall(r"typedef struct \w+ \{(.*?)\} (\w+);", code, flags=re.S):
-        for member in filter(None, (part.strip() for part in body.split(";"))):
-            found.append((name, name_of(member), type_of(member)))
-    return found
-
-
-def enumerators_of(code):
-    bodies = re.findall(r"\benum (?:\w+ )?\{(.*?)\}", code, flags=re.S)
-    return [name for body in bodies for name in re.findall(r"\bTUTTI_\w+", body)]
-
-
-def measured(code, headers, compiler):
+def measured(declared, headers, compiler):
     """Lines that a program prints, which a compiler makes of the headers."""
     prints = [
-        f'  printf("{struct}.{member} at %zu of %zu bytes: {kind}\\n", offsetof({struct}, {member}), '
-        f"sizeof (({struct}*)0)->{member});"
-        for struct, member, kind in members_of(code)
+        f'  printf("{struct}.{member.name} at %zu of %zu bytes: {member.kind}\\n", offsetof({struct}, {member.name}), '
+        f"sizeof (({struct}*)0)->{member.name});"
+        for struct, members in declared.structs.items()
+        for member in members
     ]
-    prints += [f'  printf("{name} = %d\\n", (int){name});' for name in enumerators_of(code)]
+    enumerators = [name for numbers in declared.enumerations.values() for name in numbers]
+    prints += [f'  printf("{name} = %d\\n", (int){name});' for name in enumerators]
     program = "\n".join(["#include <stdio.h>", "#include <tutti.h>", "int main(void) {", *prints, "}", ""])
     with tempfile.TemporaryDirectory() as folder:
         source, binary = pathlib.Path(folder, "abi.c"), pathlib.Path(folder, "abi")
@@ -94,13 +44,15 @@ def measured(code, headers, compiler):
 
 def main():
     library, headers, kept, compiler = sys.argv[1:]
-    code = read_headers(headers)
-    versions, functions = versions_of(library), functions_of(code)
+    declared = read_headers(headers)
+    versions, functions = versions_of(library), declared.functions
     failures = []
     if versions.keys() != functions.keys():
         failures.append(f"headers and library differ in {sorted(versions.keys() ^ functions.keys())}")
-    found = [f"{versions[name]}: {line}" for name, line in sorted(functions.items()) if name in versions]
-    found += callbacks_of(code) + measured(code, headers, compiler)
+    exported = sorted(functions.keys() & versions.keys())
+    found = [f"{versions[name]}: {line_of(functions[name])}" for name in exported]
+    found += [line_of(callback) for callback in declared.callbacks.values()]
+    found += measured(declared, headers, compiler)
     known = pathlib.Path(kept).read_text(encoding="utf-8").splitlines()
     missing = [line for line in known if line not in found]
     if missing:

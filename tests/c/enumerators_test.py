@@ -7,6 +7,9 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "c"))
+import declarations
+
 # C's enumeration: its prefix, C++'s one, the number of C++'s first, and numbers of C's own.
 PAIRS = {
     "tutti_status": ("", "ErrorCode", 1, {"ok": 0, "pending": 100}),
@@ -21,26 +24,18 @@ PAIRS = {
 }
 
 
-def enumerations(folder, pattern, start):
+def enumerations_of_cpp(folder):
     """The enumerators of each enumeration in a folder's headers, with their numbers."""
-    found = {}
-    text = "\n".join(file.read_text(encoding="utf-8") for file in sorted(pathlib.Path(folder).glob(pattern)))
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
-    text = re.sub(r"struct (\w+) \{\s*enum class ", r"enum class \1::", text)
-    for name, body in re.findall(start + r"\s*\{(.*?)\}", text, flags=re.S):
-        following, numbers = 0, {}
-        for enumerator, value in re.findall(r"(\w+)\s*(?:=\s*(-?\w+))?\s*(?:,|$)", body):
-            following = int(value, 0) if value else following
-            numbers[enumerator] = following
-            following += 1
-        found[name] = numbers
-    return found
+    text = "\n".join(file.read_text(encoding="utf-8") for file in sorted(pathlib.Path(folder).glob("*.hpp")))
+    text = re.sub(r"struct (\w+) \{\s*enum class ", r"enum class \1::", declarations.without_comments(text))
+    found = re.findall(r"enum class ([\w:]+\w) :[^{;]*\{(.*?)\}", text, flags=re.S)
+    return {name: declarations.read_enumerators(body) for name, body in found}
 
 
 def main():
-    in_c = enumerations(sys.argv[1], "*.h", r"typedef enum (\w+)")
-    in_cpp = enumerations(sys.argv[2], "*.hpp", r"enum class ([\w:]+\w) :[^{;]*")
-    failures = [f"{name} has no counterpart in {__file__}" for name in sorted(set(in_c) - set(PAIRS))]
+    in_c = declarations.read_headers(sys.argv[1]).enumerations
+    in_cpp = enumerations_of_cpp(sys.argv[2])
+    failures = [f"{name} has no counterpart in {__file__}" for name in sorted(set(in_c) - {"", *PAIRS})]
     for name, (prefix, counterpart, first, own) in PAIRS.items():
         there = {n.removeprefix("TUTTI_").lower().removeprefix(prefix): v for n, v in in_c[name].items()}
         wanted = {n: v + first for n, v in in_cpp[counterpart].items() if n not in own} | own
