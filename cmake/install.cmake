@@ -15,6 +15,8 @@ endif()
 if(TARGET tutti_c)
   list(APPEND libraries tutti_c)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/c/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  # The source, since compiled modules of Fortran fit one compiler only.
+  install(FILES ${PROJECT_SOURCE_DIR}/c/fortran/tutti.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 foreach(name IN LISTS TUTTI_MPIS)
   list(APPEND libraries tutti_mpi_${name} tutti_mpi_library_${name})

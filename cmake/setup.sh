@@ -4,7 +4,7 @@
 # The one list of the Debian packages that building, testing, measuring and plotting need.
 TUTTI_MPI_PACKAGES=(openmpi-bin libopenmpi-dev libpmix-dev mpich libmpich-dev)
 TUTTI_PACKAGES=(
-  g++ clang libclang-rt-14-dev cmake ninja-build ccache pkg-config
+  g++ gfortran clang libclang-rt-14-dev cmake ninja-build ccache pkg-config
   libssl-dev libhwloc-dev libcereal-dev libgtest-dev libcli11-dev libfmt-dev nlohmann-json3-dev libexpat1-dev
   libsimgrid-dev
   "${TUTTI_MPI_PACKAGES[@]}"
