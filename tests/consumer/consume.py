@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds and runs the README's C++ as a user would, in one of seven ways:
+"""Builds and runs the README's C++ as a user would, in one of nine ways:
 
 find_package   from an installed tree that was moved afterwards, plain and per MPI; recipes of docs/ too
 pkg_config     likewise, with the .pc files: short programs, which need all flags and libraries
@@ -9,6 +9,7 @@ subdirectory   with tutti's sources inside the user's project
 shared         as find_package and pkg_config, from shared libraries, which it builds first
 example        as find_package, the programs of examples/, whether they agree, and what `tutti` makes
                of their modules
+c, fortran     as find_package, the programs of docs/c.md in these languages, by the commands of that page
 """
 import argparse
 import pathlib
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 
+import c_page
 import examples
 import misuse
 from tools import RECIPES, blocks_of, run
@@ -196,6 +198,14 @@ def use_example(arguments, folder):
     examples.check_conjugate_gradient(arguments, folder, prefix)
 
 
+def use_c(arguments, folder):
+    c_page.check_c(arguments, folder, install(arguments, folder))
+
+
+def use_fortran(arguments, folder):
+    c_page.check_fortran(arguments, folder, install(arguments, folder))
+
+
 def use_wrongly(arguments, folder):
     prefix = install(arguments, folder)
     misuse.check_misuse(arguments, folder, prefix)
@@ -250,7 +260,8 @@ def use_shared(arguments, folder):
 def main():
     ways = {"find_package": use_find_package, "pkg_config": use_pkg_config, "misuse": use_wrongly,
             "partial": use_partial,
-            "subdirectory": use_subdirectory, "shared": use_shared, "example": use_example}
+            "subdirectory": use_subdirectory, "shared": use_shared, "example": use_example,
+            "c": use_c, "fortran": use_fortran}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("way", choices=ways)
     parser.add_argument("--source", type=pathlib.Path, required=True)
