@@ -111,9 +111,11 @@ static void test_requests(tutti_communicator* world) {
   require_true(out[1][0] == (float)tutti_size(world), "both have run");
   require_ok(tutti_test(requests[0]), "a request that has ended is done");
   for (i = 0; i < 2; ++i) tutti_request_free(requests[i]);
+  out[1][0] = 0;
   status = tutti_run_for(world, &calls[1], &options, 1, &pending);
   while (status == TUTTI_PENDING) status = tutti_wait_for(pending, 1000000);
   require_ok(status, "run_for");
+  require_true(out[1][0] == (float)tutti_size(world), "run_for has run");
   tutti_request_free(pending);
 }
 
@@ -123,7 +125,7 @@ static void test_pending(tutti_communicator* world) {
   tutti_call call = sum_of(&value, 1, TUTTI_I32);
   tutti_request* request = NULL;
   char text[400];
-  size_t length = 0;
+  size_t length = sizeof text;
   if (tutti_size(world) == 1) return;
   if (tutti_rank(world) == 0) {
     require_ok(tutti_recv(world, NULL, 0, TUTTI_U8, 1, 9), "a message once rank 1 has waited");
@@ -139,7 +141,26 @@ static void test_pending(tutti_communicator* world) {
   }
   require_true(value == tutti_size(world), "the sum");
   require_ok(tutti_communicator_waits(world, text, sizeof text, &length), "waits");
-  require_true(length < sizeof text, "what a rank waits for is short");
+  require_true(length == 0 && strcmp(text, "") == 0, "this rank does not wait");
+}
+
+/* As test_pending, with a plan. */
+static void test_pending_plan(tutti_communicator* world) {
+  int32_t value = 1;
+  const tutti_call call = sum_of(&value, 1, TUTTI_I32);
+  tutti_plan* plan = NULL;
+  if (tutti_size(world) == 1) return;
+  require_ok(tutti_make_plan(world, &call, NULL, &plan), "make_plan");
+  if (tutti_rank(world) == 0)
+    require_ok(tutti_recv(world, NULL, 0, TUTTI_U8, 1, 9), "a message once rank 1 has waited");
+  require_ok(tutti_plan_start(plan, NULL, NULL), "start");
+  if (tutti_rank(world) == 1) {
+    require_status(tutti_plan_test(plan), TUTTI_PENDING, "rank 0 has not called");
+    require_ok(tutti_send(world, NULL, 0, TUTTI_U8, 0, 9), "a message to rank 0");
+  }
+  require_ok(tutti_plan_wait(plan), "wait");
+  require_true(value == tutti_size(world), "the sum");
+  tutti_plan_free(plan);
 }
 
 static void test_plans(tutti_communicator* world) {
@@ -150,7 +171,7 @@ static void test_plans(tutti_communicator* world) {
   tutti_status status;
   require_ok(tutti_make_plan(world, &call, NULL, &plan), "make_plan");
   require_true(strcmp(tutti_plan_algorithm(plan), "") != 0, "a plan has an algorithm");
-  for (value = 1; value < 100; ) {
+  for (value = 1; value < 100;) {
     require_ok(tutti_plan_start(plan, NULL, NULL), "start");
     require_ok(tutti_plan_wait(plan), "wait");
     if (tutti_size(world) == 1) break;
@@ -234,6 +255,7 @@ int main(void) {
   test_messages(world);
   test_requests(world);
   test_pending(world);
+  test_pending_plan(world);
   test_plans(world);
   test_batches(world);
   test_operators(world);

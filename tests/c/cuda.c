@@ -104,6 +104,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   require_status(tutti_cuda_allocate(world, 8, NULL), TUTTI_INVALID_ARGUMENT, "no place for it");
+  require_status(tutti_cuda_wait(world, NULL, 0), TUTTI_INVALID_ARGUMENT, "no GPU is attached");
   enter(own_device(tutti_rank(world)));
   require_ok(tutti_cuda_current_device(&device), "cuda_current_device");
   require_true(device == own_device(tutti_rank(world)), "the own device");

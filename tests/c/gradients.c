@@ -59,10 +59,24 @@ static void test_steps(tutti_communicator* world) {
   go_backward(sync, 0);
   tutti_gradient_ready(sync, 1);
   require_status(tutti_gradient_wait(sync, &report), TUTTI_INVALID_ARGUMENT, "ready twice");
-  tutti_gradient_accumulated(sync, 0);
   go_backward(sync, 1);
+  require_status(tutti_gradient_synchronize(sync, 1000000000), TUTTI_INVALID_ARGUMENT,
+                 "synchronize within a step");
   require_ok(tutti_gradient_wait(sync, NULL), "the step after a void one");
   require_ok(tutti_gradient_synchronize(sync, 1000000000), "there is no stream to wait for");
+  tutti_gradient_sync_free(sync);
+}
+
+/* A gradient that was accumulated is ready when the program waits. */
+static void test_accumulated(tutti_communicator* world) {
+  tutti_gradient_sync* sync = NULL;
+  require_ok(tutti_make_gradient_sync(world, parameters, kLayers, NULL, &sync), "make");
+  gradients[0][0] = (float)tutti_rank(world);
+  tutti_gradient_ready(sync, 1);
+  tutti_gradient_ready(sync, 2);
+  tutti_gradient_accumulated(sync, 0);
+  require_ok(tutti_gradient_wait(sync, NULL), "wait");
+  require_true(gradients[0][0] == (float)(tutti_size(world) - 1) / 2, "what was accumulated");
   tutti_gradient_sync_free(sync);
 }
 
@@ -114,6 +128,7 @@ int main(int argc, char** argv) {
   require_ok(tutti_init(NULL, &world), "init");
   describe();
   test_steps(world);
+  test_accumulated(world);
   test_state(world);
   test_views_and_trace(world, argv[1]);
   tutti_communicator_free(world);

@@ -21,6 +21,7 @@ static void test_texts(tutti_communicator* world) {
   require_true(whole == length, "the length alone");
   require_ok(tutti_hosts(world, hosts), "hosts");
   require_true(hosts[0] == hosts[tutti_size(world) - 1], "all are on one host");
+  length = 0;
   require_ok(tutti_explain(world, &call, NULL, NULL, 0, &length), "explain");
   require_true(length > 0, "a choice has reasons");
 }
@@ -81,8 +82,10 @@ static void test_objects(tutti_communicator* world) {
   require_true(tutti_objects_count(objects) == (size_t)tutti_size(world), "an object of each rank");
   require_ok(tutti_objects_get(objects, 0, &data, &bytes), "object 0");
   require_true(bytes == 6 && memcmp(data, "rank a", 6) == 0, "the object of rank 0");
-  require_status(tutti_objects_get(objects, 99, &data, &bytes), TUTTI_INVALID_ARGUMENT, "no object");
+  require_status(tutti_objects_get(objects, 99, &data, &bytes), TUTTI_INVALID_ARGUMENT,
+                 "no object");
   require_ok(tutti_objects_keep(objects), "kept objects");
+  require_status(tutti_objects_keep(NULL), TUTTI_INVALID_ARGUMENT, "no objects");
   kept = objects;
   call.failure = rank == 0 ? "it has a lock" : NULL;
   require_ok(tutti_objects_start(world, &call, &objects), "objects that fail");
@@ -90,7 +93,8 @@ static void test_objects(tutti_communicator* world) {
   require_text("it has a lock");
   tutti_objects_free(objects);
   require_ok(tutti_barrier(world), "the communicator stays usable");
-  require_true(tutti_objects_count(kept) == (size_t)tutti_size(world), "a kept object of each rank");
+  require_true(tutti_objects_count(kept) == (size_t)tutti_size(world),
+               "a kept object of each rank");
   require_ok(tutti_objects_get(kept, 0, &data, &bytes), "kept object 0");
   require_true(bytes == 6 && memcmp(data, "rank a", 6) == 0, "the kept object of rank 0");
   tutti_objects_free(kept);
