@@ -34,7 +34,8 @@ std::shared_ptr<ObjectOperation> ObjectOperation::make(Engine& engine, ObjectCal
 
 ObjectOperation::ObjectOperation(Engine& engine, std::uint64_t fingerprint, ObjectCall call)
     : engine_{engine}, call_{std::move(call)}, self_{engine.transport().self()},
-      size_{static_cast<std::size_t>(engine.transport().size())}, fingerprint_{fingerprint} {
+      size_{static_cast<std::size_t>(engine.transport().size())},
+      fingerprint_{fingerprint}, type_{call_.type} {
   check_enumerator(call_.name, "kind", static_cast<int>(call_.kind), kKinds);
   check_timeout(call_.name, call_.options.timeout);
   if (call_.problem.empty()) check_bytes();
@@ -46,7 +47,7 @@ ObjectOperation::~ObjectOperation() {
 }
 
 std::string ObjectOperation::words() const {
-  return std::string{call_.name} + " of " + std::string{call_.type};
+  return std::string{call_.name} + " of " + type_;
 }
 
 ObjectReport ObjectOperation::report() const noexcept {

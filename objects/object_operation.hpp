@@ -99,6 +99,7 @@ class ObjectOperation : public Task {
   void check_bytes();
 
   std::uint64_t fingerprint_;
+  std::string type_;  // the caller may free the name in the call after the start
   bool may_start_ = false;
   bool is_done_ = false;
   Duration deadline_{0};

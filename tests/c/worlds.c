@@ -58,6 +58,7 @@ static void test_objects(tutti_communicator* world) {
   const int32_t rank = tutti_rank(world);
   const char head[] = "rank ";
   char tail[2];
+  char type[] = "text";
   tutti_piece pieces[2];
   tutti_object object;
   tutti_object_call call;
@@ -76,7 +77,7 @@ static void test_objects(tutti_communicator* world) {
   call.kind = TUTTI_OBJECT_ALL_GATHER;
   call.objects = &object;
   call.count = 1;
-  call.type = "text";
+  call.type = type;
   require_ok(tutti_objects_start(world, &call, &objects), "all_gather of objects");
   require_ok(wait_for_objects(objects), "wait for objects");
   require_true(tutti_objects_count(objects) == (size_t)tutti_size(world), "an object of each rank");
@@ -89,8 +90,9 @@ static void test_objects(tutti_communicator* world) {
   kept = objects;
   call.failure = rank == 0 ? "it has a lock" : NULL;
   require_ok(tutti_objects_start(world, &call, &objects), "objects that fail");
+  memset(type, 'x', sizeof type - 1); /* the call has a copy */
   require_status(wait_for_objects(objects), TUTTI_OBJECT, "rank 0 could not encode");
-  require_text("it has a lock");
+  require_text("of text: it has a lock");
   tutti_objects_free(objects);
   require_ok(tutti_barrier(world), "the communicator stays usable");
   require_true(tutti_objects_count(kept) == (size_t)tutti_size(world),

@@ -50,7 +50,8 @@ typedef struct tutti_object_call {
 } tutti_object_call;
 
 TUTTI_C_API void tutti_object_call_defaults(tutti_object_call* call, size_t size);
-/** Starts a call. @param result received objects; freed while pending it fails the communicator. */
+/** Starts a call, and copies what its members point at. @param result received objects; freed while
+ * pending it fails the communicator. */
 TUTTI_C_API tutti_status tutti_objects_start(tutti_communicator* communicator,
                                              const tutti_object_call* call, tutti_objects** result);
 /** As tutti_wait_for. */
