@@ -19,10 +19,12 @@ std::unique_ptr<detail::BatchScope>& batch_of_thread() noexcept {
   return scope;
 }
 
-/// Lets other ranks run that may share the core.
+/// Lets other ranks run that may share the core, unless the message comes within some microseconds.
 void pause_after(int polls) {
-  constexpr int kSpins = 1000;
-  if (polls < kSpins) std::this_thread::yield();
+  constexpr int kSpins = 100;
+  constexpr int kYields = 1000;
+  if (polls < kSpins) return;
+  if (polls < kSpins + kYields) std::this_thread::yield();
   else std::this_thread::sleep_for(std::chrono::microseconds{50});
 }
 
