@@ -17,6 +17,7 @@
 
 #include "_fast_arrays.h"
 #include "_fast_exports.h"
+#include "_fast_pickles.h"
 #include "_fast_turn.h"
 
 /* Bound by Python. */
@@ -268,6 +269,8 @@ static PyObject* test_request(PyObject* self, PyObject* handle) {
   return run_request((Calls*)self, handle, 0);
 }
 
+#include "_fast_objects.h"
+
 static PyObject* Calls_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject *handle, *turn;
   long rank;
@@ -305,6 +308,7 @@ static PyMethodDef call_methods[] = {
     FAST(broadcast, "x, root"),
     FAST(send, "x, to, tag"),
     FAST(recv, "out, source, tag"),
+    FAST(objects, "kind, root, peer, tag, given"),
     {"barrier", barrier, METH_NOARGS, "barrier($self, /)\n--\n\n"},
     {"wait", wait_request, METH_O,
      "wait($self, handle, /)\n--\n\nhandle: of a request. Returns True."},
@@ -356,12 +360,19 @@ static PyMethodDef functions[] = {
      "function that\n"
      "raises the last error; the numbers of operators; where visible memory starts, and what is "
      "visible."},
+    {"bind_objects", bind_objects, METH_VARARGS,
+     "bind_objects($module, start, wait_for, count, get, free, probe, call, pickler, pieces, join, "
+     "loads, "
+     "loads_with_buffers, fail, /)\n--\n\n"
+     "Addresses of functions of libtutti_c.so, and of a tutti_object_call with the members that "
+     "are the same in all calls. Functions of tutti._pickles."},
     {"count_batches", count_batches, METH_O,
      "count_batches($module, more, /)\n--\n\n"
      "more: 1 or -1. While batches are open, all calls return NotImplemented."},
     {"free_exports_by", free_exports_by, METH_O,
      "free_exports_by($module, forget, /)\n--\n\n"
-     "Returns the addresses of a deleter and a destructor of capsules, for tensors of DLPack. They\n"
+     "Returns the addresses of a deleter and a destructor of capsules, for tensors of DLPack. "
+     "They\n"
      "call forget(address of a managed tensor)."},
     {NULL, NULL, 0, NULL}};
 static struct PyModuleDef definition = {
@@ -378,8 +389,8 @@ PyMODINIT_FUNC PyInit__fast(void) {
   PyObject* const module = PyModule_Create(&definition);
   if (module == NULL) return NULL;
   name_pointer = PyUnicode_InternFromString("_pointer");
-  if (name_pointer != NULL && make_names() == 0 && add_type(module, "Turn", &turn_spec) == 0 &&
-      add_type(module, "Calls", &call_spec) == 0)
+  if (name_pointer != NULL && make_names() == 0 && make_pickle_names() == 0 &&
+      add_type(module, "Turn", &turn_spec) == 0 && add_type(module, "Calls", &call_spec) == 0)
     return module;
   Py_DECREF(module);
   return NULL;

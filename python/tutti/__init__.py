@@ -17,7 +17,8 @@ from . import _interpreter  # first, before modules that a subinterpreter must n
 from ._collectives import Op
 from ._init import init, is_initialized, world
 from .arrays import Array
-from .communicator import ANY, Arrival, Communicator
+from ._probes import Arrival
+from .communicator import ANY, Communicator
 from .errors import (
     AbortedError,
     ArgumentError,

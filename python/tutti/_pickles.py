@@ -4,51 +4,61 @@ from __future__ import annotations
 
 import pickle
 import struct
-from typing import Any
+from typing import Any, NoReturn
 
 from . import _data
 from .errors import Error, ObjectError
 
+
 _COUNT = struct.Struct("<Q")
 _ALIGNMENT = 16  # of each buffer behind a pickle: that of every element
-_JOINED_BYTES = 1 << 14  # pieces of fewer bytes are joined: each one costs more than the copy
+_COPIED_BYTES = 1 << 14  # buffers of fewer bytes are copied into the pickle: each one costs more than the copy
 SHARED_BYTES = 1 << 20  # arrays of so many bytes are not copied out of the memory in which they arrived
 
 
+_NO_BUFFERS = _COUNT.pack(0)
+
+
+class Pieces(list[_data.Piece]):
+    """The file of a Pickler, which writes large bytes objects to it as they are, without a copy."""
+
+    __slots__ = ()
+    write = list.append
+
+
 def encode(obj: Any, codec: str) -> list[_data.Piece]:
-    """The pieces of an object. A pickle has its number of buffers and their lengths in front, and them behind. Zeros
-    fill the pickle and each buffer up to a multiple of the alignment."""
+    """The pieces of an object. A pickle has its number of buffers and their lengths in front, and them behind. Where
+    there are buffers, zeros fill the pickle and each buffer up to a multiple of the alignment."""
     if codec == "data":
         return _data.encode(obj)
     buffers: list[memoryview] = []
 
-    def needs_copy(buffer: pickle.PickleBuffer) -> bool:
-        """Returns whether a buffer must be copied into the pickle, since it does not lie in one piece."""
+    def is_copied(buffer: pickle.PickleBuffer) -> bool:
+        """Returns whether a buffer is copied into the pickle, since it is small or does not lie in one piece."""
         try:
-            buffers.append(buffer.raw())
+            raw = buffer.raw()
         except BufferError:
             return True
+        if raw.nbytes < _COPIED_BYTES:
+            return True
+        buffers.append(raw)
         return False
 
-    pickled = _Pickled()
-    pickle.Pickler(pickled, protocol=5, buffer_callback=needs_copy).dump(obj)
+    pieces = Pieces()
+    pickle.Pickler(pieces, 5, buffer_callback=is_copied).dump(obj)
+    return join(pieces, buffers)
+
+
+def join(pickled: list[_data.Piece], buffers: list[memoryview]) -> list[_data.Piece]:
+    """The pieces of an object: of the pieces of its pickle, and its buffers."""
+    if not buffers:
+        return [_NO_BUFFERS, *pickled]
     lengths = [len(buffers), *(len(buffer) for buffer in buffers)]
-    pieces = [struct.pack(f"<{len(lengths)}Q", *lengths), *pickled.pieces]
-    length = sum(map(len, pieces))
-    pieces.append(bytes(-length % _ALIGNMENT))
-    if length < _JOINED_BYTES and not buffers:
-        return [b"".join(pieces)]
+    pieces = [struct.pack(f"<{len(lengths)}Q", *lengths), *pickled]
+    pieces.append(bytes(-sum(map(len, pieces)) % _ALIGNMENT))
     for buffer in buffers:
         pieces += (buffer, bytes(-len(buffer) % _ALIGNMENT))
     return pieces
-
-
-class _Pickled:
-    """The file of a Pickler, which writes large bytes objects to it as they are, without a copy."""
-
-    def __init__(self) -> None:
-        self.pieces: list[_data.Piece] = []
-        self.write = self.pieces.append
 
 
 def decode(data: memoryview, codec: str, sender: int) -> Any:
@@ -58,8 +68,25 @@ def decode(data: memoryview, codec: str, sender: int) -> Any:
     except Error:
         raise
     except Exception as error:
-        what = f"an object of {len(data)} bytes from rank {sender} cannot be decoded"
-        raise ObjectError(f"{what}: {type(error).__name__}: {error}", rank=sender) from error
+        raise _undecodable(len(data), sender, error) from error
+
+
+def loads_with_buffers(pickled: bytes, buffers: list[bytearray]) -> Any:
+    return pickle.loads(pickled, buffers=buffers)
+
+
+def fail_to_decode(received: bytes | tuple[bytes, list[bytearray]], sender: int, error: Exception) -> NoReturn:
+    """Raises the error of decode. received: a pickle, or a pickle and its buffers."""
+    if isinstance(error, Error):
+        raise error
+    pickled, buffers = received if isinstance(received, tuple) else (received, [])
+    lengths = (len(buffer) + -len(buffer) % _ALIGNMENT for buffer in buffers)
+    raise _undecodable(_COUNT.size * (1 + len(buffers)) + len(pickled) + sum(lengths), sender, error) from error
+
+
+def _undecodable(length: int, sender: int, error: Exception) -> ObjectError:
+    what = f"an object of {length} bytes from rank {sender} cannot be decoded"
+    return ObjectError(f"{what}: {type(error).__name__}: {error}", rank=sender)
 
 
 def _unpickle(data: memoryview) -> Any:

@@ -6,9 +6,10 @@ It runs calls on arrays in memory of the host, without options. All others take 
 from __future__ import annotations
 
 import ctypes
+import pickle
 from typing import TYPE_CHECKING, Any, Sequence, Unpack
 
-from . import _library, memory
+from . import _library, _pickles, memory
 from ._calls import CallOptions
 from ._collectives import Calls, Op
 from ._handles import Handle
@@ -56,6 +57,26 @@ def calls_of(handle: Handle, rank: int) -> _fast.Calls | None:
         )
         _Binding.is_bound = True
     return _fast.Calls(handle, handle.turn, rank)
+
+
+def bind_objects(call: _library.ObjectCall) -> None:
+    """Makes the extension know functions for objects. call: what is the same in all calls; it lives on."""
+    if _fast is not None:
+        _fast.bind_objects(
+            _address(library.tutti_objects_start),
+            _address(library.tutti_objects_wait_for),
+            _address(library.tutti_objects_count),
+            _address(library.tutti_objects_get),
+            _address(library.tutti_objects_free),
+            _address(library.tutti_probe),
+            ctypes.addressof(call),
+            pickle.Pickler,
+            _pickles.Pieces,
+            _pickles.join,
+            pickle.loads,
+            _pickles.loads_with_buffers,
+            _pickles.fail_to_decode,
+        )
 
 
 def count_batches(more: int) -> None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import operator as _operator
-import time
-from typing import TYPE_CHECKING, Any, NamedTuple, Sequence, overload
+from typing import TYPE_CHECKING, Any, Sequence, overload
 
 from . import _library, arrays, requests
 from ._apart import make_apart
-from ._calls import Prepared, Spec, enumerator, nanoseconds
+from ._calls import Prepared, Spec, enumerator
 from ._collectives import Calls
 from ._handles import Handle, Turn
-from ._library import ANY_RANK, COLLECTIVES, FOREVER, OPERATORS, PENDING, library
+from ._library import ANY_RANK, COLLECTIVES, OPERATORS, PENDING, library
 from ._notify import Notices
+from ._probes import Arrival, probe, probe_for
 from ._quick import QuickCalls, calls_of
-from .errors import ArgumentError, Error, TimeoutError, TransportError, check
+from .errors import ArgumentError, Error, TransportError, check
 from .memory import Memory, allocate
 from .requests import Plan, Request
 
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
 
 ANY = ANY_RANK
 """Any rank, as a source of messages."""
-
-
-class Arrival(NamedTuple):
-    """A message that has come and was not received yet: its sender, its tag, and its length."""
-
-    source: int
-    tag: int
-    bytes: int
 
 
 class Starts(Calls[Request[Any]]):
@@ -88,16 +81,17 @@ class Communicator(QuickCalls):
         """Calls that prepare a Plan, which runs again and again."""
         return Plans(self)
 
-    @property
+    @functools.cached_property
     def objects(self) -> Objects:
         """Calls with objects of Python."""
         from .objects import Objects
 
-        return Objects(self)
+        return Objects(self._handle, self.rank, self._timeout, self._fast)
 
     def _submit(self, spec: Spec, x: Any, out: Any) -> Any:
         if spec.source == ANY and spec.name == "recv":
-            spec.source = self._probe(ANY, spec.tag, spec.options.get("timeout")).source
+            timeout = spec.options.get("timeout")
+            spec.source = probe(self._handle, ANY, spec.tag, timeout, self._timeout).source
         prepared = Prepared(self, spec, x, out)
         if requests.in_batch():
             return requests.add_to_batch(self, prepared)
@@ -230,33 +224,12 @@ class Communicator(QuickCalls):
 
         timeout: seconds; else those of the communicator. Raises TimeoutError, which fails nothing.
         """
-        return self._probe(source, tag, timeout)
+        return probe(self._handle, source, tag, timeout, self._timeout)
 
     def probe_now(self, source: int = ANY, tag: int = 0) -> Arrival | None:
         """As probe, but it does not wait: returns None if no such message has come."""
         with self._handle.turn:
-            return self._find_message(source, tag, 0)
-
-    def _probe(self, source: int, tag: int, timeout: float | None) -> Arrival:
-        turn = self._handle.turn
-        limit = nanoseconds(timeout, "probe") or self._timeout
-        end = FOREVER if limit == FOREVER else time.monotonic_ns() + limit
-        while True:
-            with turn:
-                arrival = self._find_message(source, tag, max(0, min(turn.slice, end - time.monotonic_ns())))
-            if arrival is not None:
-                return arrival
-            if time.monotonic_ns() >= end:
-                whom = "any rank" if source == ANY else f"rank {source}"
-                raise TimeoutError(f"no message of tag {tag} from {whom} came within {limit / 1e9:g} s", rank=source)
-
-    def _find_message(self, source: int, tag: int, slice: int) -> Arrival | None:
-        arrival = _library.Arrival(size=ctypes.sizeof(_library.Arrival))
-        status = library.tutti_probe(self._handle.pointer, source, tag, slice, ctypes.byref(arrival))
-        if status == PENDING:
-            return None
-        check(status)
-        return Arrival(arrival.from_, arrival.tag, arrival.bytes)
+            return probe_for(self._handle, source, tag, 0)
 
     # Memory.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Callable, Generic, Iterable, Literal, Sequence, TypeVar
+from typing import Any, Callable, Generic, Iterable, Literal, TypeVar, Union
 
 from . import _pickles
 from ._calls import nanoseconds
@@ -14,17 +14,11 @@ from .arrays import _Export
 from .errors import ArgumentError, Error, ObjectError, TimeoutError, check
 from .requests import wait_in_slices
 
-if TYPE_CHECKING:
-    from .communicator import Communicator
-
 T = TypeVar("T")
 Codec = Literal["pickle", "data"]
-_KINDS = ("broadcast", "scatter", "gather", "all_gather", "all_to_all", "send", "recv")
+Encoded = Union[list[list[Bytes]], Exception]  # the pieces of each object, or why they could not be encoded
+KINDS = {"broadcast": 0, "scatter": 1, "gather": 2, "all_gather": 3, "all_to_all": 4, "send": 5, "recv": 6}
 _MOST_BYTES = {"pickle": 1 << 40, "data": 1 << 30}  # of one object
-
-
-_defaults = ObjectCall()
-library.tutti_object_call_defaults(ctypes.byref(_defaults), ctypes.sizeof(_defaults))
 
 
 class ObjectRequest(Generic[T]):
@@ -36,13 +30,15 @@ class ObjectRequest(Generic[T]):
     def __init__(
         self,
         handle: Handle,
-        call: ObjectCall,
+        kind: str,
+        sender: int | None,
         codec: Codec,
         failure: Exception | None,
         result: Callable[[list[Any]], T],
     ) -> None:
         self._handle: Handle | None = handle
-        self._call = call
+        self._kind = kind
+        self._sender = sender
         self._codec = codec
         self._failure = failure
         self._result_of = result
@@ -57,7 +53,7 @@ class ObjectRequest(Generic[T]):
         """
         limit = nanoseconds(timeout, "wait")
         if not self._has_ended(lambda handle: wait_in_slices(handle, library.tutti_objects_wait_for, limit)):
-            raise TimeoutError(f"{_KINDS[self._call.kind]} has not ended after {timeout} s; wait again for it")
+            raise TimeoutError(f"{self._kind} has not ended after {timeout} s; wait again for it")
         return self._result()
 
     def test(self) -> bool:
@@ -89,11 +85,8 @@ class ObjectRequest(Generic[T]):
         return True
 
     def _decoded(self, handle: Handle) -> list[Any]:
-        kind = _KINDS[self._call.kind]
-        if kind == "broadcast" and self._call.count > 0:
-            return []  # the own object
-        sender = {"broadcast": self._call.root, "scatter": self._call.root, "recv": self._call.peer}.get(kind)
         objects = enumerate(_bytes_of(handle))
+        sender = self._sender
         return [_pickles.decode(data, self._codec, index if sender is None else sender) for index, data in objects]
 
     def _result(self) -> T:
@@ -103,7 +96,7 @@ class ObjectRequest(Generic[T]):
 
     def __repr__(self) -> str:
         state = "pending" if self._handle is not None else "failed" if self._error is not None else "ended"
-        return f"<tutti.ObjectRequest of {_KINDS[self._call.kind]}, {state}>"
+        return f"<tutti.ObjectRequest of {self._kind}, {state}>"
 
 
 def _test(handle: Handle) -> bool:
@@ -118,46 +111,42 @@ def _test(handle: Handle) -> bool:
 class ObjectStarts:
     """`world.objects.start`: each call returns an ObjectRequest at once. See Objects for the calls."""
 
-    def __init__(self, communicator: Communicator) -> None:
-        self._communicator = communicator
+    def __init__(self, handle: Handle, rank: int) -> None:
+        self._handle = handle
+        self._rank = rank
 
     def broadcast(
         self, obj: T | None = None, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
     ) -> ObjectRequest[T]:
-        is_root = self._communicator.rank == root
-        return self.begin(
-            "broadcast",
-            lambda: [obj] if is_root else [],
-            lambda got: obj if is_root else got[0],
-            codec,
-            timeout,
-            root=root,
+        is_root = self._rank == root
+        return self._begin(
+            "broadcast", [obj] if is_root else (), lambda got: obj if is_root else got[0], codec, timeout, root=root
         )
 
     def scatter(
         self, objs: Iterable[T] | None = None, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
     ) -> ObjectRequest[T]:
-        given = objs if self._communicator.rank == root else None
-        return self.begin("scatter", lambda: given or (), lambda got: got[0], codec, timeout, root=root)
+        given = objs if self._rank == root and objs is not None else ()
+        return self._begin("scatter", given, lambda got: got[0], codec, timeout, root=root)
 
     def gather(
         self, obj: T, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
     ) -> ObjectRequest[list[T] | None]:
-        is_root = self._communicator.rank == root
-        return self.begin("gather", lambda: [obj], lambda got: got if is_root else None, codec, timeout, root=root)
+        is_root = self._rank == root
+        return self._begin("gather", [obj], lambda got: got if is_root else None, codec, timeout, root=root)
 
     def all_gather(self, obj: T, *, codec: Codec = "pickle", timeout: float | None = None) -> ObjectRequest[list[T]]:
-        return self.begin("all_gather", lambda: [obj], list, codec, timeout)
+        return self._begin("all_gather", [obj], list, codec, timeout)
 
     def all_to_all(
         self, objs: Iterable[T], *, codec: Codec = "pickle", timeout: float | None = None
     ) -> ObjectRequest[list[T]]:
-        return self.begin("all_to_all", lambda: objs, list, codec, timeout)
+        return self._begin("all_to_all", objs, list, codec, timeout)
 
     def send(
         self, obj: Any, to: int, *, tag: int = 0, codec: Codec = "pickle", timeout: float | None = None
     ) -> ObjectRequest[None]:
-        return self.begin("send", lambda: [obj], lambda _: None, codec, timeout, peer=to, tag=tag)
+        return self._begin("send", [obj], lambda _: None, codec, timeout, peer=to, tag=tag)
 
     def recv(
         self, source: int, *, tag: int = 0, codec: Codec = "pickle", timeout: float | None = None
@@ -166,48 +155,81 @@ class ObjectStarts:
             raise ArgumentError(
                 "recv: only the blocking call receives from any rank; probe() returns a message's sender"
             )
-        return self.begin("recv", lambda: (), lambda got: got[0], codec, timeout, peer=source, tag=tag)
+        return self._begin("recv", (), lambda got: got[0], codec, timeout, peer=source, tag=tag)
 
-    def begin(
+    def _begin(
         self,
         kind: str,
-        given: Callable[[], Iterable[Any]],
+        given: Iterable[Any],
         result: Callable[[list[Any]], Any],
         codec: Codec,
         timeout: float | None,
         **members: int,
     ) -> ObjectRequest[Any]:
-        """Starts a call.
-
-        given: returns the objects of this rank; if it fails, the call fails on all ranks. result: makes the
-            result of the objects that this rank gets.
-        """
-        if codec not in _MOST_BYTES:
-            raise ArgumentError(f"{kind}: there is no codec {codec!r}; there are 'pickle' and 'data'")
-        call = ObjectCall.from_buffer_copy(_defaults)
-        call.kind = _KINDS.index(kind)
-        call.type = codec.encode()
-        call.most_bytes = _MOST_BYTES[codec]
-        call.timeout = nanoseconds(timeout, kind)
-        for name, value in members.items():
-            setattr(call, name, value)
-        failure: Exception | None = None
-        kept: Any = None
-        try:
-            kept = _give(call, [_pickles.encode(obj, codec) for obj in given()])
-        except Exception as error:
-            failure = error
-            call.failure = f"{type(error).__name__}: {error}".encode("utf-8", "replace")
-        handle = self._communicator._handle
-        started = ctypes.c_void_p()
-        with handle.turn:
-            check(library.tutti_objects_start(handle.pointer, ctypes.byref(call), ctypes.byref(started)))
-        del kept
-        request = Handle(started.value or 0, library.tutti_objects_free, "call", handle.turn)
-        return ObjectRequest(request, call, codec, failure, result)
+        check_codec(kind, codec)
+        return start(self._handle, kind, encode_all(given, codec), result, codec, timeout, **members)
 
 
-def _give(call: ObjectCall, objects: Sequence[Sequence[Bytes]]) -> Any:
+def check_codec(kind: str, codec: Codec) -> None:
+    if codec not in _MOST_BYTES:
+        raise ArgumentError(f"{kind}: there is no codec {codec!r}; there are 'pickle' and 'data'")
+
+
+def encode_all(given: Iterable[Any], codec: Codec) -> Encoded:
+    try:
+        return [_pickles.encode(obj, codec) for obj in given]
+    except Exception as error:
+        return error
+
+
+def sender_of(kind: str, root: int, peer: int) -> int | None:
+    """The rank whose objects a call brings, or None where each rank gives one."""
+    return root if kind in ("broadcast", "scatter") else peer if kind == "recv" else None
+
+
+def call_of(kind: str, codec: Codec, timeout: float | None = None) -> ObjectCall:
+    call = ObjectCall()
+    library.tutti_object_call_defaults(ctypes.byref(call), ctypes.sizeof(call))
+    call.kind = KINDS[kind]
+    call.type = codec.encode()
+    call.most_bytes = _MOST_BYTES[codec]
+    call.timeout = nanoseconds(timeout, kind)
+    return call
+
+
+def start(
+    handle: Handle,
+    kind: str,
+    encoded: Encoded,
+    result: Callable[[list[Any]], T],
+    codec: Codec,
+    timeout: float | None,
+    *,
+    root: int = 0,
+    peer: int = 0,
+    tag: int = 0,
+) -> ObjectRequest[T]:
+    """Starts a call. If this rank could not encode its objects, it fails on all ranks.
+
+    result: makes the result of the objects that this rank gets, which are none at the root of a broadcast.
+    """
+    call = call_of(kind, codec, timeout)
+    call.root, call.peer, call.tag = root, peer, tag
+    failure = encoded if isinstance(encoded, Exception) else None
+    kept: Any = None
+    if isinstance(encoded, Exception):
+        call.failure = f"{type(encoded).__name__}: {encoded}".encode("utf-8", "replace")
+    else:
+        kept = _give(call, encoded)
+    started = ctypes.c_void_p()
+    with handle.turn:
+        check(library.tutti_objects_start(handle.pointer, ctypes.byref(call), ctypes.byref(started)))
+    del kept
+    request = Handle(started.value or 0, library.tutti_objects_free, "call", handle.turn)
+    return ObjectRequest(request, kind, sender_of(kind, root, peer), codec, failure, result)
+
+
+def _give(call: ObjectCall, objects: list[list[Bytes]]) -> Any:
     """Sets the objects of a call. Returns what must live until the call has started."""
     exports = [[_Export(piece) for piece in pieces] for pieces in objects]
     arrays = [(Piece * len(row))(*(Piece(export.view.buf, export.view.len) for export in row)) for row in exports]

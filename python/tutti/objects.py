@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Callable, Iterable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, TypeVar
 
-from ._library import ANY_RANK
-from .object_requests import Codec, ObjectRequest, ObjectStarts
+from . import _quick
+from ._handles import Handle
+from ._library import ANY_RANK, library
+from ._probes import probe
+from .object_requests import (
+    KINDS,
+    Codec,
+    ObjectRequest,
+    ObjectStarts,
+    call_of,
+    check_codec,
+    encode_all,
+    start,
+)
 
 if TYPE_CHECKING:
-    from .communicator import Communicator
+    from . import _fast
 
 T = TypeVar("T")
 
@@ -31,37 +43,47 @@ class Objects:
     stays usable after either.
     """
 
-    def __init__(self, communicator: Communicator) -> None:
-        self._communicator = communicator
+    def __init__(self, handle: Handle, rank: int, timeout: int, fast: _fast.Calls | None) -> None:
+        self._handle = handle
+        self._rank = rank
+        self._timeout = timeout
+        self._fast = fast
 
     @property
     def start(self) -> ObjectStarts:
         """Calls that return an ObjectRequest at once: all but the reductions."""
-        return ObjectStarts(self._communicator)
+        return ObjectStarts(self._handle, self._rank)
 
     def broadcast(
         self, obj: T | None = None, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
     ) -> T:
         """Returns the root's object, at the root `obj` itself."""
-        return _run(self.start.broadcast(obj, root=root, codec=codec, timeout=timeout))
+        if self._rank != root:
+            got: list[T] = self._exchange("broadcast", [], codec, timeout, root)
+            return got[0]
+        self._exchange("broadcast", [obj], codec, timeout, root)
+        return obj  # type: ignore[return-value]  # None where the root gives it
 
     def scatter(
         self, objs: Iterable[T] | None = None, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
     ) -> T:
         """Returns object r of the root's on rank r. Other ranks pass none."""
-        return _run(self.start.scatter(objs, root=root, codec=codec, timeout=timeout))
+        given = objs if self._rank == root and objs is not None else []
+        got: list[T] = self._exchange("scatter", given, codec, timeout, root)
+        return got[0]
 
     def gather(self, obj: T, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None) -> list[T] | None:
         """Returns all ranks' objects at the root, None elsewhere."""
-        return _run(self.start.gather(obj, root=root, codec=codec, timeout=timeout))
+        got = self._exchange("gather", [obj], codec, timeout, root)
+        return got if self._rank == root else None
 
     def all_gather(self, obj: T, *, codec: Codec = "pickle", timeout: float | None = None) -> list[T]:
         """Returns all ranks' objects."""
-        return _run(self.start.all_gather(obj, codec=codec, timeout=timeout))
+        return self._exchange("all_gather", [obj], codec, timeout)
 
     def all_to_all(self, objs: Iterable[T], *, codec: Codec = "pickle", timeout: float | None = None) -> list[T]:
         """Returns object r of every rank's on rank r."""
-        return _run(self.start.all_to_all(objs, codec=codec, timeout=timeout))
+        return self._exchange("all_to_all", objs, codec, timeout)
 
     def reduce(
         self,
@@ -85,28 +107,59 @@ class Objects:
         values = self.gather(obj, codec=codec, timeout=timeout)
         result: list[T] = []
 
-        def fold() -> list[T]:
-            if values is not None:
-                result.append(functools.reduce(fn, values))
-            return result
+        def fold(values: list[T]) -> Iterator[T]:
+            result.append(functools.reduce(fn, values))
+            yield result[0]
 
-        def received(got: list[T]) -> T:
-            return got[0] if values is None else result[0]
-
-        request: ObjectRequest[T] = self.start.begin("broadcast", fold, received, codec, timeout)
-        return _run(request)
+        got: list[T] = self._exchange("broadcast", [] if values is None else fold(values), codec, timeout)
+        return got[0] if values is None else result[0]
 
     def send(self, obj: Any, to: int, *, tag: int = 0, codec: Codec = "pickle", timeout: float | None = None) -> None:
         """Sends an object to one rank. Objects of one tag arrive in order."""
-        _run(self.start.send(obj, to, tag=tag, codec=codec, timeout=timeout))
+        self._exchange("send", [obj], codec, timeout, 0, to, tag)
 
     def recv(
         self, source: int = ANY_RANK, *, tag: int = 0, codec: Codec = "pickle", timeout: float | None = None
     ) -> Any:
         """Returns the next object of one rank, or of any."""
-        if source == ANY_RANK:
-            source = self._communicator.probe(source, tag, timeout=timeout).source
-        return _run(self.start.recv(source, tag=tag, codec=codec, timeout=timeout))
+        return self._exchange("recv", [], codec, timeout, 0, source, tag)[0]
+
+    def _exchange(
+        self,
+        kind: str,
+        given: Iterable[Any],
+        codec: Codec,
+        timeout: float | None,
+        root: int = 0,
+        peer: int = 0,
+        tag: int = 0,
+    ) -> list[Any]:
+        """Runs a call, by the extension where that can. Returns the objects that this rank gets."""
+        check_codec(kind, codec)
+        failure: Exception | None = None
+        try:
+            objects = given if type(given) is list else list(given)
+        except Exception as error:
+            failure = error
+        if self._fast is not None and codec == "pickle" and timeout is None and failure is None:
+            got = self._fast.objects(KINDS[kind], root, peer, tag, objects)
+            if type(got) is list:
+                return got
+            if got is not NotImplemented:
+                return self._decode(kind, *got)
+        encoded = encode_all(objects, codec) if failure is None else failure
+        if kind == "recv" and peer == ANY_RANK:
+            peer = probe(self._handle, peer, tag, timeout, self._timeout).source
+        return _run(start(self._handle, kind, encoded, list, codec, timeout, root=root, peer=peer, tag=tag))
+
+    def _decode(self, kind: str, call: int, sender: int) -> list[Any]:
+        """The objects of a call that has ended, by its address. sender: of all, or -1 where each rank sent one."""
+        handle = Handle(call, library.tutti_objects_free, "call", self._handle.turn)
+        return _run(ObjectRequest(handle, kind, None if sender < 0 else sender, "pickle", None, list))
+
+
+_call = call_of("broadcast", "pickle")
+_quick.bind_objects(_call)
 
 
 def _run(request: ObjectRequest[T]) -> T:
