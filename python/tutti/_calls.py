@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict
 
 from . import _library, arrays, memory
 from ._library import ANY_RANK, COLLECTIVES, DETERMINISMS, FOREVER, OPERATORS, USER_OPERATOR, library
-from ._numbers import Numbers, is_number
+from ._numbers import Numbers, index_of, is_number
 from .arrays import Buffer
 from .errors import ArgumentError
 from .operators import Operator
@@ -140,7 +140,7 @@ class Prepared:
         call = self.call
         for member, value in (("root", spec.root), ("to", spec.to), ("from_", spec.source), ("tag", spec.tag)):
             if value != 0:
-                setattr(call, member, operator.index(value))
+                setattr(call, member, index_of(value, f"{spec.name}: {member.rstrip('_')}"))
 
     def _set_operator(self, world: Communicator, op: str | Operator) -> None:
         if isinstance(op, Operator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
 from typing import Any
 
@@ -59,3 +60,15 @@ _C_TYPES: dict[Any, Any] = {
     float: ctypes.c_double,
     complex: ctypes.c_double,
 }
+
+
+def index_of(value: Any, name: str, bits: int = 32) -> int:
+    """An integer that the shared library takes, such as a rank. ctypes would cut off its high bits.
+
+    name: for the error. bits: 32 and a sign, or 64 without one.
+    """
+    number = operator.index(value)
+    least, most = (-(1 << 31), (1 << 31) - 1) if bits == 32 else (0, (1 << 64) - 1)
+    if not least <= number <= most:
+        raise ArgumentError(f"{name} is {number}; expected {least} .. {most}")
+    return number

@@ -10,6 +10,7 @@ from . import _library
 from ._calls import nanoseconds
 from ._handles import Handle
 from ._library import ANY_RANK, FOREVER, PENDING, library
+from ._numbers import index_of
 from .errors import TimeoutError, check
 
 
@@ -38,6 +39,7 @@ def probe(handle: Handle, source: int, tag: int, timeout: float | None, usual_ti
 
 def probe_for(handle: Handle, source: int, tag: int, slice: int) -> Arrival | None:
     """Looks for a message for so many nanoseconds, in the turn of the thread."""
+    source, tag = index_of(source, "probe: the source"), index_of(tag, "probe: the tag")
     arrival = _library.Arrival(size=ctypes.sizeof(_library.Arrival))
     status = library.tutti_probe(handle.pointer, source, tag, slice, ctypes.byref(arrival))
     if status == PENDING:

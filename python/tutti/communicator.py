@@ -15,6 +15,7 @@ from ._collectives import Calls
 from ._handles import Handle, Turn
 from ._library import ANY_RANK, COLLECTIVES, OPERATORS, PENDING, library
 from ._notify import Notices
+from ._numbers import index_of
 from ._probes import Arrival, probe, probe_for
 from ._quick import QuickCalls, calls_of
 from .errors import ArgumentError, Error, TransportError, check
@@ -133,9 +134,9 @@ class Communicator(QuickCalls):
         ranks: distinct, the own one among them; they become ranks 0, 1, ... of it in this order. key:
             distinguishes groups of the same ranks that several threads make. Both equal on all members.
         """
-        members = [_operator.index(rank) for rank in ranks]
+        members = [index_of(rank, "group: a rank") for rank in ranks]
         array = (ctypes.c_int32 * len(members))(*members)
-        made = self._make("tutti_group", array, len(members), key)
+        made = self._make("tutti_group", array, len(members), index_of(key, "group: the key", 64))
         assert made is not None
         return made
 
@@ -153,7 +154,8 @@ class Communicator(QuickCalls):
         """
         if color is not None and color < 0:
             raise ArgumentError(f"split: color {color} is less than zero; a rank that joins no group passes None")
-        return self._make("tutti_split", -1 if color is None else color, key)
+        number = -1 if color is None else index_of(color, "split: the color")
+        return self._make("tutti_split", number, index_of(key, "split: the key"))
 
     def _make(self, function: str, *arguments: Any) -> Communicator | None:
         make, free = getattr(library, function), library.tutti_communicator_free

@@ -10,6 +10,7 @@ from ._calls import nanoseconds
 from ._data import Piece as Bytes
 from ._handles import Handle, Turn
 from ._library import ANY_RANK, PENDING, Object, ObjectCall, Piece, library
+from ._numbers import index_of
 from .arrays import _Export
 from .errors import ArgumentError, Error, ObjectError, TimeoutError, check
 from .requests import wait_in_slices
@@ -214,7 +215,8 @@ def start(
     result: makes the result of the objects that this rank gets, which are none at the root of a broadcast.
     """
     call = call_of(kind, codec, timeout)
-    call.root, call.peer, call.tag = root, peer, tag
+    for name, value in (("root", root), ("peer", peer), ("tag", tag)):
+        setattr(call, name, index_of(value, f"{kind}: {name}"))
     failure = encoded if isinstance(encoded, Exception) else None
     kept: Any = None
     if isinstance(encoded, Exception):

@@ -186,3 +186,33 @@ def check_source(world: tutti.Communicator) -> None:
 
 def test_an_exchange_as_the_source() -> None:
     ranks.run(2, check_source)
+
+
+def check_long_integers(world: tutti.Communicator) -> None:
+    """ctypes would cut off their high bits: 2**32 would be rank 0."""
+    x = np.ones(3)
+    calls = [
+        lambda: world.broadcast(x, root=1 << 32),
+        lambda: world.start.broadcast(x, root=1 << 32),
+        lambda: world.reduce(x, np.ones(3), root=1 << 32),
+        lambda: world.send(x, 1 << 32),
+        lambda: world.recv(x, 0, tag=1 << 32),
+        lambda: world.probe_now(1 << 32),
+        lambda: world.probe_now(tag=1 << 32),
+        lambda: world.objects.broadcast(1, root=1 << 32),
+        lambda: world.objects.send(1, 1 << 32),
+        lambda: world.objects.start.recv(0, tag=1 << 32),
+        lambda: world.split(1 << 32),
+        lambda: world.split(0, key=1 << 31),
+        lambda: world.group([1 << 32]),
+        lambda: world.group([0], key=1 << 64),
+        lambda: world.group([0], key=-1),
+    ]
+    for call in calls:
+        with pytest.raises(tutti.ArgumentError, match="expected"):
+            call()
+    assert world.all_reduce(1) == 1
+
+
+def test_long_integers() -> None:
+    ranks.run(1, check_long_integers)

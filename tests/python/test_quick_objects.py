@@ -192,7 +192,7 @@ def check_hostile_bytes(world: tutti.Communicator) -> None:
 def check_wrong_calls(world: tutti.Communicator) -> None:
     call, quick = world.objects, world._fast
     assert quick is not None
-    for root in (world.size, -1):
+    for root in (world.size, -1, 2**32):
         with pytest.raises(tutti.ArgumentError):
             call.broadcast(1, root=root)
         with pytest.raises(tutti.ArgumentError):
