@@ -14,7 +14,18 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// A call on frames or reports, which are plain bytes to all others.
+/// A call on frames, which are plain bytes to all others.
+Call call_on(Collective collective, ObjectFrames& in, ObjectFrames& out, Rank root) {
+  return {.collective = collective,
+          .in = in.data(),
+          .out = out.data(),
+          .in_count = in.size(),
+          .out_count = out.size(),
+          .type = Datatype::opaque,
+          .element_bytes = in.frame_bytes(),
+          .root = root};
+}
+/// A call on reports, likewise.
 template <class Record>
 Call call_on(Collective collective, std::span<Record> in, std::span<Record> out, Rank root) {
   return {.collective = collective,
@@ -77,8 +88,8 @@ void ObjectCollective::make_source() {
 }
 
 Call ObjectCollective::frames_call() noexcept {
-  const std::span<ObjectFrame> in{sent_};
-  const std::span<ObjectFrame> out{frames_};
+  ObjectFrames& in = sent_;
+  ObjectFrames& out = frames_;
   switch (call_.kind) {
     case Kind::broadcast:
       return call_on(Collective::broadcast, is_root() ? in : out, is_root() ? in : out, call_.root);
@@ -129,9 +140,9 @@ void ObjectCollective::end_round() {
 }
 
 void ObjectCollective::after_frames() {
-  if (call_.kind == Kind::broadcast && is_root()) frames_ = sent_;
+  if (call_.kind == Kind::broadcast && is_root()) frames_ = std::move(sent_);
   if (!has_vote())
-    for (const ObjectFrame& frame : frames_) vote_.join(ObjectVote{frame.report});
+    for (std::size_t i = 0; i < frames_.size(); ++i) vote_.join(ObjectVote{frames_[i].report});
   for (std::size_t i = 0; i < frames_.size(); ++i) frames_[i].check(giver(i), vote_);
   const bool is_alone = call_.kind == Kind::broadcast && size_ == 1;  // with nobody to send to
   if (!vote_.is_good()) start_accounts();
@@ -160,7 +171,7 @@ void ObjectCollective::start_payload() {
     from += size;
     to += given_.back();
   }
-  for (const ObjectFrame& frame : frames_) beside_.push_back(bytes_beside(frame.size));
+  for (std::size_t i = 0; i < frames_.size(); ++i) beside_.push_back(bytes_beside(frames_[i].size));
   const bool is_sender = call_.kind == Kind::broadcast && is_root();
   const std::size_t bytes = total_of(beside_);
   if (bytes > 0 && !is_sender) payload_ = engine_.payloads().acquire(bytes);

@@ -5,9 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tutti/error.hpp>
 
@@ -46,28 +48,57 @@ class ObjectVote {
 /// No object has more bytes.
 inline constexpr std::size_t kMostObjectBytes = std::size_t{1} << 62;
 
-/// Objects of up to this many bytes need no second round.
-inline constexpr std::size_t kInlineBytes = 208;
+/// Objects of up to this many bytes need no second round where a rank has one frame, or one for
+/// each of few ranks. Then a frame fits into one packet of Ethernet.
+inline constexpr std::size_t kInlineBytes = 1232;
+/// The same where there is a frame for each of many ranks, since their lengths add up.
+inline constexpr std::size_t kInlineBytesOfMany = 208;
+/// Ranks that are not many: their frames take less memory than 16 KiB.
+inline constexpr std::size_t kFewRanks = 12;
 
-/// What moves in the first round: the sender's report, and one object if that is small.
+/// What moves in the first round: the sender's report, and behind it one object if that is small.
 struct ObjectFrame {
   static constexpr std::uint64_t kMagic = 0x31756f6269747574U;  // Other byte orders differ.
 
   std::uint64_t magic = kMagic;
   ObjectReport report{};
   std::uint64_t size = 0;  ///< Bytes of the object.
-  std::array<std::byte, kInlineBytes> payload{};
 
   /// Throws Error{mismatch} where this cannot be what a rank of tutti sent.
   /// @param sender the rank. @param vote of all ranks.
   void check(int sender, const ObjectVote& vote) const;
 };
-static_assert(sizeof(ObjectFrame) == 256);
+static_assert(sizeof(ObjectFrame) == 48);
 
-/// Whether an object moves in the second round. @param size its bytes. @return so many, or zero.
-[[nodiscard]] constexpr std::size_t bytes_beside(std::size_t size) noexcept {
-  return size > kInlineBytes ? size : 0;
-}
+/// Frames with room for one object each, all of one length, one after the other.
+class ObjectFrames {
+ public:
+  ObjectFrames() = default;
+  /// @param inline_bytes room for an object. @param count of frames.
+  ObjectFrames(std::size_t inline_bytes, std::size_t count)
+      : frame_bytes_{sizeof(ObjectFrame) + inline_bytes}, count_{count},
+        bytes_(frame_bytes_ * count) {
+    for (std::size_t i = 0; i < count; ++i) std::construct_at(&(*this)[i]);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::size_t frame_bytes() const noexcept { return frame_bytes_; }
+  [[nodiscard]] std::byte* data() noexcept { return bytes_.data(); }
+  [[nodiscard]] ObjectFrame& operator[](std::size_t index) noexcept {
+    return *reinterpret_cast<ObjectFrame*>(data() + index * frame_bytes_);
+  }
+  [[nodiscard]] const ObjectFrame& operator[](std::size_t index) const noexcept {
+    return *reinterpret_cast<const ObjectFrame*>(bytes_.data() + index * frame_bytes_);
+  }
+  /// @return the room for the object of a frame.
+  [[nodiscard]] std::byte* payload(std::size_t index) noexcept {
+    return data() + index * frame_bytes_ + sizeof(ObjectFrame);
+  }
+
+ private:
+  std::size_t frame_bytes_ = 0;
+  std::size_t count_ = 0;
+  std::vector<std::byte> bytes_{};
+};
 
 /// What moves where the vote was not good.
 struct ObjectAccount {

@@ -17,9 +17,10 @@ ObjectMessage::ObjectMessage(Engine& engine, ObjectCall call)
 /// Frames and bytes have types of their own, so that an array that is sent with the same tag is
 /// found to be wrong.
 Call ObjectMessage::frame_call() noexcept {
-  Call call = bytes_call(std::as_writable_bytes(std::span{is_sender() ? sent_ : frames_}));
+  ObjectFrames& frames = is_sender() ? sent_ : frames_;
+  Call call = bytes_call({frames.data(), frames.frame_bytes()});
   call.in_count = call.out_count = 1;
-  call.element_bytes = sizeof(ObjectFrame);
+  call.element_bytes = frames.frame_bytes();
   return call;
 }
 Call ObjectMessage::bytes_call(std::span<std::byte> bytes) const noexcept {
@@ -35,11 +36,10 @@ void ObjectMessage::prepare() {
   executions_.reserve(2);
   acquire(frame_call(), {});
   if (is_sender()) {
-    ObjectFrame& frame = sent_[0];
-    const std::size_t text = std::min(call_.problem.size(), kInlineBytes);
-    if (text > 0) copy_bytes(frame.payload.data(), call_.problem.data(), text);
-    if (bytes_beside(frame.size) > 0)
-      acquire(bytes_call({call_.bytes.data(), static_cast<std::size_t>(frame.size)}), {});
+    const std::size_t text = std::min(call_.problem.size(), inline_bytes_);
+    if (text > 0) copy_bytes(sent_.payload(0), call_.problem.data(), text);
+    if (const std::size_t beside = bytes_beside(sent_[0].size); beside > 0)
+      acquire(bytes_call({call_.bytes.data(), beside}), {});
   }
   start_clock();
 }
@@ -96,10 +96,10 @@ void ObjectMessage::check_frame() {
                     std::to_string(call_.options.most_bytes) + " (ObjectOptions::most_bytes)",
                 call_.peer};
   if (frame.report.failed != 0) {
-    const auto* const text = reinterpret_cast<const char*>(frame.payload.data());
+    const auto* const text = reinterpret_cast<const char*>(frames_.payload(0));
     failure_ = Error{ErrorCode::object,
                      sender + " could not encode its part of " + words() + ": " +
-                         std::string{text, std::find(text, text + kInlineBytes, '\0')},
+                         std::string{text, std::find(text, text + inline_bytes_, '\0')},
                      call_.peer};
   } else if (frame.report.fingerprint != report().fingerprint) {
     failure_ = Error{ErrorCode::object, sender + " sent an object of another type than " + words(),

@@ -24,6 +24,12 @@ namespace {
 /// Number of enumerators of ObjectCall::Kind.
 constexpr int kKinds = 7;
 
+std::size_t inline_bytes_of(ObjectCall::Kind kind, std::size_t ranks) noexcept {
+  using Kind = ObjectCall::Kind;
+  const bool has_one = kind == Kind::broadcast || kind == Kind::send || kind == Kind::recv;
+  return has_one || ranks <= kFewRanks ? kInlineBytes : kInlineBytesOfMany;
+}
+
 }  // namespace
 
 std::shared_ptr<ObjectOperation> ObjectOperation::make(Engine& engine, ObjectCall call) {
@@ -34,7 +40,8 @@ std::shared_ptr<ObjectOperation> ObjectOperation::make(Engine& engine, ObjectCal
 
 ObjectOperation::ObjectOperation(Engine& engine, std::uint64_t fingerprint, ObjectCall call)
     : engine_{engine}, call_{std::move(call)}, self_{engine.transport().self()},
-      size_{static_cast<std::size_t>(engine.transport().size())},
+      size_{static_cast<std::size_t>(engine.transport().size())}, inline_bytes_{inline_bytes_of(
+                                                                      call_.kind, size_)},
       fingerprint_{fingerprint}, type_{call_.type} {
   check_enumerator(call_.name, "kind", static_cast<int>(call_.kind), kKinds);
   check_timeout(call_.name, call_.options.timeout);
@@ -78,14 +85,15 @@ void ObjectOperation::make_frames(std::size_t expected, std::size_t received) {
   if (!call_.problem.empty()) call_.sizes.assign(expected, 0);
   const ObjectReport own = report();
   const std::byte* object = call_.bytes.data();
-  for (const std::size_t size : call_.sizes) {
-    ObjectFrame& frame = sent_.emplace_back();
-    frame.report = own;
-    frame.size = size;
-    if (size > 0 && bytes_beside(size) == 0) copy_bytes(frame.payload.data(), object, size);
+  sent_ = ObjectFrames{inline_bytes_, call_.sizes.size()};
+  for (std::size_t i = 0; i < sent_.size(); ++i) {
+    const std::size_t size = call_.sizes[i];
+    sent_[i].report = own;
+    sent_[i].size = size;
+    if (size > 0 && bytes_beside(size) == 0) copy_bytes(sent_.payload(i), object, size);
     object += size;
   }
-  frames_.resize(received);
+  frames_ = ObjectFrames{inline_bytes_, received};
 }
 
 void ObjectOperation::start_clock() {
@@ -123,16 +131,16 @@ void ObjectOperation::finish(bool has_own) {
   is_done_ = true;
   if (failure_ || has_own || end_) return;
   const std::byte* next = payload_.data.get();
-  for (const ObjectFrame& frame : frames_) {
-    const std::size_t beside = bytes_beside(frame.size);
-    received_.emplace_back(beside > 0 ? next : frame.payload.data(), frame.size);
+  for (std::size_t i = 0; i < frames_.size(); ++i) {
+    const std::size_t beside = bytes_beside(frames_[i].size);
+    received_.emplace_back(beside > 0 ? next : frames_.payload(i), frames_[i].size);
     next += beside;
   }
 }
 
 std::shared_ptr<const void> ObjectOperation::detach_bytes() {
   struct Received {
-    std::vector<ObjectFrame> frames;  // with the small objects
+    ObjectFrames frames;  // with the small objects
     RawBytes payload;
   };
   return std::make_shared<Received>(

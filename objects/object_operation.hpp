@@ -70,6 +70,10 @@ class ObjectOperation : public Task {
   /// that come from other ranks.
   void make_frames(std::size_t expected, std::size_t received);
   [[nodiscard]] ObjectReport report() const noexcept;
+  /// Whether an object moves beside the frames. @param size its bytes. @return so many, or zero.
+  [[nodiscard]] std::size_t bytes_beside(std::size_t size) const noexcept {
+    return size > inline_bytes_ ? size : 0;
+  }
   /// The deadline is so long from now as the call, or the communicator, says.
   void start_clock();
   [[nodiscard]] Duration time_left() const;
@@ -83,8 +87,9 @@ class ObjectOperation : public Task {
   Rank self_;
   std::size_t size_;
   bool has_started_ = false;
-  std::vector<ObjectFrame> sent_{};    // one, or one for each rank
-  std::vector<ObjectFrame> frames_{};  // those received
+  std::size_t inline_bytes_;           // that an object in a frame may have
+  ObjectFrames sent_{};                // one, or one for each rank
+  ObjectFrames frames_{};              // those received
   std::vector<std::size_t> beside_{};  // bytes of each received object in payload_
   RawBytes payload_{};
   std::unique_ptr<ObjectArrivals> arrivals_{};  // of a streamed object

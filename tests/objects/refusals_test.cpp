@@ -156,7 +156,7 @@ TEST(RefusedObjects, ThatCannotBeEncodedLeaveNoBytes) {
 TEST(RefusedObjects, ThatAreNoneNameTheirGiver) {
   for (Rank odd = 0; odd < 3; ++odd) {
     World world{3};
-    using Frame = std::array<std::byte, 256>;  // as long as what moves in place of objects
+    using Frame = std::array<std::byte, 1280>;  // as long as what moves in place of objects
     const Frame own{};
     std::array<Frame, 3> all{};
     std::vector<Task> tasks;

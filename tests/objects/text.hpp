@@ -21,7 +21,8 @@ inline const Text kUnwritable{"unwritable"};
 inline const Text kUnreadable{"unreadable"};
 
 /// Lengths around what fits into a frame, and far beyond.
-inline constexpr std::size_t kLengths[] = {8, 9, 207, 208, 209, 255, 256, 257, 3000, 20000};
+inline constexpr std::size_t kLengths[] = {8,    9,    207,  208,  209,  256,
+                                           1231, 1232, 1233, 1280, 3000, 20000};
 
 /// @param bytes of its encoding, at least eight. @param seed another one gives another text.
 /// @return a text.
