@@ -72,7 +72,7 @@ static void free_encoder(Encoder* encoder) {
 }
 
 /* Returns whether there is an encoder, else an exception. */
-static int take_encoder(Encoder* encoder) {
+static int borrow_encoder(Encoder* encoder) {
   PyObject *callback, *args;
   *encoder = idle_encoder;
   memset(&idle_encoder, 0, sizeof idle_encoder);
@@ -93,7 +93,7 @@ static int take_encoder(Encoder* encoder) {
 }
 
 /* Keeps an encoder for the next object. */
-static void leave_encoder(Encoder* encoder) {
+static void return_encoder(Encoder* encoder) {
   PyObject* const answer = PyObject_CallMethodObjArgs(encoder->pickler, name_clear_memo, NULL);
   if (answer == NULL || PyList_SetSlice(encoder->pieces, 0, PY_SSIZE_T_MAX, NULL) < 0 ||
       idle_encoder.pickler != NULL) {
@@ -110,7 +110,7 @@ static void leave_encoder(Encoder* encoder) {
 static PyObject* encode(PyObject* object) {
   Encoder encoder;
   PyObject *answer, *result = NULL;
-  if (!take_encoder(&encoder)) return NULL;
+  if (!borrow_encoder(&encoder)) return NULL;
   answer = PyObject_CallMethodObjArgs(encoder.pickler, name_dump, object, NULL);
   if (answer != NULL) {
     PyObject* const first = PyList_GetItem(encoder.pieces, 0);
@@ -121,7 +121,7 @@ static PyObject* encode(PyObject* object) {
         PyList_SetItem(result, 0, Py_NewRef(no_buffers));
         PyList_SetItem(result, 1, Py_NewRef(first));
       }
-      if (result != NULL && PyObject_Size(first) < kReusedBytes) leave_encoder(&encoder);
+      if (result != NULL && PyObject_Size(first) < kReusedBytes) return_encoder(&encoder);
     } else {
       result = PyObject_CallFunctionObjArgs(join_buffers, encoder.pieces, encoder.buffers, NULL);
     }
