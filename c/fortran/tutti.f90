@@ -678,7 +678,7 @@ module tutti
       type(tutti_object_call_t), intent(inout) :: call
       integer(c_size_t), value :: size
     end subroutine
-    ! Starts a call.
+    ! Starts a call, and copies what its members point at.
     integer(c_int) function tutti_objects_start(communicator, call, result) bind(c)
       import
       type(c_ptr), value :: communicator
