@@ -3,43 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import operator
-from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
-from . import _library, arrays, memory
-from ._library import ANY_RANK, COLLECTIVES, DETERMINISMS, FOREVER, OPERATORS, USER_OPERATOR, library
+from . import _library, arrays
+from ._library import ANY_RANK, COLLECTIVES, OPERATORS, PAIR_OPERATORS, USER_OPERATOR
 from ._numbers import Numbers, index_of, is_number
+from ._options import KNOWN, CallOptions, options_of
 from .arrays import Buffer
 from .errors import ArgumentError
 from .operators import Operator
 
 if TYPE_CHECKING:
     from .communicator import Communicator
-
-
-class CallOptions(TypedDict, total=False):
-    """Options of a call.
-
-    algorithm: such as "ring" or "knomial:k=4"; else the one that is predicted to be fastest.
-    segment: bytes per segment of a pipeline; 0: tutti chooses.
-    timeout: seconds for the whole call; else those of the communicator. math.inf: no limit.
-    transport: "shm", "tcp" or "mpi"; else the one that is predicted to be fastest.
-    determinism: "fast", "rank_identical", "run_to_run", "size_invariant" or "layout_invariant".
-    visible: whether all ranks pass memory of `empty`; else tutti looks whether this rank does.
-    stream: a stream of a GPU, by its number or as an object of PyTorch or CuPy.
-    """
-
-    algorithm: str
-    segment: int
-    timeout: float | None
-    transport: str
-    determinism: str
-    visible: bool
-    stream: Any
-
-
-_KNOWN = frozenset(CallOptions.__annotations__)
 
 
 class Spec:
@@ -68,8 +44,8 @@ class Spec:
         self.source = source
         self.tag = tag
         for key in options:
-            if key not in _KNOWN:
-                raise TypeError(f"{name}() has no option {key!r}; there are {', '.join(sorted(_KNOWN))}")
+            if key not in KNOWN:
+                raise TypeError(f"{name}() has no option {key!r}; there are {', '.join(sorted(KNOWN))}")
 
 
 class Arguments:
@@ -114,7 +90,7 @@ class Prepared:
         self._set_arrays(arguments)
         self._set_peers(spec)
         counts = _counts_of(world, spec)
-        self.options = _options_of(spec, arguments, counts)
+        self.options = options_of(spec, arguments, counts)
         if spec.name in _REDUCTIONS:
             self._set_operator(world, spec.op)
         if spec.counts is not None:
@@ -155,7 +131,21 @@ class Prepared:
         if self.call.type in _COMPLEX and op not in ("sum", "prod", "average"):
             name = arrays.NAMES[self.call.type]
             raise ArgumentError(f"{self.spec.name}: operator {op} is not defined for {name}")
+        if op in PAIR_OPERATORS:
+            self._set_pairs(op)
         self.call.op = number
+
+    def _set_pairs(self, op: str) -> None:
+        from ._pairs import pairs_of  # few programs need it
+
+        types = {
+            pairs_of(buffer, self.spec.name, op)
+            for buffer in (self.arguments.input, self.arguments.output)
+            if buffer is not None
+        }
+        if len(types) > 1:
+            raise ArgumentError(f"{self.spec.name}: x and out have pairs of different types: they must be equal")
+        (self.call.type,) = types
 
     def _set_own_counts(self, world: Communicator, spec: Spec, counts: Any) -> None:
         if spec.name == "all_to_all":
@@ -201,85 +191,30 @@ def _counts_of(world: Communicator, spec: Spec) -> Any:
     return _sizes(counts, world.size, spec.name)
 
 
-# Options.
-
-
-def nanoseconds(timeout: float | None, name: str) -> int:
-    """A timeout of the shared library; 0: the default."""
-    if timeout is None:
-        return 0
-    if not timeout > 0:
-        raise ArgumentError(f"{name}: a timeout of {timeout} s is not more than zero")
-    return FOREVER if math.isinf(timeout) or timeout > 9e9 else max(1, int(timeout * 1e9))
-
-
-def encoded(text: str, name: str) -> bytes | None:
-    """A text of the shared library; None: the default."""
-    if not isinstance(text, str):
-        raise ArgumentError(f"{name} is a {type(text).__name__}, and must be a str")
-    return text.encode() or None
-
-
-def stream_number(stream: Any) -> int:
-    """The address of a stream of a GPU."""
-    if isinstance(stream, int):
-        return stream
-    for attribute in ("cuda_stream", "ptr", "handle"):  # PyTorch, CuPy, Numba
-        number = getattr(stream, attribute, None)
-        if number is not None:
-            return int(getattr(number, "value", number) or 0)
-    raise ArgumentError(f"a {type(stream).__name__} is no stream: pass its number, or a stream of PyTorch or CuPy")
-
-
-def enumerator(values: dict[str, int], name: str, what: str) -> int:
-    """The number of a name. what: the option's name, for the error."""
-    number = values.get(name)
-    if number is None:
-        raise ArgumentError(f"there is no {what} {name!r}; there are {', '.join(values)}")
-    return number
-
-
-def _options_of(spec: Spec, arguments: Arguments, counts: Any) -> Any:
-    """The options of a call, or None if all are defaults."""
-    given = spec.options
-    gpu = arguments.input or arguments.output
-    if gpu is not None and not gpu.is_gpu:
-        gpu = None
-    key = arguments.output if spec.name == "scatter" else arguments.input or arguments.output
-    is_visible = key is not None and memory.is_visible(key.address)
-    has_counts = counts is not None and spec.name in ("all_gather", "reduce_scatter")
-    if not given and gpu is None and not is_visible and not has_counts:
-        return None
-    options = _library.Options()
-    library.tutti_options_defaults(options, ctypes.sizeof(options))
-    options.algorithm = encoded(given.get("algorithm", ""), "algorithm")
-    options.transport = encoded(given.get("transport", ""), "transport")
-    options.segment = given.get("segment", 0)
-    if given.get("segment", 0) < 0:
-        raise ArgumentError(f"{spec.name}: a segment of {given['segment']} bytes is less than zero")
-    options.timeout = nanoseconds(given.get("timeout"), spec.name)
-    options.determinism = enumerator(DETERMINISMS, given.get("determinism", "default"), "determinism")
-    options.visible = given.get("visible", is_visible)
-    if has_counts:
-        options.counts, options.count_of_counts = counts, len(counts)
-    stream = given.get("stream")
-    if stream is not None or gpu is not None:
-        options.has_stream = 1
-        options.stream = stream_number(stream) if stream is not None else gpu and gpu.stream
-    return options
-
-
 # The arrays of each collective.
 
 
+def _is_number(x: Any, spec: Spec) -> bool:
+    return is_number(x) or _is_pair(x, spec)
+
+
+def _is_pair(x: Any, spec: Spec) -> bool:
+    """Whether x is a value and an index of an operator of pairs."""
+    return type(x) is tuple and len(x) == 2 and spec.op in PAIR_OPERATORS
+
+
 def _number(x: Any, spec: Spec) -> Numbers:
+    if _is_pair(x, spec):
+        from ._pairs import Pair
+
+        return Pair(x, spec.name)
     return Numbers(float(x), [float(x)]) if spec.op == "average" and type(x) is int else Numbers(x, [x])
 
 
 def _bind_vector(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
     """Every rank has a vector, and gets one: all_reduce and scan."""
     if out is None:
-        if is_number(x):
+        if _is_number(x, spec):
             numbers = _number(x, spec)
             return Arguments(numbers.buffer, numbers.buffer, numbers=numbers)
         buffer = arrays.write(x, spec.name, "x")
@@ -297,7 +232,7 @@ def _bind_exscan(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments
 def _bind_reduce(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
     if world.rank == spec.root:
         return _bind_vector(world, spec, x, out)
-    if out is None and is_number(x):
+    if out is None and _is_number(x, spec):
         return Arguments(_number(x, spec).buffer, None)
     return Arguments(arrays.read(x, spec.name, "x"), None)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Generic, Sequence, TypeVar, Union, Unpack
 
-from ._calls import CallOptions, Spec
+from ._calls import Spec
+from ._options import CallOptions
 from ._library import ANY_RANK
 from .arrays import Array
 from .operators import Operator
@@ -17,10 +18,15 @@ class Calls(Generic[R]):
     """The calls of a communicator: `world.all_reduce(x)` waits and returns the result,
     `world.start.all_reduce(x)` returns a Request, `world.plan.all_reduce(x)` a Plan.
 
-    All take options, see CallOptions, and reductions an operator: "sum", "prod", "min", "max",
-    "average", "and", "or", "xor", "bit_and", "bit_or", "bit_xor", or one of tutti.operator. The sum of
-    bool is "or". The average of integers as numbers is a float. In rooted calls `root` is equal on all
+    All take options, see CallOptions, and reductions an operator: "sum", "prod", "min", "max", "min_loc",
+    "max_loc", "average", "and", "or", "xor", "bit_and", "bit_or", "bit_xor", or one of tutti.operator. The
+    sum of bool is "or". The average of integers as numbers is a float. In rooted calls `root` is equal on all
     ranks. "Own block" is number `rank` of an array of one block for each rank.
+
+    min_loc and max_loc compare values, and keep the index of the one that they choose: of equal ones the
+    lowest. An element is a pair of a value, of int32, int64, float32 or float64, and an index of int32: of the
+    dtype numpy.dtype([("value", "float64"), ("index", "int32")], align=True), whatever the names. A tuple such
+    as (2.5, rank) goes in as a number does, and a tuple comes out.
 
     counts: elements of each block, if blocks differ in size.
     """

@@ -8,10 +8,10 @@ import threading
 from typing import Any, TypedDict, Unpack
 
 from . import _library
-from ._calls import encoded, enumerator, nanoseconds
 from ._apart import make_apart
 from ._handles import Handle, Turn
 from ._library import DETERMINISMS, AllGatherFunction, library
+from ._options import encoded, enumerator, nanoseconds
 from .communicator import Communicator
 from .errors import ArgumentError, check
 

@@ -91,11 +91,14 @@ DATATYPES = {
     "bool": 100,
     "bytes": 101,
 }
+INDEXED = {"int32": 14, "int64": 15, "float32": 16, "float64": 17}  # pairs, by the types of their values
 OPERATORS = {
     "sum": 0,
     "prod": 1,
     "min": 2,
     "max": 3,
+    "min_loc": 4,
+    "max_loc": 5,
     "and": 6,
     "or": 7,
     "xor": 8,
@@ -104,6 +107,7 @@ OPERATORS = {
     "bit_xor": 11,
     "average": 12,
 }
+PAIR_OPERATORS = frozenset({"min_loc", "max_loc"})
 USER_OPERATOR = 100
 DETERMINISMS = {
     "default": -1,

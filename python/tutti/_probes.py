@@ -7,10 +7,10 @@ import time
 from typing import NamedTuple
 
 from . import _library
-from ._calls import nanoseconds
 from ._handles import Handle
 from ._library import ANY_RANK, FOREVER, PENDING, library
 from ._numbers import index_of
+from ._options import nanoseconds
 from .errors import TimeoutError, check
 
 

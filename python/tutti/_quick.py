@@ -10,10 +10,10 @@ import pickle
 from typing import TYPE_CHECKING, Any, Sequence, Unpack
 
 from . import _library, _pickles, memory
-from ._calls import CallOptions
 from ._collectives import Calls, Op
 from ._handles import Handle
-from ._library import ANY_RANK, OPERATORS, library
+from ._library import ANY_RANK, OPERATORS, PAIR_OPERATORS, library
+from ._options import CallOptions
 from .arrays import Array
 from .errors import raise_last
 
@@ -51,7 +51,7 @@ def calls_of(handle: Handle, rank: int) -> _fast.Calls | None:
             _address(library.tutti_request_free),
             ctypes.addressof(options),
             raise_last,
-            OPERATORS,
+            {name: number for name, number in OPERATORS.items() if name not in PAIR_OPERATORS},
             memory._starts,
             memory.is_visible,
         )

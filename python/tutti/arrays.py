@@ -31,7 +31,7 @@ SIZES = {
 class Buffer:
     """The elements of an array. It keeps the array, or its export, alive."""
 
-    __slots__ = ("address", "count", "type", "itemsize", "is_read_only", "shape", "is_gpu", "stream", "owner")
+    __slots__ = ("address", "count", "type", "itemsize", "is_read_only", "shape", "is_gpu", "stream", "owner", "format")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Buffer:
         self.is_read_only = is_read_only
         self.is_gpu = False
         self.stream: int | None = None
+        self.format: str | None = None  # of bytes, as the module struct has it
         count = 1
         for extent in shape:
             count *= extent
@@ -205,7 +206,10 @@ def _from_buffer(x: Any) -> Buffer:
     view = export.view
     datatype, itemsize = _datatype_of_format(view.format, view.itemsize)
     shape = tuple(view.shape[: view.ndim]) if view.ndim else ()
-    return Buffer(view.buf or 0, shape, datatype, itemsize, export, bool(view.readonly))
+    buffer = Buffer(view.buf or 0, shape, datatype, itemsize, export, bool(view.readonly))
+    if datatype == BYTES:
+        buffer.format = (view.format or b"").decode()
+    return buffer
 
 
 def _without_buffer(x: Any, error: Exception) -> Buffer:

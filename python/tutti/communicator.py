@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Sequence, overload
 
 from . import _library, arrays, requests
 from ._apart import make_apart
-from ._calls import Prepared, Spec, enumerator
+from ._calls import Prepared, Spec
 from ._collectives import Calls
 from ._handles import Handle, Turn
-from ._library import ANY_RANK, COLLECTIVES, OPERATORS, PENDING, library
+from ._library import ANY_RANK, COLLECTIVES, OPERATORS, PAIR_OPERATORS, PENDING, library
 from ._notify import Notices
 from ._numbers import index_of
+from ._options import enumerator
 from ._probes import Arrival, probe, probe_for
 from ._quick import QuickCalls, calls_of
 from .errors import ArgumentError, Error, TransportError, check
@@ -200,15 +201,21 @@ class Communicator(QuickCalls):
     def explain(self, collective: str, bytes: int, *, dtype: Any = "float32", op: str = "sum", root: int = 0) -> str:
         """The algorithm that a call gets, the predicted time of each candidate, and why others are
         rejected. bytes: of a rank's vector, or of a block."""
-        datatype = arrays.datatype_of(dtype)
-        count = bytes // arrays.SIZES[datatype]
+        if op in PAIR_OPERATORS:
+            from ._pairs import pairs_of_dtype  # few programs need it
+
+            datatype, itemsize = pairs_of_dtype(dtype, "explain", op)
+        else:
+            datatype = arrays.datatype_of(dtype)
+            itemsize = arrays.SIZES[datatype]
+        count = bytes // itemsize
         gathers = collective in ("gather", "all_gather", "all_to_all")
         scatters = collective in ("scatter", "reduce_scatter", "all_to_all")
         call = _library.Call(
             size=ctypes.sizeof(_library.Call),
             collective=enumerator(COLLECTIVES, collective, "collective"),
             type=datatype,
-            element_bytes=arrays.SIZES[datatype],
+            element_bytes=itemsize,
             in_=1 << 20,  # a place, which is not read
             out=1 << 50,
             in_count=count * (self.size if scatters else 1),

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _library, arrays
 from ._apart import make_apart, run_apart
-from ._calls import encoded, nanoseconds, stream_number
 from ._handles import Handle, Turn
 from ._library import library
+from ._options import encoded, nanoseconds, stream_number
 from .arrays import Buffer
 from .errors import ArgumentError, check
 

@@ -10,9 +10,9 @@ from typing import Any, Mapping, NamedTuple, Sequence, TypedDict, Unpack
 
 from . import _library, arrays, memory
 from ._apart import make_apart, run_apart
-from ._calls import encoded, enumerator, nanoseconds, stream_number
 from ._handles import Handle, Turn
 from ._library import library
+from ._options import encoded, enumerator, nanoseconds, stream_number
 from .arrays import Array, Buffer
 from .communicator import Communicator
 from .cuda import DeviceMemory

@@ -6,11 +6,11 @@ import ctypes
 from typing import Any, Callable, Generic, Iterable, Literal, TypeVar, Union
 
 from . import _pickles
-from ._calls import nanoseconds
 from ._data import Piece as Bytes
 from ._handles import Handle, Turn
 from ._library import ANY_RANK, PENDING, Object, ObjectCall, Piece, library
 from ._numbers import index_of
+from ._options import nanoseconds
 from .arrays import _Export
 from .errors import ArgumentError, Error, ObjectError, TimeoutError, check
 from .requests import wait_in_slices

@@ -9,9 +9,10 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Iterable, Iterator, NoReturn, TypeVar
 
 from . import _notify, _quick
-from ._calls import Prepared, nanoseconds
+from ._calls import Prepared
 from ._handles import Handle
 from ._library import FOREVER, PENDING, library
+from ._options import nanoseconds
 from .arrays import Array
 from .errors import AbortedError, ArgumentError, Error, TimeoutError, check, raise_last
 
@@ -248,6 +249,8 @@ class Plan:
                 raise ArgumentError(
                     f"the plan was made for {made.count} elements of {made.dtype}, got {given.count} of {given.dtype}"
                 )
+        if self._prepared.call.type != other.call.type:
+            raise ArgumentError("the plan was made for pairs of another type of value")
 
     def wait(self) -> None:
         """Waits for the end of the run."""

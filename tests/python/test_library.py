@@ -150,7 +150,7 @@ def test_enumerators() -> None:
     assert {number: name for name, number in statuses.items()} == _library.STATUSES
     operators = {f"{name.removeprefix('logical_')}": number for name, number in enumerators_of("tutti_op").items()}
     assert operators.pop("user") == _library.USER_OPERATOR
-    assert {name: n for name, n in operators.items() if name not in ("min_loc", "max_loc")} == _library.OPERATORS
+    assert operators == _library.OPERATORS
     determinisms = {n.removeprefix("determinism_"): v for n, v in enumerators_of("tutti_determinism").items()}
     assert determinisms == _library.DETERMINISMS
     for enum, prefix, table in (
@@ -169,8 +169,10 @@ def test_calls_list_the_operators() -> None:
 def test_datatypes() -> None:
     short = {"int": "i", "uint": "u", "float": "f", "bfloat": "bf"}
     declared = enumerators_of("tutti_datatype")
-    named = {name: number for name, number in declared.items() if not name.endswith("_index")}
-    assert set(named.values()) == set(_library.DATATYPES.values())
+    pairs = {name: number for name, number in declared.items() if name.endswith("_index")}
+    values = {re.sub("[a-z]+", lambda kind: short[kind[0]], name): n for name, n in _library.INDEXED.items()}
+    assert pairs == {f"{value}_index": number for value, number in values.items()}
+    assert set(declared.values()) - set(pairs.values()) == set(_library.DATATYPES.values())
     for name, number in _library.DATATYPES.items():
         kind, bits = re.fullmatch(r"([a-z]+)(\d*)", name).groups()  # type: ignore[union-attr]
         if kind == "complex":
