@@ -106,6 +106,10 @@ tutti_status tutti_objects_wait_for(tutti_objects* objects, int64_t slice) {
   });
 }
 
+tutti_status tutti_objects_notify(tutti_objects* objects, int32_t eventfd) {
+  return guarded(objects, "objects", [&] { objects->exchange.notify(eventfd); });
+}
+
 size_t tutti_objects_count(const tutti_objects* objects) {
   if (objects == nullptr) return 0;
   return objects->owner ? objects->kept.size() : objects->exchange.count();

@@ -90,8 +90,9 @@ class Engine {
   /// Advances what is pending, by the progress thread. @param may_wait_idle whether it may sleep in
   /// the transport where nothing moves, until something does or another thread wants to enter.
   [[nodiscard]] Advance advance(bool may_wait_idle) noexcept;
-  /// As Request::notify, for an execution that is pending. Throws Error{invalid_argument}.
-  void notify(Execution& execution, int eventfd);
+  /// As Request::notify. Throws Error{invalid_argument}. @param notice of an operation that the
+  /// engine keeps. @param is_done whether it has ended. @param function the caller's, for errors.
+  void notify(Notice& notice, bool is_done, int eventfd, const char* function);
   /// As Occupancy::keep.
   void keep() noexcept { occupancy_.keep(); }
   /// As Occupancy::let_go.
@@ -121,7 +122,7 @@ class Engine {
   Occupancy occupancy_;
   std::atomic<int> callers_{0};   // that want to enter while the progress thread is in
   bool has_dropped_ = false;      // whether a handle ended within a call
-  bool has_notices_ = false;      // whether an execution has an eventfd
+  bool has_notices_ = false;      // whether an operation has an eventfd
   bool is_abandoned_ = false;     // whether the last one did
   std::shared_ptr<Group> group_;  // outlives the transport
   std::shared_ptr<CallCounter> counter_;

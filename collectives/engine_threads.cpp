@@ -43,26 +43,28 @@ void Engine::start_progress_thread() {
   progress_thread_.store(shared_thread_.get(), std::memory_order_release);
 }
 
-void Engine::notify(Execution& execution, int eventfd) {
+void Engine::notify(Notice& notice, bool is_done, int eventfd, const char* function) {
   failures_.check();
   failures_.check_signal();
-  if (eventfd >= 0 && !execution.done() && !shared_thread_) {
-    check_threads("Request::notify");
+  if (eventfd >= 0 && !is_done && !shared_thread_) {
+    check_threads(function);
     start_progress_thread();
   }
-  execution.set_eventfd(eventfd);
+  notice.set(eventfd);
   has_notices_ = true;
 }
 
-/// Sends the notices of executions that have ended, or all if the communicator has failed.
+/// Sends the notices of operations that have ended, or all if the communicator has failed.
 void Engine::send_notices() noexcept {
   has_notices_ = false;
+  const auto send = [this](Notice& notice, bool is_done) {
+    if (is_done || failures_.has_failed()) notice.send();
+    has_notices_ = has_notices_ || notice.is_set();
+  };
+  for (const auto& task : progress_.tasks()) send(task->notice(), task->done());
   for (ActiveCalls::List* const list : {&active_.in_use(), &active_.queued()})
-    for (ActiveCalls::CachedExecution& cached : *list) {
-      Execution& execution = cached.execution;
-      if (execution.done() || failures_.has_failed()) execution.send_notice();
-      has_notices_ = has_notices_ || execution.has_eventfd();
-    }
+    for (ActiveCalls::CachedExecution& cached : *list)
+      send(cached.execution.notice(), cached.execution.done());
 }
 
 /// The progress thread leaves after a poll, or as soon as it is woken.
@@ -133,6 +135,7 @@ void Engine::drop(std::shared_ptr<Task> task) noexcept {
     return;
   }
   if (!task->done()) task->drop_pending();
+  task->notice().send();
   task.reset();  // it gives memory back
   leave();
 }
@@ -140,7 +143,10 @@ void Engine::drop(std::shared_ptr<Task> task) noexcept {
 void Engine::release_dropped() noexcept {
   has_dropped_ = false;
   for (const auto& task : progress_.tasks())
-    if (task->is_dropped() && !task->done()) task->drop_pending();
+    if (task->is_dropped() && !task->done()) {
+      task->drop_pending();
+      task->notice().send();
+    }
   for (ActiveCalls::CachedExecution& cached : active_.queued())
     if (cached.execution.is_dropped()) failures_.give_up(cached.execution.state());
   ActiveCalls::List& in_use = active_.in_use();

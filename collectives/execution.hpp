@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include <tutti/spi/eventfd.hpp>
 #include <tutti/spi/group.hpp>
 #include <tutti/spi/transport.hpp>
 
 #include "binding.hpp"
+#include "notice.hpp"
 #include "outbox.hpp"
 #include "partitioned.hpp"
 #include "scratch.hpp"
@@ -71,13 +71,7 @@ class Execution {
   /// Whether it is among the calls of a batch that has not started.
   void set_enlisted(bool enlisted) noexcept { is_enlisted_ = enlisted; }
   [[nodiscard]] bool is_enlisted() const noexcept { return is_enlisted_; }
-  /// As Request::notify.
-  void set_eventfd(int eventfd) noexcept { eventfd_ = eventfd; }
-  [[nodiscard]] bool has_eventfd() const noexcept { return eventfd_ >= 0; }
-  /// Signals the eventfd, if there is one, once.
-  void send_notice() noexcept {
-    if (eventfd_ >= 0) signal_eventfd(std::exchange(eventfd_, -1));
-  }
+  [[nodiscard]] Notice& notice() noexcept { return notice_; }
   /// Whether its handle ended within a call, after which it is given back.
   void set_dropped(bool dropped) noexcept { is_dropped_ = dropped; }
   [[nodiscard]] bool is_dropped() const noexcept { return is_dropped_; }
@@ -145,7 +139,7 @@ class Execution {
   bool is_dropped_ = false;
   bool is_queued_ = false;
   bool in_place_ = false;
-  int eventfd_ = -1;    // of Request::notify, or -1
+  Notice notice_{};
   Duration since_{-1};  // when the timeout began to count, or less than zero
   std::vector<SegmentRun> runs_{};
   ScratchBlock input_copy_{};   // of scratch, where results stand in place of other inputs

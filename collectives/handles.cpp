@@ -73,7 +73,7 @@ void Request::notify(int eventfd) {
     return;
   }
   const detail::CallGuard use{engine_};
-  engine_->notify(*execution_, eventfd);
+  engine_->notify(execution_->notice(), execution_->done(), eventfd, "Request::notify");
 }
 
 Result<bool> Request::try_test() noexcept {

@@ -89,7 +89,7 @@ void HostCalls::start(Execution& execution, const void* in, void* out, Duration 
 }
 
 void HostCalls::release(Execution* execution) noexcept {
-  execution->send_notice();
+  execution->notice().send();
   if (execution->is_queued()) return parts_.failures.give_up(execution->state());
   ActiveCalls::List& in_use = parts_.active.in_use();
   const auto found = ActiveCalls::find(in_use, *execution);

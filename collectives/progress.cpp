@@ -161,7 +161,10 @@ void Progress::advance_tasks() {
   } catch (...) {
     failures_.fail_as_caught();
   }
-  std::erase_if(tasks_, [](const auto& task) { return task->done(); });
+  std::erase_if(tasks_, [](const auto& task) {
+    if (task->done()) task->notice().send();
+    return task->done();
+  });
 }
 
 /// Other libraries may have to advance before what is awaited here can come.

@@ -9,6 +9,8 @@
 
 #include <tutti/types.hpp>
 
+#include "notice.hpp"
+
 namespace tutti::v0::detail {
 
 /// What the engine keeps from Engine::start until it is done. Called by the thread that is in the
@@ -41,12 +43,14 @@ class Task {
   /// @return both, of a task that still receives.
   [[nodiscard]] virtual std::optional<std::pair<Rank, int>> receives() const noexcept = 0;
 
+  [[nodiscard]] Notice& notice() noexcept { return notice_; }
   /// Its handle ended within a call, after which drop_pending follows.
   void set_dropped() noexcept { is_dropped_ = true; }
   [[nodiscard]] bool is_dropped() const noexcept { return is_dropped_; }
 
  private:
   bool is_dropped_ = false;
+  Notice notice_{};
 };
 
 }  // namespace tutti::v0::detail

@@ -5,6 +5,7 @@
 
 #include <tutti/batch.hpp>
 #include <tutti/object_call.hpp>
+#include <tutti/spi/eventfd.hpp>
 
 #include "collectives/engine.hpp"
 #include "object_operation.hpp"
@@ -85,6 +86,16 @@ bool ObjectExchange::wait_for(Duration time) {
     engine_->progress().wait_until([&] { return operation_->done() || now() >= end; });
   }
   return test();
+}
+
+void ObjectExchange::notify(int eventfd) {
+  if (eventfd >= 0) check_eventfd(eventfd);
+  if (operation_) {
+    const detail::CallGuard use{engine_};
+    if (!operation_->done())
+      return engine_->notify(operation_->notice(), false, eventfd, "ObjectExchange::notify");
+  }
+  if (eventfd >= 0) signal_eventfd(eventfd);
 }
 
 void ObjectExchange::wait_to_decode() {

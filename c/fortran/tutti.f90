@@ -691,6 +691,12 @@ module tutti
       type(c_ptr), value :: objects
       integer(c_int64_t), value :: slice
     end function
+    ! As tutti_request_notify; tutti_objects_wait_for then does not wait.
+    integer(c_int) function tutti_objects_notify(objects, eventfd) bind(c)
+      import
+      type(c_ptr), value :: objects
+      integer(c_int32_t), value :: eventfd
+    end function
     integer(c_size_t) function tutti_objects_count(objects) bind(c)
       import
       type(c_ptr), value :: objects

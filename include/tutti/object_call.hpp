@@ -133,6 +133,8 @@ class TUTTI_API ObjectExchange {
   /// As Request::wait_for. @param time from now on. @return whether the operation is done. Throws
   /// as test.
   bool wait_for(Duration time);
+  /// As Request::notify. A rank that streams an object may encode it again in the thread of tutti.
+  void notify(int eventfd);
   /// @return the number of objects that this rank gets. Only after the end.
   [[nodiscard]] std::size_t count() const noexcept;
   /// @param index less than count(): the sender's rank, or 0 if there is one sender.
@@ -216,6 +218,8 @@ class ObjectRequest {
   /// Makes progress. @return whether the operation is done. Throws Error{object}, on all ranks, if
   /// objects could not be sent, which leaves the communicator usable; and the communicator's Error.
   bool test() { return exchange_.test(); }
+  /// As ObjectExchange::notify.
+  void notify(int eventfd) { exchange_.notify(eventfd); }
   /// Waits for the end, once. @return the result. Throws as test; Error{object} on this rank if
   /// bytes do not decode; and what the caller's function throws.
   T wait() {

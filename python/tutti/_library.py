@@ -215,6 +215,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "tutti_object_call_defaults": (None, POINTER(ObjectCall), c_size_t),
     "tutti_objects_start": (_status, _handle, POINTER(ObjectCall), _made),
     "tutti_objects_wait_for": (_status, _handle, _slice),
+    "tutti_objects_notify": (_status, _handle, c_int32),
     "tutti_objects_count": (c_size_t, _handle),
     "tutti_objects_get": (_status, _handle, c_size_t, POINTER(c_void_p), POINTER(c_size_t)),
     "tutti_objects_keep": (_status, _handle),

@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Protocol
 
-from ._library import library
 from .errors import check
 
 if TYPE_CHECKING:
     from ._handles import Handle, Turn
-    from .requests import Request
 
 _SHORTEST = 0.0001  # seconds between two looks
 _LONGEST = 0.005
+
+
+class Pending(Protocol):
+    """A request that coroutines wait for."""
+
+    @property
+    def handle(self) -> Handle:
+        """Its handle, while it is pending."""
+
+    @property
+    def notices(self) -> Notices:
+        """Those of its communicator."""
+
+    @property
+    def notify(self) -> Callable[[int, int], int]:
+        """The function of the shared library that asks for a notice of its handle."""
+
+    def test(self) -> bool:
+        """Whether it has ended. Makes progress. Raises its error."""
 
 
 class Notices:
@@ -24,22 +41,25 @@ class Notices:
 
     def __init__(self) -> None:
         self._are_over = False
-        self._waiting: dict[Handle, Callable[[], None]] = {}  # by requests
+        self._waiting: dict[Handle, tuple[Callable[[int, int], int], Callable[[], None]]] = {}
 
-    def add(self, request: Handle, file: int, wake: Callable[[], None]) -> bool:
+    def add(self, request: Pending, file: int, wake: Callable[[], None]) -> bool:
         """Asks for a notice, unless there are none, or another coroutine waits for it. Returns whether it
         comes. wake: called if it is withdrawn."""
-        with request.turn:
-            if self._are_over or request in self._waiting:
+        handle, notify = request.handle, request.notify
+        with handle.turn:
+            if self._are_over or handle in self._waiting:
                 return False
-            check(library.tutti_request_notify(request.pointer, file))
-            self._waiting[request] = wake
+            check(notify(handle.pointer, file))
+            self._waiting[handle] = notify, wake
             return True
 
-    def withdraw(self, request: Handle) -> None:
-        with request.turn:
-            if self._waiting.pop(request, None) is not None and request.is_open:
-                library.tutti_request_notify(request.pointer, -1)
+    def withdraw(self, handle: Handle) -> None:
+        """Withdraws the notice of a request, if it has not come."""
+        with handle.turn:
+            notify, _ = self._waiting.pop(handle, (None, None))
+            if notify is not None and handle.is_open:
+                notify(handle.pointer, -1)
 
     def end(self, turn: Turn) -> None:
         """Withdraws all notices, before a call with an operator in Python."""
@@ -47,12 +67,12 @@ class Notices:
             return
         with turn:
             self._are_over = True
-            for request, wake in list(self._waiting.items()):
-                self.withdraw(request)
+            for handle, (_, wake) in list(self._waiting.items()):
+                self.withdraw(handle)
                 wake()
 
 
-async def ended(request: Request[Any]) -> None:
+async def ended(request: Pending) -> None:
     """Returns when a request has ended. Raises its error."""
     if request.test():
         return
@@ -61,7 +81,7 @@ async def ended(request: Request[Any]) -> None:
     await _looked_for(request)
 
 
-async def _noticed(request: Request[Any]) -> bool:
+async def _noticed(request: Pending) -> bool:
     """Waits for the notice of a request's end. Returns whether there are notices here."""
     import asyncio  # dear, and few programs need it
 
@@ -69,7 +89,7 @@ async def _noticed(request: Request[Any]) -> bool:
         file = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
     except OSError:
         return False
-    handle, notices = request.handle, request._world._notices
+    handle, notices = request.handle, request.notices
     loop = asyncio.get_running_loop()
     came: asyncio.Future[None] = loop.create_future()
 
@@ -87,7 +107,7 @@ async def _noticed(request: Request[Any]) -> bool:
         os.close(file)
         return False
     try:
-        if not notices.add(handle, file, wake):
+        if not notices.add(request, file, wake):
             return False
         try:
             await came
@@ -99,7 +119,7 @@ async def _noticed(request: Request[Any]) -> bool:
     return request.test()
 
 
-async def _looked_for(request: Request[Any]) -> None:
+async def _looked_for(request: Pending) -> None:
     import asyncio
 
     pause = 0.0

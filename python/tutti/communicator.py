@@ -88,7 +88,7 @@ class Communicator(QuickCalls):
         """Calls with objects of Python."""
         from .objects import Objects
 
-        return Objects(self._handle, self.rank, self._timeout, self._fast)
+        return Objects(self._handle, self.rank, self._timeout, self._fast, self._notices)
 
     def _submit(self, spec: Spec, x: Any, out: Any) -> Any:
         if spec.source == ANY and spec.name == "recv":

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable, Generic, Iterable, Literal, TypeVar, Union
+from typing import Any, Callable, Generator, Generic, Iterable, Literal, TypeVar, Union
 
-from . import _pickles
+from . import _notify, _pickles
 from ._data import Piece as Bytes
 from ._handles import Handle, Turn
 from ._library import ANY_RANK, PENDING, Object, ObjectCall, Piece, library
@@ -23,7 +23,7 @@ _MOST_BYTES = {"pickle": 1 << 40, "data": 1 << 30}  # of one object
 
 
 class ObjectRequest(Generic[T]):
-    """Objects under way. The own ones may be changed at once, since they are encoded before.
+    """Objects under way. It may be awaited. The own ones may be changed at once, since they are encoded before.
 
     A pending request that is dropped fails its communicator, since other ranks wait for it.
     """
@@ -31,6 +31,7 @@ class ObjectRequest(Generic[T]):
     def __init__(
         self,
         handle: Handle,
+        notices: _notify.Notices,
         kind: str,
         sender: int | None,
         codec: Codec,
@@ -38,6 +39,7 @@ class ObjectRequest(Generic[T]):
         result: Callable[[list[Any]], T],
     ) -> None:
         self._handle: Handle | None = handle
+        self.notices = notices
         self._kind = kind
         self._sender = sender
         self._codec = codec
@@ -45,6 +47,17 @@ class ObjectRequest(Generic[T]):
         self._result_of = result
         self._error: Error | None = None
         self._value: T
+
+    @property
+    def handle(self) -> Handle:
+        """Its handle, while it is pending."""
+        assert self._handle is not None
+        return self._handle
+
+    @property
+    def notify(self) -> Callable[[int, int], int]:
+        """The function that asks for a notice of its end."""
+        return library.tutti_objects_notify  # type: ignore[no-any-return]
 
     def wait(self, timeout: float | None = None) -> T:
         """Waits for the end, and returns the result.
@@ -95,6 +108,10 @@ class ObjectRequest(Generic[T]):
             raise self._error
         return self._value
 
+    def __await__(self) -> Generator[Any, None, T]:
+        yield from _notify.ended(self).__await__()
+        return self._result()
+
     def __repr__(self) -> str:
         state = "pending" if self._handle is not None else "failed" if self._error is not None else "ended"
         return f"<tutti.ObjectRequest of {self._kind}, {state}>"
@@ -112,9 +129,10 @@ def _test(handle: Handle) -> bool:
 class ObjectStarts:
     """`world.objects.start`: each call returns an ObjectRequest at once. See Objects for the calls."""
 
-    def __init__(self, handle: Handle, rank: int) -> None:
+    def __init__(self, handle: Handle, rank: int, notices: _notify.Notices) -> None:
         self._handle = handle
         self._rank = rank
+        self._notices = notices
 
     def broadcast(
         self, obj: T | None = None, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
@@ -168,7 +186,7 @@ class ObjectStarts:
         **members: int,
     ) -> ObjectRequest[Any]:
         check_codec(kind, codec)
-        return start(self._handle, kind, encode_all(given, codec), result, codec, timeout, **members)
+        return start(self._handle, self._notices, kind, encode_all(given, codec), result, codec, timeout, **members)
 
 
 def check_codec(kind: str, codec: Codec) -> None:
@@ -200,6 +218,7 @@ def call_of(kind: str, codec: Codec, timeout: float | None = None) -> ObjectCall
 
 def start(
     handle: Handle,
+    notices: _notify.Notices,
     kind: str,
     encoded: Encoded,
     result: Callable[[list[Any]], T],
@@ -228,7 +247,7 @@ def start(
         check(library.tutti_objects_start(handle.pointer, ctypes.byref(call), ctypes.byref(started)))
     del kept
     request = Handle(started.value or 0, library.tutti_objects_free, "call", handle.turn)
-    return ObjectRequest(request, kind, sender_of(kind, root, peer), codec, failure, result)
+    return ObjectRequest(request, notices, kind, sender_of(kind, root, peer), codec, failure, result)
 
 
 def _give(call: ObjectCall, objects: list[list[Bytes]]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, TypeVar
 
-from . import _quick
+from . import _notify, _quick
 from ._handles import Handle
 from ._library import ANY_RANK, library
 from ._probes import probe
@@ -43,16 +43,19 @@ class Objects:
     stays usable after either.
     """
 
-    def __init__(self, handle: Handle, rank: int, timeout: int, fast: _fast.Calls | None) -> None:
+    def __init__(
+        self, handle: Handle, rank: int, timeout: int, fast: _fast.Calls | None, notices: _notify.Notices
+    ) -> None:
         self._handle = handle
         self._rank = rank
         self._timeout = timeout
         self._fast = fast
+        self._notices = notices
 
     @property
     def start(self) -> ObjectStarts:
         """Calls that return an ObjectRequest at once: all but the reductions."""
-        return ObjectStarts(self._handle, self._rank)
+        return ObjectStarts(self._handle, self._rank, self._notices)
 
     def broadcast(
         self, obj: T | None = None, *, root: int = 0, codec: Codec = "pickle", timeout: float | None = None
@@ -150,12 +153,13 @@ class Objects:
         encoded = encode_all(objects, codec) if failure is None else failure
         if kind == "recv" and peer == ANY_RANK:
             peer = probe(self._handle, peer, tag, timeout, self._timeout).source
-        return _run(start(self._handle, kind, encoded, list, codec, timeout, root=root, peer=peer, tag=tag))
+        places = {"root": root, "peer": peer, "tag": tag}
+        return _run(start(self._handle, self._notices, kind, encoded, list, codec, timeout, **places))
 
     def _decode(self, kind: str, call: int, sender: int) -> list[Any]:
         """The objects of a call that has ended, by its address. sender: of all, or -1 where each rank sent one."""
         handle = Handle(call, library.tutti_objects_free, "call", self._handle.turn)
-        return _run(ObjectRequest(handle, kind, None if sender < 0 else sender, "pickle", None, list))
+        return _run(ObjectRequest(handle, self._notices, kind, None if sender < 0 else sender, "pickle", None, list))
 
 
 _call = call_of("broadcast", "pickle")

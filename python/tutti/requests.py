@@ -71,6 +71,16 @@ class Request(Generic[T]):
         assert self._handle is not None
         return self._handle
 
+    @property
+    def notices(self) -> _notify.Notices:
+        """Those of its communicator."""
+        return self._world._notices
+
+    @property
+    def notify(self) -> Callable[[int, int], int]:
+        """The function that asks for a notice of its end."""
+        return library.tutti_request_notify  # type: ignore[no-any-return]
+
     def wait(self, timeout: float | None = None) -> T:
         """Waits for the end, and returns the result.
 

@@ -117,6 +117,62 @@ static void test_withdrawn(tutti_communicator* world) {
   close(second);
 }
 
+/* As test_late, of objects. */
+static void test_objects(tutti_communicator* world) {
+  const int events = new_eventfd();
+  const tutti_piece piece = {"four", 4};
+  const tutti_object object = {&piece, 1};
+  const void* data = NULL;
+  size_t bytes = 0;
+  tutti_object_call call;
+  tutti_objects* objects = NULL;
+  const int is_late = tutti_rank(world) == 0 && tutti_size(world) > 1;
+  tutti_object_call_defaults(&call, sizeof call);
+  call.kind = TUTTI_OBJECT_ALL_GATHER;
+  call.objects = &object;
+  call.count = 1;
+  if (is_late) require_ok(tutti_recv(world, NULL, 0, TUTTI_U8, 1, 9), "rank 1 has found nothing");
+  require_ok(tutti_objects_start(world, &call, &objects), "start");
+  require_status(tutti_objects_notify(objects, 99999), TUTTI_INVALID_ARGUMENT, "no descriptor");
+  require_status(tutti_objects_notify(NULL, events), TUTTI_INVALID_ARGUMENT, "no objects");
+  require_ok(tutti_objects_notify(objects, events), "notify");
+  require_ok(tutti_objects_notify(objects, -1), "withdrawn");
+  require_ok(tutti_objects_notify(objects, events), "notify again");
+  if (tutti_rank(world) == 1) {
+    require_true(!readable_within(events, 20), "no notice before the end");
+    require_ok(tutti_send(world, NULL, 0, TUTTI_U8, 0, 9), "a message to rank 0");
+  }
+  require_true(readable_within(events, kPatience), "a notice of the end");
+  while (notices_of(events) > 0) {
+  }
+  require_ok(tutti_objects_wait_for(objects, 0), "the call has ended");
+  require_true(tutti_objects_count(objects) == (size_t)tutti_size(world), "an object of each rank");
+  require_ok(tutti_objects_get(objects, 0, &data, &bytes), "get");
+  require_true(bytes == 4, "the bytes of rank 0");
+  require_ok(tutti_objects_notify(objects, events), "notify of a call that has ended");
+  require_true(notices_of(events) == 1, "at once");
+  tutti_objects_free(objects);
+  close(events);
+}
+
+/* Objects that are dropped notify: their communicator fails. */
+static void test_dropped_objects(tutti_communicator* world) {
+  const int events = new_eventfd();
+  tutti_object_call call;
+  tutti_objects* objects = NULL;
+  tutti_communicator* alone = NULL;
+  const int32_t rank = tutti_rank(world);
+  require_ok(tutti_group(world, &rank, 1, (uint64_t)rank, &alone), "a group of this rank");
+  tutti_object_call_defaults(&call, sizeof call);
+  call.kind = TUTTI_OBJECT_RECV;
+  require_ok(tutti_objects_start(alone, &call, &objects), "a message that never comes");
+  require_ok(tutti_objects_notify(objects, events), "notify");
+  tutti_objects_free(objects);
+  require_true(notices_of(events) == 1, "objects that are freed notify");
+  tutti_communicator_free(alone);
+  close(events);
+}
+
 /* Rank 0 gives up: the others are notified of the failure. */
 static void test_failure(tutti_communicator* world) {
   const int events = new_eventfd();
@@ -153,6 +209,8 @@ int main(void) {
   test_late(world);
   test_many(world);
   test_withdrawn(world);
+  test_objects(world);
+  test_dropped_objects(world);
   test_failure(world); /* the last one: the communicator fails */
   tutti_communicator_free(world);
   return 0;

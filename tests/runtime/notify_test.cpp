@@ -3,7 +3,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <latch>
+
+#include <tutti/objects.hpp>
 
 #include "worlds.hpp"
 
@@ -73,6 +76,41 @@ TEST_P(Notices, ComeOfEachOperation) {
     EXPECT_TRUE(test_all(requests));
     EXPECT_EQ(data, std::vector<int>(200, world.size()));
     world.barrier();
+  });
+}
+
+int& first_of(int& object) {
+  return object;
+}
+int& first_of(std::array<int, 20'000>& object) {
+  return object.front();
+}
+
+/// Calls with a small object, and with one that is streamed.
+template <class T>
+void move_objects(Communicator& world) {
+  const Events events;
+  T own{};
+  first_of(own) = world.rank() + 1;
+  auto gathered = objects(world).async().all_gather(own);
+  gathered.notify(events.descriptor());
+  EXPECT_EQ(events.wait(), 1u);
+  EXPECT_TRUE(gathered.test());
+  std::vector<T> everything = gathered.wait();
+  EXPECT_EQ(first_of(everything.back()), world.size());
+  EXPECT_EQ(events.wait(milliseconds{0}), 0u) << "one notice only";
+  auto broadcast = objects(world).async().broadcast(own, world.size() - 1);
+  broadcast.notify(events.descriptor());
+  EXPECT_EQ(events.wait(), 1u);
+  own = broadcast.wait();
+  EXPECT_EQ(first_of(own), world.size());
+  world.barrier();
+}
+
+TEST_P(Notices, ComeOfObjects) {
+  run([](Communicator& world) {
+    move_objects<int>(world);
+    move_objects<std::array<int, 20'000>>(world);
   });
 }
 

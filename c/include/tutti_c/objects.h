@@ -56,6 +56,8 @@ TUTTI_C_API tutti_status tutti_objects_start(tutti_communicator* communicator,
                                              const tutti_object_call* call, tutti_objects** result);
 /** As tutti_wait_for. */
 TUTTI_C_API tutti_status tutti_objects_wait_for(tutti_objects* objects, int64_t slice);
+/** As tutti_request_notify; tutti_objects_wait_for then does not wait. */
+TUTTI_C_API tutti_status tutti_objects_notify(tutti_objects* objects, int32_t eventfd);
 /** @return the number of objects that this rank gets, once the call is done. */
 TUTTI_C_API size_t tutti_objects_count(const tutti_objects* objects);
 /** @param index of less than tutti_objects_count: the rank that gave it, or 0 where one did. @param

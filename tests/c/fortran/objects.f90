@@ -70,6 +70,8 @@ contains
 
   subroutine test_all_gather()
     call start_all_gather('', kept)
+    call require_status(tutti_objects_notify(kept, 99999), TUTTI_INVALID_ARGUMENT, 'no descriptor')
+    call require_ok(tutti_objects_notify(kept, -1), 'objects_notify')
     call require_ok(wait_for(kept), 'objects_wait_for')
     call require_objects(kept)
     call require_ok(tutti_objects_keep(kept), 'objects_keep')
