@@ -11,8 +11,10 @@ from torch.distributed import Work
 
 from ..communicator import Communicator
 from ..errors import ArgumentError, Error
+from ._any_source import AnySourceWork
+from ._checks import check_blocks, check_rows, check_tag
 from ._monitored import monitored_barrier
-from ._options import AsyncOptions, factor_of, operator_of, options_of, root_of
+from ._options import AsyncOptions, factor_of, operator_of, options_of, root_of, scaled
 from ._tensors import Output, counts_of, read, read_together
 from ._works import DONE, AllWork, TuttiWork, drain, end_all, is_any_pending_beside, pending_of
 from .errors import as_dist_errors, of_dist
@@ -95,7 +97,10 @@ class GroupCalls:
         finish: Callable[[], None] | None,
         arguments: dict[str, Any],
     ) -> TuttiWork:
-        work = TuttiWork([_call(self._world.start, name, x, out, arguments)], result, finish)
+        request = _call(self._world.start, name, x, out, arguments)
+        return self._added(TuttiWork([request], result, finish, name in ("send", "recv")))
+
+    def _added(self, work: TuttiWork) -> TuttiWork:
         if self._together is not None:
             self._together.append(work)
         return work
@@ -149,6 +154,8 @@ class GroupCalls:
         self._world.all_gather(rows, out, counts=[count * width for count in counts])
         return out
 
+    allreduce_sparse = allreduce
+
     def reduce(self, tensors: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
         opts = options_of(opts, others, named) if others or named else opts
         x = _one(tensors)
@@ -156,20 +163,24 @@ class GroupCalls:
         if self._world.rank == root:
             output = Output([x], is_read=True)
             array, finish = output.array, output.finish
+            if factor_of(opts) is not None:
+                array.mul_(factor_of(opts))
         else:
-            array, finish = read(x), None
+            array, finish = scaled(read(x), opts), None
         return self._run("reduce", array, None, opts, [x], finish, op=operator_of(opts, x), root=root)
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
         opts = options_of(opts, others, named) if others or named else opts
         out, parts = _one(outputs), inputs[0] if isinstance(inputs[0], (list, tuple)) else inputs
         output = Output([out])
-        op, counts, x = operator_of(opts, out), counts_of(parts), read_together(parts)
+        check_blocks("reduce_scatter", self._world.size, parts)
+        op, counts, x = operator_of(opts, out), counts_of(parts), scaled(read_together(parts), opts)
         return self._run("reduce_scatter", x, output.array, opts, [out], output.finish, op=op, counts=counts)
 
     def reduce_scatter_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
         output = Output([out])
-        return self._run("reduce_scatter", read(x), output.array, opts, [out], output.finish, op=operator_of(opts, x))
+        op, x = operator_of(opts, x), scaled(read(x), opts)
+        return self._run("reduce_scatter", x, output.array, opts, [out], output.finish, op=op)
 
     def reduce_scatter_single_coalesced(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None
@@ -192,6 +203,7 @@ class GroupCalls:
     def allgather(self, outputs: Any, inputs: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
         opts = options_of(opts, others, named) if others or named else opts
         outs, x = outputs[0] if outputs and isinstance(outputs[0], (list, tuple)) else outputs, _one(inputs)
+        check_blocks("all_gather", self._world.size, outs)
         output = Output(outs)
         counts = counts_of(outs)
         return self._run("all_gather", read(x), output.array, opts, outs, output.finish, counts=counts)
@@ -225,6 +237,7 @@ class GroupCalls:
         if self._world.rank != root:
             return self._run("gather", x, None, opts, [], root=root)
         outs = _one(outputs)
+        check_blocks("gather", self._world.size, outs, x.numel())
         output = Output(outs)
         return self._run("gather", x, output.array, opts, outs, output.finish, root=root)
 
@@ -242,7 +255,10 @@ class GroupCalls:
         out = _one(outputs)
         output = Output([out])
         root = root_of(opts)
-        x = read_together(_one(inputs)) if self._world.rank == root else None
+        x = None
+        if self._world.rank == root:
+            check_blocks("scatter", self._world.size, _one(inputs), out.numel())
+            x = read_together(_one(inputs))
         return self._run("scatter", x, output.array, opts, [out], output.finish, root=root)
 
     def alltoall(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None) -> Work:
@@ -260,6 +276,8 @@ class GroupCalls:
     ) -> Work:
         output = Output([out])
         counts = None
+        check_rows(self._world.size, x, in_splits)
+        check_rows(self._world.size, out, out_splits)
         if out_splits or in_splits:
             counts = self._counts_of(x, in_splits), self._counts_of(out, out_splits)
         return self._run("all_to_all", read(x), output.array, opts, [out], output.finish, counts=counts)
@@ -272,19 +290,21 @@ class GroupCalls:
     alltoall_base = all_to_all_single
 
     def barrier(self, opts: Any = None, *others: Any, **named: Any) -> Work:
-        """Also ends calls of this rank that began before."""
+        """Also ends collectives of this rank that began before. Messages may need what follows the barrier."""
         opts = options_of(opts, others, named) if others or named else opts
-        before = pending_of(self._world._handle.turn)
+        before = [work for work in pending_of(self._world._handle.turn) if not work.is_message]
         return self._run("barrier", None, None, opts, [], lambda: end_all(before) if before else None)
 
     # Messages.
 
     def send(self, tensors: Any, to: int, tag: int = 0) -> Work:
         x = _one(tensors)
+        check_tag(tag)
         return self._run("send", read(x), None, None, [x], to=to, tag=tag)
 
     def recv(self, tensors: Any, source: int, tag: int = 0) -> Work:
         x = _one(tensors)
+        check_tag(tag)
         output = Output([x])
         work = self._run("recv", None, output.array, None, [x], output.finish, source=source, tag=tag)
         if isinstance(work, TuttiWork):
@@ -292,10 +312,11 @@ class GroupCalls:
         return work
 
     def recv_anysource(self, tensors: Any, tag: int = 0) -> Work:
-        """Waits for a message of any rank at once, and receives it."""
-        with as_dist_errors():
-            source = self._world.probe(tag=tag, timeout=self._timeout).source
-        return self.recv(tensors, source, tag)
+        x = _one(tensors)
+        check_tag(tag)
+        output = Output([x])
+        work = AnySourceWork(self._world, output.array, tag, self._limit(), [x], output.finish, True)
+        return self._returned(self._added(work))
 
     # Several calls together, and the end.
 
@@ -312,9 +333,12 @@ class GroupCalls:
     def monitored_barrier(self, timeout: timedelta | float | None = None, wait_all_ranks: bool = False) -> None:
         """A barrier that names the ranks that do not come within a time, a number of seconds or a timedelta."""
         limit = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
-        limit = self._timeout if limit is None else limit
         with as_dist_errors():
-            monitored_barrier(self._world, limit, wait_all_ranks)
+            monitored_barrier(self._world, self._limit() if limit is None else limit, wait_all_ranks)
+
+    def _limit(self) -> float:
+        """The timeout of the group, in seconds."""
+        return self._world._timeout / 1e9 if self._timeout is None else self._timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
         self._timeout = timeout.total_seconds()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from typing import Any, Callable
 
@@ -32,11 +33,27 @@ def after_accumulation(parameter: Tensor, hook: Callable[[Tensor], None]) -> Any
     return _Remover(handle.remove, accumulator)
 
 
+def _is_of_base(optimizer: Optimizer) -> bool:
+    """Whether a step calls that of its base class. PyTorch calls hooks for both, if a program has made an optimizer
+    of the base class before."""
+    calling = sys._getframe(2)  # the function of PyTorch that calls hooks
+    frame = calling.f_back
+    while frame is not None:
+        if frame.f_code is calling.f_code and frame.f_locals.get("args", (None,))[0] is optimizer:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def before_step(optimizer: Optimizer, hook: StepHook) -> Any:
     """Calls hook(optimizer, (optimizer, *args), kwargs) before each step, which gets the arguments that the
     hook returns, if it returns any."""
     if hasattr(optimizer, "register_step_pre_hook"):
-        return optimizer.register_step_pre_hook(hook)
+
+        def hook_once(one: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            return None if _is_of_base(one) else hook(one, args, kwargs)
+
+        return optimizer.register_step_pre_hook(hook_once)
     changed: Any = optimizer
     before = optimizer.step
 

@@ -10,17 +10,16 @@ from ..communicator import Communicator
 from ..errors import TimeoutError
 from ..requests import Request
 
-_TAG = 8191  # the largest one of tutti
-_DEFAULT = 300.0  # seconds
+TAG = 8191  # the largest one of tutti, which programs do not get
 _GRACE = 10.0  # seconds for which the other ranks wait longer for the answer of rank 0
 
 
-def monitored_barrier(world: Communicator, timeout: float | None, is_complete: bool) -> None:
+def monitored_barrier(world: Communicator, limit: float, is_complete: bool) -> None:
     """Each rank sends a message to rank 0, which answers all when all have come, or at the timeout.
 
-    timeout: seconds. is_complete: whether all absent ranks are awaited, and named, or only the first.
+    limit: seconds, also if they are more than those of the group. is_complete: whether all absent ranks are
+        awaited, and named, or only the first.
     """
-    limit = _DEFAULT if timeout is None else timeout
     if world.rank == 0:
         missing = _await_others(world, limit, is_complete)
         if missing:
@@ -39,7 +38,8 @@ def _absence(missing: list[int], limit: float) -> TimeoutError:
 def _await_others(world: Communicator, limit: float, is_complete: bool) -> list[int]:
     """Returns the ranks that have not come."""
     end = time.monotonic() + limit
-    waiting = {rank: world.start.recv(bytearray(1), rank, tag=_TAG) for rank in range(1, world.size)}
+    options = _options(limit)
+    waiting = {rank: world.start.recv(bytearray(1), rank, **options) for rank in range(1, world.size)}
     missing = []
     for rank, request in waiting.items():
         if not _ends(request, end):
@@ -48,7 +48,7 @@ def _await_others(world: Communicator, limit: float, is_complete: bool) -> list[
                 break
     answer = array.array("i", [*missing, *[-1] * (world.size - len(missing))])
     present = [rank for rank in waiting if rank not in missing and _ends(waiting[rank], 0.0)]
-    answers = [world.start.send(answer, rank, tag=_TAG) for rank in present]
+    answers = [world.start.send(answer, rank, **options) for rank in present]
     for sent in answers:
         _ends(sent, time.monotonic() + _GRACE)
     return missing
@@ -57,8 +57,8 @@ def _await_others(world: Communicator, limit: float, is_complete: bool) -> list[
 def _await_root(world: Communicator, limit: float) -> None:
     end = time.monotonic() + limit + _GRACE
     answer = array.array("i", [-1] * world.size)
-    sent = world.start.send(bytearray(1), 0, tag=_TAG)
-    received = world.start.recv(answer, 0, tag=_TAG)
+    sent = world.start.send(bytearray(1), 0, **_options(limit))
+    received = world.start.recv(answer, 0, **_options(limit))
     if not _ends(sent, end) or not _ends(received, end):
         raise _absence([0], limit)
     missing = [rank for rank in answer if rank >= 0]
@@ -69,6 +69,11 @@ def _await_root(world: Communicator, limit: float) -> None:
             f"send/recv from rank 0: {error}"
         )
         raise TimeoutError(text, rank=missing[0])
+
+
+def _options(limit: float) -> dict[str, Any]:
+    """A deadline of calls that passes later than those of this barrier."""
+    return {"tag": TAG, "timeout": max(limit, 0.0) + 3 * _GRACE}
 
 
 def _ends(request: Request[Any], end: float) -> bool:

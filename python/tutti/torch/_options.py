@@ -35,6 +35,8 @@ def operator_of(opts: Any, x: Tensor) -> str:
     """The operator of options, or of a ReduceOp."""
     op = getattr(opts, "reduceOp", opts) if opts is not None else ReduceOp.SUM
     name = _OPS.get(getattr(op, "op", op))
+    if name is None and factor_of(opts) is not None:
+        return "sum"  # of `scaled` inputs
     if name is None:
         raise of_dist(ArgumentError(f"tutti has no operator {getattr(op, 'op', op)}"))
     return _OPS_OF_BOOL.get(name, name) if x.dtype == torch.bool else name
@@ -60,6 +62,12 @@ def factor_of(opts: Any) -> Any:
     op = getattr(opts, "reduceOp", opts)
     kind = getattr(op, "op", op)
     return getattr(op, "factor") if getattr(kind, "name", "") == "PREMUL_SUM" else None
+
+
+def scaled(x: Tensor, opts: Any) -> Tensor:
+    """An input, multiplied by the factor of the operator PREMUL_SUM."""
+    factor = factor_of(opts)
+    return x if factor is None else (x * factor).to(x.dtype)
 
 
 def options_of(opts: Any, others: tuple[Any, ...], named: dict[str, Any]) -> Any:

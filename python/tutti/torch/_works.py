@@ -33,7 +33,8 @@ _pending: dict[int, TuttiWork] = {}
 class TuttiWork(Work):
     """A call under way, of one request or several.
 
-    finish: called once when all have ended, to copy results. tensors: the result.
+    finish: called once when all have ended, to copy results. tensors: the result. is_message: whether it is
+    of two ranks only.
     """
 
     def __init__(
@@ -41,15 +42,17 @@ class TuttiWork(Work):
         requests: Sequence[Request[Any]],
         tensors: Sequence[Tensor],
         finish: Callable[[], None] | None = None,
-        source: int = -1,
+        is_message: bool = False,
     ) -> None:
         super().__init__()
         self._requests = list(requests)
         self._tensors = tensors
         self._finish = finish
-        self._source = source
+        self.is_message = is_message
+        self._source = -1
         self._error: Error | None = None
-        self._future: torch.futures.Future[Any] | None = None
+        self._future: _Future | None = None
+        self._is_complete = False  # the future
         self._lock = threading.RLock()
         handle = self._requests[0]._handle if self._requests else None
         self._turn = None if handle is None else handle.turn
@@ -144,9 +147,9 @@ class TuttiWork(Work):
 
     def get_future(self) -> torch.futures.Future[Any]:
         """A future of the tensors. In backward it is completed at the end of backward, in the same thread;
-        else by a thread of its own."""
+        else by a thread of its own. A wait for it in Python completes it too."""
         if self._future is None:
-            self._future = torch.futures.Future()
+            self._future = _Future(self)
             if self._poll():
                 self._complete()
             else:
@@ -157,18 +160,39 @@ class TuttiWork(Work):
         return self._future
 
     def _complete_or_raise(self) -> None:
-        self.wait()
-        assert self._future is not None
-        self._future.set_result(self.result())
+        self._complete()
+        self._raise()
 
     def _complete(self) -> None:
-        assert self._future is not None
+        """Waits for the end, and completes the future, once."""
         try:
             self.wait()
         except Exception as error:
-            self._future.set_exception(error)
+            self._complete_by("set_exception", error)
         else:
-            self._future.set_result(self.result())
+            self._complete_by("set_result", self.result())
+
+    def _complete_by(self, setter: str, value: Any) -> None:
+        with self._lock:
+            future, self._is_complete = None if self._is_complete else self._future, True
+        if future is not None:
+            future._work = None
+            getattr(future, setter)(value)  # runs what the program does next, without the lock
+
+
+class _Future(torch.futures.Future[Any]):
+    """The future of a Work. A hook of DistributedDataParallel may wait for it within backward, whose end would
+    complete it."""
+
+    def __init__(self, work: TuttiWork) -> None:
+        super().__init__()
+        self._work: TuttiWork | None = work
+
+    def wait(self) -> Any:
+        work, self._work = self._work, None
+        if work is not None:
+            work._complete()
+        return super().wait()
 
 
 class AllWork(TuttiWork):

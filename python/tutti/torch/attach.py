@@ -39,7 +39,8 @@ class Attached:
         self._views = [self._view(i, p) for i, p in enumerate(self._parameters)]
         self._is_accumulating = False
         self._is_pending = False  # whether backward has run since the last wait
-        self._waited: set[int] = set()  # optimizers whose steps have used the last wait
+        self._has_waited = False  # whether a wait has succeeded since
+        self._stepped: set[int] = set()  # optimizers whose steps have used that wait
         self._removers = [after_accumulation(p, self._hook_of(i)) for i, p in enumerate(self._parameters)]
         broadcast(world, [x for x in [*model.parameters(), *model.buffers()]])
 
@@ -85,14 +86,16 @@ class Attached:
             self._is_accumulating = before
 
     def wait(self) -> StepReport:
-        """Waits until all gradients are the means over all ranks. The optimizers' step does it.
+        """Waits until all gradients are the means over all ranks. The optimizers' step does it, unless the program
+        has, as it must to clip gradients.
 
         If ranks' steps differ, or backward has failed on one of them, the step is void: ArgumentError
         is raised on all ranks, gradients are of no use, and the next step may follow.
         """
-        self._is_pending = False
-        self._waited.clear()
+        self._is_pending = self._has_waited = False
+        self._stepped.clear()
         report = self.sync.wait()
+        self._has_waited = True
         for parameter, view in zip(self._parameters, self._views):
             if parameter.grad is not view:
                 parameter.grad = view
@@ -125,19 +128,21 @@ class Attached:
             def closure_with_wait() -> Any:
                 with torch.enable_grad():
                     loss = closure()
-                self.wait()
+                self._wait_before(id(optimizer))
                 return loss
 
-            return (args[0], closure_with_wait), {}
+            if len(args) > 1:
+                return (args[0], closure_with_wait, *args[2:]), kwargs
+            return args, {**kwargs, "closure": closure_with_wait}
 
         self._removers.append(before_step(optimizer, wait_before))
 
     def _wait_before(self, optimizer: int) -> None:
         """Several optimizers share one wait. A step without backward waits too, so that the ranks that
         have run backward get an error."""
-        if self._is_pending or not self._waited or optimizer in self._waited:
+        if self._is_pending or not self._has_waited or optimizer in self._stepped:
             self.wait()
-        self._waited.add(optimizer)
+        self._stepped.add(optimizer)
 
     def detach(self) -> None:
         """Ends it: the model and its optimizers are as before, and gradients are None."""

@@ -113,6 +113,12 @@ class TuttiGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
     def _get_sequence_number_for_group(self) -> int:
         return self._count + self._backend._count
 
+    def set_timeout(self, timeout: timedelta) -> None:
+        super().set_timeout(timeout)
+        self._backend.set_timeout(timeout)
+
+    _set_default_timeout = set_timeout
+
 
 class PlainGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
     """A group for versions of PyTorch whose backends are in C++ only."""

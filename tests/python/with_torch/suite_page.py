@@ -41,6 +41,8 @@ that name, and are skipped under tutti's.
 - `distributed_test` comes with every PyTorch; all its tests run. The other files are those of `test/distributed` in PyTorch's
   sources. Their classes whose groups are made by the name of a backend run (`checkout_suite.py` lists them), with
   Gloo and under its name. "File of V" is a file of another version than the installed one.
+- `test_c10d_pybackend` is left out: its tests make a backend of their own, which records the calls that PyTorch passes to it, and
+  none of them reaches tutti.
 - Tests that need a GPU, or more ranks, are skipped in all runs.
 - Ranks are forked from one process that has loaded PyTorch. No test may take more than {deadline} seconds.
 - PyTorch 1.13.0a0 is Debian's package of 1.13.1.

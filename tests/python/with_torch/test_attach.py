@@ -206,3 +206,58 @@ def reject(world: tutti.Communicator) -> list[str]:
 def test_errors() -> None:
     nothing, storage, sparse = ranks.run(1, reject)[0]
     assert "no parameter" in nothing and "views" in storage and "sparse" in sparse
+
+
+def clip(world: tutti.Communicator) -> None:
+    """The program waits itself, and changes the gradients before the step."""
+    model = make_model()
+    optimizers = [torch.optim.SGD(list(model.parameters())[i::2], lr=0.1) for i in range(2)]
+    sync = tutti.torch.attach(model, optimizers, world=world)
+    for step in range(3):
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=step == 1)
+        model(data(world.rank, step)).square().sum().backward()
+        sync.wait()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        assert norm > 0.5
+        for optimizer in optimizers:
+            optimizer.step()  # does not wait again
+        assert torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0) <= 0.51
+    with pytest.raises(tutti.ArgumentError, match="was not ready when wait was called"):
+        optimizers[0].step()  # without backward
+
+
+def test_gradients_may_be_clipped() -> None:
+    ranks.run(2, clip)
+
+
+class _Recorded(torch.optim.SGD):
+    """An optimizer whose step has another argument."""
+
+    def step(self, closure: Any = None, scale: float = 1.0) -> Any:
+        self.scale = scale
+        return super().step(closure)
+
+
+def step_with_arguments(world: tutti.Communicator) -> None:
+    model = make_model()
+    torch.optim.SGD(model.parameters(), lr=0.1)  # from now on SGD's own step calls hooks, too
+    optimizer = _Recorded(model.parameters(), lr=0.1)
+    tutti.torch.attach(model, optimizer, world=world)
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = model(data(world.rank)).square().sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure, 2.0)
+    assert optimizer.scale == 2.0
+    optimizer.step(closure=closure, scale=3.0)
+    assert optimizer.scale == 3.0
+    optimizer.step(scale=4.0, closure=closure)
+    assert optimizer.scale == 4.0
+
+
+def test_a_step_keeps_its_other_arguments() -> None:
+    ranks.run(2, step_with_arguments)
