@@ -6,10 +6,11 @@ import inspect
 import types
 import weakref
 from datetime import timedelta
-from typing import Any
+from typing import Any, Sequence, TypeVar
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import PrefixStore
 from torch.distributed import ProcessGroup, Work
 
 from .. import _init
@@ -22,6 +23,8 @@ from .errors import as_dist_errors, of_dist
 
 _Backend: type[Any] = getattr(torch._C._distributed_c10d, "Backend", object)
 _DEVICES = ["cpu"]
+
+_Made = TypeVar("_Made", bound=GroupCalls)
 
 _default: weakref.ref[Communicator] | None = None  # of the default group
 
@@ -75,7 +78,7 @@ class TuttiBackend(GroupCalls, _Backend):  # type: ignore[misc]
 
     @property
     def supports_splitting(self) -> bool:
-        return False
+        return True
 
     @property
     def supports_coalescing(self) -> bool:
@@ -98,11 +101,19 @@ class TuttiBackend(GroupCalls, _Backend):  # type: ignore[misc]
         return False
 
 
+    def split(self, store: Any, ranks: Sequence[int], opts: Any = None) -> TuttiBackend | None:
+        """The backend of a part of a group with other backends beside."""
+        timeout = getattr(opts, "_timeout", None) or self._options._timeout
+        world = _part_of(self._world, ranks)
+        return None if world is None else _owning(TuttiBackend(world, timeout), timeout)
+
+
 class TuttiGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
     """A group whose calls from Python do not pass through C++. Calls from C++ find the backend inside."""
 
     def __init__(self, store: Any, world: Communicator, timeout: Any) -> None:
         ProcessGroup.__init__(self, store, world.rank, world.size)
+        self._store = store
         self._world = world
         self._backend = TuttiBackend(world, timeout)
         custom = ProcessGroup.BackendType.CUSTOM
@@ -112,6 +123,28 @@ class TuttiGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
 
     def _get_sequence_number_for_group(self) -> int:
         return self._count + self._backend._count
+
+    def split_group(
+        self,
+        new_ranks: Sequence[int],
+        timeout: timedelta | None = None,
+        opts: Any = None,
+        group_name: Any = None,
+        group_desc: str | None = None,
+        device_types: Any = None,
+    ) -> TuttiGroup | None:
+        """A group of some ranks, in their order; None on other ranks. For dist.split_group."""
+        if opts is not None:
+            raise of_dist(ArgumentError("split_group: the options of a part are those of its group: pass no pg_options"))
+        world = _part_of(self._world, new_ranks)
+        if world is None:
+            return None
+        timeout = timeout or self._backend.options._timeout
+        name: Any = group_name or f"{self.group_name}:split:{','.join(map(str, new_ranks))}"
+        group = _owning(TuttiGroup(PrefixStore(f"{name}/", self._store), world, timeout), timeout)
+        group._set_group_name(name)
+        group._set_group_desc(group_desc or "")
+        return group
 
     def set_timeout(self, timeout: timedelta) -> None:
         super().set_timeout(timeout)
@@ -186,6 +219,22 @@ def _communicator_of(opts: Any, options: dict[str, Any]) -> Communicator:
     return world
 
 
+def _part_of(world: Communicator, ranks: Sequence[int]) -> Communicator | None:
+    """A communicator of some ranks, or None where this rank is not among them."""
+    if world.rank not in ranks:
+        return None
+    with as_dist_errors():
+        return world.group(list(ranks))
+
+
+def _owning(made: _Made, timeout: timedelta) -> _Made:
+    """A group or backend with its timeout, which leaves its communicator when it ends."""
+    if timeout.total_seconds() * 1e9 != made._world._timeout:
+        made._timeout = timeout.total_seconds()
+    weakref.finalize(made, leave, made._world).atexit = False  # older versions of PyTorch do not call shutdown
+    return made
+
+
 def world_over(group: ProcessGroup) -> Communicator:
     """A communicator of the ranks of a group of any backend. Collective over them."""
     own: Any = dist.distributed_c10d._get_process_group_store(group)
@@ -234,10 +283,7 @@ def create(opts: Any, backend_options: Any = None) -> Any:
         made = TuttiBackend(world, opts.timeout)
     else:
         made = TuttiGroup(opts.store, world, opts.timeout)
-    if opts.timeout.total_seconds() * 1e9 != world._timeout:
-        made._timeout = opts.timeout.total_seconds()
-    weakref.finalize(made, leave, world).atexit = False  # older versions of PyTorch do not call shutdown
-    return made
+    return _owning(made, opts.timeout)
 
 
 def register() -> None:

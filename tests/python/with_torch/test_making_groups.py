@@ -72,3 +72,38 @@ def run_threads(rank: int, size: int) -> None:
 
 def test_options() -> None:
     groups.run(2, run_threads)
+
+
+def split(rank: int, size: int) -> None:
+    pair = dist.split_group(split_ranks=[[2, 0]], timeout=datetime.timedelta(seconds=50))
+    if rank == 1:
+        assert pair is dist.GroupMember.NON_GROUP_MEMBER
+    else:
+        assert dist.get_backend(pair) == "tutti" and dist.get_process_group_ranks(pair) == [2, 0]
+        assert pair.rank() == (0 if rank == 2 else 1) and pair._limit() == 50
+        dist.all_reduce(x := full(rank), group=pair)
+        assert torch.equal(x, full(2))
+        dist.broadcast(x := full(rank), src=2, group=pair)
+        assert torch.equal(x, full(2))
+        names: list[object] = [None, None]
+        dist.all_gather_object(names, f"rank {rank}", group=pair)
+        assert names == ["rank 2", "rank 0"]
+        half = dist.split_group(pair, split_ranks=[[0], [1]])
+        dist.all_reduce(x := full(rank), group=half)
+        assert torch.equal(x, full(rank))
+    with pytest.raises(tutti.ArgumentError, match="pass no pg_options"):
+        dist.group.WORLD.split_group([0], opts=tutti.torch.Options())
+    dist.all_reduce(x := full(1))
+    assert torch.equal(x, full(size))
+
+
+def split_mixed(rank: int, size: int) -> None:
+    pair = dist.split_group(split_ranks=[[1, 0]])
+    dist.all_reduce(x := full(rank + 1), group=pair)
+    assert torch.equal(x, full(3)) and dist.get_rank(pair) == 1 - rank
+
+
+@pytest.mark.skipif(not tutti.torch.backend.HAS_PY_BACKEND, reason="this PyTorch splits groups of C++ only")
+def test_parts_of_groups() -> None:
+    groups.run(3, split)
+    groups.run(2, split_mixed, backend="cpu:tutti,cuda:gloo")
