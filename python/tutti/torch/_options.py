@@ -61,7 +61,14 @@ def factor_of(opts: Any) -> Any:
     """The factor of the operator PREMUL_SUM, or None."""
     op = getattr(opts, "reduceOp", opts)
     kind = getattr(op, "op", op)
-    return getattr(op, "factor") if getattr(kind, "name", "") == "PREMUL_SUM" else None
+    if getattr(kind, "name", "") != "PREMUL_SUM":
+        return None
+    if hasattr(op, "factor"):
+        return op.factor
+    state = op.__getstate__()  # where older versions have it
+    if state is None:
+        raise of_dist(ArgumentError("this PyTorch hides the factor of PREMUL_SUM: multiply the tensor, and use SUM"))
+    return state[1]
 
 
 def scaled(x: Tensor, opts: Any) -> Tensor:

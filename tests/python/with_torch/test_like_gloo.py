@@ -136,6 +136,10 @@ def test_wrong_lists_are_errors() -> None:
 def reduce_scaled(rank: int, size: int) -> None:
     op = dist._make_nccl_premul_sum(0.25)
     x = full(rank + 1)
+    if not hasattr(op, "factor") and op.__getstate__() is None:
+        with pytest.raises(tutti.ArgumentError, match="hides the factor of PREMUL_SUM"):
+            dist.all_reduce(x, op=op)
+        return
     dist.all_reduce(x, op=op)
     assert (x == 0.75).all()
     x = full(rank + 1)
@@ -228,9 +232,8 @@ def compress_by_power_iteration(rank: int, size: int) -> None:
     assert torch.allclose(model.weight.grad, torch.tensor((size + 1) / 2), atol=1e-3)
 
 
-@backends
-def test_power_sgd(backend: str) -> None:
-    groups.run(2, compress_by_power_iteration, backend=backend)
+def test_power_sgd() -> None:
+    groups.run(2, compress_by_power_iteration)
 
 
 def divide_by_another_factor(rank: int, size: int) -> None:
@@ -245,6 +248,6 @@ def divide_by_another_factor(rank: int, size: int) -> None:
 
 
 def test_sharded_models_with_another_factor() -> None:
-    if not hasattr(torch, "cpu") or not hasattr(torch.cpu.current_stream(), "record_event"):
+    if not hasattr(getattr(torch.cpu, "current_stream", object)(), "record_event"):
         pytest.skip("this PyTorch has no FSDP2 on CPUs")
     groups.run(2, divide_by_another_factor)
