@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "pair.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tutti::shm {
 namespace {
@@ -93,17 +94,38 @@ TEST_F(Access, ToARankThatGaveUpIsWorthNothing) {
   EXPECT_THROW(reader_->signal(access_, false), Error);
 }
 
-TEST_F(Access, IsWaitedForByTheSendersAbort) {
-  ASSERT_NE(reader_->open_result(access_, kOrdinal, kBytes), nullptr);
-  std::atomic<bool> is_over = false;
-  std::thread owner{[&] {
-    EXPECT_TRUE(sender_->abort({ErrorCode::aborted, "enough"}));
-    is_over = true;
-  }};
-  std::this_thread::sleep_for(std::chrono::milliseconds{10});
-  EXPECT_FALSE(is_over) << "the result is still being written";
-  EXPECT_THROW(reader_->signal(access_, true), Error);
-  owner.join();
+/// A sender that gives up while its result is written.
+class GivenUpAccess : public Access {
+ public:
+  void TestBody() override {}
+  /// @param time for the begin of the abort, and less than it waits. @return whether it waits for
+  /// the reader, and the reader gets its error.
+  bool is_waited_for(std::chrono::milliseconds time) {
+    EXPECT_NE(reader_->open_result(access_, kOrdinal, kBytes), nullptr);
+    std::atomic<bool> begins = false, is_over = false, is_good = false;
+    std::thread owner{[&] {
+      begins = true;
+      is_good = sender_->abort({ErrorCode::aborted, "enough"});
+      is_over = true;
+    }};
+    while (!begins) std::this_thread::yield();
+    std::this_thread::sleep_for(time);
+    const bool was_over = is_over;  // while the result was still written
+    bool has_failed = false;
+    try {
+      reader_->signal(access_, true);
+    } catch (const Error&) {
+      has_failed = true;
+    }
+    owner.join();
+    return is_good && !was_over && has_failed;
+  }
+};
+
+TEST(GivenUp, IsWaitedForByTheSendersAbort) {
+  EXPECT_TRUE(test::with_enough_time(std::chrono::milliseconds{1}, [](auto time) {
+    return GivenUpAccess{}.is_waited_for(time);
+  }));
 }
 
 TEST_F(Access, IsNotWaitedForWithoutEnd) {
