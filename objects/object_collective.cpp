@@ -14,27 +14,16 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// A call on frames, which are plain bytes to all others.
-Call call_on(Collective collective, ObjectFrames& in, ObjectFrames& out, Rank root) {
+/// A call on records, which are plain bytes to all others. @param bytes of a record.
+template <class Given, class Received>
+Call call_on(Collective collective, Given&& in, Received&& out, std::size_t bytes, Rank root) {
   return {.collective = collective,
           .in = in.data(),
           .out = out.data(),
           .in_count = in.size(),
           .out_count = out.size(),
           .type = Datatype::opaque,
-          .element_bytes = in.frame_bytes(),
-          .root = root};
-}
-/// A call on reports, likewise.
-template <class Record>
-Call call_on(Collective collective, std::span<Record> in, std::span<Record> out, Rank root) {
-  return {.collective = collective,
-          .in = in.data(),
-          .out = out.data(),
-          .in_count = in.size(),
-          .out_count = out.size(),
-          .type = Datatype::opaque,
-          .element_bytes = sizeof(Record),
+          .element_bytes = bytes,
           .root = root};
 }
 
@@ -88,15 +77,17 @@ void ObjectCollective::make_source() {
 }
 
 Call ObjectCollective::frames_call() noexcept {
-  ObjectFrames& in = sent_;
-  ObjectFrames& out = frames_;
+  const auto call = [this](Collective collective, Rank root) {
+    return call_on(collective, sent_, frames_, sent_.frame_bytes(), root);
+  };
+  ObjectFrames& own = is_root() ? sent_ : frames_;
   switch (call_.kind) {
     case Kind::broadcast:
-      return call_on(Collective::broadcast, is_root() ? in : out, is_root() ? in : out, call_.root);
-    case Kind::scatter: return call_on(Collective::scatter, in, out, call_.root);
-    case Kind::gather: return call_on(Collective::gather, in, out, call_.root);
-    case Kind::all_gather: return call_on(Collective::all_gather, in, out, 0);
-    case Kind::all_to_all: return call_on(Collective::all_to_all, in, out, 0);
+      return call_on(Collective::broadcast, own, own, own.frame_bytes(), call_.root);
+    case Kind::scatter: return call(Collective::scatter, call_.root);
+    case Kind::gather: return call(Collective::gather, call_.root);
+    case Kind::all_gather: return call(Collective::all_gather, 0);
+    case Kind::all_to_all: return call(Collective::all_to_all, 0);
     case Kind::send:
     case Kind::recv: break;  // An ObjectMessage.
   }
@@ -156,7 +147,9 @@ void ObjectCollective::start_accounts() {
   accounts_.resize(size_);
   ObjectAccount& own = accounts_[static_cast<std::size_t>(self_)];
   own = ObjectAccount{report(), words(), call_.problem};
-  start_later(call_on(Collective::all_gather, std::span{&own, 1}, std::span{accounts_}, 0), {});
+  start_later(call_on(Collective::all_gather, std::span{&own, 1}, std::span{accounts_},
+                      sizeof own, 0),
+              {});
 }
 
 /// Large objects lie one after the other, as the counts say: the small ones between them go.
