@@ -23,7 +23,7 @@ from tutti.objects import Objects
 pytest.importorskip("tutti._fast")
 
 sizes = pytest.mark.parametrize("size", [1, 2, 3])
-WAYS: dict[str, Callable[[int], bool]] = {  # the ranks that take the quick way
+WAYS: dict[str, Callable[[int], bool]] = {  # the ranks that go the quick way
     "all": lambda rank: True,
     "none": lambda rank: False,
     "even": lambda rank: rank % 2 == 0,
@@ -34,7 +34,7 @@ ALL_GATHER, RECV = 3, 6
 
 
 def objects_of(world: tutti.Communicator, way: str) -> Objects:
-    made = Objects(world._handle, world.rank, world._timeout, world._fast)
+    made = Objects(world._handle, world.rank, world._timeout, world._fast, world._notices)
     if not WAYS[way](world.rank):
         made._fast = None
     return made
