@@ -149,7 +149,7 @@ def test_an_export_is_freed_while_an_exception_is_raised(alone: tutti.Communicat
     """Libraries drop a capsule that they reject, and programs an array, when the exception is there already."""
     memory, numbers = alone.empty(3, "bfloat16"), alone.empty(3)
     before = uses(memory)
-    with pytest.raises(RuntimeError, match="DLTensor"):
+    with pytest.raises((RuntimeError, BufferError), match="DLTensor"):  # numpy before 2.5, and since
         np.from_dlpack(memory)
     assert uses(memory) == before
     with pytest.raises(ZeroDivisionError):
