@@ -213,9 +213,9 @@ def wait_within_backward(rank: int, size: int) -> None:
         assert torch.allclose(model.weight.grad, torch.tensor(size * (size + 1) / 2))
 
 
-@backends
-def test_hooks_that_wait_within_backward(backend: str) -> None:
-    groups.run(2, wait_within_backward, backend=backend)
+def test_hooks_that_wait_within_backward() -> None:
+    """Not with Gloo, whose threads wait for each other now and then in PyTorch 2.6."""
+    groups.run(2, wait_within_backward)
 
 
 def compress_by_power_iteration(rank: int, size: int) -> None:
