@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include <tutti/export.hpp>
 #include <tutti/version.hpp>
 
 namespace tutti::v0::detail {
@@ -63,7 +64,7 @@ class Occupancy {
     return (word_.load(std::memory_order_relaxed) & ~kProgress) == this_thread();
   }
   /// Throws Error{invalid_argument} that names the thread that is in.
-  [[noreturn]] void reject(const Words& words) const;
+  [[noreturn]] TUTTI_API void reject(const Words& words) const;
   /// As enter, but waits until another thread has left. @param is_forked whether this process is a
   /// forked child, in which other threads do not exist and never leave. @return whether this thread
   /// entered: not if it is in already, or would wait without end.
