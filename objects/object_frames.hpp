@@ -56,7 +56,7 @@ inline constexpr std::size_t kInlineBytesOfMany = 208;
 /// Ranks that are not many: their frames take less memory than 16 KiB.
 inline constexpr std::size_t kFewRanks = 12;
 
-/// What moves in the first round: the sender's report, and behind it one object if that is small.
+/// A frame moves in the first round: the sender's report, and behind it one object if that is small.
 struct ObjectFrame {
   static constexpr std::uint64_t kMagic = 0x31756f6269747574U;  // Other byte orders differ.
 

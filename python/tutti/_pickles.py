@@ -9,13 +9,10 @@ from typing import Any, NoReturn
 from . import _data
 from .errors import Error, ObjectError
 
-
 _COUNT = struct.Struct("<Q")
 _ALIGNMENT = 16  # of each buffer behind a pickle: that of every element
 _COPIED_BYTES = 1 << 14  # buffers of fewer bytes are copied into the pickle: each one costs more than the copy
 SHARED_BYTES = 1 << 20  # arrays of so many bytes are not copied out of the memory in which they arrived
-
-
 _NO_BUFFERS = _COUNT.pack(0)
 
 

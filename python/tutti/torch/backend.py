@@ -100,7 +100,6 @@ class TuttiBackend(GroupCalls, _Backend):  # type: ignore[misc]
     def _supports_time_estimate(self) -> bool:
         return False
 
-
     def split(self, store: Any, ranks: Sequence[int], opts: Any = None) -> TuttiBackend | None:
         """The backend of a part of a group with other backends beside."""
         timeout = getattr(opts, "_timeout", None) or self._options._timeout
