@@ -13,6 +13,8 @@ from typing import Any, Callable
 _context = multiprocessing.get_context("spawn")
 _pools: dict[int, "_Pool"] = {}
 DEADLINE = 60.0  # seconds
+CALL_TIMEOUT = 20.0
+AMPLE = 15.0  # less than the timeout of a call, which an event that must happen does not wait for
 
 
 def _serve(rank: int, size: int, pipe: Any) -> None:
@@ -29,7 +31,7 @@ def _serve(rank: int, size: int, pipe: Any) -> None:
             if url is None:
                 pipe.send((True, function(*arguments)))
                 continue
-            with tutti.init(url, timeout=20, call_timeout=20) as world:
+            with tutti.init(url, timeout=20, call_timeout=CALL_TIMEOUT) as world:
                 result = function(world, *arguments)
             pipe.send((True, result))
         except BaseException:

@@ -111,18 +111,29 @@ def test_exit_prints_nothing(name: str) -> None:
         assert (process.returncode, output.decode()) == (0, "")
 
 
-def test_import_is_quick_and_small() -> None:
+def import_alone(module: str, cache: pathlib.Path) -> tuple[float, set[str]]:
+    """The processor's seconds that an import of a module takes, and what it imports."""
     program = (
-        "import sys; before = set(sys.modules); import time; begin = time.process_time(); import tutti; "
-        "print(time.process_time() - begin, *(set(sys.modules) - before))"
+        "import sys; before = set(sys.modules); import time; begin = time.process_time(); "
+        f"import {module}; print(time.process_time() - begin, *(set(sys.modules) - before))"
     )
-    seconds = []
-    for _ in range(5):
-        output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
-        took, *modules = output.split()
-        assert not {"numpy", "torch", "asyncio", "multiprocessing"} & set(modules)
-        seconds.append(float(took))
-    assert min(seconds) < 0.05, seconds
+    environment = dict(os.environ, PYTHONPYCACHEPREFIX=str(cache))
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    command = [sys.executable, "-c", program]
+    output = subprocess.run(command, capture_output=True, check=True, text=True, env=environment).stdout
+    seconds, *modules = output.split()
+    return float(seconds), set(modules)
+
+
+def test_import_is_quick_and_small(tmp_path: pathlib.Path) -> None:
+    """As quick as that of asyncio, which takes 30 ms where that of tutti takes 20."""
+    seconds: dict[str, list[float]] = {"tutti": [], "asyncio": []}
+    for _ in range(5):  # the first compiles
+        for module, taken in seconds.items():
+            took, modules = import_alone(module, tmp_path)
+            taken.append(took)
+            assert module != "tutti" or not {"numpy", "torch", "asyncio", "multiprocessing"} & modules
+    assert min(seconds["tutti"]) < 1.5 * min(seconds["asyncio"]), seconds
 
 
 def test_a_subinterpreter_gets_one_error() -> None:
@@ -165,7 +176,8 @@ def check_by_mypy(folder: pathlib.Path, *arguments: str) -> None:
 def test_types(tmp_path: pathlib.Path) -> None:
     missing = [] if importlib.util.find_spec("torch") else ["--exclude", "tutti/torch/"]
     pages = ["--exclude", "tutti/share/"]  # scripts of a wheel
-    check_by_mypy(tmp_path, "mypy", "--strict", *missing, *pages, "-p", "tutti")
+    config = pathlib.Path(__file__).parents[2] / "pyproject.toml"  # which packages may be missing
+    check_by_mypy(tmp_path, "mypy", "--config-file", str(config), *missing, *pages, "-p", "tutti")
 
 
 def test_the_stub_of_the_extension(tmp_path: pathlib.Path) -> None:
