@@ -1,6 +1,7 @@
 // Calls under way, prepared calls, batches, probes, selection and user operators.
 #include <chrono>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 
@@ -32,6 +33,12 @@ tutti_status pending_unless(bool is_done) noexcept {
   return is_done ? TUTTI_OK : TUTTI_PENDING;
 }
 
+/// Why the operator that runs in this thread fails.
+std::string& operator_error() noexcept {
+  thread_local std::string text;
+  return text;
+}
+
 /// A user's operator, which ends with the last call that uses it.
 class UserOperator {
  public:
@@ -43,9 +50,13 @@ class UserOperator {
     if (release_ != nullptr) release_(context_);
   }
   void combine(const void* left, const void* right, void* out, std::size_t count) const {
-    if (const int status = function_(context_, left, right, out, count); status != 0)
-      throw Error{ErrorCode::aborted,
-                  "a user's operator failed with status " + std::to_string(status)};
+    std::string& why = operator_error();
+    why.clear();
+    const int status = function_(context_, left, right, out, count);
+    if (status == 0) return;
+    throw Error{ErrorCode::aborted,
+                "a user's operator failed" +
+                    (why.empty() ? " with status " + std::to_string(status) : ": " + why)};
   }
 
  private:
@@ -196,6 +207,14 @@ tutti_status tutti_make_operator(tutti_combine combine, void* context, int32_t c
                                   std::size_t count) { user->combine(left, right, out, count); },
                            commutative != 0};
   });
+}
+
+void tutti_operator_error(const char* text) {
+  try {
+    operator_error() = text == nullptr ? "" : text;
+  } catch (const std::bad_alloc&) {
+    operator_error().clear();  // the error has the number that the operator returns
+  }
 }
 
 void tutti_operator_free(tutti_operator* user_op) {

@@ -823,6 +823,10 @@ module tutti
       type(c_funptr), value :: release
       type(c_ptr), intent(out) :: result
     end function
+    subroutine tutti_operator_error(text) bind(c)
+      import
+      character(kind=c_char), intent(in) :: text(*)
+    end subroutine
     ! Calls that run keep what they need of it.
     subroutine tutti_operator_free(user_op) bind(c)
       import

@@ -210,6 +210,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "tutti_probe": (_status, _handle, c_int32, c_int32, _slice, POINTER(Arrival)),
     "tutti_explain": (_status, _handle, POINTER(Call), POINTER(Options), *_text),
     "tutti_make_operator": (_status, CombineFunction, c_void_p, c_int32, ReleaseFunction, _made),
+    "tutti_operator_error": (None, c_char_p),
     "tutti_operator_free": (None, _handle),
     # objects.h
     "tutti_object_call_defaults": (None, POINTER(ObjectCall), c_size_t),

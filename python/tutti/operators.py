@@ -51,6 +51,7 @@ class Operator:
                 view(out, count, True)[...] = result
             except BaseException as error:  # the shared library cannot pass it on
                 failures.first = failures.first or error
+                library.tutti_operator_error(f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
                 return 1
             return 0
 
@@ -100,7 +101,8 @@ def operator(function: Callable[[Array, Array], Array], *, commutative: bool) ->
     function: gets two arrays of numpy of equal length and returns one, whose element i combines their
         elements i. It must be associative, and must not call tutti nor keep its arguments. If it
         raises, the call raises the same on this rank, and the communicator fails: other ranks get
-        AbortedError from this call, or from their next one if they have all their operands already.
+        AbortedError with its text from this call, or from their next one if they have all their
+        operands already.
     commutative: whether operands may be exchanged.
     """
     if not callable(function):

@@ -206,8 +206,10 @@ static int multiply(void* context, const void* left, const void* right, void* ou
   return 0;
 }
 
+/* @param context a text, or NULL */
 static int fail(void* context, const void* left, const void* right, void* out, size_t count) {
-  (void)context, (void)left, (void)right, (void)out, (void)count;
+  (void)left, (void)right, (void)out, (void)count;
+  if (context != NULL) tutti_operator_error(context);
   return 7;
 }
 
@@ -235,14 +237,19 @@ static void test_operators(tutti_communicator* world) {
   tutti_operator_free(op);
 }
 
-/* Ends the communicator. */
-static void test_failing_operator(tutti_communicator* world) {
+/* In a communicator of its own, which it ends. @param text of the error, or NULL */
+static void test_failing_operator(tutti_communicator* world, char* text, const char* expected) {
   int32_t value;
+  tutti_communicator* other = NULL;
   tutti_operator* op = NULL;
-  require_ok(tutti_make_operator(fail, NULL, 1, NULL, &op), "make_operator");
-  if (tutti_size(world) > 1)
-    require_status(run_operator(world, op, &value), TUTTI_ABORTED, "failed with status 7");
+  require_ok(tutti_split(world, 0, 0, &other), "split");
+  require_ok(tutti_make_operator(fail, text, 1, NULL, &op), "make_operator");
+  if (tutti_size(world) > 1) {
+    require_status(run_operator(other, op, &value), TUTTI_ABORTED, "an operator that fails");
+    require_text(expected);
+  }
   tutti_operator_free(op);
+  tutti_communicator_free(other);
 }
 
 int main(void) {
@@ -259,7 +266,8 @@ int main(void) {
   test_plans(world);
   test_batches(world);
   test_operators(world);
-  test_failing_operator(world);
+  test_failing_operator(world, NULL, "a user's operator failed with status 7");
+  test_failing_operator(world, "no such sum", "a user's operator failed: no such sum");
   tutti_communicator_free(world);
   return 0;
 }

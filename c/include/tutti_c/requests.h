@@ -86,7 +86,7 @@ TUTTI_C_API tutti_status tutti_explain(tutti_communicator* communicator, const t
  * It is called by threads that are in a call of tutti, and by tutti's own with progress_thread, or
  * while a call has an eventfd of tutti_request_notify. It must not call tutti.
  * @return 0, or another number if it fails: then the call fails with TUTTI_ABORTED, here and on all
- * ranks that need its result. */
+ * ranks that need its result. tutti_operator_error gives their error a text. */
 typedef int (*tutti_combine)(void* context, const void* left, const void* right, void* out,
                              size_t count);
 
@@ -95,6 +95,9 @@ typedef int (*tutti_combine)(void* context, const void* left, const void* right,
 TUTTI_C_API tutti_status tutti_make_operator(tutti_combine combine, void* context,
                                              int32_t commutative, void (*release)(void* context),
                                              tutti_operator** result);
+/** Called by an operator that is about to return another number than 0: `text` says why, in the
+ * error of each rank, in place of the number. It is copied. */
+TUTTI_C_API void tutti_operator_error(const char* text);
 /** Calls that run keep what they need of it. */
 TUTTI_C_API void tutti_operator_free(tutti_operator* user_op);
 

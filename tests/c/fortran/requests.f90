@@ -19,6 +19,14 @@ contains
     multiply = 0
   end function
 
+  integer(c_int) function fail(context, left, right, out, count) bind(c)
+    type(c_ptr), value :: context, left, right, out
+    integer(c_size_t), value :: count
+    call tutti_operator_error('no such product'//c_null_char)
+    fail = merge(1, 0, count == 1 .and. .not. c_associated(context) .and. &
+                 c_associated(left) .and. c_associated(right) .and. c_associated(out))
+  end function
+
   subroutine release(context) bind(c)
     type(c_ptr), value :: context
     integer(c_int32_t), pointer :: calls
@@ -46,6 +54,7 @@ program requests
   call test_pending_plan()
   call test_batches()
   call test_operators()
+  call test_failing_operator()
   call tutti_communicator_free(world)
   call require(calls == -1, 'a context is released with the communicator at the latest')
 
@@ -190,5 +199,22 @@ contains
     values(1) = calls
     call require_ok(tutti_all_reduce(world, c_loc(values), c_loc(values), 1_c_size_t, TUTTI_I32, TUTTI_MAX), 'max')
     call require(values(1) > 0 .or. ranks == 1, 'some rank has called it')
+  end subroutine
+
+  ! Ends the communicator.
+  subroutine test_failing_operator()
+    integer(c_int32_t), target :: value
+    type(tutti_call_t) :: product
+    type(c_ptr) :: user_op
+    procedure(tutti_combine), pointer :: combine
+    if (ranks == 1) return
+    combine => fail
+    call require_ok(tutti_make_operator(c_funloc(combine), c_null_ptr, 1, c_null_funptr, user_op), 'make_operator')
+    product = sum_of(c_loc(value), 1_c_size_t, TUTTI_I32)
+    product%op = TUTTI_USER
+    product%user_op = user_op
+    call require_status(tutti_run(world, product, c_null_ptr), TUTTI_ABORTED, 'an operator that fails')
+    call require_text('no such product')
+    call tutti_operator_free(user_op)
   end subroutine
 end program
