@@ -20,6 +20,7 @@ from torch.distributed import Work
 
 from ..errors import Error, TimeoutError
 from ..requests import Request
+from ._backward import watch
 from .errors import of_dist
 
 _ROUND = 1_000_000  # nanoseconds of a wait between two looks at calls of other communicators
@@ -157,6 +158,8 @@ class TuttiWork(Work):
                     torch.autograd.Variable._execution_engine.queue_callback(self._complete_or_raise)
                 except RuntimeError:  # not in backward
                     threading.Thread(target=self._complete, name="tutti", daemon=True).start()
+                else:
+                    watch(self._complete, lambda: self._is_complete)
         return self._future
 
     def _complete_or_raise(self) -> None:
@@ -181,8 +184,8 @@ class TuttiWork(Work):
 
 
 class _Future(torch.futures.Future[Any]):
-    """The future of a Work. A hook of DistributedDataParallel may wait for it within backward, whose end would
-    complete it."""
+    """The future of a Work, or of a function that `then` calls after it. A hook of DistributedDataParallel may wait
+    for it within backward, whose end would complete it."""
 
     def __init__(self, work: TuttiWork) -> None:
         super().__init__()
@@ -193,6 +196,28 @@ class _Future(torch.futures.Future[Any]):
         if work is not None:
             work._complete()
         return super().wait()
+
+    def done(self) -> bool:
+        work = self._work
+        if work is not None and work._poll():
+            work._complete()
+        return super().done()
+
+    def then(self, callback: Callable[[Any], Any]) -> Any:
+        if self._work is None:
+            return super().then(callback)
+        following = _Future(self._work)
+
+        def follow(future: torch.futures.Future[Any]) -> None:
+            try:
+                result = callback(future)
+            except Exception as error:
+                following.set_exception(error)
+            else:
+                following.set_result(result)
+
+        self.add_done_callback(follow)
+        return following
 
 
 class AllWork(TuttiWork):

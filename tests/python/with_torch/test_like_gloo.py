@@ -218,6 +218,54 @@ def test_hooks_that_wait_within_backward() -> None:
     groups.run(2, wait_within_backward)
 
 
+def wait_in_another_way(rank: int, size: int, way: str) -> None:
+    model = torch.nn.Linear(3, 2)
+    wrapped = DistributedDataParallel(model)
+
+    def half(future: torch.futures.Future[Any]) -> torch.Tensor:
+        return future.value()[0] / size
+
+    def hook(_: object, bucket: Any) -> torch.futures.Future[torch.Tensor]:
+        work = dist.all_reduce(bucket.buffer(), async_op=True)
+        future = work.get_future()
+        if way == "then":
+            assert future.then(half).then(lambda done: done.value() + 1).wait()[0] == future.value()[0][0] / size + 1
+        elif way == "wait_all":
+            torch.futures.wait_all([future, future.then(half)])
+        else:
+            while not future.done():
+                pass
+        return future.then(half)
+
+    hook.__annotations__ = {}
+    wrapped.register_comm_hook(None, hook)
+    wrapped(torch.full((1, 3), rank + 1.0)).sum().backward()
+    assert torch.allclose(model.weight.grad, torch.tensor((size + 1) / 2))
+
+
+@pytest.mark.parametrize("way", ["then", "wait_all", "done"])
+def test_hooks_that_wait_in_another_way(way: str) -> None:
+    groups.run(2, wait_in_another_way, way)
+
+
+def raise_in_then(rank: int, size: int) -> str:
+    future = dist.all_reduce(full(rank), async_op=True).get_future()
+
+    def fail(_: object) -> None:
+        raise KeyError("no such gradient")
+
+    try:
+        future.then(fail).wait()
+    except Exception as error:
+        return str(error)
+    return "no error"
+
+
+@pytest.mark.parametrize("backend", ["tutti", "gloo"])
+def test_an_error_of_what_follows_a_future(backend: str) -> None:
+    assert all("no such gradient" in text for text in groups.run(2, raise_in_then, backend=backend))
+
+
 def compress_by_power_iteration(rank: int, size: int) -> None:
     from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power
 
