@@ -3,6 +3,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 
 
 class Command:
@@ -25,6 +26,8 @@ class Command:
             # Hydra 4.0 itself does, once in some 200 starts of any program that ends at once.
             if done.returncode != -signal.SIGPIPE:
                 break
+        if done.returncode != 0:
+            print(f"{arguments}: status {done.returncode}\n{done.stderr}", file=sys.stderr)
         said = [line for line in done.stderr.splitlines()
                 if line.startswith("tutti") and "configurations done" not in line]
         return done.returncode, done.stdout, said
