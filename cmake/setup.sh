@@ -57,7 +57,12 @@ tutti_install_test_tools() {
 
 # Sets what the tools need: Open MPI refuses to run as root and to start more ranks than cores
 # unless it is told to, and ccache and matplotlib keep things in a home that can be written.
+# Open MPI 4's jobs share a folder, which the first makes and the last removes; one that makes it at the
+# same moment as another dies. What lies in the folder here keeps it.
 tutti_set_environment() {
+  local host
+  host=$(uname -n)
+  (umask 077; mkdir -p "${TMPDIR:-/tmp}/ompi.${host%%.*}.$(id -u)/tutti")
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   export OMPI_MCA_rmaps_base_oversubscribe=1
   if [[ -z ${HOME-} || ! -w ${HOME-} ]]; then
