@@ -2,6 +2,7 @@
 #include <chrono>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -54,9 +55,8 @@ class UserOperator {
     why.clear();
     const int status = function_(context_, left, right, out, count);
     if (status == 0) return;
-    throw Error{ErrorCode::aborted,
-                "a user's operator failed" +
-                    (why.empty() ? " with status " + std::to_string(status) : ": " + why)};
+    throw std::runtime_error{"a user's operator failed" +
+                             (why.empty() ? " with status " + std::to_string(status) : ": " + why)};
   }
 
  private:

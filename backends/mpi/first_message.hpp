@@ -21,19 +21,25 @@ namespace tutti::v0::mpi {
 void check_first(const std::byte* buffer, const MPI_Status& status, const Transfer& transfer,
                  std::uint64_t bytes);
 /// Stores or combines the payload of a first message. @param buffer with the message.
-/// @param transfer the receive. @param bytes of it. Throws what a combiner throws, as Error.
+/// @param transfer the receive. @param bytes of it. Throws what a combiner throws.
 void unpack_first(const std::byte* buffer, const Transfer& transfer, std::uint64_t bytes);
 
-/// Calls a combiner, which fails the transport by whatever it throws. @param combine called once.
-/// Throws Error.
+/// Calls what calls a combiner, which fails the transport by whatever it throws. @param self the
+/// own rank. @param combine called once. Throws Error.
 template <class Combine>
-void guard(Combine combine) {
+void guard(Rank self, Combine combine) {
+  const auto failed = [self](const std::string& exception, const std::string& why) {
+    return Error{ErrorCode::aborted,
+                 exception + " ended the operation on rank " + std::to_string(self) + why, self};
+  };
   try {
     combine();
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw Error{ErrorCode::aborted, std::string{"an exception ended a reduction: "} + error.what()};
+    throw failed("an exception", std::string{": "} + error.what());
+  } catch (...) {
+    throw failed("an exception of unknown type", "");
   }
 }
 

@@ -56,7 +56,7 @@ void Payloads::post_chunk(Message& message, Cutter::Chunk chunk, unsigned half) 
 void Payloads::advance(Owner owner) {
   Message& message = *owner.message;
   if (message.receive_buffer != nullptr)
-    guard([&] { message.receive_buffer->combine(owner.half); });
+    guard(ranks_.self, [&] { message.receive_buffer->combine(owner.half); });
   if (!message.is_staged()) post_chunks(message);
 }
 

@@ -194,7 +194,7 @@ bool MpiTransport::receive_probed(const Transfer& transfer, std::byte* buffer,
 void MpiTransport::receive_first(const Transfer& transfer, std::uint64_t bytes, std::byte* buffer,
                                  const MPI_Status& status) {
   check_first(buffer, status, transfer, bytes);
-  unpack_first(buffer, transfer, bytes);
+  guard(ranks_.self, [&] { unpack_first(buffer, transfer, bytes); });
   backing_->pool.put(buffer);
   complete(transfer.cookie);
 }
@@ -219,7 +219,7 @@ void MpiTransport::advance(Owner owner, const MPI_Status& status) {
   else if (!message.is_send()) open(message, status);
   if (message.remaining > 0) return;
   if (!message.is_send() && message.fits_first())
-    unpack_first(message.buffer, message.transfer, message.bytes);
+    guard(ranks_.self, [&] { unpack_first(message.buffer, message.transfer, message.bytes); });
   else if (!message.is_send()) Payloads::unpack(message);
   complete(message.transfer.cookie);
   backing_->pool.put(message.buffer);

@@ -240,6 +240,7 @@ static void test_operators(tutti_communicator* world) {
 /* In a communicator of its own, which it ends. @param text of the error, or NULL */
 static void test_failing_operator(tutti_communicator* world, char* text, const char* expected) {
   int32_t value;
+  tutti_error error;
   tutti_communicator* other = NULL;
   tutti_operator* op = NULL;
   require_ok(tutti_split(world, 0, 0, &other), "split");
@@ -247,6 +248,9 @@ static void test_failing_operator(tutti_communicator* world, char* text, const c
   if (tutti_size(world) > 1) {
     require_status(run_operator(other, op, &value), TUTTI_ABORTED, "an operator that fails");
     require_text(expected);
+    error.size = sizeof error;
+    tutti_last_error(&error);
+    require_true(error.rank >= 0 && error.rank < tutti_size(world), "the rank at fault is known");
   }
   tutti_operator_free(op);
   tutti_communicator_free(other);

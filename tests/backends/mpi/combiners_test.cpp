@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <type_traits>
 
 #include "port.hpp"
 
@@ -83,7 +85,8 @@ TEST(MpiCombiners, TakeAllBytesOfMessagesThatAProbeHasFound) {
     Keeper combiner{};
     port.send(port.right(), out, {.reduced = true});
     std::optional<Unexpected> found;
-    for (const auto end = port.transport().now() + kAmple; !found && port.transport().now() < end;) {
+    for (const auto end = port.transport().now() + kAmple;
+         !found && port.transport().now() < end;) {
       found = port.transport().probe(port.left(), 0);
       port.poll();
     }
@@ -117,24 +120,28 @@ void expect_failure(Exception exception, std::size_t bytes, std::size_t patience
   Port port{{.chunk_bytes = 4096}};
   Thrower<Exception> combiner{exception, patience};
   Bytes out(bytes), unused(bytes);
-  std::string said{};
+  Error failure{ErrorCode::bug, "no error was thrown"};
   try {
     port.send(port.right(), out, {.reduced = true});
     port.receive(port.left(), unused, {.combiner = &combiner, .reduced = true});
     port.wait();
   } catch (const Error& error) {
-    said = error.what();
+    failure = error;
     port.transport().abort(error);  // tells the others, as a communicator would
   }
+  const std::string said = failure.what();
   EXPECT_NE(said.find(text), std::string::npos) << said;
+  const bool is_named =
+      said.find("on rank " + std::to_string(failure.culprit())) != std::string::npos;
+  EXPECT_TRUE(is_named || (std::is_same_v<Exception, Error>)) << said;
   EXPECT_THROW(port.poll(), Error) << "the transport goes on";
 }
 
 TEST(MpiCombiners, FailTheTransportByWhatTheyThrow) {
   for (const std::size_t bytes : {100U, 50000U})
     for (const std::size_t patience : {std::size_t{0}, bytes / 2}) {
-      expect_failure(std::runtime_error{"no more room"}, bytes, patience,
-                     "an exception ended a reduction: no more room");
+      expect_failure(std::runtime_error{"no more room"}, bytes, patience, ": no more room");
+      expect_failure(7, bytes, patience, "an exception of unknown type ended the operation");
       expect_failure(Error{ErrorCode::mismatch, "not a number"}, bytes, patience, "not a number");
     }
 }
