@@ -30,14 +30,15 @@ class Turn:
         self._thread = 0
         self.slice = SLICE
 
-    def __enter__(self) -> None:
+    def __enter__(self, get_ident: Callable[[], int] = threading.get_ident) -> None:
+        # Bound here, since handles are closed at the exit of Python, too, which clears the names of modules.
         try:
             with self._next:
                 self._now.acquire()
         except BaseException:  # Ctrl-C, maybe just after the lock was acquired
             self._release_if_owned()
             raise
-        thread = threading.get_ident()
+        thread = get_ident()
         if thread != self._thread:
             self.slice = _SHARED_SLICE if self._thread else SLICE
             self._thread = thread

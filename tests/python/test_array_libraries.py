@@ -309,6 +309,7 @@ def test_own_memory(alone: tutti.Communicator, library: Any, dtype: str) -> None
     raw[:] = np.arange(raw.size) % 2
     before = raw.copy()
     if (dtype, library) in MISSING:
+        pytest.importorskip("tutti._fast", reason="without it no capsule is freed while an exception is raised")
         with pytest.raises(Exception, match=MISSING[dtype, library]):
             library(memory)
         return
