@@ -56,8 +56,14 @@ def _look() -> None:
 
 
 def _place_in_hook(thread: int) -> tuple[types.FrameType, int] | None:
-    """The frame that a thread runs and its instruction, or None where this is backward itself."""
-    frame = sys._current_frames().get(thread)
-    if frame is None or frame.f_globals.get("__name__", "").startswith("torch.autograd"):
-        return None
-    return frame, frame.f_lasti
+    """The frame that a thread runs and its instruction. None where no hook stands still: in backward itself, and in
+    calls of tutti and the callbacks that they run, since callbacks of others could communicate in another order."""
+    top = frame = sys._current_frames().get(thread)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith("tutti."):
+            return None
+        if module.startswith("torch.autograd"):
+            break
+        frame = frame.f_back
+    return None if top is None or frame is top else (top, top.f_lasti)

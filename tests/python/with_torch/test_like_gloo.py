@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import inspect
 import pathlib
+import threading
 import time
 from typing import Any, Callable
 
@@ -246,6 +247,35 @@ def wait_in_another_way(rank: int, size: int, way: str) -> None:
 @pytest.mark.parametrize("way", ["then", "wait_all", "done"])
 def test_hooks_that_wait_in_another_way(way: str) -> None:
     groups.run(2, wait_in_another_way, way)
+
+
+def communicate_in_callbacks(rank: int, size: int) -> set[int]:
+    """The threads of callbacks that communicate, where rank 1 comes late to the first of them."""
+    wrapped = DistributedDataParallel(torch.nn.Sequential(*(torch.nn.Linear(300, 300) for _ in range(3))), bucket_cap_mb=0.1)
+    threads = []
+
+    def hook(_: object, bucket: Any) -> torch.futures.Future[torch.Tensor]:
+        def then(future: torch.futures.Future[Any]) -> torch.Tensor:
+            if rank == 1 and not threads:
+                time.sleep(2.5)
+            threads.append(threading.get_ident())
+            dist.all_reduce(future.value()[0])
+            result: torch.Tensor = future.value()[0]
+            return result
+
+        return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(then)
+
+    hook.__annotations__ = {}
+    wrapped.register_comm_hook(None, hook)
+    for _ in range(2):
+        wrapped(torch.ones(1, 300)).sum().backward()
+    assert len(threads) > 2
+    return set(threads) - {threading.get_ident()}
+
+
+def test_callbacks_that_communicate_keep_their_thread() -> None:
+    others = groups.run(2, communicate_in_callbacks)
+    assert others == [set()] * 2, "a rank waited in a callback, and another thread ran the others"
 
 
 def raise_in_then(rank: int, size: int) -> str:
