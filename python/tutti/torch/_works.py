@@ -151,15 +151,15 @@ class TuttiWork(Work):
         else by a thread of its own. A wait for it in Python completes it too."""
         if self._future is None:
             self._future = _Future(self)
-            if self._poll():
-                self._complete()
-            else:
-                try:
-                    torch.autograd.Variable._execution_engine.queue_callback(self._complete_or_raise)
-                except RuntimeError:  # not in backward
-                    threading.Thread(target=self._complete, name="tutti", daemon=True).start()
+            try:  # also where the call has ended: callbacks that communicate come in the same order on all ranks
+                torch.autograd.Variable._execution_engine.queue_callback(self._complete_or_raise)
+            except RuntimeError:  # not in backward
+                if self._poll():
+                    self._complete()
                 else:
-                    watch(self._complete, lambda: self._is_complete)
+                    threading.Thread(target=self._complete, name="tutti", daemon=True).start()
+            else:
+                watch(self._complete, lambda: self._is_complete)
         return self._future
 
     def _complete_or_raise(self) -> None:

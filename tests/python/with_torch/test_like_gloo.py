@@ -251,24 +251,27 @@ def test_hooks_that_wait_in_another_way(way: str) -> None:
 
 def communicate_in_callbacks(rank: int, size: int) -> set[int]:
     """The threads of callbacks that communicate, where rank 1 comes late to the first of them."""
-    wrapped = DistributedDataParallel(torch.nn.Sequential(*(torch.nn.Linear(300, 300) for _ in range(3))), bucket_cap_mb=0.1)
+    model = torch.nn.Sequential(*(torch.nn.Linear(600, 600) for _ in range(3)))  # at least two buckets in each step
+    wrapped = DistributedDataParallel(model, bucket_cap_mb=1)
     threads = []
 
     def hook(_: object, bucket: Any) -> torch.futures.Future[torch.Tensor]:
         def then(future: torch.futures.Future[Any]) -> torch.Tensor:
-            if rank == 1 and not threads:
-                time.sleep(2.5)
+            if rank == 1 and len(threads) == 1:  # PyTorch 2 makes one bucket in the first step
+                time.sleep(2)
             threads.append(threading.get_ident())
             dist.all_reduce(future.value()[0])
             result: torch.Tensor = future.value()[0]
             return result
 
+        if rank == 0:
+            time.sleep(0.2)  # rank 1 has begun its calls, so that those of rank 0 may end at once
         return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(then)
 
     hook.__annotations__ = {}
     wrapped.register_comm_hook(None, hook)
     for _ in range(2):
-        wrapped(torch.ones(1, 300)).sum().backward()
+        wrapped(torch.ones(1, 600)).sum().backward()
     assert len(threads) > 2
     return set(threads) - {threading.get_ident()}
 
