@@ -1,25 +1,22 @@
 // Collectives and messages.
 #include <string>
 
+#include <tutti/byte_count.hpp>
+#include <tutti/spi/contract.hpp>
+
 #include "handles.hpp"
 
 namespace tutti::v0::c {
 namespace {
 
-template <class Enum, int kCount>
-Enum enumerator_of(int value, const char* name) {
-  if (value >= 0 && value < kCount) return static_cast<Enum>(value);
-  throw Error{ErrorCode::invalid_argument,
-              "there is no " + std::string{name} + " " + std::to_string(value)};
-}
-
 void set_kind(Call& call, tutti_collective collective) {
   if (collective < TUTTI_SEND) {
-    call.collective = enumerator_of<Collective, kCollectives>(collective, "tutti_collective");
+    call.collective = enumerator_of<Collective>(collective, kCollectives, "tutti_collective");
     return;
   }
-  call.point_to_point = enumerator_of<PointToPoint, kPointToPoints>(
-      collective - TUTTI_SEND + static_cast<int>(PointToPoint::send), "tutti_collective");
+  call.point_to_point =
+      enumerator_of<PointToPoint>(collective - TUTTI_SEND + static_cast<int>(PointToPoint::send),
+                                  kPointToPoints, "tutti_collective");
 }
 
 // Numbers of opaque and user are apart, so that they stay when enumerators are added before them.
@@ -27,7 +24,7 @@ static_assert(static_cast<int>(Datatype::opaque) == kDatatypes - 1);
 static_assert(static_cast<int>(OperatorKind::user) == kOperatorKinds - 1);
 OperatorKind kind_of(tutti_op op) {
   return op == TUTTI_USER ? OperatorKind::user
-                          : enumerator_of<OperatorKind, kOperatorKinds - 1>(op, "tutti_op");
+                          : enumerator_of<OperatorKind>(op, kOperatorKinds - 1, "tutti_op");
 }
 
 bool has_operator(const Call& call) {
@@ -66,15 +63,27 @@ tutti_status run_simple(tutti_communicator* communicator, const tutti_call& call
   return tutti_run(communicator, &call, nullptr);
 }
 
-}  // namespace
-
-Datatype datatype_of(tutti_datatype type) {
-  if (type == TUTTI_BOOL) return Datatype::u8;
-  if (type == TUTTI_OPAQUE) return Datatype::opaque;
-  return enumerator_of<Datatype, kDatatypes - 1>(type, "tutti_datatype");
+/// @param call whose counts are those of a block. @param totals the counts that become those of
+/// all ranks' blocks.
+tutti_status run_blocks(tutti_communicator* communicator, tutti_call call,
+                        std::initializer_list<size_t tutti_call::*> totals) {
+  return guarded(communicator, "communicator", [&] {
+    const auto ranks = static_cast<std::size_t>(communicator->world.size());
+    const std::size_t element_bytes = std::max<std::size_t>(size_of(datatype_of(call.type)), 1);
+    const std::size_t count = call.in_count;
+    if (!detail::byte_count(count, ranks * element_bytes))
+      throw Error{ErrorCode::invalid_argument,
+                  std::string{name_of(enumerator_of<Collective>(call.collective, kCollectives,
+                                                                "tutti_collective"))} +
+                      ": " + std::to_string(count) + " elements of " +
+                      std::to_string(element_bytes) + " bytes for each of " +
+                      std::to_string(ranks) + " ranks exceed the address space"};
+    for (size_t tutti_call::*const total : totals) call.*total = count * ranks;
+    return run_simple(communicator, call);
+  });
 }
 
-Call call_of(const tutti_call* given, int ranks, std::optional<Operator>& op) {
+Call call_of(const tutti_call* given, std::size_t ranks, std::optional<Operator>& op) {
   require(given, "call");
   tutti_call defaults{};
   tutti_call_defaults(&defaults, sizeof defaults);
@@ -102,14 +111,14 @@ Call call_of(const tutti_call* given, int ranks, std::optional<Operator>& op) {
     }
     call.op = &*op;
   }
-  const auto blocks = static_cast<std::size_t>(ranks);
   call.own_counts = read_call.in_counts != nullptr || read_call.out_counts != nullptr;
-  if (read_call.in_counts != nullptr) call.in_counts = {read_call.in_counts, blocks};
-  if (read_call.out_counts != nullptr) call.out_counts = {read_call.out_counts, blocks};
+  if (read_call.in_counts != nullptr) call.in_counts = {read_call.in_counts, ranks};
+  if (read_call.out_counts != nullptr) call.out_counts = {read_call.out_counts, ranks};
   return call;
 }
 
-Options options_of(const tutti_options* given) {
+/// @param call that they are for. @param ranks of the communicator.
+Options options_of(const tutti_options* given, const Call& call, int ranks) {
   tutti_options defaults{};
   tutti_options_defaults(&defaults, sizeof defaults);
   const tutti_options read_options = read(given, defaults);
@@ -120,11 +129,35 @@ Options options_of(const tutti_options* given) {
                   .timeout = duration_of(read_options.timeout)};
   if (read_options.determinism != TUTTI_DETERMINISM_DEFAULT)
     options.determinism =
-        enumerator_of<Determinism, kDeterminisms>(read_options.determinism, "tutti_determinism");
+        enumerator_of<Determinism>(read_options.determinism, kDeterminisms, "tutti_determinism");
   if (read_options.has_stream != 0) options.stream = Stream{read_options.stream};
+  // Counts are not read beyond the blocks of the call, of which a message has one.
+  const std::size_t blocks = Contract{call.collective, ranks}.blocks();
+  if (read_options.count_of_counts > blocks)
+    throw Error{ErrorCode::invalid_argument,
+                "tutti_options::count_of_counts is " +
+                    std::to_string(read_options.count_of_counts) +
+                    ", but the call has so many blocks: " + std::to_string(blocks)};
+  if (read_options.count_of_counts > 0) require(read_options.counts, "tutti_options::counts");
   if (read_options.counts != nullptr)
     options.counts = {read_options.counts, read_options.count_of_counts};
   return options;
+}
+
+}  // namespace
+
+Datatype datatype_of(tutti_datatype type) {
+  if (type == TUTTI_BOOL) return Datatype::u8;
+  if (type == TUTTI_OPAQUE) return Datatype::opaque;
+  return enumerator_of<Datatype>(type, kDatatypes - 1, "tutti_datatype");
+}
+
+GivenCall::GivenCall(const tutti_communicator* communicator, const tutti_call* given,
+                     const tutti_options* given_options) {
+  require(communicator, "communicator");
+  const int ranks = communicator->world.size();
+  call = call_of(given, static_cast<std::size_t>(ranks), op);
+  options = options_of(given_options, call, ranks);
 }
 
 }  // namespace tutti::v0::c
@@ -145,30 +178,26 @@ void tutti_options_defaults(tutti_options* options, size_t size) {
 
 tutti_status tutti_run(tutti_communicator* communicator, const tutti_call* call,
                        const tutti_options* options) {
-  return guarded(communicator, "communicator", [&] {
-    std::optional<tutti::Operator> op;
-    communicator->world.run(call_of(call, communicator->world.size(), op), options_of(options));
+  return guarded([&] {
+    const GivenCall given{communicator, call, options};
+    communicator->world.run(given.call, given.options);
   });
 }
 
 tutti_status tutti_start(tutti_communicator* communicator, const tutti_call* call,
                          const tutti_options* options, tutti_request** result) {
   return made(result, [&] {
-    require(communicator, "communicator");
-    std::optional<tutti::Operator> op;
-    return communicator->world.async().run(call_of(call, communicator->world.size(), op),
-                                           options_of(options));
+    const GivenCall given{communicator, call, options};
+    return communicator->world.async().run(given.call, given.options);
   });
 }
 
 tutti_status tutti_run_for(tutti_communicator* communicator, const tutti_call* call,
                            const tutti_options* options, int64_t slice, tutti_request** pending) {
-  return guarded(communicator, "communicator", [&] {
-    require(pending, "pending");
-    *pending = nullptr;
-    std::optional<tutti::Operator> op;
-    tutti::Request request = communicator->world.async().run(
-        call_of(call, communicator->world.size(), op), options_of(options));
+  clear(pending);
+  return guarded(pending, "pending", [&] {
+    const GivenCall given{communicator, call, options};
+    tutti::Request request = communicator->world.async().run(given.call, given.options);
     if (request.wait_for(tutti::Duration{slice})) return TUTTI_OK;
     *pending = new tutti_request{std::move(request)};
     return TUTTI_PENDING;
@@ -200,38 +229,34 @@ tutti_status tutti_broadcast(tutti_communicator* communicator, void* inout, size
 tutti_status tutti_scatter(tutti_communicator* communicator, const void* in, void* out,
                            size_t count, tutti_datatype type, int32_t root) {
   tutti_call call = simple(TUTTI_SCATTER, in, out, count, type);
-  call.in_count = count * static_cast<size_t>(tutti_size(communicator));
   call.root = root;
-  return run_simple(communicator, call);
+  return run_blocks(communicator, call, {&tutti_call::in_count});
 }
 
 tutti_status tutti_gather(tutti_communicator* communicator, const void* in, void* out, size_t count,
                           tutti_datatype type, int32_t root) {
   tutti_call call = simple(TUTTI_GATHER, in, out, count, type);
-  call.out_count = count * static_cast<size_t>(tutti_size(communicator));
   call.root = root;
-  return run_simple(communicator, call);
+  return run_blocks(communicator, call, {&tutti_call::out_count});
 }
 
 tutti_status tutti_all_gather(tutti_communicator* communicator, const void* in, void* out,
                               size_t count, tutti_datatype type) {
-  tutti_call call = simple(TUTTI_ALL_GATHER, in, out, count, type);
-  call.out_count = count * static_cast<size_t>(tutti_size(communicator));
-  return run_simple(communicator, call);
+  return run_blocks(communicator, simple(TUTTI_ALL_GATHER, in, out, count, type),
+                    {&tutti_call::out_count});
 }
 
 tutti_status tutti_reduce_scatter(tutti_communicator* communicator, const void* in, void* out,
                                   size_t count, tutti_datatype type, tutti_op op) {
   tutti_call call = simple(TUTTI_REDUCE_SCATTER, in, out, count, type);
-  call.in_count = count * static_cast<size_t>(tutti_size(communicator));
   call.op = op;
-  return run_simple(communicator, call);
+  return run_blocks(communicator, call, {&tutti_call::in_count});
 }
 
 tutti_status tutti_all_to_all(tutti_communicator* communicator, const void* in, void* out,
                               size_t count, tutti_datatype type) {
-  const size_t all = count * static_cast<size_t>(tutti_size(communicator));
-  return run_simple(communicator, simple(TUTTI_ALL_TO_ALL, in, out, all, type));
+  return run_blocks(communicator, simple(TUTTI_ALL_TO_ALL, in, out, count, type),
+                    {&tutti_call::in_count, &tutti_call::out_count});
 }
 
 tutti_status tutti_scan(tutti_communicator* communicator, const void* in, void* out, size_t count,

@@ -68,7 +68,8 @@ CommunicatorOptions communicator_options_of(const tutti_communicator_options* gi
   options.cache_bytes = read_options.cache_bytes;
   options.transport = view_of(read_options.transport);
   if (read_options.determinism != TUTTI_DETERMINISM_DEFAULT)
-    options.determinism = static_cast<Determinism>(read_options.determinism);
+    options.determinism =
+        enumerator_of<Determinism>(read_options.determinism, kDeterminisms, "tutti_determinism");
   return options;
 }
 
@@ -158,6 +159,10 @@ tutti_status tutti_group(tutti_communicator* communicator, const int32_t* member
   return made(result, [&] {
     require(communicator, "communicator");
     if (count > 0) require(members, "members");
+    if (const int ranks = communicator->world.size(); count > static_cast<size_t>(ranks))
+      throw tutti::Error{tutti::ErrorCode::invalid_argument,
+                         "a group has at most the " + std::to_string(ranks) +
+                             " ranks of its communicator, but count is " + std::to_string(count)};
     return communicator->world.group(std::span{members, count}, key);
   });
 }
@@ -169,9 +174,9 @@ tutti_status tutti_split(tutti_communicator* communicator, int32_t color, int32_
       require(communicator, "communicator");
       return communicator->world.split(color, key);
     });
+  clear(result);
   return guarded(result, "result", [&] {
     require(communicator, "communicator");
-    *result = nullptr;
     communicator->world.split(tutti::no_color);
   });
 }
@@ -187,14 +192,18 @@ tutti_status tutti_hosts(tutti_communicator* communicator, int32_t* hosts) {
 
 tutti_status tutti_describe(const tutti_communicator* communicator, char* text, size_t capacity,
                             size_t* length) {
-  return guarded(communicator, "communicator",
-                 [&] { store_text(communicator->world.describe(), text, capacity, length); });
+  return stored(text, capacity, length, [&] {
+    require(communicator, "communicator");
+    return communicator->world.describe();
+  });
 }
 
 tutti_status tutti_communicator_waits(const tutti_communicator* communicator, char* text,
                                       size_t capacity, size_t* length) {
-  return guarded(communicator, "communicator",
-                 [&] { store_text(communicator->world.waits(), text, capacity, length); });
+  return stored(text, capacity, length, [&] {
+    require(communicator, "communicator");
+    return communicator->world.waits();
+  });
 }
 
 tutti_status tutti_allocate(tutti_communicator* communicator, size_t bytes, tutti_memory** result) {

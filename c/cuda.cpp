@@ -34,6 +34,7 @@ void tutti_cuda_options_defaults(tutti_cuda_options* options, size_t size) {
 }
 
 tutti_status tutti_cuda_current_device(int32_t* device) {
+  clear(device, -1);
   return guarded(device, "device", [&] { *device = tutti::cuda::current_device(); });
 }
 

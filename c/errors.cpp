@@ -55,7 +55,7 @@ tutti_status keep_caught() noexcept {
   }
 }
 
-void require(const void* pointer, const char* name) {
+void require(const void* pointer, std::string_view name) {
   if (pointer == nullptr) throw Error{ErrorCode::invalid_argument, std::string{name} + " is NULL"};
 }
 

@@ -29,7 +29,13 @@ std::vector<Parameter> parameters_of(const tutti_parameter* given, std::size_t c
   return parameters;
 }
 
-GradientOptions gradient_options_of(const tutti_gradient_options* given) {
+template <class Enum, class Given>
+Enum gradient_enumerator_of(Given value, const char* name) {
+  return enumerator_of<Enum>(value, gradient_enumerators<Enum>().size(), name);
+}
+
+/// @param parameters how many there are.
+GradientOptions gradient_options_of(const tutti_gradient_options* given, std::size_t parameters) {
   tutti_gradient_options defaults{};
   tutti_gradient_options_defaults(&defaults, sizeof defaults);
   const tutti_gradient_options values = read(given, defaults);
@@ -37,9 +43,10 @@ GradientOptions gradient_options_of(const tutti_gradient_options* given) {
   options.bucket_bytes = values.bucket_bytes;
   options.first_bucket_bytes = values.first_bucket_bytes;
   options.in_place_bytes = values.in_place_bytes;
-  options.order = static_cast<GradientOrder>(values.order);
-  options.storage = static_cast<GradientStorage>(values.storage);
-  options.unused = static_cast<UnusedGradients>(values.unused);
+  options.order = gradient_enumerator_of<GradientOrder>(values.order, "tutti_gradient_order");
+  options.storage =
+      gradient_enumerator_of<GradientStorage>(values.storage, "tutti_gradient_storage");
+  options.unused = gradient_enumerator_of<UnusedGradients>(values.unused, "tutti_unused_gradients");
   options.average = values.average != 0;
   options.check_finite = values.check_finite != 0;
   options.norm = values.norm != 0;
@@ -58,6 +65,13 @@ GradientOptions gradient_options_of(const tutti_gradient_options* given) {
   options.in_flight = values.in_flight;
   options.timeout = duration_of(values.timeout);
   options.algorithm = view_of(values.algorithm);
+  if (values.known_order_count > 0)
+    require(values.known_order, "tutti_gradient_options::known_order");
+  if (values.known_order_count > parameters)
+    throw Error{ErrorCode::invalid_argument,
+                "tutti_gradient_options::known_order_count is " +
+                    std::to_string(values.known_order_count) +
+                    ", but there are so many parameters: " + std::to_string(parameters)};
   if (values.known_order != nullptr)
     options.known_order.assign(values.known_order, values.known_order + values.known_order_count);
   options.record = values.record;
@@ -121,7 +135,7 @@ tutti_status tutti_make_gradient_sync(tutti_communicator* communicator,
   return made(result, [&] {
     require(communicator, "communicator");
     return tutti::GradientSync{communicator->world, parameters_of(parameters, count),
-                               gradient_options_of(options)};
+                               gradient_options_of(options, count)};
   });
 }
 
@@ -130,27 +144,28 @@ void tutti_gradient_sync_free(tutti_gradient_sync* sync) {
 }
 
 void tutti_gradient_ready(tutti_gradient_sync* sync, size_t parameter) {
-  sync->sync.ready(parameter);
+  if (sync != nullptr) sync->sync.ready(parameter);
 }
 
 void tutti_gradient_accumulated(tutti_gradient_sync* sync, size_t parameter) {
-  sync->sync.accumulated(parameter);
+  if (sync != nullptr) sync->sync.accumulated(parameter);
 }
 
 tutti_status tutti_gradient_wait(tutti_gradient_sync* sync, tutti_step_report* report) {
-  const tutti_status status = guarded(sync, "sync", [&] { sync->sync.wait(); });
+  const tutti_status checked = guarded(sync, "sync", [&] {
+    if (report != nullptr) check_size(*report);
+  });
+  if (checked != TUTTI_OK) return checked;
+  const tutti_status status = guarded([&] { sync->sync.wait(); });
   // The report of a void step has the cause.
-  if (sync != nullptr && report != nullptr &&
-      (status == TUTTI_OK || status == TUTTI_INVALID_ARGUMENT))
+  if (report != nullptr && (status == TUTTI_OK || status == TUTTI_INVALID_ARGUMENT))
     write_report(report, sync->sync.last_step());
   return status;
 }
 
 tutti_status tutti_gradient_join(tutti_gradient_sync* sync, uint64_t* steps) {
-  return guarded(sync, "sync", [&] {
-    const std::uint64_t joined = sync->sync.join();
-    if (steps != nullptr) *steps = joined;
-  });
+  clear(steps);
+  return guarded(sync, "sync", [&] { clear(steps, sync->sync.join()); });
 }
 
 tutti_status tutti_gradient_synchronize(tutti_gradient_sync* sync, int64_t timeout) {
@@ -187,6 +202,8 @@ size_t tutti_gradient_bucket_count(const tutti_gradient_sync* sync) {
 
 tutti_status tutti_gradient_bucket(tutti_gradient_sync* sync, size_t bucket,
                                    const size_t** parameters, size_t* count) {
+  clear(parameters);
+  clear(count);
   return guarded(sync, "sync", [&] {
     require(parameters, "parameters");
     require(count, "count");

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -64,7 +66,7 @@ tutti_status guarded(Function&& function) noexcept {
 }
 
 /// Throws Error{invalid_argument} where a pointer is null. @param name of the argument.
-void require(const void* pointer, const char* name);
+void require(const void* pointer, std::string_view name);
 
 /// As guarded. Throws Error{invalid_argument} where an argument is null. @param name of the
 /// argument.
@@ -76,6 +78,35 @@ tutti_status guarded(const void* argument, const char* name, Function&& function
   });
 }
 
+/// Sets what a function returns through a pointer, before anything can fail. @param result or null.
+template <class T>
+void clear(T* result, std::type_identity_t<T> value = {}) noexcept {
+  if (result != nullptr) *result = value;
+}
+
+/// @param value of a program: any number. @param count of enumerators, which count from zero.
+/// @param name of the enumeration in C. @return the enumerator of C++. Throws
+/// Error{invalid_argument} if there is none.
+template <class Enum, class Given>
+[[nodiscard]] Enum enumerator_of(Given value, std::size_t count, const char* name) {
+  const int number = static_cast<int>(value);
+  if (number >= 0 && static_cast<std::size_t>(number) < count) return static_cast<Enum>(number);
+  throw Error{ErrorCode::invalid_argument, "there is no " + std::string{name} + " " +
+                                               std::to_string(number) +
+                                               "; expected one that tutti.h declares"};
+}
+
+/// Checks the size that a program has set in a struct: one that is not set is any number. Throws
+/// Error{invalid_argument}.
+template <class Struct>
+void check_size(const Struct& given) {
+  constexpr std::size_t kMost = std::size_t{1} << 16;  // structs of later versions are longer
+  if (given.size < sizeof given.size || given.size > kMost)
+    throw Error{ErrorCode::invalid_argument,
+                "a struct has size " + std::to_string(given.size) +
+                    "; its function tutti_..._defaults sets it, or sizeof of the struct"};
+}
+
 /// Reads a struct of a program that was compiled with this version of the interface, or another
 /// one.
 /// @param given or null. @param defaults in place of the members that the program does not have.
@@ -84,10 +115,8 @@ tutti_status guarded(const void* argument, const char* name, Function&& function
 template <class Struct>
 [[nodiscard]] Struct read(const Struct* given, Struct defaults) {
   if (given == nullptr) return defaults;
+  check_size(*given);
   const std::size_t size = given->size;
-  if (size < sizeof size)
-    throw Error{ErrorCode::invalid_argument, "a struct has size " + std::to_string(size) +
-                                                 "; its function tutti_..._defaults sets it"};
   const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
   for (std::size_t i = sizeof(Struct); i < size; ++i)
     if (bytes[i] != 0)
@@ -101,8 +130,10 @@ template <class Struct>
 }
 
 /// Writes a struct to a program that has `size` bytes of it. Members of a later version are zero.
+/// @param to or null, where nothing is written; likewise if `size` has no room for the size.
 template <class Struct>
 void write(Struct* to, std::size_t size, const Struct& from) noexcept {
+  if (to == nullptr || size < sizeof to->size) return;
   std::memset(static_cast<void*>(to), 0, size);
   std::memcpy(to, &from, std::min(size, sizeof(Struct)));
   to->size = size;
@@ -111,16 +142,20 @@ void write(Struct* to, std::size_t size, const Struct& from) noexcept {
 /// @param result of a function that makes a handle. Throws Error{invalid_argument} for null.
 template <class Handle, class Make>
 tutti_status made(Handle** result, Make&& make) noexcept {
-  return guarded([&] {
-    require(result, "result");
-    *result = nullptr;
-    *result = new Handle{make()};
-  });
+  clear(result);
+  return guarded(result, "result", [&] { *result = new Handle{make()}; });
 }
 
 /// @param text to store as tutti_describe says.
 void store_text(std::string_view text, char* to, std::size_t capacity,
                 std::size_t* length) noexcept;
+
+/// Stores the text that a function returns; an empty one if it fails.
+template <class Text>
+tutti_status stored(char* to, std::size_t capacity, std::size_t* length, Text&& text) noexcept {
+  store_text({}, to, capacity, length);
+  return guarded([&] { store_text(text(), to, capacity, length); });
+}
 
 /// @param text or null. @return it, empty for null.
 [[nodiscard]] inline std::string_view view_of(const char* text) noexcept {
@@ -129,11 +164,20 @@ void store_text(std::string_view text, char* to, std::size_t capacity,
 /// @param timeout nanoseconds of a struct. @return it.
 [[nodiscard]] Duration duration_of(std::int64_t timeout) noexcept;
 
-/// @return the call of a program. Throws Error{invalid_argument}. @param ranks of the communicator.
-/// @param user_op set to the operator that the call points at.
-[[nodiscard]] Call call_of(const tutti_call* given, int ranks, std::optional<Operator>& op);
-/// @return the options of a program. Throws Error{invalid_argument}.
-[[nodiscard]] Options options_of(const tutti_options* given);
+/// A call of a program, and its options, in C++.
+struct GivenCall {
+  /// Throws Error{invalid_argument} if the communicator or the call is null, or names what is not.
+  GivenCall(const tutti_communicator* communicator, const tutti_call* given,
+            const tutti_options* given_options);
+  GivenCall(const GivenCall&) = delete;  // the call points at the operator
+  GivenCall& operator=(const GivenCall&) = delete;
+  ~GivenCall() = default;
+
+  std::optional<Operator> op{};
+  Call call{};
+  Options options{};
+};
+
 /// @param type of a program. @return it. Throws Error{invalid_argument}.
 [[nodiscard]] Datatype datatype_of(tutti_datatype type);
 

@@ -1,6 +1,7 @@
 // Objects as bytes.
 #include <string>
 
+#include <tutti/byte_count.hpp>
 #include <tutti/object_call.hpp>
 
 #include "handles.hpp"
@@ -8,21 +9,13 @@
 namespace tutti::v0::c {
 namespace {
 
+using detail::most_elements;
 using detail::ObjectAccess;
 
-ObjectCall::Kind kind_of(tutti_object_kind kind) {
-  if (kind < TUTTI_OBJECT_BROADCAST || kind > TUTTI_OBJECT_RECV)
-    throw Error{ErrorCode::invalid_argument,
-                "there is no tutti_object_kind " + std::to_string(kind)};
-  return static_cast<ObjectCall::Kind>(kind);
-}
-
-std::string_view name_of(tutti_object_kind kind) {
-  static constexpr std::string_view kNames[]{
-      "broadcast_object",   "scatter_objects", "gather_objects", "all_gather_objects",
-      "all_to_all_objects", "send_object",     "recv_object"};
-  return kNames[kind];
-}
+constexpr std::string_view kObjectNames[]{
+    "broadcast_object",   "scatter_objects", "gather_objects", "all_gather_objects",
+    "all_to_all_objects", "send_object",     "recv_object"};
+using Kind = ObjectCall::Kind;
 
 std::uint64_t hash_of(std::string_view text) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
@@ -30,14 +23,29 @@ std::uint64_t hash_of(std::string_view text) noexcept {
   return hash;
 }
 
-/// @return the bytes of all objects of a call.
-std::size_t bytes_of(const tutti_object_call& call) {
-  if (call.count > 0) require(call.objects, "tutti_object_call::objects");
+/// @param count of objects that a rank gives. @return why there are too many, which all ranks get;
+/// empty if there are not.
+std::string excess_of(Kind kind, std::size_t count, int ranks) {
+  if (kind == Kind::scatter || kind == Kind::all_to_all) {
+    if (count <= static_cast<std::size_t>(ranks)) return {};
+    return std::to_string(count) + " objects were given for " + std::to_string(ranks) + " ranks";
+  }
+  if (count <= 1) return {};
+  return std::to_string(count) + " objects were given, but a rank gives one";
+}
+
+/// @return the bytes of all objects. Throws Error{invalid_argument} if their pieces lie nowhere.
+std::size_t bytes_of(std::span<const tutti_object> objects) {
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < call.count; ++i) {
-    const tutti_object& object = call.objects[i];
+  for (const tutti_object& object : objects) {
     if (object.count > 0) require(object.pieces, "tutti_object::pieces");
-    for (std::size_t j = 0; j < object.count; ++j) bytes += object.pieces[j].bytes;
+    for (const tutti_piece& piece : std::span{object.pieces, object.count}) {
+      if (piece.bytes > 0) require(piece.data, "tutti_piece::data");
+      if (piece.bytes > most_elements(1) - bytes)
+        throw Error{ErrorCode::invalid_argument,
+                    "the pieces of all objects together exceed the address space"};
+      bytes += piece.bytes;
+    }
   }
   return bytes;
 }
@@ -55,23 +63,29 @@ ObjectCall object_call_of(tutti::Communicator& world, const tutti_object_call* g
   tutti_object_call defaults{};
   tutti_object_call_defaults(&defaults, sizeof defaults);
   const tutti_object_call read_call = read(given, defaults);
-  const std::size_t bytes = read_call.failure == nullptr ? bytes_of(read_call) : 0;
+  const auto kind =
+      enumerator_of<Kind>(read_call.kind, std::size(kObjectNames), "tutti_object_kind");
+  std::string problem = excess_of(kind, read_call.count, world.size());
+  if (const char* const failure = read_call.failure; failure != nullptr)
+    problem = *failure != '\0' ? failure : "its objects could not be encoded";
+  std::span<const tutti_object> objects;  // of which no more are read than a rank may give
+  if (problem.empty() && read_call.count > 0) {
+    require(read_call.objects, "tutti_object_call::objects");
+    objects = {read_call.objects, read_call.count};
+  }
   ObjectCall call{
-      .kind = kind_of(read_call.kind),
-      .name = name_of(read_call.kind),
+      .kind = kind,
+      .name = kObjectNames[read_call.kind],
       .root = read_call.root,
       .peer = read_call.peer,
       .tag = read_call.tag,
       .type = view_of(read_call.type),
       .type_fingerprint = hash_of(view_of(read_call.type)),
-      .bytes = Encoder{read_call.most_bytes, ObjectAccess::bytes(world, bytes)},
+      .bytes = Encoder{read_call.most_bytes, ObjectAccess::bytes(world, bytes_of(objects))},
+      .problem = std::move(problem),
       .options = {.most_bytes = read_call.most_bytes, .timeout = duration_of(read_call.timeout)}};
-  if (read_call.failure != nullptr) {
-    call.problem = read_call.failure;
-    return call;
-  }
   try {
-    for (std::size_t i = 0; i < read_call.count; ++i) add(call, read_call.objects[i]);
+    for (const tutti_object& object : objects) add(call, object);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::object) throw;
     call.problem = error.what();  // all ranks get it
@@ -117,6 +131,8 @@ size_t tutti_objects_count(const tutti_objects* objects) {
 
 tutti_status tutti_objects_get(const tutti_objects* objects, size_t index, const void** data,
                                size_t* bytes) {
+  clear(data);
+  clear(bytes);
   return guarded(objects, "objects", [&] {
     require(data, "data");
     require(bytes, "bytes");

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include <tutti/attempt.hpp>
 #include <tutti/batch.hpp>
 #include <tutti/spi/interrupt.hpp>
 #include <tutti/spi/transport.hpp>
@@ -94,8 +95,10 @@ tutti_status tutti_wait_all(tutti_request* const* requests, size_t count) {
     if (count > 0) require(requests, "requests");
     std::optional<tutti::Error> first;
     for (size_t i = 0; i < count; ++i) {
-      require(requests[i], "a request");
-      const auto result = requests[i]->request.try_wait();
+      const auto result = tutti::detail::attempt([&] {
+        require(requests[i], "requests[" + std::to_string(i) + "]");
+        requests[i]->request.wait();
+      });
       if (!result && !first) first = result.error();
     }
     if (first) throw tutti::Error{*first};
@@ -109,10 +112,8 @@ void tutti_request_free(tutti_request* request) {
 tutti_status tutti_make_plan(tutti_communicator* communicator, const tutti_call* call,
                              const tutti_options* options, tutti_plan** result) {
   return made(result, [&] {
-    require(communicator, "communicator");
-    std::optional<tutti::Operator> op;
-    return communicator->world.plan().run(call_of(call, communicator->world.size(), op),
-                                          options_of(options));
+    const GivenCall given{communicator, call, options};
+    return communicator->world.plan().run(given.call, given.options);
   });
 }
 
@@ -170,6 +171,7 @@ tutti_status tutti_probe(tutti_communicator* communicator, int32_t from, int32_t
                          tutti_arrival* arrival) {
   return guarded(communicator, "communicator", [&] {
     require(arrival, "arrival");
+    check_size(*arrival);
     const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
     const tutti::Duration end = tutti::deadline_after(now(), tutti::Duration{slice});
     for (int polls = 0;; ++polls) {
@@ -190,11 +192,9 @@ tutti_status tutti_probe(tutti_communicator* communicator, int32_t from, int32_t
 tutti_status tutti_explain(tutti_communicator* communicator, const tutti_call* call,
                            const tutti_options* options, char* text, size_t capacity,
                            size_t* length) {
-  return guarded(communicator, "communicator", [&] {
-    std::optional<tutti::Operator> op;
-    store_text(communicator->world.explain(call_of(call, communicator->world.size(), op),
-                                           options_of(options)),
-               text, capacity, length);
+  return stored(text, capacity, length, [&] {
+    const GivenCall given{communicator, call, options};
+    return communicator->world.explain(given.call, given.options);
   });
 }
 

@@ -94,6 +94,7 @@ class OpenFile {
 void check_mapped_file(const MappedFile& file) {
   const auto address = reinterpret_cast<std::uintptr_t>(file.memory.data());
   if (file.memory.empty()) throw wrong("there are no bytes to import");
+  if (address == 0) throw wrong("the address is null");
   if (address % page_bytes() != 0 || file.offset % page_bytes() != 0)
     throw wrong("memory at address " + std::to_string(address) + ", at byte " +
                 std::to_string(file.offset) + " of its file, does not begin at a page of " +

@@ -737,7 +737,7 @@ module tutti
       type(c_ptr), value :: request
       integer(c_int32_t), value :: eventfd
     end function
-    ! Waits for all, also where some fail.
+    ! Waits for all, also where some fail, or are NULL, which is an error too.
     integer(c_int) function tutti_wait_all(requests, count) bind(c)
       import
       type(c_ptr), intent(in) :: requests(*)

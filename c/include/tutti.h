@@ -6,6 +6,10 @@
  * Status. Functions that can fail return a tutti_status. After any but TUTTI_OK and TUTTI_PENDING,
  * tutti_last_error says what was wrong, in the thread that called.
  *
+ * Arguments. A wrong one, such as NULL where the description does not allow it, or a number that is no
+ * enumerator, is TUTTI_INVALID_ARGUMENT; what the function returns through pointers is then NULL or 0. A
+ * function that returns no status does nothing then, or returns 0, -1 or NULL.
+ *
  * Structs. The first member of each is its size, by which later versions of the library know which
  * members a program has. The function tutti_..._defaults of a struct sets all members. A library that
  * is older than the program rejects members that it does not have, unless they are zero.

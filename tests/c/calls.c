@@ -46,6 +46,31 @@ static void test_collectives(tutti_communicator* world) {
   require_ok(tutti_barrier(world), "barrier");
 }
 
+/* Elements of all ranks that no memory has: their number wraps to one that it could have. */
+static void test_large_counts(tutti_communicator* world) {
+  const size_t ranks = (size_t)tutti_size(world);
+  const size_t counts[] = {SIZE_MAX / ranks + (ranks > 1 ? 1 : 0), SIZE_MAX / 2 + 2, SIZE_MAX,
+                           SIZE_MAX / 4 / ranks + 1};
+  int32_t x[kMost];
+  size_t i;
+  for (i = 0; i < sizeof counts / sizeof *counts; ++i) {
+    const size_t n = counts[i];
+    const tutti_status statuses[] = {
+        tutti_scatter(world, x, x, n, TUTTI_I32, 0),
+        tutti_gather(world, x, x, n, TUTTI_I32, 0),
+        tutti_all_gather(world, x, x, n, TUTTI_I32),
+        tutti_reduce_scatter(world, x, x, n, TUTTI_I32, TUTTI_SUM),
+        tutti_all_to_all(world, x, x, n, TUTTI_I32),
+    };
+    size_t j;
+    for (j = 0; j < sizeof statuses / sizeof *statuses; ++j)
+      require_status(statuses[j], TUTTI_INVALID_ARGUMENT,
+                     "more elements than an address space has");
+    require_text("all_to_all");
+    require_text("exceed the address space");
+  }
+}
+
 static void test_bool(tutti_communicator* world) {
   uint8_t values[2];
   values[0] = 1;
@@ -94,7 +119,7 @@ static void test_requests(tutti_communicator* world) {
   float out[2][kCount];
   tutti_call calls[2];
   tutti_options options;
-  tutti_request* requests[2];
+  tutti_request* requests[3] = {NULL, NULL, NULL};
   tutti_request* pending = NULL;
   tutti_status status;
   int i;
@@ -105,12 +130,15 @@ static void test_requests(tutti_communicator* world) {
     for (e = 0; e < kCount; ++e) in[i][e] = (float)i;
     calls[i] = sum_of(out[i], kCount, TUTTI_F32);
     calls[i].in = in[i];
-    require_ok(tutti_start(world, &calls[i], &options, &requests[i]), "start");
+    require_ok(tutti_start(world, &calls[i], &options, &requests[i + 1]), "start");
   }
-  require_ok(tutti_wait_all((tutti_request* const*)requests, 2), "wait_all");
+  require_status(tutti_wait_all((tutti_request* const*)requests, 3), TUTTI_INVALID_ARGUMENT,
+                 "wait_all waits for those that are not NULL");
+  require_text("requests[0] is NULL");
   require_true(out[1][0] == (float)tutti_size(world), "both have run");
-  require_ok(tutti_test(requests[0]), "a request that has ended is done");
-  for (i = 0; i < 2; ++i) tutti_request_free(requests[i]);
+  require_ok(tutti_wait_all(&requests[1], 2), "wait_all");
+  require_ok(tutti_test(requests[1]), "a request that has ended is done");
+  for (i = 0; i < 3; ++i) tutti_request_free(requests[i]);
   out[1][0] = 0;
   status = tutti_run_for(world, &calls[1], &options, 1, &pending);
   while (status == TUTTI_PENDING) status = tutti_wait_for(pending, 1000000);
@@ -262,6 +290,7 @@ int main(void) {
   require_ok(tutti_init(NULL, &world), "init");
   require_true(tutti_size(world) <= kMost, "the test is for up to 16 ranks");
   test_collectives(world);
+  test_large_counts(world);
   test_bool(world);
   test_messages(world);
   test_requests(world);

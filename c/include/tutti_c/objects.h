@@ -41,7 +41,8 @@ typedef struct tutti_object_call {
   int32_t peer; /**< Of send and recv. */
   int32_t tag;  /**< Of send and recv. */
   const tutti_object* objects; /**< What this rank gives: copied when the call starts. */
-  size_t count;                /**< Objects: one, or tutti_size of them of scatter and all_to_all. */
+  size_t count;                /**< Objects: one, or tutti_size of them of scatter and all_to_all. More are
+                                * not read, and all ranks get TUTTI_OBJECT. */
   const char* type;   /**< Name of the objects' type, which must be equal on all ranks; or NULL. */
   size_t most_bytes;  /**< That one object may have; the least that a rank gives counts. */
   int64_t timeout;    /**< Nanoseconds; 0: the communicator's. */

@@ -24,7 +24,7 @@ TUTTI_C_API tutti_status tutti_test(tutti_request* request);
  * a thread of tutti makes progress, as with tutti_communicator_options::progress_thread. @param eventfd
  * open until that time, and non-blocking. It replaces that of the call before; less than zero: none. */
 TUTTI_C_API tutti_status tutti_request_notify(tutti_request* request, int32_t eventfd);
-/** Waits for all, also where some fail. @return the first error. */
+/** Waits for all, also where some fail, or are NULL, which is an error too. @return the first error. */
 TUTTI_C_API tutti_status tutti_wait_all(tutti_request* const* requests, size_t count);
 TUTTI_C_API void tutti_request_free(tutti_request* request);
 
