@@ -13,11 +13,12 @@ sys.path.insert(0, str(HERE.parent))
 from declarations import read_headers
 
 HEAD = """\
-! tutti.h for Fortran 2008. Written by c/fortran/write_module.py from the headers: change those, then run it.
+! tutti.h for Fortran 2018. Written by c/fortran/write_module.py from the headers: change those, then run it.
 !
 ! Names are those of C, with two exceptions, since Fortran ignores case: the struct tutti_x is type(tutti_x_t), and the
 ! enumerators of tutti_collective begin with TUTTI_COLLECTIVE_. The headers describe what the functions do.
 !
+! The address of a buffer is tutti_location(x), which rejects arrays that lie in pieces; c_loc accepts them.
 ! A handle, a buffer, a pointer to options (c_null_ptr: the defaults), and each pointer in a type is a type(c_ptr). An
 ! unsigned integer is a signed one of the same size. A string that is passed ends with c_null_char.
 module tutti
@@ -27,6 +28,16 @@ module tutti
 
 TAIL = """
 contains
+
+  ! The address of a variable, or of an array whose elements lie one after the other, such as x, x(2:5) and x(:, 3). Of
+  ! another one, such as x(1:9:2) and x(3, :), the library would use the elements between them, so the program stops.
+  function tutti_location(x) result(location)
+    type(*), dimension(..), target, intent(in) :: x
+    type(c_ptr) :: location
+    if (.not. is_contiguous(x)) &
+      error stop 'tutti_location: the elements of the array do not lie one after the other; pass a copy of it'
+    location = c_loc(x)
+  end function
 
   ! The text of the last error of this thread.
   function tutti_last_error_text() result(text)
@@ -89,7 +100,7 @@ class Module:
     def __init__(self, declared):
         self.declared = declared
         self.scalars = SCALARS | {name: "integer(c_int)" for name in declared.enumerations}
-        self.names = {"tutti", "tutti_last_error_text", "tutti_text_of"}
+        self.names = {"tutti", "tutti_last_error_text", "tutti_location", "tutti_text_of"}
 
     def new_name(self, name):
         if name.lower() in self.names:

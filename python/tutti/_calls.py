@@ -173,7 +173,7 @@ def _sizes(counts: Sequence[int], size: int, name: str) -> Any:
     numbers = [operator.index(count) for count in counts]
     if len(numbers) != size or min(numbers) < 0:
         raise ArgumentError(f"{name}: counts are {numbers}, but must be {size} numbers, one for each rank")
-    return (ctypes.c_size_t * size)(*numbers)
+    return (ctypes.c_size_t * size)(*(index_of(count, f"{name}: a count", 64) for count in numbers))
 
 
 def _counts_of(world: Communicator, spec: Spec) -> Any:

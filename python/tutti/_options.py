@@ -88,9 +88,9 @@ def options_of(spec: Spec, arguments: Arguments, counts: Any) -> Any:
     library.tutti_options_defaults(options, ctypes.sizeof(options))
     options.algorithm = encoded(given.get("algorithm", ""), "algorithm")
     options.transport = encoded(given.get("transport", ""), "transport")
-    options.segment = given.get("segment", 0)
     if given.get("segment", 0) < 0:
         raise ArgumentError(f"{spec.name}: a segment of {given['segment']} bytes is less than zero")
+    options.segment = given.get("segment", 0)
     options.timeout = nanoseconds(given.get("timeout"), spec.name)
     options.determinism = enumerator(DETERMINISMS, given.get("determinism", "default"), "determinism")
     options.visible = given.get("visible", is_visible)

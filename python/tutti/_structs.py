@@ -7,10 +7,23 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any
 
 AllGatherFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)
 CombineFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_size_t)
 ReleaseFunction = ctypes.CFUNCTYPE(None, c_void_p)
+
+
+class Checked(ctypes.Structure):
+    """A struct of options, which a program gives. ctypes would cut off high bits of its numbers."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if type(value) is int and (getattr(self, name) or 0) != value:
+            from .errors import ArgumentError  # which imports this
+
+            bits = 8 * ctypes.sizeof(dict(self._fields_)[name])  # type: ignore[arg-type]
+            raise ArgumentError(f"{name} is {value}; expected a number that {bits} bits hold")
 
 
 class Call(ctypes.Structure):
@@ -36,7 +49,7 @@ class Call(ctypes.Structure):
     ]
 
 
-class Options(ctypes.Structure):
+class Options(Checked):
     """tutti_options"""
 
     _fields_ = [
@@ -54,7 +67,7 @@ class Options(ctypes.Structure):
     ]
 
 
-class CommunicatorOptions(ctypes.Structure):
+class CommunicatorOptions(Checked):
     """tutti_communicator_options"""
 
     _fields_ = [
@@ -68,7 +81,7 @@ class CommunicatorOptions(ctypes.Structure):
     ]
 
 
-class CudaOptions(ctypes.Structure):
+class CudaOptions(Checked):
     """tutti_cuda_options"""
 
     _fields_ = [
@@ -82,7 +95,7 @@ class CudaOptions(ctypes.Structure):
     ]
 
 
-class InitOptions(ctypes.Structure):
+class InitOptions(Checked):
     """tutti_init_options"""
 
     _fields_ = [
@@ -105,7 +118,7 @@ class InitOptions(ctypes.Structure):
     ]
 
 
-class Channel(ctypes.Structure):
+class Channel(Checked):
     """tutti_channel"""
 
     _fields_ = [
@@ -119,7 +132,7 @@ class Channel(ctypes.Structure):
     ]
 
 
-class Parameter(ctypes.Structure):
+class Parameter(Checked):
     """tutti_parameter"""
 
     _fields_ = [
@@ -136,7 +149,7 @@ class Parameter(ctypes.Structure):
     ]
 
 
-class GradientOptions(ctypes.Structure):
+class GradientOptions(Checked):
     """tutti_gradient_options"""
 
     _fields_ = [
@@ -208,7 +221,7 @@ class Object(ctypes.Structure):
     _fields_ = [("pieces", POINTER(Piece)), ("count", c_size_t)]
 
 
-class ObjectCall(ctypes.Structure):
+class ObjectCall(Checked):
     """tutti_object_call"""
 
     _fields_ = [

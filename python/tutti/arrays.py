@@ -8,6 +8,7 @@ the order of C.
 from __future__ import annotations
 
 import ctypes
+import math
 import operator
 import re
 import sys
@@ -113,6 +114,14 @@ def extents_of(shape: int | Iterable[int]) -> tuple[int, ...]:
     if any(extent < 0 for extent in extents):
         raise ArgumentError(f"empty: the shape {extents} has an extent of less than zero")
     return extents
+
+
+def bytes_of(extents: tuple[int, ...], datatype: int) -> int:
+    """The bytes of an array that is made."""
+    bytes = math.prod(extents) * SIZES[datatype]
+    if bytes >> 63:
+        raise ArgumentError(f"empty: an array of shape {extents} has {bytes} bytes, which exceed the address space")
+    return bytes
 
 
 PYTHON_TYPES: dict[Any, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}

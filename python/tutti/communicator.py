@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import math
 import operator as _operator
 from typing import TYPE_CHECKING, Any, Sequence, overload
 
@@ -246,7 +245,7 @@ class Communicator(QuickCalls):
         """An array of zeros that the other ranks of the host read and write in place, which saves
         copies. If one rank passes such memory to a collective, all must."""
         extents, datatype = arrays.extents_of(shape), arrays.datatype_of(dtype)
-        return Memory(allocate(self._handle, math.prod(extents) * arrays.SIZES[datatype]), extents, datatype)
+        return Memory(allocate(self._handle, arrays.bytes_of(extents, datatype)), extents, datatype)
 
     # End.
 

@@ -15,7 +15,6 @@ Needs a library that was built with the CUDA toolkit: install tutti from its sou
 from __future__ import annotations
 
 import ctypes
-import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _library, arrays
@@ -130,7 +129,7 @@ def empty(world: Communicator, shape: int | tuple[int, ...], dtype: Any = "float
     extents, datatype = arrays.extents_of(shape), arrays.datatype_of(dtype)
     if arrays.NAMES[datatype] == "bfloat16":
         raise ArgumentError("libraries of GPUs share no bfloat16: make memory of uint16, and view it as bfloat16")
-    bytes = math.prod(extents) * arrays.SIZES[datatype]
+    bytes = arrays.bytes_of(extents, datatype)
     with world._handle.turn:
         pointer = world._handle.pointer
         made = make_apart(

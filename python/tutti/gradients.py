@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import weakref
 import zlib
 from typing import Any, Mapping, NamedTuple, Sequence, TypedDict, Unpack
@@ -12,6 +11,7 @@ from . import _library, arrays, memory
 from ._apart import make_apart, run_apart
 from ._handles import Handle, Turn
 from ._library import library
+from ._numbers import index_of
 from ._options import encoded, enumerator, nanoseconds, stream_number
 from .arrays import Array, Buffer
 from .communicator import Communicator
@@ -231,7 +231,7 @@ class GradientSync:
         raw.state, raw.state_count = state.array, state.count
         groups = [group._handle.pointer for group in given.get("groups", ())]
         raw.groups, raw.group_count = (ctypes.c_void_p * len(groups))(*groups), len(groups)
-        order = [operator.index(i) for i in given.get("known_order", ())]
+        order = [index_of(i, "known_order: a parameter", 64) for i in given.get("known_order", ())]
         if order:
             raw.known_order, raw.known_order_count = (ctypes.c_size_t * len(order))(*order), len(order)
         self._keep.append(state)
@@ -239,7 +239,7 @@ class GradientSync:
     def index(self, name: int | str) -> int:
         """The number of a parameter, in the order in which they were given."""
         if isinstance(name, int):
-            return name
+            return name if 0 <= name < 1 << 64 else (1 << 64) - 1  # ctypes would cut off high bits
         if name not in self._names:
             raise ArgumentError(f"there is no parameter {name!r}")
         return self._names[name]
@@ -281,7 +281,7 @@ class GradientSync:
     def broadcast_state(self, state: Mapping[str, Array], root: int = 0) -> None:
         """Makes arrays equal to those of the root, such as weights before the first step. Collective."""
         given = _Parameters(state, "broadcast_state")
-        self._run(library.tutti_broadcast_state, given.array, given.count, root)
+        self._run(library.tutti_broadcast_state, given.array, given.count, index_of(root, "broadcast_state: the root"))
 
     def verify_state(self, state: Mapping[str, Array]) -> None:
         """Compares arrays that should be equal. Collective. Raises ArgumentError on all ranks, which

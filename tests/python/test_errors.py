@@ -207,10 +207,24 @@ def check_long_integers(world: tutti.Communicator) -> None:
         lambda: world.group([1 << 32]),
         lambda: world.group([0], key=1 << 64),
         lambda: world.group([0], key=-1),
+        lambda: world.all_to_all(x[:1], x[:1], counts=([(1 << 64) + 1], [(1 << 64) + 1])),
+        lambda: world.all_gather(x[:1], x[:1], counts=[(1 << 64) + 1]),
+        lambda: world.all_reduce(x, segment=(1 << 64) + 4096),
+        lambda: tutti.GradientSync(world, {"x": x}, known_order=[1 << 64]),
+        lambda: tutti.GradientSync(world, {"x": x}, bucket_bytes=(1 << 64) + 4096),
+        lambda: tutti.GradientSync(world, {"x": x}, in_flight=(1 << 32) + 1),
+        lambda: tutti.GradientSync(world, {"x": x}).broadcast_state({"x": x}, root=1 << 32),
     ]
     for call in calls:
         with pytest.raises(tutti.ArgumentError, match="expected"):
             call()
+    for shape in ((1 << 62, 4), (1 << 64) + 1, 1 << 63):
+        with pytest.raises(tutti.ArgumentError, match="exceed the address space"):
+            world.empty(shape, "uint8")
+    with tutti.GradientSync(world, {"x": x}) as sync:
+        sync.ready(1 << 64)
+        with pytest.raises(tutti.ArgumentError):
+            sync.wait()
     assert world.all_reduce(1) == 1
 
 

@@ -1,4 +1,4 @@
-! Collectives and messages of tutti.h from Fortran 2008.
+! Collectives and messages of tutti.h from Fortran 2018.
 program calls
   use checks
   implicit none
@@ -10,7 +10,9 @@ program calls
   rank = tutti_rank(world)
   ranks = tutti_size(world)
   call test_sums()
+  call test_sections()
   call test_blocks()
+  call test_large_counts()
   call test_bool()
   call test_messages()
   call test_probe()
@@ -45,6 +47,47 @@ contains
     call require_ok(tutti_exscan(world, c_loc(own), c_loc(got), 1_c_size_t, TUTTI_I32, TUTTI_SUM), 'exscan')
     call require(got(1) == merge(-7, rank * (rank - 1) / 2, rank == 0), 'exscan sums those before')
     call require_ok(tutti_barrier(world), 'barrier')
+  end subroutine
+
+  ! Arrays of other types and ranks, and sections: those in pieces are copied in and out by a contiguous argument.
+  subroutine test_sections()
+    real(c_double), target :: a(4, 5), expected(4, 5)
+    complex(c_double), target :: one
+    integer :: i
+    a = reshape([(real(i, c_double), i=1, size(a))], shape(a))
+    expected = a
+    expected(:, 3) = ranks * a(:, 3)
+    call require_ok(tutti_all_reduce(world, tutti_location(a(:, 3)), tutti_location(a(:, 3)), 4_c_size_t, TUTTI_F64, &
+                                     TUTTI_SUM), 'a column')
+    call require(all(abs(a - expected) < 0.5), 'only the column is reduced')
+    expected(2, :) = ranks * a(2, :)
+    call sum_contiguous(a(2, :))
+    call require(all(abs(a - expected) < 0.5), 'only the row is reduced')
+    expected(1:4:2, 1) = ranks * a(1:4:2, 1)
+    call sum_contiguous(a(1:4:2, 1))
+    call require(all(abs(a - expected) < 0.5), 'only every other element is reduced')
+    one = (1, 2)
+    call require_ok(tutti_all_reduce(world, tutti_location(one), tutti_location(one), 1_c_size_t, TUTTI_C64, &
+                                     TUTTI_SUM), 'a scalar')
+    call require(nint(aimag(one)) == 2 * ranks, 'the sum of a scalar')
+  end subroutine
+
+  subroutine sum_contiguous(x)
+    real(c_double), target, contiguous, intent(inout) :: x(:)
+    call require_ok(tutti_all_reduce(world, c_loc(x), tutti_location(x), size(x, kind=c_size_t), TUTTI_F64, TUTTI_SUM), &
+                    'a contiguous argument')
+  end subroutine
+
+  ! Elements of all ranks that no memory has.
+  subroutine test_large_counts()
+    integer(c_int32_t), target :: x(16)
+    integer(c_size_t) :: n
+    n = huge(n) / ranks
+    call require_status(tutti_all_to_all(world, c_loc(x), c_loc(x), n, TUTTI_I32), TUTTI_INVALID_ARGUMENT, 'all_to_all')
+    call require_text('exceed the address space')
+    call require_status(tutti_all_gather(world, c_loc(x), c_loc(x), -1_c_size_t, TUTTI_I32), TUTTI_INVALID_ARGUMENT, &
+                        'all_gather of less than zero elements')
+    call require_text('exceed the address space')
   end subroutine
 
   subroutine test_blocks()

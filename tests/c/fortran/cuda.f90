@@ -1,4 +1,4 @@
-! Memory of GPUs from Fortran 2008: on real ones, or on the stand-in for the CUDA driver. With the argument "none", of a
+! Memory of GPUs from Fortran 2018: on real ones, or on the stand-in for the CUDA driver. With the argument "none", of a
 ! library that was built without CUDA.
 module driver
   use, intrinsic :: iso_c_binding

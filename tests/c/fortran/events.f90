@@ -1,4 +1,4 @@
-! Requests of tutti.h in an event loop, from Fortran 2008: tutti_request_notify.
+! Requests of tutti.h in an event loop, from Fortran 2018: tutti_request_notify.
 module eventfds
   use system
   implicit none

@@ -1,4 +1,4 @@
-! GradientSync of tutti.h from Fortran 2008.
+! GradientSync of tutti.h from Fortran 2018.
 program gradients
   use checks
   implicit none

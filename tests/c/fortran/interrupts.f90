@@ -1,4 +1,4 @@
-! Signals in calls of tutti.h that wait, from Fortran 2008: tutti_interrupt_by.
+! Signals in calls of tutti.h that wait, from Fortran 2018: tutti_interrupt_by.
 module signals
   use system
   implicit none

@@ -1,4 +1,4 @@
-! Memory of tutti.h that ranks see, allocated and imported, from Fortran 2008.
+! Memory of tutti.h that ranks see, allocated and imported, from Fortran 2018.
 module files
   use system
   implicit none

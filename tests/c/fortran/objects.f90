@@ -1,4 +1,4 @@
-! Objects as bytes of tutti.h from Fortran 2008.
+! Objects as bytes of tutti.h from Fortran 2018.
 program objects
   use checks
   implicit none

@@ -1,4 +1,4 @@
-! Requests, plans, batches and operators of tutti.h from Fortran 2008.
+! Requests, plans, batches and operators of tutti.h from Fortran 2018.
 module operators
   use tutti
   implicit none

@@ -1,4 +1,4 @@
-! Worlds, groups, texts and errors of tutti.h from Fortran 2008.
+! Worlds, groups, texts and errors of tutti.h from Fortran 2018.
 module channels
   use tutti
   implicit none
