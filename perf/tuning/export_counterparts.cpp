@@ -158,4 +158,15 @@ std::string_view name_there(Library library, Collective collective) noexcept {
   }
 }
 
+// Intel MPI 2021.18 runs the last rule where none fits, and ends the program at algorithm -1.
+bool can_leave_sizes(Library library) noexcept {
+  return library != Library::intel;
+}
+
+// MPICH's avg_msg_size is not known for gather and scatter, and total_msg_size counts elements.
+bool can_name_sizes(Library library, Collective collective) noexcept {
+  const bool is_mpich = library == Library::mpich || library == Library::mpich5;
+  return !is_mpich || (collective != gather && collective != scatter);
+}
+
 }  // namespace tutti::perf

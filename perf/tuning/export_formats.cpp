@@ -41,19 +41,45 @@ int number_of_collective(Collective collective) {
   }
 }
 
-// The classic file: a number of ranks' rules hold for all above it too, up to the next.
+// What a number of ranks has in the classic file.
+struct OfRanks {
+  int ranks = 0;
+  const ExportedTable* table = nullptr;  // null: nothing was measured
+};
+
+// The classic file: the rules of a number of ranks, or of a size, hold for all above it too, up to
+// the next, and the first ones below it as well. Algorithm 0 is Open MPI's own choice.
+std::vector<OfRanks> with_numbers_between(const std::vector<const ExportedTable*>& tables) {
+  std::vector<OfRanks> all;
+  int next = 0;
+  for (const ExportedTable* const table : tables) {
+    if (table->place.ranks > next) all.push_back({next});
+    all.push_back({table->place.ranks, table});
+    next = table->place.ranks + 1;
+  }
+  all.push_back({next});
+  return all;
+}
+
+std::string line_for_openmpi(const ExportedTable::Rule& rule) {
+  if (rule.runs == nullptr) return fmt::format("{} 0 0 0 # Open MPI's choice\n", rule.from_bytes);
+  return fmt::format("{} {} 0 {} # {}\n", rule.from_bytes, rule.runs->number, rule.segment_bytes,
+                     rule.runs->theirs);
+}
+
 std::string for_openmpi(const Exported& exported, const std::string& origin) {
   const ByCollective tables = by_collective(exported);
   std::string text = fmt::format("{} # collectives, from {}\n", tables.size(), origin);
   for (const auto& [collective, of_sizes] : tables) {
+    const std::vector<OfRanks> all = with_numbers_between(of_sizes);
     text += fmt::format("{} # MPI_{}\n{} # numbers of ranks\n", number_of_collective(collective),
-                        name_there(Library::openmpi, collective), of_sizes.size());
-    for (const ExportedTable* const table : of_sizes) {
-      text += fmt::format("{} # ranks\n{} # rules: bytes, algorithm, fan, segment\n",
-                          table->place.ranks, table->rules.size());
-      for (const ExportedTable::Rule& rule : table->rules)
-        text += fmt::format("{} {} 0 {} # {}\n", rule.from_bytes, rule.runs->number,
-                            rule.segment_bytes, rule.runs->theirs);
+                        name_there(Library::openmpi, collective), all.size());
+    for (const auto& [ranks, table] : all) {
+      const std::vector<ExportedTable::Rule> rules =
+          table == nullptr ? std::vector<ExportedTable::Rule>(1) : table->rules;
+      text += fmt::format("{} # ranks\n{} # rules: bytes, algorithm, fan, segment\n", ranks,
+                          rules.size());
+      for (const ExportedTable::Rule& rule : rules) text += line_for_openmpi(rule);
     }
   }
   return text;
@@ -74,6 +100,7 @@ std::string for_openmpi6(const Exported& exported, const std::string&) {
     for (const ExportedTable* const table : of_sizes) {
       nlohmann::ordered_json rules = nlohmann::ordered_json::array();
       for (const ExportedTable::Rule& rule : table->rules) {
+        if (rule.runs == nullptr) continue;
         nlohmann::ordered_json entry{{"msg_size_min", rule.from_bytes}};
         if (rule.until_bytes > 0) entry["msg_size_max"] = rule.until_bytes - 1;
         else entry["msg_size_max"] = "inf";
@@ -142,7 +169,8 @@ std::size_t bytes_in_ucc(const detail::TunedPlace& place, std::size_t bytes) {
 std::string for_ucc(const Exported& exported, const std::string& origin) {
   std::string tokens;
   for (const ExportedTable& table : exported.tables)
-    for (const ExportedTable::Rule& rule : table.rules)
+    for (const ExportedTable::Rule& rule : table.rules) {
+      if (rule.runs == nullptr) continue;
       tokens += fmt::format("{}{}:{}-{}:[{}-{}]:inf:@{}", tokens.empty() ? "" : "#",
                             name_there(Library::ucc, table.place.collective),
                             bytes_in_ucc(table.place, rule.from_bytes),
@@ -150,6 +178,7 @@ std::string for_ucc(const Exported& exported, const std::string& origin) {
                                 ? std::to_string(bytes_in_ucc(table.place, rule.until_bytes))
                                 : "inf",
                             table.place.ranks, table.place.ranks, rule.runs->theirs);
+    }
   return fmt::format("# from {}; to be sourced by a shell\nexport UCC_TL_UCP_TUNE=\"{}\"\n", origin,
                      tokens);
 }
@@ -182,8 +211,9 @@ std::string for_nccl(const Exported& exported, const std::string& origin) {
       origin);
   for (const ExportedTable& table : exported.tables)
     for (const ExportedTable::Rule& rule : table.rules)
-      text += nccl_rows(name_there(Library::nccl, table.place.collective), rule,
-                        fmt::format("{},{}", table.place.hosts, table.place.ranks));
+      if (rule.runs != nullptr)
+        text += nccl_rows(name_there(Library::nccl, table.place.collective), rule,
+                          fmt::format("{},{}", table.place.hosts, table.place.ranks));
   text += "# whatever else is called\n";
   for (const Counterpart& one : counterparts_of(Library::nccl))
     if (one.ours == "ring" || one.ours == "chain")

@@ -32,9 +32,9 @@ constexpr std::string_view kInter = "comm_type=inter";
 constexpr std::string_view kInPlace = "is_sendbuf_inplace=yes";
 constexpr std::size_t kMostBytes = std::numeric_limits<std::int32_t>::max();
 
-// Where nothing was measured. Blocking calls change their algorithms where Thakur, Rabenseifner and
-// Gropp (Optimization of Collective Communication Operations in MPICH, 2005) say so; the others
-// run what suits every call.
+// Where nothing was measured, or nothing that MPICH has. Blocking calls change their algorithms
+// where Thakur, Rabenseifner and Gropp (Optimization of Collective Communication Operations in
+// MPICH, 2005) say so; the others run what suits every call.
 constexpr std::array kUntuned{
     MpichLine{"allgather", kInter, "inter_local_gather_remote_bcast"},
     MpichLine{"allgather", "comm_size=pow2/total_msg_size<=524287", "intra_recursive_doubling"},
@@ -223,7 +223,8 @@ void add_rule(MpichTree& tree, const std::string& place, Collective collective,
            fmt::format("intra_{}{}", rule.runs->theirs, segments));
 }
 
-void add_tuned(MpichTree& tree, const std::string& place, const ExportedTable& table) {
+void add_tuned(MpichTree& tree, const std::string& place, const ExportedTable& table,
+               Library library) {
   const Collective collective = table.place.collective;
   const std::string_view name = name_there(Library::mpich, collective);
   for (const MpichLine& line : kUntuned)  // another call than what was measured
@@ -234,7 +235,9 @@ void add_tuned(MpichTree& tree, const std::string& place, const ExportedTable& t
     const bool is_last = rule.until_bytes == 0 || rule.until_bytes > kMostBytes || size.empty();
     const std::string when =
         is_last ? std::string{kAlways} : fmt::format("{}<={}", size, rule.until_bytes - 1);
-    add_rule(tree, fmt::format("{}/{}", place, when), collective, rule);
+    const std::string within = fmt::format("{}/{}", place, when);
+    if (rule.runs == nullptr) add_untuned(tree, within, name, library);
+    else add_rule(tree, within, collective, rule);
     if (is_last) return;
   }
 }
@@ -250,7 +253,7 @@ void add_collective(MpichTree& tree, std::string_view collective, const Exported
       add_untuned(tree, fmt::format("{}/comm_size<={}", place, table.place.ranks - 1), collective,
                   library);
     known = table.place.ranks;
-    add_tuned(tree, fmt::format("{}/comm_size<={}", place, known), table);
+    add_tuned(tree, fmt::format("{}/comm_size<={}", place, known), table, library);
   }
   add_untuned(tree, known == 0 ? place : fmt::format("{}/{}", place, kAlways), collective, library);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "perf/failure.hpp"
 
@@ -23,20 +24,67 @@ const Counterpart* counterpart_of(Library library, Collective collective,
   return nullptr;
 }
 
+/// A size of which nothing has a counterpart stays, as a cell without an algorithm, so that it gets
+/// a rule of its own.
 ExportedTable exported(const detail::TunedTable& table, Library library) {
   std::vector<detail::TunedCell> known;
+  std::set<std::size_t> missing;
+  for (const detail::TunedCell& cell : table.cells) missing.insert(cell.bytes);
   for (const detail::TunedCell& cell : table.cells)
-    if (counterpart_of(library, table.place.collective, cell.algorithm) != nullptr)
+    if (counterpart_of(library, table.place.collective, cell.algorithm) != nullptr) {
       known.push_back(cell);
+      missing.erase(cell.bytes);
+    }
+  for (const std::size_t bytes : missing) known.push_back({.bytes = bytes});
   ExportedTable result{.place = table.place};
   for (const detail::TunedRule& rule : detail::rules_of(known)) {
     const Counterpart* const runs = counterpart_of(library, table.place.collective, rule.algorithm);
     if (!result.rules.empty()) result.rules.back().until_bytes = rule.from_bytes;
+    const bool has_segments = runs != nullptr && runs->has_segments;
     result.rules.push_back({.from_bytes = rule.from_bytes,
                             .runs = runs,
-                            .segment_bytes = runs->has_segments ? rule.segment_bytes : 0});
+                            .segment_bytes = has_segments ? rule.segment_bytes : 0});
   }
   return result;
+}
+
+/// @return the sizes of a rule in words.
+std::string words_of_sizes(const ExportedTable::Rule& rule) {
+  if (rule.until_bytes == 0) return fmt::format("from {} bytes on", rule.from_bytes);
+  if (rule.from_bytes == 0) return fmt::format("up to {} bytes", rule.until_bytes - 1);
+  return fmt::format("from {} to {} bytes", rule.from_bytes, rule.until_bytes - 1);
+}
+
+/// @return why nothing of a table is exported; empty if something is.
+std::string reason_to_leave(const ExportedTable& table, Library library) {
+  if (std::ranges::none_of(table.rules, [](const auto& rule) { return rule.runs != nullptr; }))
+    return "none of what was measured has a counterpart there";
+  const auto missing = std::ranges::find(table.rules, nullptr, &ExportedTable::Rule::runs);
+  if (missing != table.rules.end() && !can_leave_sizes(library))
+    return fmt::format(
+        "none of what was measured {} has a counterpart there, and no rule leaves sizes to the "
+        "library",
+        words_of_sizes(*missing));
+  if (table.rules.size() > 1 && !can_name_sizes(library, table.place.collective))
+    return "what was measured differs by size, which no rule can name there";
+  return {};
+}
+
+/// Adds a table, and what is left out of it.
+void add_table(Exported& to, ExportedTable table, Library library) {
+  const std::string where =
+      fmt::format("{} on {} ranks", name_of(table.place.collective), table.place.ranks);
+  if (const std::string reason = reason_to_leave(table, library); !reason.empty()) {
+    to.left_out.push_back(fmt::format("{}: {}", where, reason));
+    return;
+  }
+  for (const ExportedTable::Rule& rule : table.rules)
+    if (rule.runs == nullptr)
+      to.left_out.push_back(
+          fmt::format("{} {}: none of what was measured has a counterpart there, so that {}", where,
+                      words_of_sizes(rule),
+                      library == Library::nccl ? "the plugin runs a ring" : "the library decides"));
+  to.tables.push_back(std::move(table));
 }
 
 void reject_if_ambiguous(const std::vector<const detail::TunedTable*>& tables) {
@@ -62,14 +110,8 @@ Exported export_for(const detail::Tuning& tuning, Library library, const ExportS
       tables.push_back(&table);
   reject_if_ambiguous(tables);
   Exported result;
-  for (const detail::TunedTable* const table : tables) {
-    ExportedTable next = exported(*table, library);
-    if (next.rules.empty())
-      result.left_out.push_back(
-          fmt::format("{} on {} ranks: none of what was measured has a counterpart there",
-                      name_of(table->place.collective), table->place.ranks));
-    else result.tables.push_back(std::move(next));
-  }
+  for (const detail::TunedTable* const table : tables)
+    add_table(result, exported(*table, library), library);
   std::ranges::stable_sort(result.tables, {}, [](const ExportedTable& table) {
     return std::pair{table.place.collective, table.place.ranks};
   });

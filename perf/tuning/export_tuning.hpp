@@ -17,7 +17,7 @@ struct ExportedTable {
   struct Rule {
     std::size_t from_bytes = 0;         ///< Of the whole vector.
     std::size_t until_bytes = 0;        ///< The next rule's from_bytes; 0: for ever.
-    const Counterpart* runs = nullptr;  ///< There.
+    const Counterpart* runs = nullptr;  ///< There; null: what the library chooses itself.
     std::size_t segment_bytes = 0;      ///< Where it has segments; 0: it decides.
   };
   detail::TunedPlace place{};  ///< Where it was measured.
@@ -38,7 +38,8 @@ struct ExportScope {
   std::vector<Collective> collectives{};  ///< Only those.
 };
 
-/// Takes of each size the fastest measured choice that the library has too. Throws Failure{usage}
+/// Takes of each size the fastest measured choice that the library has too; where it has none, the
+/// library chooses, which left_out says. Throws Failure{usage}
 /// where a collective has tables of several transports or hosts for the same number of ranks.
 /// @param tuning a file. @param scope which tables. @return tables.
 [[nodiscard]] Exported export_for(const detail::Tuning& tuning, Library library,

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import unittest
 
+from read_exported import READERS
+
 MPIRUN = sys.argv.pop()
 TUTTI = sys.argv.pop()
 COMPARE = pathlib.Path(__file__).parents[3] / "perf" / "studies" / "compare_exported.py"
@@ -68,11 +70,12 @@ class Export(unittest.TestCase):
     def test_open_mpi_reads_numbers(self):
         text = self.text("openmpi", BROADCAST, ALL_REDUCE)
         words = [line.split("#")[0].split() for line in text.splitlines()]
+        below, above = ([[ranks], ["1"], ["0", "0", "0", "0"]] for ranks in "05")  # Open MPI's choice
         self.assertEqual(words, [["2"],
-                                 ["2"], ["1"], ["4"], ["2"],
-                                 ["0", "4", "0", "0"], ["2048", "3", "0", "0"],
-                                 ["7"], ["1"], ["4"], ["2"],
-                                 ["0", "6", "0", "0"], ["8192", "3", "0", "131072"]])
+                                 ["2"], ["3"], *below, ["4"], ["2"],
+                                 ["0", "4", "0", "0"], ["2048", "3", "0", "0"], *above,
+                                 ["7"], ["3"], *below, ["4"], ["2"],
+                                 ["0", "6", "0", "0"], ["8192", "3", "0", "131072"], *above])
 
     def test_open_mpi_6_reads_json(self):
         known = json.loads(self.text("openmpi6", ALL_REDUCE, table("all_reduce", [
@@ -239,6 +242,59 @@ class Export(unittest.TestCase):
         code, text, said = self.export("openmpi", only_ours, BROADCAST)
         self.assertEqual((code, "allreduce" in text), (0, False))
         self.assertIn("left out all_reduce on 4 ranks", said)
+
+    def test_leaves_sizes_without_a_counterpart(self):
+        """In each format, sizes of which nothing that was measured is there have the library's own choice, at
+        either end and in the middle, and are reported."""
+        known = {"openmpi": ("ring", 4), "openmpi6": ("ring", "ring"), "mpich": ("rabenseifner", "reduce_scatter_allgather"),
+                 "mpich5": ("ring", "ring"), "intel": ("ring", 8), "ucc": ("rabenseifner", "sra_knomial"),
+                 "nccl": ("ring", "ring")}  # fmt: skip
+        sizes = [64 << 2 * i for i in range(8)]  # to a megabyte
+        other = table("all_gather", [cell(64, "ring", 1)])
+        for to, (ours, theirs) in known.items():
+            for missing in ([0], [7], [3, 4], [0, 1, 5], [0, 2, 4, 6], range(8)):
+                cells = [cell(size, "one_shot" if i in missing else ours, 5) for i, size in enumerate(sizes)]
+                code, text, said = self.export(to, table("all_reduce", cells), other)
+                self.assertEqual(code, 0, said)
+                nothing = self.text(to, other)
+                reported = re.findall(r"left out all_reduce on 4 ranks(?: (?:up|from).*?)?: none of", said)
+                gaps = [i for i in missing if i - 1 not in missing]
+                if to == "intel":  # which has no rule that leaves a size
+                    missing, gaps = range(8), [0]
+                self.assertEqual(len(reported), len(gaps), (to, said))
+                for i, size in enumerate(sizes):
+                    for near in size, size // 2 + 1, 2 * size - 1:  # up to the boundaries
+                        own = READERS[to](nothing, "allreduce", 4, near)
+                        self.assertEqual(READERS[to](text, "allreduce", 4, near),
+                                         own if i in missing else theirs, (to, near, text))
+
+    def test_leaves_a_broadcast_that_only_tutti_has(self):
+        cells = [cell(1024, "chain", 1), cell(1024, "binomial", 2), *(cell(1 << i, "bine", 1) for i in (14, 16, 20))]
+        for to, theirs in [("openmpi", 3), ("openmpi6", "pipeline")]:
+            code, text, said = self.export(to, table("broadcast", cells))
+            self.assertEqual(code, 0, said)
+            self.assertIn("left out broadcast on 4 ranks from 4096 bytes on: none of what was measured has a "
+                          "counterpart there, so that the library decides", said)
+            found = [READERS[to](text, "bcast", 4, size) for size in (0, 1024, 4095, 4096, 1 << 16, 1 << 30)]
+            self.assertEqual(found, [theirs] * 3 + [None] * 3)
+        code, text, said = self.export("intel", table("broadcast", cells), ALL_REDUCE)
+        self.assertEqual((code, READERS["intel"](text, "bcast", 4, 1024)), (0, None), said)
+        self.assertIn("left out broadcast on 4 ranks: none of what was measured from 4096 bytes on has a counterpart "
+                      "there, and no rule leaves sizes to the library", said)
+
+    def test_leaves_other_numbers_of_ranks(self):
+        ranks = (1, 2, 3, 4, 5, 6, 7, 8, 9, 100)
+        for to, ours in ("openmpi", "ring"), ("openmpi6", "ring"), ("ucc", "rabenseifner"), ("nccl", "ring"):
+            text = self.text(to, *(table("all_reduce", [cell(64, ours, 1)], ranks=n) for n in (4, 5, 8)))
+            found = [n for n in ranks if READERS[to](text, "allreduce", n, 64) is not None]
+            self.assertEqual(found, [4, 5, 8], to)
+
+    def test_mpich_names_no_sizes_of_a_gather(self):
+        for collective in "gather", "scatter":
+            cells = [cell(64, "binomial", 1), cell(1 << 20, "bine", 1)]
+            code, text, said = self.export("mpich", table(collective, cells), REDUCE)
+            self.assertEqual((code, json.loads(text)), (0, json.loads(self.text("mpich", REDUCE))))
+            self.assertIn(f"left out {collective} on 4 ranks: what was measured differs by size", said)
 
     def test_refuses(self):
         over_tcp = table("all_reduce", [cell(64, "ring", 1)], transport="tcp")
