@@ -20,7 +20,7 @@ namespace tutti::v0::detail {
 /// A shape that has been chosen for and bound: everything that calls of this shape share.
 struct Binding {
   std::unique_ptr<Programs> programs{};  ///< The operations of this rank.
-  Operator op;                           ///< Meaningful if the collective reduces.
+  OperatorKind op{};                     ///< Meaningful if the collective reduces.
   Datatype type{};                       ///< Of the elements.
   std::size_t element_bytes = 1;         ///< Of one element.
   std::size_t segments = 1;              ///< Pieces the vector is run in.
@@ -54,12 +54,13 @@ struct RunBuffers {
 /// @return whether a run's input and output share memory.
 [[nodiscard]] bool is_in_place(const Binding& binding, RunBuffers buffers) noexcept;
 
-/// @param combination of a program of the binding. @return how its operands are combined, without
-/// their addresses and exponents.
-[[nodiscard]] inline Fold fold_of(const Binding& binding, const Combination& combination) noexcept {
+/// @param op of the call. @param combination of a program of the binding. @return how its operands
+/// are combined, without their addresses and exponents.
+[[nodiscard]] inline Fold fold_of(const Binding& binding, const Operator& op,
+                                  const Combination& combination) noexcept {
   return {.type = binding.type,
           .element_bytes = binding.element_bytes,
-          .op = &binding.op,
+          .op = &op,
           .count = combination.count,
           .divisor = combination.finish ? binding.layout().contract().size : 1,
           .divisor_exponent = combination.finish ? -combination.destination.exponent : 0};

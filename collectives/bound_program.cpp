@@ -134,7 +134,7 @@ void BoundProgram::combine(const Combination& combination) {
   std::vector<const void*>& operands = context_.operands;
   if (operands.size() < places.size()) operands.resize(places.size());
   for (std::size_t i = 0; i < places.size(); ++i) operands[i] = operand_at(places[i]);
-  Fold fold = fold_of(*context_.binding, combination);
+  Fold fold = fold_of(*context_.binding, context_.op, combination);
   fold.destination = destination;
   fold.operands = std::span{operands}.first(places.size());
   if (context_.binding->is_scaled) {
@@ -156,7 +156,7 @@ void BoundProgram::combine_part(const Combination& combination, std::size_t firs
   const std::span<const Place> places = program_->operands_of(combination);
   for (std::size_t i = 0; i < operands.size(); ++i)
     operands[i] = places[i].base == Base::message ? incoming.data() : at(places[i]) + offset;
-  Fold fold = fold_of(*context_.binding, combination);
+  Fold fold = fold_of(*context_.binding, context_.op, combination);
   fold.destination = at(combination.destination) + offset;
   fold.operands = operands;
   std::array<std::int8_t, 2> exponents{};

@@ -25,6 +25,7 @@ struct RunContext {
   Transport& transport;
   Memory& memory;
   std::shared_ptr<const Binding> binding;
+  Operator op{OperatorKind::sum};       ///< Of the call; a user's own only while it runs.
   std::size_t lanes = 1;                ///< Segment runs.
   const std::byte* in = nullptr;        ///< Where the input is read.
   std::byte* out = nullptr;             ///< Where results are stored.

@@ -20,6 +20,7 @@ Execution::Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Bin
                                   .transport = outbox.transport(),
                                   .memory = scratch.memory(),
                                   .binding = std::move(binding)} {
+  context_.op = context_.binding->op;
   context_.lanes = std::clamp<std::size_t>(
       context_.binding->segments, 1, std::min(static_cast<std::uint32_t>(instances), kInstances));
   runs_.reserve(context_.lanes);
@@ -33,6 +34,7 @@ Execution::~Execution() {
 
 void Execution::reset() noexcept {
   if (context_.partitions != nullptr) set_partitions(nullptr);
+  if (binding().op == OperatorKind::user) context_.op = OperatorKind::user;
   if (block_.bytes > kKeptScratch) give_back(block_);
   give_back(input_copy_);
 }

@@ -58,7 +58,10 @@ class Execution {
   /// Asks again whether segments may start that might not.
   void resume();
 
-  /// Gives the scratch back until the next start, unless it is little. Nothing may be pending.
+  /// Holds a user's operator until reset. @param op of the call, which the collective reads.
+  void hold(const Operator& op) { context_.op = op; }
+  /// Gives the scratch back until the next start, unless it is little, and a user's operator.
+  /// Nothing may be pending.
   void reset() noexcept;
   /// Never gives the scratch back: peers may still write into it.
   void abandon() noexcept;

@@ -26,6 +26,7 @@ HostCalls::CachedExecution& HostCalls::ready_for(const Call& call, const Options
   if (call.point_to_point != PointToPoint::none) check_tag(call, parts_.order.user_tags());
   CachedExecution& cached = parts_.cache.idle(parts_.binder.shape_for(call, options));
   cached.execution.set_user_tag(call.tag);
+  if (cached.execution.binding().op == OperatorKind::user) cached.execution.hold(*call.op);
   return cached;
 }
 
@@ -42,6 +43,7 @@ void HostCalls::run(const Call& call, const Options& options) {
     progress.begin(execution, call.in, call.out,
                    options.timeout == Duration::zero() ? parts_.options.timeout : options.timeout);
   } catch (...) {
+    if (execution.done()) execution.reset();
     cache.recount(cached);
     if (!execution.done())
       cache.acquire(shape, parts_.active.in_use());  // peers may still write into its memory

@@ -96,7 +96,7 @@ Binding bind_point_to_point(const Call& call) {
   // Whoever receives elements waits for them, if they are none or not.
   const LoweringOptions lowering{.element_bytes = call.element_bytes, .keeps_empty = true};
   return {.programs = std::make_unique<Programs>(schedule_of(call), layout_of(call), lowering),
-          .op = sum,
+          .op = OperatorKind::sum,
           .type = call.type,
           .element_bytes = call.element_bytes,
           .algorithm = std::string{name},

@@ -31,8 +31,6 @@ ProgramCache::Shape& ProgramCache::add(const Call& call, const Options& options,
                                        std::shared_ptr<const Binding> binding) {
   shapes_.emplace_front(ShapeKey{call, options, self_});
   Shape& shape = shapes_.front();
-  // The operator's function may be gone by the next call; the binding's copy keeps it alive, and
-  // thus its address unused by any other.
   shape.binding = std::move(binding);
   index_.emplace(shape.hash, shapes_.begin());
   recount(shape);

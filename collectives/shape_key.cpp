@@ -15,6 +15,11 @@ int number_of(const std::optional<Determinism>& level) noexcept {
   return level ? static_cast<int>(*level) : kDeterminisms;
 }
 
+/// Whether there is something to apply, which the other calls of a shape do not check again.
+bool has_function_of(const Operator& op) noexcept {
+  return op.kind() != OperatorKind::user || (op.function() != nullptr && *op.function());
+}
+
 }  // namespace
 
 ShapeKey::ShapeKey(const Call& call, const Options& options, Rank self) noexcept
@@ -25,12 +30,16 @@ ShapeKey::ShapeKey(const Call& call, const Options& options, Rank self) noexcept
       determinism{number_of(options.determinism)}, algorithm{options.algorithm},
       transport{options.transport}, name{CallName::current()}, counts{options.counts},
       own_counts{call.own_counts}, own{counts_read(call, self)},
-      point_to_point{call.point_to_point}, to{call.to}, from{call.from} {
+      point_to_point{call.point_to_point} {
+  if (is_message(call)) {
+    to = call.to;
+    from = call.from;
+  }
   if (!reads_op || call.op == nullptr) return;
   has_op = true;
   op = call.op->kind();
   commutative = call.op->commutative();
-  function = call.op->function();
+  has_function = has_function_of(*call.op);
 }
 
 bool ShapeKey::fits(const Call& call, const Options& options, Rank self) const noexcept {
@@ -55,7 +64,7 @@ bool ShapeKey::fits(const Call& call, const Options& options, Rank self) const n
       return false;
   }
   if (has_op && (op != call.op->kind() || commutative != call.op->commutative() ||
-                 function != call.op->function()))
+                 has_function != has_function_of(*call.op)))
     return false;
   return (algorithm.empty() || algorithm == options.algorithm) &&
          (transport.empty() || transport == options.transport) &&
@@ -73,7 +82,11 @@ std::size_t ShapeKey::hash() const noexcept {
       point_to_point == PointToPoint::none && Contract{collective, 2}.blocks() > 1;
   for (const Counts list : {has_blocks ? counts : Counts{}, own.in, own.out})
     for (const std::size_t count : list) hash = combine(hash, count);
-  hash = combine(hash, static_cast<std::uint64_t>(point_to_point));
+  hash = combine(hash, element_bytes);
+  std::uint64_t flags = static_cast<std::uint64_t>(determinism);
+  for (const bool flag : {commutative, visible, on_stream, is_bool, own_counts})
+    flags = flags << 1 | static_cast<std::uint64_t>(flag);
+  hash = combine(combine(hash, flags), static_cast<std::uint64_t>(point_to_point));
   hash = combine(combine(hash, static_cast<std::uint64_t>(to)), static_cast<std::uint64_t>(from));
   return combine(combine(combine(hash, algorithm), transport), name);
 }

@@ -12,7 +12,8 @@
 namespace tutti::v0::detail {
 
 /// The shape of a call: everything but its pointers and its tag. Calls of one shape share a
-/// binding.
+/// binding. Of a user's operator only its properties count, since programs make it anew for each
+/// call.
 struct ShapeKey {
   Collective collective{};
   Datatype type{};
@@ -20,6 +21,7 @@ struct ShapeKey {
   bool reads_op = false;  // whether the call reads its operator at all
   bool has_op = false;
   bool commutative = true;
+  bool has_function = true;  // of a user's operator
   Rank root = 0;
   std::size_t element_bytes = 0;
   std::size_t in_count = 0;
@@ -29,7 +31,6 @@ struct ShapeKey {
   bool on_stream = false;
   bool is_bool = false;
   int determinism = kDeterminisms;  // not given
-  const UserFunction* function = nullptr;
   std::string_view algorithm{};
   std::string_view transport{};
   std::string_view name{};  // as CallName; lives for ever

@@ -82,6 +82,7 @@ std::shared_ptr<StreamExecution> StreamCalls::acquire(const Call& call, const Op
       *parts_.streams, shape->binding, stream_of(options.stream),
       options.timeout == Duration::zero() ? parts_.options.timeout : options.timeout);
   execution->set_buffers({call.in, call.out});
+  if (reads_operator(call)) execution->set_operator(*call.op);
   if (options.stream.is_own()) execution->set_awaited();
   cache.evict();
   return execution;

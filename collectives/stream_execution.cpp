@@ -39,8 +39,8 @@ void StreamExecution::start() {
   if (binding_->native)
     streams_.run_native(*binding_->native, static_cast<const std::byte*>(buffers_.in),
                         static_cast<std::byte*>(buffers_.out), stream_);
-  else if (binding_->is_visible) enqueue_visible(*binding_, buffers_, streams_, stream_);
-  else enqueue(*binding_, buffers_, streams_, stream_);
+  else if (binding_->is_visible) enqueue_visible(*binding_, op_, buffers_, streams_, stream_);
+  else enqueue(*binding_, op_, buffers_, streams_, stream_);
   mark_end();
 }
 

@@ -26,6 +26,8 @@ class StreamExecution {
   [[nodiscard]] Stream stream() const noexcept { return stream_; }
   [[nodiscard]] Duration timeout() const noexcept { return timeout_; }
   [[nodiscard]] RunBuffers buffers() const noexcept { return buffers_; }
+  /// @param op of the call, if it reads one.
+  void set_operator(const Operator& op) { op_ = op; }
   /// @param buffers of the next run.
   void set_buffers(RunBuffers buffers) noexcept { buffers_ = buffers; }
   /// Whether somebody asks for its end.
@@ -56,6 +58,7 @@ class StreamExecution {
   std::shared_ptr<const Binding> binding_;
   Stream stream_;
   Duration timeout_;
+  Operator op_{OperatorKind::sum};
   RunBuffers buffers_{};
   bool is_awaited_ = false;
   bool is_enlisted_ = false;

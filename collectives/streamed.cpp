@@ -19,9 +19,9 @@ constexpr std::size_t kTokenBytes = 128;
 /// A run of a program while it is enqueued.
 class StreamRun {
  public:
-  StreamRun(const Binding& binding, const Program& program, RunBuffers buffers,
+  StreamRun(const Binding& binding, const Operator& op, const Program& program, RunBuffers buffers,
             StreamTransport& streams, Stream stream)
-      : binding_{binding}, program_{program}, streams_{streams}, stream_{stream},
+      : binding_{binding}, op_{op}, program_{program}, streams_{streams}, stream_{stream},
         places_{program, buffers, streams, stream}, is_captured_{streams.is_captured(stream)} {}
 
   /// @return the messages of the next round, which is over once they are exchanged.
@@ -120,7 +120,7 @@ class StreamRun {
       for (const Place& place : places) operands.push_back(at(place));
       std::vector<std::int8_t> exponents(binding_.is_scaled ? places.size() : 0);
       if (binding_.is_scaled) set_exponents(combination, places, exponents);
-      Fold fold = fold_of(binding_, combination);
+      Fold fold = fold_of(binding_, op_, combination);
       fold.destination = destination;
       fold.operands = operands;
       fold.exponents = exponents;
@@ -129,6 +129,7 @@ class StreamRun {
   }
 
   const Binding& binding_;
+  const Operator& op_;
   const Program& program_;
   StreamTransport& streams_;
   Stream stream_;
@@ -140,7 +141,8 @@ class StreamRun {
 
 }  // namespace
 
-void enqueue(const Binding& binding, RunBuffers buffers, StreamTransport& streams, Stream stream) {
+void enqueue(const Binding& binding, const Operator& op, RunBuffers buffers,
+             StreamTransport& streams, Stream stream) {
   // The tokens of a barrier belong to no caller.
   const StreamMemory tokens{binding.is_barrier() ? kTokenBytes : 0, streams, stream};
   if (binding.is_barrier()) buffers = {tokens.data(), tokens.data() + kTokenBytes / 2};
@@ -149,7 +151,7 @@ void enqueue(const Binding& binding, RunBuffers buffers, StreamTransport& stream
   for (std::size_t segment = 0; segment < binding.segments; ++segment) {
     const Programs::Found found = binding.programs->find(segment, input.is_shared());
     const RunBuffers shifted{input.data() + found.shift, out + found.shift};
-    StreamRun{binding, *found.program, shifted, streams, stream}.run();
+    StreamRun{binding, op, *found.program, shifted, streams, stream}.run();
   }
 }
 
@@ -162,8 +164,9 @@ void enqueue_together(std::span<const StreamedMessage> calls, StreamTransport& s
     const StreamInput& input = inputs.emplace_back(binding, buffers, streams, stream);
     const Program& program = *binding.programs->find(0, input.is_shared()).program;
     const RunBuffers own{input.data(), buffers.out};
-    std::ranges::copy(runs.emplace_back(binding, program, own, streams, stream).next_messages(),
-                      std::back_inserter(messages));
+    std::ranges::copy(
+        runs.emplace_back(binding, sum, program, own, streams, stream).next_messages(),
+        std::back_inserter(messages));
   }
   if (!messages.empty()) streams.exchange(messages, stream);
   for (StreamRun& run : runs) {

@@ -10,15 +10,16 @@
 
 namespace tutti::v0::detail {
 
-/// Enqueues a run. @param binding lowered for streams: nothing is combined as it arrives. @param
-/// buffers device memory, checked. @param streams of the communicator. @param stream of the call.
-/// Throws what StreamTransport throws: then some of it may have been enqueued.
-void enqueue(const Binding& binding, RunBuffers buffers, StreamTransport& streams, Stream stream);
+/// Enqueues a run. @param binding lowered for streams: nothing is combined as it arrives. @param op
+/// of the call. @param buffers device memory, checked. @param streams of the communicator. @param
+/// stream of the call. Throws what StreamTransport throws: then some of it may have been enqueued.
+void enqueue(const Binding& binding, const Operator& op, RunBuffers buffers,
+             StreamTransport& streams, Stream stream);
 
 /// The same where ranks see each other's memory: a message stays where its sender has it, and is
 /// combined from there. @param binding lowered for that. @param streams that have peers.
-void enqueue_visible(const Binding& binding, RunBuffers buffers, StreamTransport& streams,
-                     Stream stream);
+void enqueue_visible(const Binding& binding, const Operator& op, RunBuffers buffers,
+                     StreamTransport& streams, Stream stream);
 
 /// A message between two ranks that starts with others.
 struct StreamedMessage {

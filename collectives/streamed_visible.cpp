@@ -16,9 +16,9 @@ namespace {
 /// keeps.
 class VisibleRun {
  public:
-  VisibleRun(const Binding& binding, const Program& program, RunBuffers buffers,
+  VisibleRun(const Binding& binding, const Operator& op, const Program& program, RunBuffers buffers,
              StreamTransport& streams, Stream stream)
-      : binding_{binding}, program_{program}, streams_{streams}, peers_{*streams.peers()},
+      : binding_{binding}, op_{op}, program_{program}, streams_{streams}, peers_{*streams.peers()},
         stream_{stream}, places_{program, buffers, streams, stream} {}
 
   void run() {
@@ -112,7 +112,7 @@ class VisibleRun {
       std::vector<std::int8_t> exponents(binding_.is_scaled ? operands.size() : 0);
       if (binding_.is_scaled)
         set_exponents(combination, program_.operands_of(combination), exponents);
-      Fold fold = fold_of(binding_, combination);
+      Fold fold = fold_of(binding_, op_, combination);
       if (operands.size() == 1 && !combination.finish) fold.op = nullptr;
       fold.destination = places_.at(combination.destination);
       fold.operands = operands;
@@ -122,6 +122,7 @@ class VisibleRun {
   }
 
   const Binding& binding_;
+  const Operator& op_;
   const Program& program_;
   StreamTransport& streams_;
   StreamPeers& peers_;
@@ -131,13 +132,13 @@ class VisibleRun {
 
 }  // namespace
 
-void enqueue_visible(const Binding& binding, RunBuffers buffers, StreamTransport& streams,
-                     Stream stream) {
+void enqueue_visible(const Binding& binding, const Operator& op, RunBuffers buffers,
+                     StreamTransport& streams, Stream stream) {
   const StreamInput input{binding, buffers, streams, stream};
   StreamPeers& peers = *streams.peers();
   peers.begin(stream);
   const Program& program = *binding.programs->find(0, input.is_shared()).program;
-  VisibleRun{binding, program, {input.data(), buffers.out}, streams, stream}.run();
+  VisibleRun{binding, op, program, {input.data(), buffers.out}, streams, stream}.run();
   peers.end(stream);
 }
 

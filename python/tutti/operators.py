@@ -43,7 +43,7 @@ class Operator:
 
     def _make(self, datatype: int, itemsize: int) -> Handle:
         view = _view_of(datatype, itemsize)
-        user, failures = self.function, self._failures  # not self: communicators keep combine
+        user, failures = self.function, self._failures  # not self: calls under way keep combine
 
         def combine(_: int, left: int, right: int, out: int, count: int) -> int:
             try:
@@ -70,7 +70,7 @@ class Operator:
 
 
 _numbers = itertools.count(1)
-_functions: dict[int, Any] = {}  # by their numbers, while a communicator may call them
+_functions: dict[int, Any] = {}  # by their numbers, while a call may use them
 _release = ReleaseFunction(lambda number: _functions.pop(number, None))
 
 

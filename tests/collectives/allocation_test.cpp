@@ -222,7 +222,7 @@ TEST(Footprints, AreWhatIsHeld) {
     const detail::LoweringOptions lowering{.element_bytes = 4, .segments = 3};
     detail::Binding shape{
         .programs = std::make_unique<detail::Programs>(schedule, std::move(layout), lowering),
-        .op = sum,
+        .op = OperatorKind::sum,
         .type = Datatype::f32,
         .element_bytes = 4,
         .segments = 3};

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import threading
 import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import ranks
 import tutti
+from tutti import operators
 
 
 def check_waits(world: tutti.Communicator) -> None:
@@ -287,6 +289,40 @@ def check_operators(world: tutti.Communicator) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_operators(size: int) -> None:
     ranks.run(size, check_operators)
+
+
+def check_fresh_operators_are_not_kept(world: tutti.Communicator) -> None:
+    class Sum:
+        def __call__(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return a + b
+
+    def make() -> tuple[tutti.Operator, weakref.ref[Sum]]:
+        function = Sum()
+        return tutti.operator(function, commutative=True), weakref.ref(function)
+
+    x = np.ones(2)
+    for _ in range(3):
+        op, function = make()
+        world.all_reduce(x, op=op)
+        request = world.start.all_reduce(x, op=op)
+        del op
+        assert function() is not None, "a call under way holds its operator"
+        request.wait()
+        del request
+        assert function() is None
+    op, function = make()
+    with world.plan.all_reduce(x, op=op) as plan:
+        del op
+        plan.start().wait()
+        assert function() is not None
+    del plan
+    assert function() is None
+    assert not operators._functions
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_fresh_operators_are_not_kept(size: int) -> None:
+    ranks.run(size, check_fresh_operators_are_not_kept)
 
 
 def own_failure(world: tutti.Communicator) -> bool:

@@ -43,7 +43,7 @@ detail::Binding binding_of(const Schedule& schedule, const Case& what, const Tra
                                          .least_visible = 1,
                                          .lockstep = is_lockstep};
   return {.programs = std::make_unique<detail::Programs>(schedule, layout, lowering),
-          .op = op,
+          .op = op.kind(),
           .type = is_barrier ? Datatype::u8 : what.model.type,
           .element_bytes = element_bytes,
           .segments = segments,
@@ -72,6 +72,8 @@ class Play {
           std::make_shared<const detail::Binding>(binding_of(
               schedules[i], experiment.what(), *players_[i].transport, how.segments, is_lockstep)),
           kInstances);
+      const Operator& op = experiment.what().model.op;
+      if (players_[i].execution->binding().op == op.kind()) players_[i].execution->hold(op);
     }
     for (std::size_t i = 0; i < schedules.size(); ++i) start(i, experiment);
   }
