@@ -21,7 +21,10 @@ class CoreContention {
   void yield() noexcept {
     const Clock::time_point begin = Clock::now();
     std::this_thread::yield();
-    const Clock::time_point end = Clock::now();
+    note(begin, Clock::now());
+  }
+  /// Learns from a yield. @param begin when the core was offered. @param end when it came back.
+  void note(Clock::time_point begin, Clock::time_point end) noexcept {
     long_yields_ = end - begin < kLongYield ? 0 : long_yields_ + 1;
     if (long_yields_ == 1) first_ = begin;
     if (long_yields_ < kLongYields || end - first_ < kStreak) return;

@@ -1,7 +1,5 @@
 // Messages that nobody receives yet.
-#include <chrono>
 #include <string>
-#include <thread>
 
 #include <tutti/communicator.hpp>
 
@@ -25,25 +23,6 @@ void check_probe(Rank from, int tag, std::uint32_t tags, int size) {
     throw Error{ErrorCode::invalid_argument, "probe: the tag is " + std::to_string(tag) +
                                                  "; expected 0 .. " + std::to_string(tags - 1)};
 }
-
-/// A message that no operation waits for does not wake a thread that sleeps in its transport.
-class ProbeIdleness {
- public:
-  ProbeIdleness(int spins, bool drives) noexcept : spins_{spins}, drives_{drives} {}
-  /// @return whether others had the core meanwhile.
-  bool advance() {
-    if (spins_ > -kYields) --spins_;
-    if (spins_ >= 0) return false;
-    if (drives_ || spins_ > -kYields) std::this_thread::yield();
-    else std::this_thread::sleep_for(std::chrono::microseconds{20});
-    return true;
-  }
-
- private:
-  static constexpr int kYields = 200;
-  int spins_;
-  bool drives_;
-};
 
 std::string words_of_sender(Rank from) {
   return from == any_rank ? std::string{"any rank"} : "rank " + std::to_string(from);
@@ -70,8 +49,7 @@ Arrival HostCalls::await_message(Rank from, int tag, Duration timeout) {
   if (timeout == Duration::zero()) timeout = parts_.options.timeout;
   Transport& transport = parts_.transport;
   const Duration deadline = deadline_after(transport.now(), timeout);
-  ProbeIdleness idleness{transport.capabilities().idle_spins, parts_.progress.drives_others()};
-  for (;;) {
+  for (IdleBackoff backoff;;) {
     if (const auto found = probe(from, tag)) {
       parts_.progress.end_reports();
       return *found;
@@ -84,7 +62,8 @@ Arrival HostCalls::await_message(Rank from, int tag, Duration timeout) {
                                 ": no message with tag " + std::to_string(tag) + " came from " +
                                 words_of_sender(from),
                             from});
-    if (idleness.advance()) parts_.progress.end_yield();
+    // A message that no operation waits for wakes no thread.
+    parts_.progress.pause(backoff, false);
   }
 }
 

@@ -250,11 +250,12 @@ void Progress::wait_for(const Pending& pending) {
 }
 
 /// After others had the core, the next poll looks at the clock.
-void Progress::pause(IdleBackoff& backoff) {
+void Progress::pause(IdleBackoff& backoff, bool wakes) {
   const auto keeps_core = [this] { return active_.moves_many_bytes(); };
-  if (!backoff.advance(transport_, contention_, hook_.exists(), keeps_core)) return;
+  const IdleBackoff::Wait wait{.drives = hook_.exists(), .wakes = wakes};
+  if (!backoff.advance(transport_, contention_, wait, keeps_core)) return;
   polls_until_clock_ = 1;
-  end_yield();
+  hook_.end_yield();
 }
 
 void Progress::wait(const Execution& execution) {

@@ -82,12 +82,9 @@ class Progress {
   void wait(const Execution& execution);
   /// Waits until something is so. Throws the first failure. @param is_met whether it is.
   void wait_until(const std::function<bool()>& is_met);
-  /// Pauses after a step in which nothing moved. @param backoff of this wait.
-  void pause(IdleBackoff& backoff);
-  /// Others had the core: CommunicatorOptions::progress is due.
-  void end_yield() noexcept { hook_.end_yield(); }
-  /// @return whether there is a CommunicatorOptions::progress.
-  [[nodiscard]] bool drives_others() const noexcept { return hook_.exists(); }
+  /// Pauses after a step in which nothing moved. @param backoff of this wait. @param wakes whether
+  /// what is awaited ends Transport::idle_wait.
+  void pause(IdleBackoff& backoff, bool wakes = true);
   /// Calls it where that is due, in a wait for something else. Throws the first failure.
   void drive_others() {
     if (hook_.exists()) call_hook(transport_.now());

@@ -53,11 +53,7 @@ class MpiTransport final : public Transport {
   void poll() override;
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override;
   // No thread that sleeps is woken by an MPI.
-  void expect_idle_waits() override { waits_idle_ = true; }
-  void idle_wait() override {
-    if (waits_idle_) std::this_thread::sleep_for(kShortSleep);
-    else std::this_thread::yield();
-  }
+  void idle_wait() override { std::this_thread::sleep_for(kShortSleep); }
   bool abort(const Error& cause) noexcept override;
 
  private:
@@ -113,7 +109,6 @@ class MpiTransport final : public Transport {
   std::optional<Error> failure_{};  // the first cause
   Duration failed_{0};              // when that was, where the signal may know more of it
   bool has_notices_;
-  bool waits_idle_ = false;
   bool is_announced_;  // whether the other ranks learn of the failure in another way
   bool aborted_ = false;
   bool quiet_ = false;  // once aborted: whether no peer can write any more

@@ -1,18 +1,16 @@
 // When CommunicatorOptions::progress is called, by a clock that the test moves.
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <tutti/batch.hpp>
 
+#include "collectives/idle_backoff.hpp"
 #include "rows.hpp"
-#include "tests/support/one_processor.hpp"
 #include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {
@@ -117,53 +115,88 @@ TEST_F(Progress, IsCalledAfterEachYieldAndNoThreadSleeps) {
   EXPECT_EQ(waits_idle, 0);
 }
 
-/// Ends a wait as soon as its thread sleeps. Its rank has a core of its own.
+/// Counts the sleeps of a thread whose rank has a core of its own.
 class Uncrowded final : public Wrapper {
  public:
   static constexpr int kSpins = 1000;
 
-  Uncrowded(std::unique_ptr<Transport> inner, int& polls)
-      : Wrapper{std::move(inner)}, capabilities_{Wrapper::capabilities()}, polls_{polls} {
+  explicit Uncrowded(std::unique_ptr<Transport> inner)
+      : Wrapper{std::move(inner)}, capabilities_{Wrapper::capabilities()} {
     capabilities_.idle_spins = kSpins;
   }
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
-  void poll() override {
-    ++polls_;
-    Wrapper::poll();
-  }
-  void idle_wait() override { throw Error{ErrorCode::transport, "asleep"}; }
+  void idle_wait() override { ++sleeps; }
+  void expect_idle_waits() override { is_warned = true; }
+
+  int sleeps = 0;
+  bool is_warned = false;  // that ranks may sleep
 
  private:
   Capabilities capabilities_;
-  int& polls_;
 };
 
-/// Polls of a wait before its thread sleeps, on one processor.
-int polls_before_sleep() {
+using detail::CoreContention;
+using detail::IdleBackoff;
+
+/// Yields that take so long each, for so long, from an hour ahead on: what they show lasts.
+void note_yields(CoreContention& contention, Duration each, Duration all) {
+  const auto begin = CoreContention::Clock::now() + std::chrono::hours{1};
+  for (Duration passed{0}; passed < all; passed += each + microseconds{10})
+    contention.note(begin + passed, begin + passed + each);
+}
+
+TEST(CoreContention, ShowsInYieldsThatAllTakeLong) {
+  CoreContention contention;
+  EXPECT_FALSE(contention.is_seen());
+  note_yields(contention, microseconds{2}, milliseconds{100});
+  EXPECT_FALSE(contention.is_seen()) << "nobody else wants the core";
+  note_yields(contention, milliseconds{1}, milliseconds{15});
+  EXPECT_FALSE(contention.is_seen()) << "the system may find another core";
+  note_yields(contention, microseconds{2}, microseconds{2});
+  note_yields(contention, milliseconds{1}, milliseconds{30});
+  contention.expire();
+  EXPECT_TRUE(contention.is_seen());
+}
+
+/// Polls without a completion until so many pauses.
+int polls_until(int pauses, Uncrowded& transport, CoreContention& contention,
+                const IdleBackoff::Wait& wait) {
+  IdleBackoff backoff;
   int polls = 0;
-  World world{{.cluster = {.size = 2}, .wrap = [&](std::unique_ptr<Transport> inner) {
-                 return std::make_unique<Uncrowded>(std::move(inner), polls);
-               }}};
-  EXPECT_THROW(world[0].barrier(), Error);  // of a rank that waits for another one
+  for (; pauses > 0; ++polls)
+    pauses -= backoff.advance(transport, contention, wait, [] { return false; }) ? 1 : 0;
   return polls;
 }
 
-// A thread that yields to another program comes back after its time slice, whatever has arrived.
-TEST(IdleBackoff, SleepsSoonIfOthersUseTheCore) {
-  const test::OneProcessor processor;
-  std::atomic<bool> is_over = false;
-  std::thread other{[&] {
-    while (!is_over) {
+// Whoever yields to another program comes back after its time slice, whatever has arrived. A thread
+// that drives another library, as over an MPI, polled for as long after each yield.
+TEST(IdleBackoff, PausesSoonIfOthersUseTheCore) {
+  constexpr int kPauses = 20;
+  constexpr int kFewPolls = 100;
+  for (const bool drives : {false, true})
+    for (const bool wakes : {false, true}) {
+      sim::Cluster cluster{{.size = 1}};
+      Uncrowded transport{cluster.transport(0)};
+      CoreContention contention;
+      note_yields(contention, milliseconds{1}, milliseconds{30});
+      EXPECT_EQ(polls_until(kPauses, transport, contention, {.drives = drives, .wakes = wakes}),
+                kFewPolls + kPauses);
+      const bool may_sleep = wakes && !drives;
+      EXPECT_EQ(transport.sleeps, may_sleep ? kPauses : 0) << "nothing else would wake it";
+      EXPECT_EQ(transport.is_warned, may_sleep);
     }
-  }};
-  // A third program, with short time slices, may hide the other one from some attempts.
-  constexpr int kMost = Uncrowded::kSpins + 100;
-  int polls = polls_before_sleep();
-  for (int i = 0; i < 4 && polls >= kMost; ++i) polls = polls_before_sleep();
-  is_over = true;
-  other.join();
-  EXPECT_GE(polls, Uncrowded::kSpins);
-  EXPECT_LT(polls, kMost) << "it yields 200 times otherwise";
+}
+
+TEST(IdleBackoff, PollsForLongIfNobodyElseUsesTheCore) {
+  constexpr int kPauses = 3;  // too few to show that others use it after all
+  for (const bool drives : {false, true}) {
+    sim::Cluster cluster{{.size = 1}};
+    Uncrowded transport{cluster.transport(0)};
+    CoreContention contention;
+    EXPECT_EQ(polls_until(kPauses, transport, contention, {.drives = drives}),
+              drives ? kPauses * (Uncrowded::kSpins + 1) : Uncrowded::kSpins + kPauses);
+    EXPECT_EQ(transport.sleeps, 0);
+  }
 }
 
 TEST_F(Progress, IsCalledByTestsThatAreFarApart) {
