@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include <tutti/spi/per_thread.hpp>
+
 namespace tutti::v0::algorithms {
 namespace {
 
@@ -35,7 +37,7 @@ struct Remembered {
 }  // namespace
 
 std::shared_ptr<const Grouping> grouping_of(const Hierarchy& hierarchy, int size) {
-  thread_local Remembered last;
+  Remembered& last = detail::PerThread<Remembered>::get();
   if (last.grouping == nullptr || last.size != size || last.groups != hierarchy.groups ||
       last.group_of != hierarchy.group_of) {
     auto made = std::make_shared<const Grouping>(make_grouping(hierarchy, size));

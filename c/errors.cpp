@@ -1,6 +1,8 @@
 #include <array>
 #include <string>
 
+#include <tutti/spi/per_thread.hpp>
+
 #include "handles.hpp"
 
 namespace tutti::v0::c {
@@ -17,8 +19,7 @@ struct LastError {
 
 /// The C interface returns statuses, so that their texts need a place of each thread.
 LastError& last_error() noexcept {
-  thread_local LastError last;
-  return last;
+  return detail::PerThread<LastError>::get();
 }
 
 tutti_status status_of(ErrorCode code) noexcept {

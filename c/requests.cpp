@@ -9,6 +9,7 @@
 #include <tutti/attempt.hpp>
 #include <tutti/batch.hpp>
 #include <tutti/spi/interrupt.hpp>
+#include <tutti/spi/per_thread.hpp>
 #include <tutti/spi/transport.hpp>
 
 #include "handles.hpp"
@@ -17,9 +18,11 @@ namespace tutti::v0::c {
 namespace {
 
 /// The batch of a thread between tutti_batch_begin and its end.
+struct ThreadBatch {
+  std::unique_ptr<detail::BatchScope> scope{};
+};
 std::unique_ptr<detail::BatchScope>& batch_of_thread() noexcept {
-  thread_local std::unique_ptr<detail::BatchScope> scope;
-  return scope;
+  return detail::PerThread<ThreadBatch>::get().scope;
 }
 
 /// Lets other ranks run that may share the core, unless the message comes within some microseconds.
@@ -36,9 +39,11 @@ tutti_status pending_unless(bool is_done) noexcept {
 }
 
 /// Why the operator that runs in this thread fails.
+struct OperatorError {
+  std::string text{};
+};
 std::string& operator_error() noexcept {
-  thread_local std::string text;
-  return text;
+  return detail::PerThread<OperatorError>::get().text;
 }
 
 /// A user's operator, which ends with the last call that uses it.

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <tutti/spi/per_thread.hpp>
+
 #include "check_call.hpp"
 #include "engine.hpp"
 #include "idle_backoff.hpp"
@@ -67,6 +69,11 @@ struct TouchedRange {
   bool is_written;
 };
 
+struct TouchedRanges {
+  std::vector<TouchedRange> all{};
+  std::vector<TouchedRange> open{};  // those that reach beyond the current one's begin
+};
+
 void add_range(std::vector<TouchedRange>& ranges, std::span<const std::byte> bytes,
                const Execution& call, bool is_written) {
   if (!bytes.empty())
@@ -76,12 +83,13 @@ void add_range(std::vector<TouchedRange>& ranges, std::span<const std::byte> byt
 /// Refuses calls that touch what another one writes: they run at the same time, so that results
 /// would depend on timing. The lists keep their memory for the thread's next batch.
 void check_apart(Engine* first) {
-  thread_local std::vector<TouchedRange> ranges;
-  thread_local std::vector<TouchedRange> open;  // those that reach beyond the current one's begin
+  TouchedRanges& touched = PerThread<TouchedRanges>::get();
+  std::vector<TouchedRange>& ranges = touched.all;
+  std::vector<TouchedRange>& open = touched.open;
   ranges.clear();
   open.clear();
   for (Engine* engine = first; engine != nullptr; engine = engine->next_in_batch.get())
-    engine->batch().for_each([](const Execution& call, const TouchedBytes& bytes) {
+    engine->batch().for_each([&ranges](const Execution& call, const TouchedBytes& bytes) {
       add_range(ranges, bytes.read, call, false);
       add_range(ranges, bytes.written, call, true);
     });

@@ -14,6 +14,7 @@
 
 #include <tutti/error.hpp>
 
+#include "base/crash_frames.hpp"
 #include "command/commands.hpp"
 #include "command/fail.hpp"
 #include "perf/build.hpp"
@@ -123,6 +124,7 @@ int run_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace tutti::perf;
+  tutti::detail::print_frames_of_crashes();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
   try {
     return run_command(argc, argv);

@@ -77,6 +77,11 @@ MpiTransport::~MpiTransport() {
 // Where a rank has died, others end because of it, and the MPI may report these first. The failure
 // signal knows the first one, and gives all ranks the same cause.
 void MpiTransport::check_failure() const {
+  int finalized = 0;
+  if (PMPI_Finalized(&finalized) == MPI_SUCCESS && finalized != 0)
+    throw Error{ErrorCode::aborted,
+                "MPI_Finalize has been called, and this communicator's messages go by the MPI; "
+                "destroy it before"};
   if (failure_signal_) failure_signal_->check();
   if (failure_ && time_now() - failed_ >= kSignalPatience) throw Error{*failure_};
 }

@@ -256,13 +256,36 @@ static tutti_status run_operator(tutti_communicator* world, const tutti_operator
 }
 
 static void test_operators(tutti_communicator* world) {
-  static int context = 0; /* the operator may be kept as long as the communicator */
-  int32_t value;
+  int round;
+  for (round = 0; round < 3; ++round) {
+    int context = 0;
+    int32_t value;
+    tutti_operator* op = NULL;
+    require_ok(tutti_make_operator(multiply, &context, 1, count_release, &op), "make_operator");
+    require_ok(run_operator(world, op, &value), "a user's operator");
+    require_true(value == 1 << tutti_size(world), "the product");
+    require_true(context >= 0, "an operator lives until it is freed");
+    tutti_operator_free(op);
+    require_true(context == -1, "an operator that no call uses ends when it is freed");
+  }
+}
+
+static void test_operator_of_request(tutti_communicator* world) {
+  int context = 0;
+  int32_t value = 2;
   tutti_operator* op = NULL;
+  tutti_request* request = NULL;
+  tutti_call call = sum_of(&value, 1, TUTTI_I32);
   require_ok(tutti_make_operator(multiply, &context, 1, count_release, &op), "make_operator");
-  require_ok(run_operator(world, op, &value), "a user's operator");
-  require_true(value == 1 << tutti_size(world), "the product");
+  call.op = TUTTI_USER;
+  call.user_op = op;
+  require_ok(tutti_start(world, &call, NULL, &request), "start");
   tutti_operator_free(op);
+  require_true(context >= 0, "a call under way holds its operator");
+  require_ok(tutti_wait(request), "wait");
+  require_true(value == 1 << tutti_size(world), "the product");
+  require_true(context == -1, "the operator ends with the last call that uses it");
+  tutti_request_free(request);
 }
 
 /* In a communicator of its own, which it ends. @param text of the error, or NULL */
@@ -284,8 +307,36 @@ static void test_failing_operator(tutti_communicator* world, char* text, const c
   tutti_communicator_free(other);
 }
 
+static tutti_communicator* late_world = NULL;
+
+static void provoke_error(tutti_communicator* world, size_t letters) {
+  char name[2000] = {0};
+  int32_t value = 1;
+  tutti_call call = sum_of(&value, 1, TUTTI_I32);
+  tutti_options options;
+  tutti_options_defaults(&options, sizeof options);
+  memset(name, 'x', letters);
+  options.algorithm = name;
+  require_status(tutti_run(world, &call, &options), TUTTI_INVALID_ARGUMENT, "no such algorithm");
+  require_text("xxxxxxxx");
+}
+
+/* After main, when objects of its thread have ended. */
+static void call_at_exit(void) {
+  int32_t values[2] = {1, 1};
+  if (late_world == NULL) return;
+  provoke_error(late_world, 1500);
+  require_ok(tutti_batch_begin(), "batch_begin");
+  require_ok(tutti_all_reduce(late_world, values, values, 1, TUTTI_I32, TUTTI_SUM), "in a batch");
+  require_ok(tutti_all_reduce(late_world, values + 1, values + 1, 1, TUTTI_I32, TUTTI_MAX), "too");
+  require_ok(tutti_batch_end(), "batch_end");
+  require_true(values[0] == tutti_size(late_world) && values[1] == 1, "results after main");
+  tutti_communicator_free(late_world);
+}
+
 int main(void) {
   tutti_communicator* world = NULL;
+  require_true(atexit(call_at_exit) == 0, "a function for the exit");
   test_versions();
   require_ok(tutti_init(NULL, &world), "init");
   require_true(tutti_size(world) <= kMost, "the test is for up to 16 ranks");
@@ -299,8 +350,10 @@ int main(void) {
   test_plans(world);
   test_batches(world);
   test_operators(world);
+  test_operator_of_request(world);
   test_failing_operator(world, NULL, "a user's operator failed with status 7");
   test_failing_operator(world, "no such sum", "a user's operator failed: no such sum");
-  tutti_communicator_free(world);
+  provoke_error(world, 700);
+  late_world = world;
   return 0;
 }

@@ -25,7 +25,7 @@ LONGEST_CLASS = 400  # its body and all its member functions
 # Operating system and vector headers: "system headers" in the table.
 SYSTEM_HEADERS = re.compile(
     r"(sys/.*|netinet/.*|arpa/.*|net/.*|linux/.*|netdb\.h|ifaddrs\.h|unistd\.h|fcntl\.h|poll\.h|"
-    r"pthread\.h|sched\.h|signal\.h|dirent\.h|dlfcn\.h|cpuid\.h|.*intrin\.h|arm_neon\.h)")
+    r"pthread\.h|sched\.h|signal\.h|dirent\.h|dlfcn\.h|execinfo\.h|cpuid\.h|.*intrin\.h|arm_neon\.h)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MACRO = re.compile(r"^\s*#\s*define\s+\w+\(")
 GOTO = re.compile(r"\bgoto\b")

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/crash_frames.hpp"
+
 namespace tutti::harness {
 namespace {
 
@@ -79,6 +81,7 @@ class Watchdog final : public ::testing::EmptyTestEventListener {
 /// Installs the watchdog once GoogleTest starts, which then owns it.
 class Installer final : public ::testing::Environment {
  public:
+  Installer() { detail::print_frames_of_crashes(); }
   void SetUp() override {
     if (!installed_) ::testing::UnitTest::GetInstance()->listeners().Append(new Watchdog);
     installed_ = true;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/crash_frames.hpp"
 #include "watchdog.hpp"
 
 namespace {
@@ -40,7 +41,13 @@ class RankListener final : public testing::EmptyTestEventListener {
   return MPI_THREAD_FUNNELED;
 }
 
+// As do tests of what is left when the MPI has ended.
+[[gnu::weak]] int tutti::test::check_after_finalize() {
+  return 0;
+}
+
 int main(int argument_count, char** arguments) {
+  tutti::detail::print_frames_of_crashes();
   int level = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argument_count, &arguments, tutti::test::wanted_thread_level(), &level);
   int rank = 0;
@@ -56,5 +63,5 @@ int main(int argument_count, char** arguments) {
   const int failed = RUN_ALL_TESTS();
   tutti::test::watch("MPI_Finalize");
   MPI_Finalize();
-  return failed;
+  return failed + tutti::test::check_after_finalize();
 }

@@ -16,4 +16,7 @@ void watch(const char* name);
 /// @return the level of thread support that the main function asks the MPI for.
 int wanted_thread_level();
 
+/// Calls what is left after MPI_Finalize. @return how many checks failed.
+int check_after_finalize();
+
 }  // namespace tutti::test
