@@ -30,6 +30,17 @@ std::size_t inline_bytes_of(ObjectCall::Kind kind, std::size_t ranks) noexcept {
   return has_one || ranks <= kFewRanks ? kInlineBytes : kInlineBytesOfMany;
 }
 
+std::string words_of_wrong_count(std::size_t given, std::size_t expected, std::size_t ranks) {
+  const std::string count = std::to_string(given) + (given == 1 ? " object was" : " objects were");
+  if (expected == 0)
+    return count +
+           " given on a rank that gives none: only the root of a broadcast or a scatter, "
+           "and the sender of a message give objects";
+  if (expected == ranks)
+    return count + " given for " + std::to_string(ranks) + " ranks: one for each is needed";
+  return count + " given, and one is needed";
+}
+
 }  // namespace
 
 std::shared_ptr<ObjectOperation> ObjectOperation::make(Engine& engine, ObjectCall call) {
@@ -80,8 +91,7 @@ void ObjectOperation::check_bytes() {
 
 void ObjectOperation::make_frames(std::size_t expected, std::size_t received) {
   if (call_.problem.empty() && call_.sizes.size() != expected)
-    call_.problem = std::to_string(call_.sizes.size()) + " objects were given for " +
-                    std::to_string(expected) + " ranks";
+    call_.problem = words_of_wrong_count(call_.sizes.size(), expected, size_);
   if (!call_.problem.empty()) call_.sizes.assign(expected, 0);
   const ObjectReport own = report();
   const std::byte* object = call_.bytes.data();

@@ -38,6 +38,18 @@ Error error_of(const ControlMessage& failure) {
           failure.culprit};
 }
 
+std::string shortened(std::string text) {
+  constexpr std::string_view kDots = "...";
+  if (text.size() <= kMostControlText) return text;
+  std::size_t end = kMostControlText - kDots.size();
+  const auto is_inside = [&](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+  };
+  while (end > 0 && is_inside(text[end])) --end;
+  text.resize(end);
+  return text.append(kDots);
+}
+
 std::string encode(const ControlMessage& message) {
   const std::string_view text = std::string_view{message.text}.substr(0, kMostControlText);
   const Header header{kMagic,

@@ -46,6 +46,9 @@ inline constexpr std::uint64_t kNoCommunicator = ~std::uint64_t{0};
 
 /// The longest text, in bytes; longer ones are cut.
 inline constexpr std::size_t kMostControlText = 2048;
+/// @return a text of at most so many bytes. A longer one ends with dots after its last whole
+/// character of UTF-8.
+[[nodiscard]] std::string shortened(std::string text);
 
 /// @return whether a failure is the death of a rank.
 [[nodiscard]] inline bool is_death(const ControlMessage& failure) noexcept {

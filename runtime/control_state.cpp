@@ -143,7 +143,7 @@ void ControlState::report_own(std::uint64_t id, const Error& cause) {
                         .code = cause.cause(),
                         .culprit = cause.culprit(),
                         .origin = index_in(self_, communicator.members),
-                        .text = cause.what()});
+                        .text = shortened(cause.what())});  // equal on all ranks
   wake();  // for output that is left, and for the decision
 }
 
