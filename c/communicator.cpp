@@ -1,4 +1,5 @@
 // Worlds, communicators and memory.
+#include <cstring>
 #include <string>
 
 #include <tutti/spi/communicator.hpp>
@@ -48,10 +49,18 @@ class ProgramChannel final : public Channel {
  private:
   static constexpr std::uint64_t kLongest = std::uint64_t{1} << 20;
 
+  /// A callback that an exception ends may return 0, too, as Python's do: then the own bytes are
+  /// not in their place.
   void exchange(const void* own, std::size_t bytes, void* all) const {
+    const auto rank = static_cast<std::size_t>(channel_.rank);
+    std::memset(all, 0xff, bytes * static_cast<std::size_t>(channel_.ranks));
     if (const int failure = channel_.all_gather(channel_.context, own, bytes, all); failure != 0)
       throw Error{ErrorCode::transport,
                   "all_gather of " + describe() + " returned " + std::to_string(failure)};
+    if (std::memcmp(static_cast<const std::byte*>(all) + rank * bytes, own, bytes) != 0)
+      throw Error{ErrorCode::transport, "all_gather of " + describe() +
+                                            " returned other bytes for rank " +
+                                            std::to_string(rank) + " than this rank gave"};
   }
 
   const tutti_channel channel_;

@@ -49,8 +49,10 @@ std::string& operator_error() noexcept {
 /// A user's operator, which ends with the last call that uses it.
 class UserOperator {
  public:
-  UserOperator(tutti_combine function, void* context, void (*release)(void*)) noexcept
-      : function_{function}, context_{context}, release_{release} {}
+  /// @param is_checked whether the function clears operator_error() where it succeeds.
+  UserOperator(tutti_combine function, void* context, void (*release)(void*),
+               bool is_checked) noexcept
+      : function_{function}, context_{context}, release_{release}, is_checked_{is_checked} {}
   UserOperator(const UserOperator&) = delete;
   UserOperator& operator=(const UserOperator&) = delete;
   ~UserOperator() {
@@ -58,9 +60,9 @@ class UserOperator {
   }
   void combine(const void* left, const void* right, void* out, std::size_t count) const {
     std::string& why = operator_error();
-    why.clear();
+    why = is_checked_ ? "an exception ended it" : "";
     const int status = function_(context_, left, right, out, count);
-    if (status == 0) return;
+    if (status == 0 && (!is_checked_ || why.empty())) return;
     throw std::runtime_error{"a user's operator failed" +
                              (why.empty() ? " with status " + std::to_string(status) : ": " + why)};
   }
@@ -69,7 +71,21 @@ class UserOperator {
   tutti_combine function_;
   void* context_;
   void (*release_)(void*);
+  bool is_checked_;
 };
+
+tutti_status make_operator(tutti_combine combine, void* context, int32_t commutative,
+                           void (*release)(void* context), bool is_checked,
+                           tutti_operator** result) {
+  return made(result, [&] {
+    require(reinterpret_cast<const void*>(combine), "combine");
+    auto user = std::make_shared<UserOperator>(combine, context, release, is_checked);
+    return Operator{[user](const void* left, const void* right, void* out, std::size_t count) {
+                      user->combine(left, right, out, count);
+                    },
+                    commutative != 0};
+  });
+}
 
 }  // namespace
 }  // namespace tutti::v0::c
@@ -205,13 +221,12 @@ tutti_status tutti_explain(tutti_communicator* communicator, const tutti_call* c
 
 tutti_status tutti_make_operator(tutti_combine combine, void* context, int32_t commutative,
                                  void (*release)(void* context), tutti_operator** result) {
-  return made(result, [&] {
-    require(reinterpret_cast<const void*>(combine), "combine");
-    auto user = std::make_shared<UserOperator>(combine, context, release);
-    return tutti::Operator{[user](const void* left, const void* right, void* out,
-                                  std::size_t count) { user->combine(left, right, out, count); },
-                           commutative != 0};
-  });
+  return make_operator(combine, context, commutative, release, false, result);
+}
+
+tutti_status tutti_make_checked_operator(tutti_combine combine, void* context, int32_t commutative,
+                                         void (*release)(void* context), tutti_operator** result) {
+  return make_operator(combine, context, commutative, release, true, result);
 }
 
 void tutti_operator_error(const char* text) {

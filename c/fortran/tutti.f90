@@ -328,6 +328,10 @@ module tutti
       import
       type(c_ptr), value :: context
     end subroutine
+    subroutine tutti_make_checked_operator_release(context) bind(c)
+      import
+      type(c_ptr), value :: context
+    end subroutine
   end interface
 
   interface
@@ -817,6 +821,14 @@ module tutti
       integer(c_size_t), intent(inout) :: length
     end function
     integer(c_int) function tutti_make_operator(combine, context, commutative, release, result) bind(c)
+      import
+      type(c_funptr), value :: combine
+      type(c_ptr), value :: context
+      integer(c_int32_t), value :: commutative
+      type(c_funptr), value :: release
+      type(c_ptr), intent(out) :: result
+    end function
+    integer(c_int) function tutti_make_checked_operator(combine, context, commutative, release, result) bind(c)
       import
       type(c_funptr), value :: combine
       type(c_ptr), value :: context

@@ -241,6 +241,20 @@ static int fail(void* context, const void* left, const void* right, void* out, s
   return 7;
 }
 
+/* As multiply, and says that it has succeeded. */
+static int multiply_all(void* context, const void* left, const void* right, void* out,
+                        size_t count) {
+  multiply(context, left, right, out, count);
+  tutti_operator_error(NULL);
+  return 0;
+}
+
+/* As a callback that an exception ends before its first statement. */
+static int lose(void* context, const void* left, const void* right, void* out, size_t count) {
+  (void)context, (void)left, (void)right, (void)out, (void)count;
+  return 0;
+}
+
 static void count_release(void* context) {
   *(int*)context = -1;
 }
@@ -288,14 +302,35 @@ static void test_operator_of_request(tutti_communicator* world) {
   tutti_request_free(request);
 }
 
-/* In a communicator of its own, which it ends. @param text of the error, or NULL */
-static void test_failing_operator(tutti_communicator* world, char* text, const char* expected) {
+static void test_checked_operators(tutti_communicator* world) {
+  static int context = 0;
+  int32_t value;
+  tutti_operator* op = NULL;
+  require_ok(tutti_make_checked_operator(multiply_all, &context, 1, NULL, &op), "checked_operator");
+  require_ok(run_operator(world, op, &value), "a checked operator");
+  require_true(value == 1 << tutti_size(world), "the product");
+  tutti_operator_free(op);
+}
+
+static tutti_operator* failing(char* text) {
+  tutti_operator* op = NULL;
+  require_ok(tutti_make_operator(fail, text, 1, NULL, &op), "make_operator");
+  return op;
+}
+
+static tutti_operator* lost(void) {
+  tutti_operator* op = NULL;
+  require_ok(tutti_make_checked_operator(lose, NULL, 1, NULL, &op), "make_checked_operator");
+  return op;
+}
+
+/* In a communicator of its own, which it ends. @param op freed. */
+static void test_failing_operator(tutti_communicator* world, tutti_operator* op,
+                                  const char* expected) {
   int32_t value;
   tutti_error error;
   tutti_communicator* other = NULL;
-  tutti_operator* op = NULL;
   require_ok(tutti_split(world, 0, 0, &other), "split");
-  require_ok(tutti_make_operator(fail, text, 1, NULL, &op), "make_operator");
   if (tutti_size(world) > 1) {
     require_status(run_operator(other, op, &value), TUTTI_ABORTED, "an operator that fails");
     require_text(expected);
@@ -351,8 +386,10 @@ int main(void) {
   test_batches(world);
   test_operators(world);
   test_operator_of_request(world);
-  test_failing_operator(world, NULL, "a user's operator failed with status 7");
-  test_failing_operator(world, "no such sum", "a user's operator failed: no such sum");
+  test_checked_operators(world);
+  test_failing_operator(world, failing(NULL), "a user's operator failed with status 7");
+  test_failing_operator(world, failing("no such sum"), "a user's operator failed: no such sum");
+  test_failing_operator(world, lost(), "a user's operator failed: an exception ended it");
   provoke_error(world, 700);
   late_world = world;
   return 0;

@@ -153,9 +153,35 @@ static void test_errors(tutti_communicator* world) {
   require_status(tutti_barrier(world), TUTTI_MISMATCH, "the communicator stays failed");
 }
 
+/* Objects on the last rank, which gives none unless it is the root. */
+static void test_wrong_objects(tutti_communicator* world) {
+  const tutti_piece piece = {"four", 4};
+  const tutti_object given[] = {{&piece, 1}, {&piece, 1}, {&piece, 1}, {&piece, 1}};
+  const int32_t size = tutti_size(world);
+  const int is_last = tutti_rank(world) == size - 1;
+  tutti_object_call call;
+  tutti_objects* objects = NULL;
+  tutti_object_call_defaults(&call, sizeof call);
+  call.kind = TUTTI_OBJECT_SCATTER;
+  call.objects = given;
+  call.count = is_last ? 2 : tutti_rank(world) == 0 ? (size_t)size : 0;
+  require_ok(tutti_objects_start(world, &call, &objects), "scatter of objects");
+  require_status(wait_for_objects(objects), TUTTI_OBJECT, "wrong objects");
+  require_text(size > 1 ? "2 objects were given on a rank that gives none: only the root"
+                        : "2 objects were given for 1 ranks: one for each is needed");
+  tutti_objects_free(objects);
+  require_ok(tutti_barrier(world), "the communicator stays usable");
+}
+
 /* An exchange over another communicator, as a program's own would be. */
 static int exchange(void* context, const void* own, size_t bytes, void* all) {
   return tutti_all_gather((tutti_communicator*)context, own, all, bytes, TUTTI_U8) != TUTTI_OK;
+}
+
+/* As a callback that an exception ends before its first statement. */
+static int lose(void* context, const void* own, size_t bytes, void* all) {
+  (void)context, (void)own, (void)bytes, (void)all;
+  return 0;
 }
 
 static void test_channel(tutti_communicator* world) {
@@ -178,6 +204,10 @@ static void test_channel(tutti_communicator* world) {
   require_true(tutti_rank(other) == tutti_rank(world), "the same rank");
   require_ok(tutti_barrier(other), "a barrier of the other world");
   tutti_communicator_free(other);
+  channel.all_gather = lose;
+  require_status(tutti_init_over(&channel, &options, &other), TUTTI_TRANSPORT, "a lost exchange");
+  require_text("all_gather of a test returned other bytes for rank");
+  channel.all_gather = exchange;
   channel.rank = channel.ranks;
   require_status(tutti_init_over(&channel, NULL, &other), TUTTI_INVALID_ARGUMENT, "no such rank");
   require_text("0 <= rank < ranks");
@@ -191,6 +221,7 @@ int main(void) {
   test_groups(world);
   test_objects(world);
   test_sizes(world);
+  test_wrong_objects(world);
   test_channel(world);
   test_errors(world); /* the last one: the communicator fails */
   tutti_communicator_free(world);

@@ -95,8 +95,15 @@ typedef int (*tutti_combine)(void* context, const void* left, const void* right,
 TUTTI_C_API tutti_status tutti_make_operator(tutti_combine combine, void* context,
                                              int32_t commutative, void (*release)(void* context),
                                              tutti_operator** result);
+/** As tutti_make_operator, for languages in which an exception can end a callback anywhere, which then
+ * returns any number, as those of Python's ctypes do. Each call of `combine` fails unless the last that
+ * it does is tutti_operator_error(""). */
+TUTTI_C_API tutti_status tutti_make_checked_operator(tutti_combine combine, void* context,
+                                                     int32_t commutative,
+                                                     void (*release)(void* context),
+                                                     tutti_operator** result);
 /** Called by an operator that is about to return another number than 0: `text` says why, in the
- * error of each rank, in place of the number. It is copied. */
+ * error of each rank, in place of the number. It is copied. NULL or empty: there is no error. */
 TUTTI_C_API void tutti_operator_error(const char* text);
 /** Calls that run keep what they need of it. */
 TUTTI_C_API void tutti_operator_free(tutti_operator* user_op);

@@ -19,6 +19,14 @@ contains
     multiply = 0
   end function
 
+  ! As multiply, and says that it has succeeded.
+  integer(c_int) function multiply_all(context, left, right, out, count) bind(c)
+    type(c_ptr), value :: context, left, right, out
+    integer(c_size_t), value :: count
+    multiply_all = multiply(context, left, right, out, count)
+    call tutti_operator_error(c_null_char)
+  end function
+
   integer(c_int) function fail(context, left, right, out, count) bind(c)
     type(c_ptr), value :: context, left, right, out
     integer(c_size_t), value :: count
@@ -199,6 +207,14 @@ contains
     values(1) = calls
     call require_ok(tutti_all_reduce(world, c_loc(values), c_loc(values), 1_c_size_t, TUTTI_I32, TUTTI_MAX), 'max')
     call require(values(1) > 0 .or. ranks == 1, 'some rank has called it')
+    combine => multiply_all
+    values = 2
+    call require_ok(tutti_make_checked_operator(c_funloc(combine), c_loc(calls), 1, c_null_funptr, user_op), &
+                    'make_checked_operator')
+    product%user_op = user_op
+    call require_ok(tutti_run(world, product, c_null_ptr), 'a checked operator')
+    call require(all(values == 2**ranks), 'the checked product')
+    call tutti_operator_free(user_op)
   end subroutine
 
   ! Ends the communicator.
