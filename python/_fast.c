@@ -28,17 +28,16 @@ static tutti_status (*test)(tutti_request*);
 static void (*request_free)(tutti_request*);
 static PyObject* fail;                /* raises the last error of the thread */
 static PyObject* operators;           /* dict: name -> number */
-static PyObject* visible_starts;      /* list, empty if no memory is visible */
+static PyObject* visible_memory;      /* list, empty if no memory is visible */
 static PyObject* is_visible;          /* whether an address is visible */
 static tutti_options visible_options; /* those of calls on visible memory */
 static int open_batches = 0;          /* of all threads */
-static PyObject* name_pointer;
+static PyObject* name_value;
 
 /* Calls: those of one communicator. */
 
 typedef struct {
-  PyObject_HEAD PyObject*
-      handle; /* whose _pointer is the communicator, or None where it may not be used */
+  PyObject_HEAD PyObject* handle; /* whose value is the communicator, or None after its end */
   Turn* turn;
   long rank;
 } Calls;
@@ -51,7 +50,7 @@ static PyObject* not_here(void) {
 
 /* Returns the pointer of a handle, or NULL, maybe with an exception. */
 static void* pointer_of(PyObject* handle) {
-  PyObject* const number = PyObject_GetAttr(handle, name_pointer);
+  PyObject* const number = PyObject_GetAttr(handle, name_value);
   void* const pointer = number == NULL || number == Py_None ? NULL : PyLong_AsVoidPtr(number);
   Py_XDECREF(number);
   return pointer;
@@ -86,7 +85,7 @@ static int finish(Turn* turn, tutti_request* request, int status) {
 static int sees(const Array* array) {
   PyObject *address, *answer;
   int result;
-  if (array == NULL || PyList_Size(visible_starts) <= 0) return 0;
+  if (array == NULL || PyList_Size(visible_memory) <= 0) return 0;
   address = PyLong_FromVoidPtr(array->data);
   answer = address == NULL ? NULL : PyObject_CallFunctionObjArgs(is_visible, address, NULL);
   result = answer == NULL ? -1 : PyObject_IsTrue(answer);
@@ -325,12 +324,12 @@ static PyType_Spec call_spec = {"tutti._fast.Calls", sizeof(Calls), 0, Py_TPFLAG
 /* The module. */
 
 static PyObject* bind(PyObject* module, PyObject* args) {
-  PyObject *raise, *names, *starts, *seen;
+  PyObject *raise, *names, *visible, *seen;
   unsigned long long run_address, wait_address, test_address, free_address, options_address;
   (void)module;
   if (!PyArg_ParseTuple(args, "KKKKKOO!O!O", &run_address, &wait_address, &test_address,
                         &free_address, &options_address, &raise, &PyDict_Type, &names, &PyList_Type,
-                        &starts, &seen))
+                        &visible, &seen))
     return NULL;
   *(void**)&run_for = (void*)(uintptr_t)run_address;
   *(void**)&wait_for = (void*)(uintptr_t)wait_address;
@@ -339,7 +338,7 @@ static PyObject* bind(PyObject* module, PyObject* args) {
   memcpy(&visible_options, (const void*)(uintptr_t)options_address, sizeof visible_options);
   fail = Py_NewRef(raise);
   operators = Py_NewRef(names);
-  visible_starts = Py_NewRef(starts);
+  visible_memory = Py_NewRef(visible);
   is_visible = Py_NewRef(seen);
   Py_RETURN_NONE;
 }
@@ -354,16 +353,16 @@ static PyObject* count_batches(PyObject* module, PyObject* more) {
 
 static PyMethodDef functions[] = {
     {"bind", bind, METH_VARARGS,
-     "bind($module, run_for, wait_for, test, request_free, options, fail, operators, starts, "
+     "bind($module, run_for, wait_for, test, request_free, options, fail, operators, visible, "
      "is_visible, /)\n--\n\n"
      "Addresses of functions of libtutti_c.so, and of the tutti_options of visible memory; a "
      "function that\n"
-     "raises the last error; the numbers of operators; where visible memory starts, and what is "
+     "raises the last error; the numbers of operators; the spans of visible memory, and what is "
      "visible."},
     {"bind_objects", bind_objects, METH_VARARGS,
      "bind_objects($module, start, wait_for, count, get, free, probe, call, pickler, pieces, join, "
      "loads, "
-     "loads_with_buffers, fail, /)\n--\n\n"
+     "loads_with_buffers, fail, new_handle, /)\n--\n\n"
      "Addresses of functions of libtutti_c.so, and of a tutti_object_call with the members that "
      "are the same in all calls. Functions of tutti._pickles."},
     {"count_batches", count_batches, METH_O,
@@ -388,8 +387,8 @@ static int add_type(PyObject* module, const char* name, PyType_Spec* spec) {
 PyMODINIT_FUNC PyInit__fast(void) {
   PyObject* const module = PyModule_Create(&definition);
   if (module == NULL) return NULL;
-  name_pointer = PyUnicode_InternFromString("_pointer");
-  if (name_pointer != NULL && make_names() == 0 && make_pickle_names() == 0 &&
+  name_value = PyUnicode_InternFromString("value");
+  if (name_value != NULL && make_names() == 0 && make_pickle_names() == 0 &&
       add_type(module, "Turn", &turn_spec) == 0 && add_type(module, "Calls", &call_spec) == 0)
     return module;
   Py_DECREF(module);

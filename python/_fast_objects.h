@@ -9,6 +9,7 @@ static tutti_status (*objects_get)(const tutti_objects*, size_t, const void**, s
 static void (*objects_free)(tutti_objects*);
 static tutti_status (*probe)(tutti_communicator*, int32_t, int32_t, int64_t, tutti_arrival*);
 static tutti_object_call object_defaults;
+static PyObject* new_handle; /* a handle for an ended call, of its turn */
 
 enum { kAnyRank = -1, kProbe = 1000000 /* nanoseconds */ };
 
@@ -113,7 +114,21 @@ static PyObject* pickles_in(const tutti_objects* received) {
   return list;
 }
 
-/* Runs a call in its turn. Returns a list of pickles, or the address of the call, which has ended,
+/* Returns a handle that owns a call, or NULL with an exception. No Python code runs after the call
+ * has its owner. */
+static PyObject* handle_of(Calls* self, tutti_objects* received) {
+  PyObject* const handle = PyObject_CallFunctionObjArgs(new_handle, self->turn, NULL);
+  PyObject* const address = handle == NULL ? NULL : PyLong_FromVoidPtr(received);
+  if (address != NULL && PyObject_SetAttr(handle, name_value, address) == 0) {
+    Py_DECREF(address);
+    return handle;
+  }
+  Py_XDECREF(address);
+  Py_XDECREF(handle);
+  return NULL;
+}
+
+/* Runs a call in its turn. Returns a list of pickles, or the handle of the call, which has ended,
  * where Python must read what came. */
 static PyObject* exchange(Calls* self, tutti_object_call* call, PyObject* encoded) {
   Turn* const turn = self->turn;
@@ -134,7 +149,7 @@ static PyObject* exchange(Calls* self, tutti_object_call* call, PyObject* encode
   if (status == TUTTI_OK) {
     result = pickles_in(received);
     if (result == NULL && !PyErr_Occurred()) {
-      result = PyLong_FromVoidPtr(received);
+      result = handle_of(self, received);
       if (result != NULL) received = NULL;
     }
   } else if (status == kNotHere) {
@@ -180,7 +195,7 @@ static long sender_of(const tutti_object_call* call) {
 }
 
 /* given: a list of objects, of which the function takes a copy. Returns the list of those that
- * came, or the address of the call, which has ended, and their sender, where Python must decode
+ * came, or the handle of the call, which has ended, and their sender, where Python must decode
  * them. Not here where one cannot be encoded: in the general way all ranks get the reason. */
 static PyObject* objects(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   tutti_object_call call = object_defaults;
@@ -202,20 +217,21 @@ static PyObject* objects(PyObject* self, PyObject* const* args, Py_ssize_t count
   }
   Py_DECREF(given);
   if (result == NULL || result == Py_NotImplemented) return result;
-  if (PyLong_CheckExact(result)) return Py_BuildValue("Nl", result, sender_of(&call));
+  if (!PyList_CheckExact(result)) return Py_BuildValue("Nl", result, sender_of(&call));
   if (decode_all(result, sender_of(&call)) < 0) Py_CLEAR(result);
   return result;
 }
 
 static PyObject* bind_objects(PyObject* module, PyObject* args) {
   unsigned long long start, wait, number, get, release_all, look, call;
-  PyObject *functions[6], **const bound[] = {&pickler_type, &pieces_type,        &join_buffers,
-                                             &loads,        &loads_with_buffers, &fail_to_decode};
+  PyObject *functions[7],
+      **const bound[] = {&pickler_type,       &pieces_type,    &join_buffers, &loads,
+                         &loads_with_buffers, &fail_to_decode, &new_handle};
   int i;
   (void)module;
-  if (!PyArg_ParseTuple(args, "KKKKKKKOOOOOO", &start, &wait, &number, &get, &release_all, &look,
+  if (!PyArg_ParseTuple(args, "KKKKKKKOOOOOOO", &start, &wait, &number, &get, &release_all, &look,
                         &call, &functions[0], &functions[1], &functions[2], &functions[3],
-                        &functions[4], &functions[5]))
+                        &functions[4], &functions[5], &functions[6]))
     return NULL;
   *(void**)&objects_start = (void*)(uintptr_t)start;
   *(void**)&objects_wait_for = (void*)(uintptr_t)wait;
@@ -224,6 +240,6 @@ static PyObject* bind_objects(PyObject* module, PyObject* args) {
   *(void**)&objects_free = (void*)(uintptr_t)release_all;
   *(void**)&probe = (void*)(uintptr_t)look;
   memcpy(&object_defaults, (const void*)(uintptr_t)call, sizeof object_defaults);
-  for (i = 0; i < 6; ++i) *bound[i] = Py_NewRef(functions[i]);
+  for (i = 0; i < 7; ++i) *bound[i] = Py_NewRef(functions[i]);
   Py_RETURN_NONE;
 }

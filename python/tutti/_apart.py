@@ -12,6 +12,7 @@ import queue
 import threading
 from typing import Any, Callable, TypeVar
 
+from ._handles import Handle
 from ._library import library
 from .errors import check
 
@@ -88,33 +89,37 @@ def run_apart(function: Callable[[], T]) -> T:
             _idle.append(helper)
 
 
-def make_apart(function: Callable[[Any], int], free: Callable[[Any], None]) -> int | None:
-    """Runs a function that makes a handle, as run_apart, and returns the handle. If Ctrl-C comes, a
-    handle that was made is freed.
+def make(handle: Handle, function: Callable[[Handle], int], build: Callable[[Handle], T]) -> T:
+    """Makes a handle's pointer, and what owns the handle. If that fails, or a signal raises, the handle is closed.
 
-    function: of the place where it stores the handle. Returns a status.
+    function: stores the pointer in the handle, and returns a status. build: the result; of a handle with a pointer.
     """
-    made = ctypes.c_void_p()
-    lock = threading.Lock()
-    is_made, is_wanted = False, True
+    try:
+        check(function(handle))
+        return build(handle)
+    except BaseException:
+        handle.close()
+        raise
 
-    def make() -> None:
-        nonlocal is_made
-        check(function(ctypes.byref(made)))
-        with lock:
-            is_made = True
+
+def make_apart(handle: Handle, function: Callable[[Handle], int], build: Callable[[Handle], T]) -> T | None:
+    """As make, for a function that blocks, see run_apart. Returns None if the function has stored no pointer."""
+    is_wanted = True
+
+    def store() -> None:
+        try:
+            check(function(handle))
+        finally:
             if not is_wanted:
-                free(made)
+                handle.close()
 
     try:
-        run_apart(make)
+        run_apart(store)
+        return build(handle) if handle.is_open else None
     except BaseException:
-        with lock:
-            is_wanted = False
-            if is_made:
-                free(made)
+        is_wanted = False
+        handle.close()
         raise
-    return made.value
 
 
 os.register_at_fork(after_in_child=_idle.clear)

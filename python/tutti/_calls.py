@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from . import _library, arrays
 from ._library import ANY_RANK, COLLECTIVES, OPERATORS, PAIR_OPERATORS, USER_OPERATOR
-from ._numbers import Numbers, index_of, is_number
+from ._integers import EXACT, Integer
+from ._numbers import Numbers, index_of, integer_of, is_integer, is_number, list_of
 from ._options import KNOWN, CallOptions, options_of
 from .arrays import Buffer
 from .errors import ArgumentError
@@ -51,21 +51,23 @@ class Spec:
 class Arguments:
     """The arrays of a call: what it reads, what it writes, and what it returns."""
 
-    __slots__ = ("input", "output", "result", "numbers", "is_list")
+    __slots__ = ("input", "output", "result", "numbers", "is_list", "collective")
 
     def __init__(
         self,
         input: Buffer | None,
         output: Buffer | None,
         result: Any = None,
-        numbers: Numbers | None = None,
+        numbers: Numbers | Integer | None = None,
         is_list: bool = False,
+        collective: str = "",
     ) -> None:
         self.input = input
         self.output = output
         self.result = result
         self.numbers = numbers
         self.is_list = is_list
+        self.collective = collective  # in place of the call's own; without an operator
 
     def finish(self) -> Any:
         """The result, once the call has ended."""
@@ -83,7 +85,7 @@ class Prepared:
     def __init__(self, world: Communicator, spec: Spec, x: Any, out: Any) -> None:
         self.spec = spec
         self.arguments = arguments = _BINDERS[spec.name](world, spec, x, out)
-        self.call = _library.Call(size=ctypes.sizeof(_library.Call), collective=COLLECTIVES[spec.name])
+        self.call = _library.Call(size=ctypes.sizeof(_library.Call), collective=COLLECTIVES[arguments.collective or spec.name])
         self._keep: list[Any] = []
         self.operator: Operator | None = None
         _check_pair(spec.name, arguments.input, arguments.output)
@@ -91,7 +93,7 @@ class Prepared:
         self._set_peers(spec)
         counts = _counts_of(world, spec)
         self.options = options_of(spec, arguments, counts)
-        if spec.name in _REDUCTIONS:
+        if spec.name in _REDUCTIONS and not arguments.collective:
             self._set_operator(world, spec.op)
         if spec.counts is not None:
             self._set_own_counts(world, spec, counts)
@@ -115,7 +117,7 @@ class Prepared:
     def _set_peers(self, spec: Spec) -> None:
         call = self.call
         for member, value in (("root", spec.root), ("to", spec.to), ("from_", spec.source), ("tag", spec.tag)):
-            if value != 0:
+            if type(value) is not int or value != 0:
                 setattr(call, member, index_of(value, f"{spec.name}: {member.rstrip('_')}"))
 
     def _set_operator(self, world: Communicator, op: str | Operator) -> None:
@@ -125,9 +127,17 @@ class Prepared:
             self.call.user_op = op.pointer_for(self.call.type, self.call.element_bytes, world.has_progress_thread)
             world._notices.end(world._handle.turn)
             return
-        number = OPERATORS.get(op)
+        number = OPERATORS.get(op) if isinstance(op, str) else None
         if number is None:
-            raise ArgumentError(f"{self.spec.name}: there is no operator {op!r}; there are {', '.join(OPERATORS)}")
+            raise ArgumentError(
+                f"{self.spec.name}: there is no operator {op!r}; there are {', '.join(OPERATORS)}, and those that "
+                "tutti.operator makes of functions"
+            )
+        if self.call.type == arrays.BYTES and op not in PAIR_OPERATORS:
+            raise ArgumentError(
+                f"{self.spec.name}: operator {op} is not defined for elements of {self.call.element_bytes} bytes that "
+                "are no numbers of tutti: convert them, or use tutti.operator"
+            )
         if self.call.type in _COMPLEX and op not in ("sum", "prod", "average"):
             name = arrays.NAMES[self.call.type]
             raise ArgumentError(f"{self.spec.name}: operator {op} is not defined for {name}")
@@ -169,8 +179,12 @@ def _check_pair(name: str, input: Buffer | None, output: Buffer | None) -> None:
 # Counts of blocks.
 
 
+def _indexes(counts: Any, name: str) -> list[int]:
+    return [integer_of(count, f"{name}: a count") for count in list_of(counts, f"{name}: counts", "integers")]
+
+
 def _sizes(counts: Sequence[int], size: int, name: str) -> Any:
-    numbers = [operator.index(count) for count in counts]
+    numbers = _indexes(counts, name)
     if len(numbers) != size or min(numbers) < 0:
         raise ArgumentError(f"{name}: counts are {numbers}, but must be {size} numbers, one for each rank")
     return (ctypes.c_size_t * size)(*(index_of(count, f"{name}: a count", 64) for count in numbers))
@@ -182,7 +196,7 @@ def _counts_of(world: Communicator, spec: Spec) -> Any:
     if counts is None:
         return None
     if spec.name == "all_to_all":
-        if len(counts) != 2:
+        if not hasattr(counts, "__len__") or len(counts) != 2:
             raise ArgumentError("all_to_all: counts are two sequences, of the blocks of x, and of those of out")
         sent, received = counts
         return _sizes(sent, world.size, spec.name), _sizes(received, world.size, spec.name)
@@ -208,12 +222,35 @@ def _number(x: Any, spec: Spec) -> Numbers:
         from ._pairs import Pair
 
         return Pair(x, spec.name)
-    return Numbers(float(x), [float(x)]) if spec.op == "average" and type(x) is int else Numbers(x, [x])
+    if spec.op in ("and", "or", "xor") and type(x) is int:
+        x = int(x != 0)  # of any size
+    if spec.op == "average" and is_integer(x):
+        try:
+            x = float(x)
+        except OverflowError:
+            raise ArgumentError(f"{spec.name}: {x} is too large for a float, as an average is") from None
+    return Numbers(x, 1, spec.name)
+
+
+def _is_exact(x: Any, spec: Spec) -> bool:
+    """Whether x is an integer in a reduction that does not overflow."""
+    return (type(x) is int or (is_number(x) and is_integer(x))) and type(spec.op) is str and spec.op in EXACT
+
+
+def _bind_integer(world: Communicator, spec: Spec, x: Any) -> Arguments:
+    is_rooted = spec.name == "reduce"
+    gets = not is_rooted or world.rank == spec.root
+    ranks = {"scan": world.rank + 1, "exscan": world.rank}.get(spec.name, world.size) if gets else 0
+    number = Integer(x, spec.name, str(spec.op), ranks, world.size if gets else 0)
+    collective = ("gather" if is_rooted else "all_gather") if number.gathers else ""
+    return Arguments(number.buffer, number.output if gets else None, numbers=number, collective=collective)
 
 
 def _bind_vector(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
     """Every rank has a vector, and gets one: all_reduce and scan."""
     if out is None:
+        if _is_exact(x, spec):
+            return _bind_integer(world, spec, x)
         if _is_number(x, spec):
             numbers = _number(x, spec)
             return Arguments(numbers.buffer, numbers.buffer, numbers=numbers)
@@ -224,7 +261,7 @@ def _bind_vector(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments
 
 def _bind_exscan(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
     arguments = _bind_vector(world, spec, x, out)
-    if world.rank == 0 and arguments.numbers is not None:
+    if world.rank == 0 and isinstance(arguments.numbers, Numbers):
         arguments.numbers = None  # no rank is before rank 0
     return arguments
 
@@ -232,6 +269,8 @@ def _bind_exscan(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments
 def _bind_reduce(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
     if world.rank == spec.root:
         return _bind_vector(world, spec, x, out)
+    if out is None and _is_exact(x, spec):
+        return _bind_integer(world, spec, x)
     if out is None and _is_number(x, spec):
         return Arguments(_number(x, spec).buffer, None)
     return Arguments(arrays.read(x, spec.name, "x"), None)
@@ -239,7 +278,7 @@ def _bind_reduce(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments
 
 def _bind_broadcast(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
     if is_number(x):
-        numbers = Numbers(x, [x])
+        numbers = Numbers(x, 1, spec.name)
         return Arguments(numbers.buffer, numbers.buffer, numbers=numbers)
     at = arrays.read if world.rank == spec.root else arrays.write
     buffer = at(x, spec.name, "x")
@@ -258,7 +297,7 @@ def _bind_scatter(world: Communicator, spec: Spec, x: Any, out: Any) -> Argument
 def _own_block(world: Communicator, spec: Spec, whole: Buffer) -> Buffer:
     """The block of this rank in an array of all blocks."""
     if spec.counts is not None:
-        counts = [operator.index(count) for count in spec.counts]
+        counts = _indexes(spec.counts, spec.name)
         start, count = sum(counts[: world.rank]), counts[world.rank] if len(counts) > world.rank else 0
     else:
         count, rest = divmod(whole.count, world.size)
@@ -277,8 +316,8 @@ def _bind_all_gather(world: Communicator, spec: Spec, x: Any, out: Any) -> Argum
     if out is not None:
         return Arguments(arrays.read(x, spec.name, "x"), arrays.write(out, spec.name, "out"), out)
     if is_number(x):
-        numbers = Numbers(x, [type(x)(0)] * world.size)
-        return Arguments(Numbers(x, [x]).buffer, numbers.buffer, numbers=numbers, is_list=True)
+        numbers = Numbers(x, world.size, spec.name)
+        return Arguments(Numbers(x, 1, spec.name).buffer, numbers.buffer, numbers=numbers, is_list=True)
     whole = arrays.write(x, spec.name, "x")
     block = _own_block(world, spec, whole)
     block.is_gpu, block.stream = whole.is_gpu, whole.stream
@@ -289,7 +328,7 @@ def _bind_gather(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments
     if world.rank == spec.root:
         return _bind_all_gather(world, spec, x, out)
     if is_number(x):
-        return Arguments(Numbers(x, [x]).buffer, None)
+        return Arguments(Numbers(x, 1, spec.name).buffer, None)
     return Arguments(arrays.read(x, spec.name, "x"), None)
 
 
@@ -299,7 +338,7 @@ def _bind_both(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
 
 
 def _bind_send(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:
-    return Arguments(Numbers(x, [x]).buffer if is_number(x) else arrays.read(x, spec.name, "x"), None)
+    return Arguments(Numbers(x, 1, spec.name).buffer if is_number(x) else arrays.read(x, spec.name, "x"), None)
 
 
 def _bind_recv(world: Communicator, spec: Spec, x: Any, out: Any) -> Arguments:

@@ -20,8 +20,8 @@ class Calls(Generic[R]):
 
     All take options, see CallOptions, and reductions an operator: "sum", "prod", "min", "max", "min_loc",
     "max_loc", "average", "and", "or", "xor", "bit_and", "bit_or", "bit_xor", or one of tutti.operator. The
-    sum of bool is "or". The average of integers as numbers is a float. In rooted calls `root` is equal on all
-    ranks. "Own block" is number `rank` of an array of one block for each rank.
+    sum of bool is "or". Reductions of integers as numbers are exact, and their average is a float. In rooted calls
+    `root` is equal on all ranks. "Own block" is number `rank` of an array of one block for each rank.
 
     min_loc and max_loc compare values, and keep the index of the one that they choose: of equal ones the
     lowest. An element is a pair of a value, of int32, int64, float32 or float64, and an index of int32: of the

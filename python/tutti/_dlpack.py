@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from .errors import ArgumentError
 
@@ -133,10 +133,7 @@ def _shape_of(tensor: _Tensor) -> tuple[int, ...]:
 _exported: dict[int, tuple[object, ...]] = {}
 
 
-def _forget(pointer: int, exported: dict[int, tuple[object, ...]] = _exported) -> None:
-    exported.pop(pointer, None)
-
-
+_forget: Callable[[int], Any] = _exported.pop  # in C, so that no signal's exception ends it
 _CapsuleDestructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _CapsuleDestructor]

@@ -31,7 +31,7 @@ def bind(
     options: int,
     fail: Callable[[], Any],
     operators: dict[str, int],
-    starts: list[int],
+    visible: list[tuple[int, int]],
     is_visible: Callable[[int], bool],
     /,
 ) -> None: ...
@@ -49,7 +49,8 @@ def bind_objects(
     loads: Callable[..., Any],
     loads_with_buffers: Callable[..., Any],
     fail: Callable[..., Any],
+    new_handle: Callable[..., Any],
     /,
 ) -> None: ...
 def count_batches(more: int, /) -> None: ...
-def free_exports_by(forget: Callable[[int], None], /) -> tuple[int, int]: ...
+def free_exports_by(forget: Callable[[int], Any], /) -> tuple[int, int]: ...

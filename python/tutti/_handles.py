@@ -6,11 +6,13 @@ forked child all handles are dead, since the connections behind them belong to t
 
 from __future__ import annotations
 
+import _thread
 import atexit
+import ctypes
 import os
 import threading
 import weakref
-from typing import Callable
+from typing import Any, Callable
 
 from .errors import ArgumentError
 
@@ -20,39 +22,36 @@ _SHARED_SLICE = 1_000_000  # of a communicator that several threads use: they wa
 _PATIENCE = 1.0  # seconds at exit for a thread that is in a call
 
 
-class Turn:
+class Turn(_thread.RLock):  # type: ignore[misc]  # not final
     """The right to use a communicator, which one thread has at a time. Fair: a thread that gives its
     turn back and asks again comes after the threads that wait."""
 
     def __init__(self) -> None:
         self._next = threading.RLock()
-        self._now = threading.RLock()
         self._thread = 0
         self.slice = SLICE
 
-    def __enter__(self, get_ident: Callable[[], int] = threading.get_ident) -> None:
+    # Leaving is the lock's own function, in C: a signal's exception at the entry of one in Python would keep the turn.
+    def __enter__(self, get_ident: Callable[[], int] = threading.get_ident) -> None:  # type: ignore[override]
         # Bound here, since handles are closed at the exit of Python, too, which clears the names of modules.
         try:
             with self._next:
-                self._now.acquire()
+                self.acquire()
+            thread = get_ident()
         except BaseException:  # Ctrl-C, maybe just after the lock was acquired
             self._release_if_owned()
             raise
-        thread = get_ident()
         if thread != self._thread:
             self.slice = _SHARED_SLICE if self._thread else SLICE
             self._thread = thread
 
-    def __exit__(self, *_: object) -> None:
-        self._now.release()
-
     def keep(self, seconds: float) -> bool:
         """Enters for good, if that is possible within a time: no other thread enters after it."""
-        return self._next.acquire(timeout=seconds) and self._now.acquire(timeout=seconds)
+        return self._next.acquire(timeout=seconds) and self.acquire(timeout=seconds)
 
     def _release_if_owned(self) -> None:
-        if self._now._is_owned():  # type: ignore[attr-defined]
-            self._now.release()
+        if self._is_owned():  # type: ignore[attr-defined]
+            self.release()
 
 
 try:  # a quick one
@@ -61,54 +60,77 @@ except ImportError:
     pass
 
 
-class Handle:
-    """A pointer of the shared library, and the function that frees it."""
+class Owned(ctypes.c_void_p):
+    """A pointer of the shared library, the place where a function stores it, and the function that frees it.
 
-    __slots__ = ("_pointer", "_free", "_name", "_why", "turn", "__weakref__")
+    It is made before the call that stores the pointer. So a pointer has an owner at any time: Python raises the
+    exception of a signal's handler, such as that of Ctrl-C, after any call.
 
-    def __init__(self, pointer: int, free: Callable[[int], None], name: str, turn: Turn) -> None:
-        self._pointer: int | None = pointer
+    value: the pointer, or None before it is stored and after the end.
+    """
+
+    __slots__ = ("_free", "turn")
+
+    def __init__(self, free: Callable[[Any], Any], turn: Turn) -> None:
         self._free = free
+        self.turn = turn
+
+    def close(self) -> None:
+        """Frees the pointer, once."""
+        if self.value is None:
+            return
+        try:
+            self._close_now()
+        except BaseException:  # of a signal, maybe before the pointer was freed
+            self._close_now()
+            raise
+
+    def _close_now(self) -> None:
+        with self.turn:
+            if self.value is not None:
+                try:
+                    self._free(self)
+                finally:  # also if a signal has raised after the call
+                    self.value = None
+
+
+class Handle(Owned):
+    """What an object of this package owns as long as it lives."""
+
+    __slots__ = ("_name", "_why")
+    __hash__ = object.__hash__  # types of ctypes have none
+
+    def __init__(self, free: Callable[[Any], Any], name: str, turn: Turn) -> None:
+        super().__init__(free, turn)
         self._name = name
         self._why = "is closed"
-        self.turn = turn
         _open.add(self)
 
     @property
     def pointer(self) -> int:
         """The pointer. Raises ArgumentError if it may not be used any more."""
-        if self._pointer is None:
+        if self.value is None:
             raise ArgumentError(f"this {self._name} {self._why}")
-        return self._pointer
+        return self.value
 
     @property
     def is_open(self) -> bool:
-        return self._pointer is not None
+        return self.value is not None
 
-    def release(self) -> int:
-        """Closes the handle without freeing the pointer, and returns it."""
-        pointer, self._pointer = self.pointer, None
-        return pointer
-
-    def close(self) -> None:
-        if self._pointer is None:
-            return
-        with self.turn:
-            self._close_now()
-
-    def _close_now(self) -> None:
-        pointer, self._pointer = self._pointer, None
-        if pointer is not None:
-            self._free(pointer)
+    def moved(self, name: str) -> Handle:
+        """Moves the pointer to a handle with a turn of its own, and closes this one."""
+        other = Handle(self._free, name, Turn())
+        other.value, self.value = self.pointer, None  # signals raise after calls, of which there is none between
+        return other
 
     def _close_at_exit(self) -> None:
         """A thread that is in a call keeps its handles; the end of the process ends it. Threads that
         call later find no turn, and so no closed handle."""
-        if self._pointer is not None and self.turn.keep(_PATIENCE):
-            self._close_now()
+        if self.value is not None and self.turn.keep(_PATIENCE):
+            self.close()
 
     def _forget(self) -> None:
-        self._pointer = None
+        self.value = None
         self.turn = Turn()  # a thread that the child does not have may have held the other one
         self._why = (
             "belongs to the parent process, and a forked child cannot use it: "
@@ -119,7 +141,7 @@ class Handle:
         raise TypeError(f"a {self._name} belongs to its process, and is neither pickled nor copied")
 
     def __del__(self) -> None:
-        if getattr(self, "_pointer", None) is not None:
+        if self.value is not None:
             self.close()
 
 

@@ -8,9 +8,11 @@ import threading
 from typing import Any, TypedDict, Unpack
 
 from . import _library
-from ._apart import make_apart
+from ._apart import make, make_apart
+from ._callbacks import Callback, Failures, watch
 from ._handles import Handle, Turn
 from ._library import DETERMINISMS, AllGatherFunction, library
+from ._numbers import index_of
 from ._options import encoded, enumerator, nanoseconds
 from .communicator import Communicator
 from .errors import ArgumentError, check
@@ -97,31 +99,35 @@ def init(
     given = _init_options(options, inner)
     given.transport = encoded(transport, "transport")
     given.timeout = nanoseconds(timeout, "init")
-    given.tls = tls
+    given.tls = bool(tls)
     given.secret_file = encoded(secret_file, "secret_file")
     if size is not None:
-        given.rank, given.ranks = rank, size
-    free = library.tutti_communicator_free
+        given.rank, given.ranks = index_of(rank, "init: rank"), index_of(size, "init: size")
+    handle = Handle(library.tutti_communicator_free, "communicator", Turn())
+
+    def build(made: Handle) -> Communicator:
+        world = Communicator(made, inner.timeout, progress_thread)
+        _worlds.append(world)
+        return world
+
     if source is None or isinstance(source, str):
         given.url = source.encode() if source else None
-        made = make_apart(lambda result: library.tutti_init(given, result), free)
-    else:
-        made = _init_over(source, given, options.get("is_private"))
-    assert made is not None
-    world = Communicator(Handle(made, free, "communicator", Turn()), inner.timeout, progress_thread)
-    _worlds.append(world)
-    return world
+        world = make_apart(handle, lambda result: library.tutti_init(given, result), build)
+        assert world is not None
+        return world
+    return make(handle, lambda result: _init_over(source, given, options.get("is_private"), result), build)
 
 
 def _communicator_options(options: InitOptions, progress_thread: bool) -> Any:
     inner = _library.CommunicatorOptions()
     library.tutti_communicator_options_defaults(inner, ctypes.sizeof(inner))
     inner.timeout = nanoseconds(options.get("call_timeout"), "init") or inner.timeout or _DEFAULT_TIMEOUT
-    inner.progress_thread = progress_thread
+    inner.progress_thread = bool(progress_thread)
     inner.transport = encoded(options.get("call_transport", ""), "call_transport")
     inner.determinism = enumerator(DETERMINISMS, options.get("determinism", "default"), "determinism")
-    inner.segments_in_flight = options.get("segments_in_flight", inner.segments_in_flight)
-    inner.cache_bytes = options.get("cache_bytes", inner.cache_bytes)
+    in_flight = options.get("segments_in_flight", inner.segments_in_flight)
+    inner.segments_in_flight = index_of(in_flight, "init: segments_in_flight")
+    inner.cache_bytes = index_of(options.get("cache_bytes", inner.cache_bytes), "init: cache_bytes", 64)
     return inner
 
 
@@ -133,12 +139,12 @@ def _init_options(options: InitOptions, inner: Any) -> Any:
     for name in _TEXTS:
         setattr(given, name, encoded(values.get(name, ""), name))
     for name in _NUMBERS:
-        setattr(given, name, values.get(name, 0))
+        setattr(given, name, index_of(values.get(name, 0), f"init: {name}"))
     given.heartbeat_timeout = nanoseconds(options.get("heartbeat_timeout"), "init") or given.heartbeat_timeout
     return given
 
 
-def _init_over(source: Any, given: Any, is_private: bool | None) -> int | None:
+def _init_over(source: Any, given: Any, is_private: bool | None, result: Handle) -> int:
     """Starts a world of the ranks of another communicator, by its own exchange of bytes."""
     for method in ("allgather", "Get_rank", "Get_size"):
         if not hasattr(source, method):
@@ -146,33 +152,31 @@ def _init_over(source: Any, given: Any, is_private: bool | None) -> int | None:
                 f"init: a {type(source).__name__} is no source: pass a URL, or a communicator of mpi4py, "
                 f"which has the method {method}"
             )
-    failure: list[BaseException] = []
-
-    def exchange(_: int, own: int, bytes: int, everything: int) -> int:
-        try:
-            parts = source.allgather(ctypes.string_at(own, bytes))
-            ctypes.memmove(everything, b"".join(parts), bytes * len(parts))
-        except BaseException as error:
-            failure.append(error)
-            return 1
-        return 0
-
     package, name = type(source).__module__.partition(".")[0], type(source).__name__
+    ranks = source.Get_size()
+
+    def exchange(_: int, own: int, bytes: int, everything: int) -> None:
+        parts = source.allgather(ctypes.string_at(own, bytes))
+        if [len(part) for part in parts] != [bytes] * ranks:
+            raise ArgumentError(f"init: allgather of a {name} did not return {ranks} parts of {bytes} bytes")
+        ctypes.memmove(everything, b"".join(parts), bytes * ranks)
+
+    failures = Failures()
     is_of_mpi = package == "mpi4py"
-    made = ctypes.c_void_p()
     channel = _library.Channel(
         size=ctypes.sizeof(_library.Channel),
         rank=source.Get_rank(),
-        ranks=source.Get_size(),
+        ranks=ranks,
         name=(package if is_of_mpi else name).encode(),
-        is_private=is_of_mpi if is_private is None else is_private,
-        all_gather=AllGatherFunction(exchange),
+        is_private=is_of_mpi if is_private is None else bool(is_private),
+        all_gather=AllGatherFunction(Callback(exchange, failures)),  # a lost one leaves no own bytes
     )
-    status = library.tutti_init_over(channel, given, ctypes.byref(made))
-    if failure:
-        raise failure[0]
-    check(status)
-    return made.value
+    watch()
+    status: int = library.tutti_init_over(channel, given, result)
+    failure = failures.take()
+    if failure is not None:
+        raise failure
+    return status
 
 
 def _open_world() -> Communicator | None:

@@ -210,6 +210,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "tutti_probe": (_status, _handle, c_int32, c_int32, _slice, POINTER(Arrival)),
     "tutti_explain": (_status, _handle, POINTER(Call), POINTER(Options), *_text),
     "tutti_make_operator": (_status, CombineFunction, c_void_p, c_int32, ReleaseFunction, _made),
+    "tutti_make_checked_operator": (_status, CombineFunction, c_void_p, c_int32, ReleaseFunction, _made),
     "tutti_operator_error": (None, c_char_p),
     "tutti_operator_free": (None, _handle),
     # objects.h
@@ -258,6 +259,7 @@ QUICK = frozenset(
         "tutti_size",
         "tutti_memory_data",
         "tutti_plan_algorithm",
+        "tutti_operator_error",
         "tutti_gradient_ready",
         "tutti_gradient_accumulated",
     }

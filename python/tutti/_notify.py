@@ -50,8 +50,12 @@ class Notices:
         with handle.turn:
             if self._are_over or handle in self._waiting:
                 return False
-            check(notify(handle.pointer, file))
-            self._waiting[handle] = notify, wake
+            self._waiting[handle] = notify, wake  # first, so that a notice is withdrawn if a signal raises
+            try:
+                check(notify(handle.pointer, file))
+            except BaseException:
+                self.withdraw(handle)
+                raise
             return True
 
     def withdraw(self, handle: Handle) -> None:

@@ -7,44 +7,75 @@ import operator
 import sys
 from typing import Any
 
+from . import arrays
 from ._library import DATATYPES
 from .arrays import PYTHON_TYPES, SIZES, Buffer, read
 from .errors import ArgumentError
 
+_INDEX = "__index__"
+
 
 def is_number(x: Any) -> bool:
-    """Whether x is a number of Python or a scalar of numpy."""
-    return type(x) in PYTHON_TYPES or _is_numpy_scalar(x)
+    """Whether x is a number of Python, a scalar of numpy, or an object that is an integer by its __index__."""
+    return type(x) in PYTHON_TYPES or is_numpy_scalar(x) or _is_like_a_number(x)
 
 
-def _is_numpy_scalar(x: Any) -> bool:
+def is_integer(x: Any) -> bool:
+    """Whether a number is an integer."""
+    if type(x) is int:
+        return True
+    if is_numpy_scalar(x):
+        return bool(x.dtype.kind in "iu")
+    return type(x) not in PYTHON_TYPES and hasattr(x, _INDEX)
+
+
+def is_numpy_scalar(x: Any) -> bool:
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(x, numpy.generic)
+
+
+def _is_like_a_number(x: Any) -> bool:
+    """Arrays of one element have an __index__, too."""
+    if isinstance(x, (int, float, complex)):
+        return True
+    return hasattr(type(x), _INDEX) and not arrays.is_array(x)
+
+
+def plain(x: Any) -> Any:
+    """A number as one of Python or a scalar of numpy."""
+    if type(x) in PYTHON_TYPES or is_numpy_scalar(x):
+        return x
+    if hasattr(x, _INDEX):
+        return operator.index(x)
+    return float(x) if isinstance(x, float) else complex(x)
 
 
 class Numbers:
     """Room for numbers of one type."""
 
-    def __init__(self, example: Any, values: list[Any]) -> None:
-        if _is_numpy_scalar(example):
-            self._array = sys.modules["numpy"].array(values, dtype=example.dtype)
-            self.buffer = read(self._array, "a call", "a number")
+    buffer: Buffer
+
+    def __init__(self, example: Any, count: int, call: str) -> None:
+        """example: the first number. Others are zeros."""
+        example = plain(example)
+        if is_numpy_scalar(example):
+            if example.dtype.kind in "USO":
+                raise ArgumentError(f"{call}: a {type(example).__name__} is no number: use .objects")
+            self._array = sys.modules["numpy"].zeros(count, example.dtype)
+            self._array[0] = example
+            self.buffer = read(self._array, call, "a number")
             return
         name = PYTHON_TYPES[type(example)]
-        self._array = (_C_TYPES[type(example)] * (len(values) * (2 if name == "complex128" else 1)))()
-        for i, value in enumerate(values):
-            self._set(i, value)
+        is_complex = self._is_complex = name == "complex128"
+        self._array = (_C_TYPES[type(example)] * (count * (2 if is_complex else 1)))()
+        if is_complex:
+            self._array[0], self._array[1] = example.real, example.imag
+        elif type(example) is int and not -(2**63) <= example < 2**63:
+            raise ArgumentError(f"{call}: {example} does not fit into 64 bits: use .objects, which moves any integer")
+        else:
+            self._array[0] = example
         datatype = DATATYPES[name]
-        self.buffer = Buffer(ctypes.addressof(self._array), (len(values),), datatype, SIZES[datatype], self._array)
-        self._is_complex = name == "complex128"
-
-    def _set(self, i: int, value: Any) -> None:
-        if isinstance(value, complex):
-            self._array[2 * i], self._array[2 * i + 1] = value.real, value.imag
-            return
-        if type(value) is int and not -(2**63) <= value < 2**63:
-            raise ArgumentError(f"{value} does not fit into 64 bits")
-        self._array[i] = value
+        self.buffer = Buffer(ctypes.addressof(self._array), (count,), datatype, SIZES[datatype], self._array)
 
     def values(self) -> list[Any]:
         if not isinstance(self._array, ctypes.Array):
@@ -62,13 +93,29 @@ _C_TYPES: dict[Any, Any] = {
 }
 
 
+def integer_of(value: Any, name: str) -> int:
+    """An integer of Python, of any object that is one. name: for the error."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is a {type(value).__name__}, and must be an integer") from None
+
+
 def index_of(value: Any, name: str, bits: int = 32) -> int:
     """An integer that the shared library takes, such as a rank. ctypes would cut off its high bits.
 
     name: for the error. bits: 32 and a sign, or 64 without one.
     """
-    number = operator.index(value)
+    number = integer_of(value, name)
     least, most = (-(1 << 31), (1 << 31) - 1) if bits == 32 else (0, (1 << 64) - 1)
     if not least <= number <= most:
         raise ArgumentError(f"{name} is {number}; expected {least} .. {most}")
     return number
+
+
+def list_of(values: Any, name: str, what: str) -> list[Any]:
+    """The elements of an iterable. name, what: for the error."""
+    try:
+        return list(values)
+    except TypeError:
+        raise TypeError(f"{name} is a {type(values).__name__}, and must be an iterable of {what}") from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _library, memory
 from ._library import DETERMINISMS, FOREVER, library
+from ._numbers import index_of, integer_of
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def nanoseconds(timeout: float | None, name: str) -> int:
     """A timeout of the shared library; 0: the default."""
     if timeout is None:
         return 0
+    if not (hasattr(timeout, "__float__") or hasattr(timeout, "__index__")):
+        raise TypeError(f"{name}: a timeout is a {type(timeout).__name__}, and must be a number of seconds")
     if not timeout > 0:
         raise ArgumentError(f"{name}: a timeout of {timeout} s is not more than zero")
     return FOREVER if math.isinf(timeout) or timeout > 9e9 else max(1, int(timeout * 1e9))
@@ -56,8 +59,8 @@ def encoded(text: str, name: str) -> bytes | None:
 
 def stream_number(stream: Any) -> int:
     """The address of a stream of a GPU."""
-    if isinstance(stream, int):
-        return stream
+    if hasattr(stream, "__index__"):
+        return integer_of(stream, "a stream")
     for attribute in ("cuda_stream", "ptr", "handle"):  # PyTorch, CuPy, Numba
         number = getattr(stream, attribute, None)
         if number is not None:
@@ -67,7 +70,7 @@ def stream_number(stream: Any) -> int:
 
 def enumerator(values: dict[str, int], name: str, what: str) -> int:
     """The number of a name. what: the option's name, for the error."""
-    number = values.get(name)
+    number = values.get(name) if isinstance(name, str) else None
     if number is None:
         raise ArgumentError(f"there is no {what} {name!r}; there are {', '.join(values)}")
     return number
@@ -88,12 +91,13 @@ def options_of(spec: Spec, arguments: Arguments, counts: Any) -> Any:
     library.tutti_options_defaults(options, ctypes.sizeof(options))
     options.algorithm = encoded(given.get("algorithm", ""), "algorithm")
     options.transport = encoded(given.get("transport", ""), "transport")
-    if given.get("segment", 0) < 0:
-        raise ArgumentError(f"{spec.name}: a segment of {given['segment']} bytes is less than zero")
-    options.segment = given.get("segment", 0)
+    segment = integer_of(given.get("segment", 0), f"{spec.name}: a segment")
+    if segment < 0:
+        raise ArgumentError(f"{spec.name}: a segment of {segment} bytes is less than zero")
+    options.segment = index_of(segment, f"{spec.name}: a segment", 64)
     options.timeout = nanoseconds(given.get("timeout"), spec.name)
     options.determinism = enumerator(DETERMINISMS, given.get("determinism", "default"), "determinism")
-    options.visible = given.get("visible", is_visible)
+    options.visible = bool(given.get("visible", is_visible))
     if has_counts:
         options.counts, options.count_of_counts = counts, len(counts)
     stream = given.get("stream")

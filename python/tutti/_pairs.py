@@ -6,13 +6,12 @@ A pair lies in memory as C has a struct of both, and as MPI's MPI_DOUBLE_INT and
 from __future__ import annotations
 
 import ctypes
-import operator
 import re
 import sys
 from typing import Any
 
 from ._library import INDEXED
-from ._numbers import Numbers
+from ._numbers import Numbers, integer_of
 from .arrays import BYTES, Buffer, read
 from .errors import ArgumentError
 
@@ -77,7 +76,7 @@ class Pair(Numbers):
         self._kind = type(value)
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise ArgumentError(f"{call}: the value of a pair, {value}, does not fit into 64 bits")
-        number = operator.index(index)
+        number = integer_of(index, f"{call}: the index of a pair")
         if not -(2**31) <= number < 2**31:
             raise ArgumentError(f"{call}: the index of a pair, {number}, does not fit into 32 bits")
         self._pair = _PAIRS[name](value, number)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import pickle
-from typing import TYPE_CHECKING, Any, Sequence, Unpack
+from typing import TYPE_CHECKING, Any, Callable, Sequence, Unpack
 
 from . import _library, _pickles, memory
 from ._collectives import Calls, Op
-from ._handles import Handle
+from ._handles import Handle, Turn
 from ._library import ANY_RANK, OPERATORS, PAIR_OPERATORS, library
 from ._options import CallOptions
 from .arrays import Array
@@ -52,14 +52,14 @@ def calls_of(handle: Handle, rank: int) -> _fast.Calls | None:
             ctypes.addressof(options),
             raise_last,
             {name: number for name, number in OPERATORS.items() if name not in PAIR_OPERATORS},
-            memory._starts,
+            memory._visible,
             memory.is_visible,
         )
         _Binding.is_bound = True
     return _fast.Calls(handle, handle.turn, rank)
 
 
-def bind_objects(call: _library.ObjectCall) -> None:
+def bind_objects(call: _library.ObjectCall, new_handle: Callable[[Turn], Handle]) -> None:
     """Makes the extension know functions for objects. call: what is the same in all calls; it lives on."""
     if _fast is not None:
         _fast.bind_objects(
@@ -76,6 +76,7 @@ def bind_objects(call: _library.ObjectCall) -> None:
             pickle.loads,
             _pickles.loads_with_buffers,
             _pickles.fail_to_decode,
+            new_handle,
         )
 
 

@@ -11,6 +11,8 @@ from typing import Any, Callable, Iterator, Literal, TypeVar
 
 from . import _rank
 from ._members import Fresh, Inbox, RankThread, forked
+from ._numbers import integer_of
+from ._options import nanoseconds
 
 T = TypeVar("T")
 
@@ -42,6 +44,10 @@ def spawn(
         "fork" copies this process, which takes any function; a process that has used threads, such as those
         of torch, may not be copied.
     """
+    if not callable(fn):
+        raise TypeError(f"spawn: fn is a {type(fn).__name__}, and must be a function of a communicator")
+    n = integer_of(n, "spawn: the number of ranks")
+    nanoseconds(timeout, "spawn")  # its type
     if n < 1:
         raise ValueError(f"spawn needs at least one rank, not {n}")
     if start not in ("fresh", "fork"):

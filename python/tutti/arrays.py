@@ -78,6 +78,17 @@ def read(x: Any, call: str, argument: str) -> Buffer:
         raise ArgumentError(f"{call}: {argument} {error}") from None
 
 
+def is_array(x: Any) -> bool:
+    """Whether read takes an object of this type for an array."""
+    kind = type(x)
+    if kind not in _importers and not hasattr(kind, "__setmask__"):
+        try:
+            _importers[kind] = _choose(x)
+        except ArgumentError:
+            return False
+    return True
+
+
 def write(x: Any, call: str, argument: str) -> Buffer:
     """The elements of an output. Raises ArgumentError as read, also if they cannot be written."""
     buffer = read(x, call, argument)
@@ -96,7 +107,7 @@ def datatype_of(dtype: Any) -> int:
 
     dtype: its name, such as "float32", a dtype of numpy or PyTorch, or bool, int, float or complex.
     """
-    if dtype in PYTHON_TYPES:
+    if isinstance(dtype, type) and dtype in PYTHON_TYPES:
         return DATATYPES[PYTHON_TYPES[dtype]]
     if isinstance(dtype, type) and dtype.__module__ == "numpy":
         dtype = sys.modules["numpy"].dtype(dtype)
@@ -110,7 +121,11 @@ def datatype_of(dtype: Any) -> int:
 
 def extents_of(shape: int | Iterable[int]) -> tuple[int, ...]:
     """The extents of an array that is made."""
-    extents = (shape,) if isinstance(shape, int) else tuple(map(operator.index, shape))
+    given: Any = shape
+    try:
+        extents = (operator.index(given),) if hasattr(given, "__index__") else tuple(map(operator.index, given))
+    except TypeError:
+        raise TypeError(f"empty: the shape is {shape!r:.60}, and must be an integer or some of them") from None
     if any(extent < 0 for extent in extents):
         raise ArgumentError(f"empty: the shape {extents} has an extent of less than zero")
     return extents
@@ -195,16 +210,15 @@ _C_CONTIGUOUS_WITH_FORMAT = 0x3C
 class _Export:
     """An export of a buffer: as long as it lives, the array cannot be resized."""
 
-    __slots__ = ("view", "_release")
+    __slots__ = ("view", "_memory")
 
     def __init__(self, x: Any) -> None:
+        self._memory = memoryview(x)  # which ends the export by itself, and has all that the view points at
         self.view = _PyBuffer()
-        _get_buffer(x, self.view, _C_CONTIGUOUS_WITH_FORMAT)
-        self._release = _release_buffer
-
-    def __del__(self) -> None:
-        if hasattr(self, "_release"):
-            self._release(self.view)
+        try:
+            _get_buffer(self._memory, self.view, _C_CONTIGUOUS_WITH_FORMAT)
+        finally:
+            _release_buffer(self.view)
 
 
 def _from_buffer(x: Any) -> Buffer:

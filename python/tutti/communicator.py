@@ -11,10 +11,10 @@ from . import _library, arrays, requests
 from ._apart import make_apart
 from ._calls import Prepared, Spec
 from ._collectives import Calls
-from ._handles import Handle, Turn
+from ._handles import Handle, Owned, Turn
 from ._library import ANY_RANK, COLLECTIVES, OPERATORS, PAIR_OPERATORS, PENDING, library
 from ._notify import Notices
-from ._numbers import index_of
+from ._numbers import index_of, list_of
 from ._options import enumerator
 from ._probes import Arrival, probe, probe_for
 from ._quick import QuickCalls, calls_of
@@ -102,24 +102,22 @@ class Communicator(QuickCalls):
     def _run(self, prepared: Prepared) -> None:
         """Runs a call to its end, in slices. Ctrl-C drops it, and other ranks get AbortedError."""
         handle, turn = self._handle, self._handle.turn
-        pending = ctypes.c_void_p()
+        pending = Owned(library.tutti_request_free, turn)
         try:
             if prepared.options is not None and prepared.options.has_stream:
                 return self._enqueue(prepared)
             with turn:
                 status = library.tutti_run_for(
-                    handle.pointer, prepared.call, prepared.options_pointer(), turn.slice, ctypes.byref(pending)
+                    handle.pointer, prepared.call, prepared.options_pointer(), turn.slice, pending
                 )
             while status == PENDING:
                 with turn:
-                    status = library.tutti_wait_for(pending.value, turn.slice)
+                    status = library.tutti_wait_for(pending, turn.slice)
             check(status)
         except Error as error:
             requests.raise_failure(prepared, error)
         finally:
-            if pending.value is not None:
-                with turn:
-                    library.tutti_request_free(pending)
+            pending.close()
 
     def _enqueue(self, prepared: Prepared) -> None:
         """Enqueues the work of a call on its stream."""
@@ -134,9 +132,9 @@ class Communicator(QuickCalls):
         ranks: distinct, the own one among them; they become ranks 0, 1, ... of it in this order. key:
             distinguishes groups of the same ranks that several threads make. Both equal on all members.
         """
-        members = [index_of(rank, "group: a rank") for rank in ranks]
+        members = [index_of(rank, "group: a rank") for rank in list_of(ranks, "group: ranks", "ranks")]
         array = (ctypes.c_int32 * len(members))(*members)
-        made = self._make("tutti_group", array, len(members), index_of(key, "group: the key", 64))
+        made = self._make(library.tutti_group, array, len(members), index_of(key, "group: the key", 64))
         assert made is not None
         return made
 
@@ -152,20 +150,20 @@ class Communicator(QuickCalls):
         color: zero or more; ranks with equal colors form a group. None: this rank joins none, and the
             result is None. key: orders the ranks of a color.
         """
-        if color is not None and color < 0:
-            raise ArgumentError(f"split: color {color} is less than zero; a rank that joins no group passes None")
         number = -1 if color is None else index_of(color, "split: the color")
-        return self._make("tutti_split", number, index_of(key, "split: the key"))
+        if color is not None and number < 0:
+            raise ArgumentError(f"split: color {color} is less than zero; a rank that joins no group passes None")
+        return self._make(library.tutti_split, number, index_of(key, "split: the key"))
 
-    def _make(self, function: str, *arguments: Any) -> Communicator | None:
-        make, free = getattr(library, function), library.tutti_communicator_free
+    def _make(self, make: Any, *arguments: Any) -> Communicator | None:
+        handle = Handle(library.tutti_communicator_free, "communicator", Turn())
         with self._handle.turn:
             pointer = self._handle.pointer
-            made = make_apart(lambda result: make(pointer, *arguments, result), free)
-        if made is None:
-            return None
-        handle = Handle(made, free, "communicator", Turn())
-        return Communicator(handle, self._timeout, self.has_progress_thread)
+            return make_apart(
+                handle,
+                lambda result: make(pointer, *arguments, result),
+                lambda made: Communicator(made, self._timeout, self.has_progress_thread),
+            )
 
     # Facts.
 
@@ -200,6 +198,7 @@ class Communicator(QuickCalls):
     def explain(self, collective: str, bytes: int, *, dtype: Any = "float32", op: str = "sum", root: int = 0) -> str:
         """The algorithm that a call gets, the predicted time of each candidate, and why others are
         rejected. bytes: of a rank's vector, or of a block."""
+        operator = enumerator(OPERATORS, op, "operator")
         if op in PAIR_OPERATORS:
             from ._pairs import pairs_of_dtype  # few programs need it
 
@@ -207,7 +206,7 @@ class Communicator(QuickCalls):
         else:
             datatype = arrays.datatype_of(dtype)
             itemsize = arrays.SIZES[datatype]
-        count = bytes // itemsize
+        count = index_of(bytes, "explain: bytes", 64) // itemsize
         gathers = collective in ("gather", "all_gather", "all_to_all")
         scatters = collective in ("scatter", "reduce_scatter", "all_to_all")
         call = _library.Call(
@@ -219,8 +218,8 @@ class Communicator(QuickCalls):
             out=1 << 50,
             in_count=count * (self.size if scatters else 1),
             out_count=count * (self.size if gathers else 1),
-            op=enumerator(OPERATORS, op, "operator"),
-            root=root,
+            op=operator,
+            root=index_of(root, "explain: root"),
         )
         with self._handle.turn:
             return _text(library.tutti_explain, self._handle.pointer, call, None)
@@ -262,6 +261,11 @@ class Communicator(QuickCalls):
     def __repr__(self) -> str:
         state = "" if self._handle.is_open else ", closed"
         return f"<tutti.Communicator, rank {self.rank} of {self.size}{state}>"
+
+
+def check_world(world: Any, call: str) -> None:
+    if not isinstance(world, Communicator):
+        raise TypeError(f"{call}: a {type(world).__name__} is no Communicator, as tutti.init returns it")
 
 
 def _text(function: Any, *arguments: Any) -> str:

@@ -21,12 +21,11 @@ from . import _library, arrays
 from ._apart import make_apart, run_apart
 from ._handles import Handle, Turn
 from ._library import library
+from ._numbers import index_of
 from ._options import encoded, nanoseconds, stream_number
 from .arrays import Buffer
+from .communicator import Communicator, check_world
 from .errors import ArgumentError, check
-
-if TYPE_CHECKING:
-    from .communicator import Communicator
 
 _KINDS = {"bool": "b", "int": "i", "uint": "u", "float": "f", "complex": "c"}  # of typestr
 
@@ -55,11 +54,12 @@ def attach(
 
     Raises TransportError on all ranks, which names a rank and what it lacks: the driver, a GPU, NCCL.
     """
+    check_world(world, "attach")
     raw = _library.CudaOptions()
     library.tutti_cuda_options_defaults(raw, ctypes.sizeof(raw))
-    raw.device = _current_device() if device is None else device
+    raw.device = _current_device() if device is None else index_of(device, "attach: device")
     raw.transport = encoded(transport, "transport")
-    raw.visible, raw.compare_calls, raw.nonblocking = visible, compare_calls, nonblocking
+    raw.visible, raw.compare_calls, raw.nonblocking = bool(visible), bool(compare_calls), bool(nonblocking)
     raw.timeout = nanoseconds(timeout, "attach")
     with world._handle.turn:
         pointer = world._handle.pointer
@@ -79,6 +79,7 @@ def wait(world: Communicator, stream: Any = None, timeout: float = 300.0) -> Non
 
     stream: as of a call; None: the default stream. timeout: seconds.
     """
+    check_world(world, "wait")
     number = 0 if stream is None else stream_number(stream)
     limit = nanoseconds(timeout, "wait")
     with world._handle.turn:
@@ -126,15 +127,18 @@ def empty(world: Communicator, shape: int | tuple[int, ...], dtype: Any = "float
     """Memory of the GPU, zeroed and registered with NCCL, or visible to ranks of the host after
     attach(visible=True). Collective: all ranks make equal amounts, and pass either such memory or none to a call.
     """
+    check_world(world, "empty")
     extents, datatype = arrays.extents_of(shape), arrays.datatype_of(dtype)
     if arrays.NAMES[datatype] == "bfloat16":
         raise ArgumentError("libraries of GPUs share no bfloat16: make memory of uint16, and view it as bfloat16")
     bytes = arrays.bytes_of(extents, datatype)
+    handle = Handle(library.tutti_memory_free, "memory", Turn())
     with world._handle.turn:
         pointer = world._handle.pointer
-        made = make_apart(
-            lambda result: library.tutti_cuda_allocate(pointer, bytes, result), library.tutti_memory_free
+        memory = make_apart(
+            handle,
+            lambda result: library.tutti_cuda_allocate(pointer, bytes, result),
+            lambda made: DeviceMemory(made, library.tutti_memory_data(made.pointer) or 0, extents, datatype),
         )
-    assert made is not None
-    memory = Handle(made, library.tutti_memory_free, "memory", Turn())
-    return DeviceMemory(memory, library.tutti_memory_data(memory.pointer) or 0, extents, datatype)
+    assert memory is not None
+    return memory

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ctypes
 import weakref
 import zlib
-from typing import Any, Mapping, NamedTuple, Sequence, TypedDict, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from . import _library, arrays, memory
 from ._apart import make_apart, run_apart
 from ._handles import Handle, Turn
 from ._library import library
-from ._numbers import index_of
+from ._numbers import index_of, list_of
 from ._options import encoded, enumerator, nanoseconds, stream_number
 from .arrays import Array, Buffer
-from .communicator import Communicator
+from .communicator import Communicator, check_world
 from .cuda import DeviceMemory
 from .errors import ArgumentError, check
 from .memory import Memory, Pages
@@ -74,21 +75,9 @@ class GradientOptions(TypedDict, total=False):
 
 
 _KNOWN = frozenset(GradientOptions.__annotations__)
-_PLAIN = (
-    "bucket_bytes",
-    "first_bucket_bytes",
-    "in_place_bytes",
-    "average",
-    "check_finite",
-    "norm",
-    "max_norm",
-    "hash",
-    "compression_after",
-    "verify_every",
-    "resync_every",
-    "in_flight",
-    "record",
-)
+_BYTES = ("bucket_bytes", "first_bucket_bytes", "in_place_bytes", "record")
+_COUNTS = ("compression_after", "verify_every", "resync_every", "in_flight")
+_FLAGS = ("average", "check_finite", "norm", "hash")
 
 
 class NotFinite(NamedTuple):
@@ -140,10 +129,19 @@ def _report_of(raw: Any) -> StepReport:
     return StepReport(**values, not_finite=NotFinite(*place) if raw.not_finite_count else None)
 
 
+def check_arrays(given: Any, what: str) -> None:
+    if not (hasattr(given, "items") and hasattr(given, "__len__")):
+        raise TypeError(f"{what} is a {type(given).__name__}, and must be a mapping of names to arrays")
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(f"{what} has the name {name!r:.60}, and names must be of type str")
+
+
 class _Parameters:
     """Arrays as the shared library reads them."""
 
     def __init__(self, given: Mapping[str, Array | Parameter], call: str, has_data: bool = True) -> None:
+        check_arrays(given, call)
         self.count = len(given)
         self.array = (_library.Parameter * self.count)()
         self.buffers: list[Buffer] = []
@@ -157,11 +155,11 @@ class _Parameters:
             raw.data = buffer.address if has_data else None
             raw.count = buffer.count
             raw.type = buffer.type
-            raw.group = parameter.group
+            raw.group = index_of(parameter.group, f"{call}: the group of {name!r}")
             raw.layout = zlib.crc32(repr(buffer.shape).encode())
             raw.rows = buffer.shape[0] if len(buffer.shape) > 1 else 0
             raw.visible = has_data and memory.is_visible(buffer.address)
-            raw.tied = parameter.tied
+            raw.tied = bool(parameter.tied)
 
 
 class GradientSync:
@@ -189,6 +187,8 @@ class GradientSync:
         for key in options:
             if key not in _KNOWN:
                 raise TypeError(f"GradientSync() has no option {key!r}; there are {', '.join(sorted(_KNOWN))}")
+        check_world(world, "GradientSync")
+        check_arrays(parameters, "GradientSync: parameters")
         self._names = {name: i for i, name in enumerate(parameters)}
         self._has_views = options.get("storage") == "views"
         self._parameters = _Parameters(parameters, "GradientSync", not self._has_views)
@@ -198,21 +198,28 @@ class GradientSync:
         """The report of the last step, also if it was void; None before the first."""
         raw = self._options(options)
         self._has_stream = bool(raw.has_stream)
-        given, free = self._parameters, library.tutti_gradient_sync_free
+        given = self._parameters
+        self._handle = Handle(library.tutti_gradient_sync_free, "GradientSync", Turn())
         with world._handle.turn:
             pointer = world._handle.pointer
-            made = make_apart(
-                lambda result: library.tutti_make_gradient_sync(pointer, given.array, given.count, raw, result), free
+            make_apart(
+                self._handle,
+                lambda result: library.tutti_make_gradient_sync(pointer, given.array, given.count, raw, result),
+                lambda made: made,
             )
-        assert made is not None
-        self._handle = Handle(made, free, "GradientSync", Turn())
 
     def _options(self, given: GradientOptions) -> Any:
         raw = _library.GradientOptions()
         library.tutti_gradient_options_defaults(raw, ctypes.sizeof(raw))
         values: dict[str, Any] = dict(given)
-        for name in _PLAIN:
-            setattr(raw, name, values.get(name, getattr(raw, name)))
+        for name in (*_BYTES, *_COUNTS):
+            bits = 64 if name in _BYTES else 32
+            setattr(raw, name, index_of(values.get(name, getattr(raw, name)), f"GradientSync: {name}", bits))
+        for name in _FLAGS:
+            setattr(raw, name, bool(values.get(name, getattr(raw, name))))
+        if not hasattr(values.get("max_norm", 0.0), "__float__"):
+            raise TypeError(f"GradientSync: max_norm is a {type(values['max_norm']).__name__}, and must be a number")
+        raw.max_norm = float(values.get("max_norm", raw.max_norm))
         raw.order = enumerator(_library.ORDERS, given["order"], "order") if "order" in given else raw.order
         raw.storage = enumerator(_library.STORAGES, given.get("storage", "copies"), "storage")
         raw.unused = enumerator(_library.UNUSED, given.get("unused", "error"), "value of unused")
@@ -229,19 +236,23 @@ class GradientSync:
     def _set_arrays(self, raw: Any, given: GradientOptions) -> None:
         state = _Parameters(given.get("state", {}), "GradientSync: state")
         raw.state, raw.state_count = state.array, state.count
-        groups = [group._handle.pointer for group in given.get("groups", ())]
+        groups = []
+        for group in list_of(given.get("groups", ()), "GradientSync: groups", "communicators"):
+            check_world(group, "GradientSync: a group")
+            groups.append(group._handle.pointer)
         raw.groups, raw.group_count = (ctypes.c_void_p * len(groups))(*groups), len(groups)
-        order = [index_of(i, "known_order: a parameter", 64) for i in given.get("known_order", ())]
+        numbers = list_of(given.get("known_order", ()), "GradientSync: known_order", "integers")
+        order = [index_of(i, "GradientSync: a number of known_order", 64) for i in numbers]
         if order:
             raw.known_order, raw.known_order_count = (ctypes.c_size_t * len(order))(*order), len(order)
         self._keep.append(state)
 
     def index(self, name: int | str) -> int:
         """The number of a parameter, in the order in which they were given."""
-        if isinstance(name, int):
-            return name if 0 <= name < 1 << 64 else (1 << 64) - 1  # ctypes would cut off high bits
-        if name not in self._names:
-            raise ArgumentError(f"there is no parameter {name!r}")
+        if hasattr(name, "__index__"):
+            return index_of(name, "the number of a parameter", 64)
+        if not isinstance(name, str) or name not in self._names:
+            raise ArgumentError(f"there is no parameter {name!r:.60}; pass its number or its name")
         return self._names[name]
 
     def ready(self, i: int | str) -> None:
@@ -281,7 +292,7 @@ class GradientSync:
     def broadcast_state(self, state: Mapping[str, Array], root: int = 0) -> None:
         """Makes arrays equal to those of the root, such as weights before the first step. Collective."""
         given = _Parameters(state, "broadcast_state")
-        self._run(library.tutti_broadcast_state, given.array, given.count, index_of(root, "broadcast_state: the root"))
+        self._run(library.tutti_broadcast_state, given.array, given.count, index_of(root, "broadcast_state: root"))
 
     def verify_state(self, state: Mapping[str, Array]) -> None:
         """Compares arrays that should be equal. Collective. Raises ArgumentError on all ranks, which

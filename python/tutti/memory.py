@@ -8,74 +8,73 @@ import sys
 from typing import Any
 
 from . import _dlpack, arrays
-from ._apart import make_apart
+from ._apart import make, make_apart
 from ._handles import Handle, Turn
 from ._library import library
 from .arrays import Buffer
-from .errors import ArgumentError, check
+from .errors import ArgumentError
 
-_starts: list[int] = []  # of visible memory, sorted; once for each of the Pages that lie there
-_ends: dict[int, list[int]] = {}  # by start
+_visible: list[tuple[int, int]] = []  # where visible memory begins and ends, sorted
 
 
 def is_visible(address: int) -> bool:
     """Whether an address lies in memory that other ranks see."""
-    if not _starts:
+    if not _visible:
         return False
-    i = bisect.bisect_right(_starts, address) - 1
-    return i >= 0 and address < max(_ends[_starts[i]])
+    i = bisect.bisect_right(_visible, (address, sys.maxsize)) - 1
+    return i >= 0 and address < _visible[i][1]
 
 
 class Pages:
     """Memory of the shared library, or memory that it has imported: freed, or given back, with the last
     array that lies in it."""
 
-    _lists = _starts, _ends  # other libraries free arrays also when the names of this module are gone
+    _listed = _visible  # other libraries free arrays also when the names of this module are gone
+    _span: tuple[int, int] | None = None
 
     def __init__(self, handle: Handle, address: int, bytes: int, is_visible: bool) -> None:
         self._handle = handle
         self.is_visible = is_visible
         self.address = address
-        self._is_listed = self.is_visible and bytes > 0
-        if self._is_listed:
-            self._end = self.address + bytes
-            _ends.setdefault(self.address, []).append(self._end)
-            bisect.insort(_starts, self.address)
+        if is_visible and bytes > 0:
+            self._span = address, address + bytes
+            bisect.insort(_visible, self._span)
 
     def __del__(self) -> None:
-        if getattr(self, "_is_listed", False):
-            starts, ends = self._lists
-            starts.remove(self.address)
-            ends[self.address].remove(self._end)
-            if not ends[self.address]:
-                del ends[self.address]
+        if self._span in self._listed:
+            self._listed.remove(self._span)
 
 
-def _pages_of(made: int | None, bytes: int) -> Pages:
-    assert made is not None
-    handle = Handle(made, library.tutti_memory_free, "memory", Turn())
+def _pages_of(handle: Handle, bytes: int) -> Pages:
     address = library.tutti_memory_data(handle.pointer) or 0
     return Pages(handle, address, bytes, bool(library.tutti_memory_is_visible(handle.pointer)))
 
 
 def allocate(world: Handle, bytes: int) -> Pages:
     """Memory of zeros for a communicator, which other ranks of the host see if there is such memory."""
-    made = ctypes.c_void_p()
+    handle = Handle(library.tutti_memory_free, "memory", Turn())
     with world.turn:
-        check(library.tutti_allocate(world.pointer, bytes, ctypes.byref(made)))
-    return _pages_of(made.value, bytes)
+        pointer = world.pointer
+        return make(
+            handle,
+            lambda result: library.tutti_allocate(pointer, bytes, result),
+            lambda made: _pages_of(made, bytes),
+        )
 
 
 def import_file(world: Handle, file: int, address: int, bytes: int) -> Pages:
     """Makes memory of the program visible, to which it has mapped the begin of a file. Collective. The
     memory stays mapped as long as the result lives."""
+    handle = Handle(library.tutti_memory_free, "memory", Turn())
     with world.turn:
         pointer = world.pointer
-        made = make_apart(
+        pages = make_apart(
+            handle,
             lambda result: library.tutti_memory_import(pointer, file, 0, address, bytes, result),
-            library.tutti_memory_free,
+            lambda made: _pages_of(made, bytes),
         )
-    return _pages_of(made, bytes)
+    assert pages is not None
+    return pages
 
 
 class Memory:

@@ -6,6 +6,7 @@ import ctypes
 from typing import Any, Callable, Generator, Generic, Iterable, Literal, TypeVar, Union
 
 from . import _notify, _pickles
+from ._apart import make
 from ._data import Piece as Bytes
 from ._handles import Handle, Turn
 from ._library import ANY_RANK, PENDING, Object, ObjectCall, Piece, library
@@ -190,7 +191,7 @@ class ObjectStarts:
 
 
 def check_codec(kind: str, codec: Codec) -> None:
-    if codec not in _MOST_BYTES:
+    if not isinstance(codec, str) or codec not in _MOST_BYTES:
         raise ArgumentError(f"{kind}: there is no codec {codec!r}; there are 'pickle' and 'data'")
 
 
@@ -242,12 +243,20 @@ def start(
         call.failure = f"{type(encoded).__name__}: {encoded}".encode("utf-8", "replace")
     else:
         kept = _give(call, encoded)
-    started = ctypes.c_void_p()
     with handle.turn:
-        check(library.tutti_objects_start(handle.pointer, ctypes.byref(call), ctypes.byref(started)))
+        pointer = handle.pointer
+        started = make(
+            new_handle(handle.turn),
+            lambda made: library.tutti_objects_start(pointer, ctypes.byref(call), made),
+            lambda made: ObjectRequest(made, notices, kind, sender_of(kind, root, peer), codec, failure, result),
+        )
     del kept
-    request = Handle(started.value or 0, library.tutti_objects_free, "call", handle.turn)
-    return ObjectRequest(request, notices, kind, sender_of(kind, root, peer), codec, failure, result)
+    return started
+
+
+def new_handle(turn: Turn) -> Handle:
+    """A handle for the call of an ObjectRequest."""
+    return Handle(library.tutti_objects_free, "call", turn)
 
 
 def _give(call: ObjectCall, objects: list[list[Bytes]]) -> Any:
@@ -270,7 +279,7 @@ def _bytes_of(received: Handle) -> list[memoryview]:
         blocks.append((ctypes.c_char * size.value).from_address(data.value or 0))
     if any(len(block) >= _pickles.SHARED_BYTES for block in blocks):
         check(library.tutti_objects_keep(received.pointer))
-        owner = Handle(received.release(), library.tutti_objects_free, "memory", Turn())
+        owner = received.moved("memory")
         for block in blocks:
             block.owner = owner  # type: ignore[attr-defined]
     return [memoryview(block).cast("B") for block in blocks]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, TypeVar
 
 from . import _notify, _quick
 from ._handles import Handle
-from ._library import ANY_RANK, library
+from ._library import ANY_RANK
 from ._probes import probe
 from .object_requests import (
     KINDS,
@@ -17,6 +17,7 @@ from .object_requests import (
     call_of,
     check_codec,
     encode_all,
+    new_handle,
     start,
 )
 
@@ -99,6 +100,7 @@ class Objects:
     ) -> T | None:
         """Returns fn(... fn(x0, x1) ..., x(n-1)) at the root, which computes it, and None elsewhere. An exception
         of fn is raised at the root alone."""
+        _check_function("reduce", fn)
         values = self.gather(obj, root=root, codec=codec, timeout=timeout)
         return None if values is None else functools.reduce(fn, values)
 
@@ -107,6 +109,7 @@ class Objects:
     ) -> T:
         """Returns fn(... fn(x0, x1) ..., x(n-1)), which rank 0 computes. An exception of fn is an ObjectError on
         all ranks, with the exception as its cause on rank 0."""
+        _check_function("all_reduce", fn)
         values = self.gather(obj, codec=codec, timeout=timeout)
         result: list[T] = []
 
@@ -156,14 +159,18 @@ class Objects:
         places = {"root": root, "peer": peer, "tag": tag}
         return _run(start(self._handle, self._notices, kind, encoded, list, codec, timeout, **places))
 
-    def _decode(self, kind: str, call: int, sender: int) -> list[Any]:
-        """The objects of a call that has ended, by its address. sender: of all, or -1 where each rank sent one."""
-        handle = Handle(call, library.tutti_objects_free, "call", self._handle.turn)
+    def _decode(self, kind: str, handle: Handle, sender: int) -> list[Any]:
+        """The objects of a call that has ended. sender: of all, or -1 where each rank sent one."""
         return _run(ObjectRequest(handle, self._notices, kind, None if sender < 0 else sender, "pickle", None, list))
 
 
+def _check_function(kind: str, fn: Any) -> None:
+    if not callable(fn):
+        raise TypeError(f"{kind}: fn is a {type(fn).__name__}, and must be a function of two objects")
+
+
 _call = call_of("broadcast", "pickle")
-_quick.bind_objects(_call)
+_quick.bind_objects(_call, new_handle)
 
 
 def _run(request: ObjectRequest[T]) -> T:

@@ -8,16 +8,11 @@ import itertools
 from typing import Any, Callable
 
 from . import arrays
+from ._callbacks import Callback, Failures, watch
 from ._handles import Handle, Turn
 from ._library import CombineFunction, ReleaseFunction, library
 from .arrays import Array
 from .errors import ArgumentError, check
-
-
-class _Failures:
-    """What a function raised while the shared library called it."""
-
-    first: BaseException | None = None
 
 
 class Operator:
@@ -26,7 +21,7 @@ class Operator:
     def __init__(self, function: Callable[[Array, Array], Array], commutative: bool) -> None:
         self.function = function
         self.commutative = commutative
-        self._failures = _Failures()
+        self._failures = Failures()
         self._handles: dict[tuple[int, int], Handle] = {}
 
     def pointer_for(self, datatype: int, itemsize: int, has_progress_thread: bool) -> int:
@@ -36,46 +31,54 @@ class Operator:
                 "an operator in Python runs in the thread that waits, and a communicator with progress_thread "
                 "has another one: use a communicator without it, or an operator of tutti"
             )
+        watch()
         found = self._handles.get((datatype, itemsize))
         if found is None or not found.is_open:
             found = self._handles[datatype, itemsize] = self._make(datatype, itemsize)
         return found.pointer
 
     def _make(self, datatype: int, itemsize: int) -> Handle:
-        view = _view_of(datatype, itemsize)
-        user, failures = self.function, self._failures  # not self: calls under way keep combine
+        view, store = _views_of(datatype, itemsize)
+        user, succeed = self.function, library.tutti_operator_error  # not self: calls under way keep combine
 
-        def combine(_: int, left: int, right: int, out: int, count: int) -> int:
-            try:
-                result = user(view(left, count, False), view(right, count, False))
-                view(out, count, True)[...] = result
-            except BaseException as error:  # the shared library cannot pass it on
-                failures.first = failures.first or error
-                library.tutti_operator_error(f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
-                return 1
-            return 0
+        def combine(_: int, left: int, right: int, out: int, count: int) -> None:
+            store(user(view(left, count, False), view(right, count, False)), view(out, count, True), user)
+            succeed(None)
 
-        function = CombineFunction(combine)
         number = next(_numbers)
-        _functions[number] = function
-        made = ctypes.c_void_p()
-        check(library.tutti_make_operator(function, number, self.commutative, _release, made))
-        assert made.value is not None
-        return Handle(made.value, library.tutti_operator_free, "operator", Turn())
+        function = CombineFunction(Callback(combine, self._failures, _tell))
+        handle = Handle(library.tutti_operator_free, "operator", Turn())
+        try:
+            _functions[number] = function
+            check(library.tutti_make_checked_operator(function, number, self.commutative, _release, handle))
+            return handle
+        except BaseException:
+            if not handle.is_open:
+                _functions.pop(number, None)
+            handle.close()
+            raise
 
     def take_failure(self) -> BaseException | None:
         """What the function raised since the last look."""
-        failure, self._failures.first = self._failures.first, None
-        return failure
+        return self._failures.take()
+
+
+def _tell(error: BaseException) -> None:
+    """Gives the other ranks' errors the text of an exception."""
+    library.tutti_operator_error(f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
 
 
 _numbers = itertools.count(1)
 _functions: dict[int, Any] = {}  # by their numbers, while a call may use them
-_release = ReleaseFunction(lambda number: _functions.pop(number, None))
+_release = ReleaseFunction(_functions.pop)  # in C, so that no signal's exception ends it
 
 
-def _view_of(datatype: int, itemsize: int) -> Callable[[int, int, bool], Any]:
-    """A function that makes arrays of numpy of memory in a call."""
+View = Callable[[int, int, bool], Any]
+Store = Callable[[Any, Any, Any], None]
+
+
+def _views_of(datatype: int, itemsize: int) -> tuple[View, Store]:
+    """A function that makes arrays of numpy of memory in a call, and one that stores a function's result in such."""
     try:
         numpy = importlib.import_module("numpy")
         name = arrays.name_of(datatype, itemsize)
@@ -92,14 +95,24 @@ def _view_of(datatype: int, itemsize: int) -> Callable[[int, int, bool], Any]:
         array.flags.writeable = is_output
         return array
 
-    return view
+    def store(result: Any, out: Any, function: Any) -> None:
+        got = numpy.asarray(result)
+        if got.shape == out.shape and (got.dtype == dtype or numpy.can_cast(got.dtype, dtype, "same_kind")):
+            out[...] = got
+            return
+        name = getattr(function, "__name__", type(function).__name__)
+        what = "None; is a return missing?" if result is None else f"shape {got.shape} and dtype {got.dtype}"
+        kind = TypeError if result is None or got.shape == out.shape else ValueError
+        raise kind(f"the operator {name} must return an array of shape {out.shape} and dtype {dtype}, got {what}")
+
+    return view, store
 
 
 def operator(function: Callable[[Array, Array], Array], *, commutative: bool) -> Operator:
     """An operator for reductions: `world.all_reduce(x, op=tutti.operator(f, commutative=True))`.
 
-    function: gets two arrays of numpy of equal length and returns one, whose element i combines their
-        elements i. It must be associative, and must not call tutti nor keep its arguments. If it
+    function: gets two arrays of numpy of equal length and returns one of that length and dtype, whose element i
+        combines their elements i. It must be associative, and must not call tutti nor keep its arguments. If it
         raises, the call raises the same on this rank, and the communicator fails: other ranks get
         AbortedError with its text from this call, or from their next one if they have all their
         operands already.

@@ -12,6 +12,7 @@ from . import _notify, _quick
 from ._calls import Prepared
 from ._handles import Handle
 from ._library import FOREVER, PENDING, library
+from ._numbers import list_of
 from ._options import nanoseconds
 from .arrays import Array
 from .errors import AbortedError, ArgumentError, Error, TimeoutError, check, raise_last
@@ -154,27 +155,34 @@ class Request(Generic[T]):
 
 def start(world: Communicator, prepared: Prepared) -> Request[Any]:
     """Starts a call."""
-    made = ctypes.c_void_p()
+    handle = Handle(library.tutti_request_free, "request", world._handle.turn)
     try:
         with world._handle.turn:
-            status = library.tutti_start(
-                world._handle.pointer, prepared.call, prepared.options_pointer(), ctypes.byref(made)
-            )
+            status = library.tutti_start(world._handle.pointer, prepared.call, prepared.options_pointer(), handle)
         check(status)
+        return Request(world, handle, prepared)
     except Error as error:
         raise_failure(prepared, error)
     except BaseException:  # Ctrl-C, maybe just after the start
-        if made.value is not None:
-            Handle(made.value, library.tutti_request_free, "request", world._handle.turn).close()
+        handle.close()
         raise
-    assert made.value is not None
-    return Request(world, Handle(made.value, library.tutti_request_free, "request", world._handle.turn), prepared)
+
+
+def _requests_of(requests: Iterable[Request[Any]], call: str) -> list[Request[Any]]:
+    everything = list_of(requests, f"{call}: requests", "requests")
+    for position, request in enumerate(everything):
+        if not isinstance(request, Request):
+            raise TypeError(
+                f"{call}: element {position} is a {type(request).__name__}, and must be a Request, as world.start "
+                "returns it; others have a wait of their own"
+            )
+    return everything
 
 
 def wait_all(requests: Iterable[Request[Any]]) -> list[Any]:
     """Waits for all requests, of one communicator or several, also if some fail. Returns their
     results, or raises the first error."""
-    everything = list(requests)
+    everything = _requests_of(requests, "wait_all")
     pending = list(everything)
     first: Error | None = None
     while pending:
@@ -196,7 +204,7 @@ def wait_all(requests: Iterable[Request[Any]]) -> list[Any]:
 def wait_any(requests: Iterable[Request[Any]]) -> int:
     """Waits until one of several requests has ended, and returns its position, or raises its error. They may be of
     several communicators. Leave a request that was returned out of the next call, since it has ended already."""
-    everything = list(requests)
+    everything = _requests_of(requests, "wait_any")
     if not everything:
         raise ArgumentError("wait_any: there is no request to wait for")
     slice = 0
@@ -218,18 +226,19 @@ class Plan:
         self._world = world
         self._prepared = prepared
         self._running: Prepared | None = None
-        made = ctypes.c_void_p()
         turn = world._handle.turn
-        with turn:
-            status = library.tutti_make_plan(
-                world._handle.pointer, prepared.call, prepared.options_pointer(), ctypes.byref(made)
-            )
+        self._handle = Handle(library.tutti_plan_free, "plan", turn)
         try:
+            with turn:
+                status = library.tutti_make_plan(
+                    world._handle.pointer, prepared.call, prepared.options_pointer(), self._handle
+                )
             check(status)
         except Error as error:
             raise_failure(prepared, error)
-        assert made.value is not None
-        self._handle = Handle(made.value, library.tutti_plan_free, "plan", turn)
+        except BaseException:
+            self._handle.close()
+            raise
 
     @property
     def algorithm(self) -> str:

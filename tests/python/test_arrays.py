@@ -297,9 +297,9 @@ def check_memory(world: tutti.Communicator) -> None:
     x[:] = 5  # arrays stay valid
     assert (y == 5).all()
     del x, y
-    from tutti.memory import _starts
+    from tutti.memory import _visible
 
-    assert not _starts
+    assert not _visible
     for dtype in _library.DATATYPES:
         if dtype != "bytes":
             memory = world.empty(3, dtype)

@@ -215,7 +215,7 @@ def check_numbers(world: tutti.Communicator) -> None:
     assert result == total and type(result) is np.float32
     assert world.all_gather(np.int16(rank)) == list(range(size))
     with pytest.raises(tutti.ArgumentError, match="64 bits"):
-        world.all_reduce(2**63)
+        world.broadcast(2**63)
     request = world.start.send(rank, rank)
     out = array.array("q", [0])
     world.recv(out, rank)
