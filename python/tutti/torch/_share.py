@@ -13,6 +13,7 @@ from ..memory import Pages, import_file
 from ._tensors import storage_of
 
 _FOLDER = "/dev/shm"  # where PyTorch makes shared memory
+_MARGIN = 1 << 20  # bytes that are left to other programs
 
 
 class Shared(NamedTuple):
@@ -24,13 +25,23 @@ class Shared(NamedTuple):
 
 def share(world: Communicator, x: Tensor) -> Shared | None:
     """Moves the storage of a tensor to memory that the other ranks see, with all its views. Collective.
-    Returns None where that is not possible: calls then copy.
+    Returns None on all ranks where that is not possible on one of them: calls then copy.
     """
     storage = storage_of(x)
-    is_possible = x.storage_offset() == 0 and _has_room(storage.nbytes())
-    if not world.all_reduce(int(is_possible), op="min"):
+    room = _reserve(storage.nbytes()) if x.storage_offset() == 0 else None
+    all_have_room = _agree(world, room is not None)
+    if room is not None:
+        os.close(room)  # PyTorch cannot use it, and makes a file of its own
+    if not all_have_room:
         return None
-    file, bytes = storage._share_fd_cpu_()  # the file belongs to the storage
+    try:
+        shared = storage._share_fd_cpu_()  # the file belongs to the storage
+    except RuntimeError:  # another program has taken the room since then
+        shared = None
+    if not _agree(world, shared is not None):
+        return None
+    assert shared is not None
+    file, bytes = shared
     try:
         pages = import_file(world._handle, file, storage.data_ptr(), bytes)
     except TransportError:
@@ -38,10 +49,23 @@ def share(world: Communicator, x: Tensor) -> Shared | None:
     return Shared(pages, x) if pages.is_visible else None
 
 
-def _has_room(bytes: int) -> bool:
-    """Whether shared memory has room: PyTorch does not reserve it, and a write beyond it ends the process."""
+def _agree(world: Communicator, is_possible: bool) -> bool:
+    """Whether it is possible on all ranks."""
+    return bool(world.all_reduce(int(is_possible), op="min"))
+
+
+def _reserve(bytes: int) -> int | None:
+    """Takes room for so many bytes of shared memory, and a little more, until the file that this returns is
+    closed; None if there is none. So ranks of a host that do this together learn whether all of them have
+    room. Old versions of PyTorch reserve none, and a write beyond it would end the process.
+    """
     try:
-        status = os.statvfs(_FOLDER)
+        file = os.open(_FOLDER, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError:
-        return False
-    return status.f_bavail * status.f_frsize > 2 * bytes + (1 << 20)
+        return None
+    try:
+        os.posix_fallocate(file, 0, bytes + _MARGIN)
+    except OSError:
+        os.close(file)
+        return None
+    return file
