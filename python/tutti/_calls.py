@@ -94,7 +94,7 @@ class Prepared:
         counts = _counts_of(world, spec)
         self.options = options_of(spec, arguments, counts)
         if spec.name in _REDUCTIONS and not arguments.collective:
-            self._set_operator(world, spec.op)
+            self._set_operator(world, spec.op, x)
         if spec.counts is not None:
             self._set_own_counts(world, spec, counts)
 
@@ -120,7 +120,7 @@ class Prepared:
             if type(value) is not int or value != 0:
                 setattr(call, member, index_of(value, f"{spec.name}: {member.rstrip('_')}"))
 
-    def _set_operator(self, world: Communicator, op: str | Operator) -> None:
+    def _set_operator(self, world: Communicator, op: str | Operator, x: Any) -> None:
         if isinstance(op, Operator):
             self.operator = op
             self.call.op = USER_OPERATOR
@@ -143,6 +143,12 @@ class Prepared:
             raise ArgumentError(f"{self.spec.name}: operator {op} is not defined for {name}")
         if op in PAIR_OPERATORS:
             self._set_pairs(op)
+        elif self.call.type == arrays.BYTES:
+            dtype = getattr(x, "dtype", f"elements of {self.call.element_bytes} bytes")
+            raise ArgumentError(
+                f"{self.spec.name}: operator {op} is not defined for {dtype}, which can be copied only: convert it, "
+                "as to float32 or float64, or pass one of tutti.operator"
+            )
         self.call.op = number
 
     def _set_pairs(self, op: str) -> None:

@@ -319,11 +319,11 @@ def _from_tensor(x: Any) -> Buffer:
     for state in ("conj", "neg"):  # the memory has other elements than the tensor
         if getattr(x, f"is_{state}", bool)():
             raise ArgumentError(f"is a tensor whose is_{state}() is true: pass .resolve_{state}()")
-    try:
-        datatype = datatype_of(x.dtype)
-    except ArgumentError as error:
-        raise ArgumentError(f"has elements of {x.dtype}: {error}") from None
-    buffer = Buffer(x.data_ptr(), tuple(x.shape), datatype, SIZES[datatype], x)
+    if getattr(x, "is_quantized", False):
+        raise ArgumentError("is a quantized tensor: pass .dequantize(), or .int_repr() and its scale")
+    datatype = DATATYPES.get(str(x.dtype).rpartition(".")[2], BYTES)  # such as float8_e4m3fn: bytes, to be copied
+    itemsize = SIZES.get(datatype) or x.element_size()
+    buffer = Buffer(x.data_ptr(), tuple(x.shape), datatype, itemsize, x)
     if device == "cuda":
         buffer.is_gpu = True
         buffer.stream = sys.modules["torch"].cuda.current_stream(x.device).cuda_stream

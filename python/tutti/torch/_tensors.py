@@ -18,6 +18,19 @@ def storage_of(x: Tensor) -> Any:
     return storage()
 
 
+def check_has_elements(x: Tensor) -> None:
+    """Raises DistError unless the memory of a tensor is its elements."""
+    if x.layout is not torch.strided:
+        raise of_dist(ArgumentError(f"a tensor has the layout {x.layout}: pass .to_dense()"))
+    if x.is_quantized:
+        raise of_dist(ArgumentError("a tensor is quantized: pass .dequantize(), or .int_repr() and its scale"))
+
+
+def as_real(x: Tensor) -> Tensor:
+    """The same memory as real numbers: two for each complex one, in a dimension of their own."""
+    return torch.view_as_real(x) if x.is_complex() else x
+
+
 def in_one_piece(x: Tensor) -> Tensor | None:
     """The elements of a tensor in the order of memory, without a copy, or None if there are gaps between
     them. Equal shapes and strides give equal shapes."""
@@ -62,12 +75,15 @@ def copy_apart(source: Tensor, tensors: Sequence[Tensor]) -> None:
 
 def read(x: Tensor) -> Tensor:
     """The elements of an input in one piece, copied if need be."""
+    check_has_elements(x)
     x = x.detach() if x.requires_grad else x
     return x if x.is_contiguous() else x.contiguous()
 
 
 def read_together(tensors: Sequence[Tensor]) -> Tensor:
     """The elements of several inputs in one piece, copied if need be."""
+    for x in tensors:
+        check_has_elements(x)
     together = joined(tensors)
     return copied_together(tensors) if together is None else together
 
@@ -84,6 +100,8 @@ class Output:
 
     def __init__(self, tensors: Sequence[Tensor], is_read: bool = False) -> None:
         self.finish: Callable[[], None] | None = None
+        for x in tensors:
+            check_has_elements(x)
         if len(tensors) == 1 and tensors[0].is_contiguous():
             self.array = tensors[0].detach() if tensors[0].requires_grad else tensors[0]
             return
