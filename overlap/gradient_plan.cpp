@@ -78,7 +78,7 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
       options.known_order.empty())
     reject(
         "an observed order moves gradients to other buckets, so it needs storage in copies; "
-        "choose GradientOrder::automatic or reversed");
+        "choose the order automatic or reversed");
   const bool detects = options.unused == UnusedGradients::detect;
   if (options.storage == GradientStorage::flat && !options.known_order.empty())
     reject("flat storage lies in the order of parameters; leave known_order empty");
@@ -90,7 +90,7 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
   if (options.on_shard && options.order == GradientOrder::observed && options.known_order.empty())
     reject(
         "an observed order moves gradients to other owners, so it is none for on_shard; choose "
-        "GradientOrder::automatic or reversed");
+        "the order automatic or reversed");
   if (!std::isfinite(options.max_norm) || options.max_norm < 0)
     reject("max_norm is " + std::to_string(options.max_norm) + ", expected a number from 0 on");
   if (options.compression_after < 0) reject("compression_after is a number of steps, 0 or more");

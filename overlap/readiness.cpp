@@ -97,7 +97,7 @@ void Readiness::complete(bool is_active) noexcept {
     if (is_active && setup_.options.unused == UnusedGradients::error)
       problem_.note([&] {
         return "parameter " + setup_.name_of_parameter(i) +
-               " was not ready when wait was called; see UnusedGradients for other treatments";
+               " was not ready when wait was called; the option unused allows it: zeros or detect";
       });
   }
   for (std::size_t i = 0; i < arrivals_.size(); ++i)

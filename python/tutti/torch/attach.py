@@ -16,7 +16,7 @@ from ..communicator import Communicator
 from ..errors import ArgumentError
 from ..gradients import GradientOptions, GradientSync, StepReport
 from ._hooks import after_accumulation, before_step
-from ._tensors import broadcast, in_one_piece
+from ._tensors import as_real, broadcast, in_one_piece
 
 
 class Attached:
@@ -25,7 +25,9 @@ class Attached:
     world: the ranks. sync: the GradientSync. report: of the last step, or None.
     """
 
-    def __init__(self, model: Module, world: Communicator, options: GradientOptions) -> None:
+    def __init__(
+        self, model: Module, world: Communicator, divide_by_initial_world_size: bool, options: GradientOptions
+    ) -> None:
         named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
         if not named:
             raise ArgumentError("attach: no parameter of the model requires a gradient")
@@ -35,6 +37,8 @@ class Attached:
         options.setdefault("storage", "views")
         if options["storage"] != "views":
             raise ArgumentError("attach: gradients lie in memory that peers see: storage is always 'views'")
+        self._divides_by_all = divide_by_initial_world_size and options.get("average", True)
+        self._max_norm = options.get("max_norm", 0.0)
         self.sync = GradientSync(world, {name: _elements_of(name, p) for name, p in named}, **options)
         self._views = [self._view(i, p) for i, p in enumerate(self._parameters)]
         self._is_accumulating = False
@@ -51,6 +55,8 @@ class Attached:
     def _view(self, i: int, parameter: Tensor) -> Tensor:
         """The gradient of a parameter, where peers see it, with the parameter's strides."""
         flat = from_dlpack(self.sync.view(i)).view(-1)
+        if parameter.is_complex():
+            flat = torch.view_as_complex(flat.view(-1, 2))
         return flat.as_strided(parameter.shape, _strides_of(parameter))
 
     def _hook_of(self, i: int) -> Callable[[Tensor], None]:
@@ -95,11 +101,24 @@ class Attached:
         self._is_pending = self._has_waited = False
         self._stepped.clear()
         report = self.sync.wait()
+        if self._divides_by_all and report.active < self.world.size:
+            report = self._divided_by_all(report)
         self._has_waited = True
         for parameter, view in zip(self._parameters, self._views):
             if parameter.grad is not view:
                 parameter.grad = view
         return report
+
+    def _divided_by_all(self, report: StepReport) -> StepReport:
+        """Turns means over the ranks that took part into those over all ranks: others have zeros."""
+        share = report.active / self.world.size
+        factor = share
+        if self._max_norm and report.norm > 0:  # the gradients are clipped, and the norm is that of before
+            factor = min(report.norm * share, self._max_norm) / min(report.norm, self._max_norm)
+        for view in self._views:
+            view.mul_(factor)
+        self.sync.report = report._replace(norm=report.norm * share)
+        return self.sync.report
 
     def join(self) -> int:
         """For ranks that run out of data: takes part in the steps of others until no rank has data left;
@@ -112,8 +131,9 @@ class Attached:
         return steps
 
     def average_buffers(self) -> None:
-        """Makes buffers of floating point, such as running means, the mean of all ranks'. Collective."""
-        buffers = {name: x for name, x in self._model.named_buffers() if x.is_floating_point()}
+        """Makes buffers of floating point and of complex numbers, such as running means, the mean of all ranks'. Collective."""
+        of_numbers = ((name, x) for name, x in self._model.named_buffers() if x.is_floating_point() or x.is_complex())
+        buffers = {name: as_real(x) for name, x in of_numbers}
         self.sync.average_buffers(buffers)
 
     def add_optimizer(self, optimizer: Optimizer) -> None:
@@ -167,7 +187,7 @@ def _elements_of(name: str, parameter: Tensor) -> Tensor:
     if parameter.device.type != "cpu":
         raise ArgumentError(f"attach: parameter {name} is on {parameter.device}; attach is for models on the CPU")
     elements = in_one_piece(parameter.detach())
-    return parameter.detach().contiguous() if elements is None else elements
+    return as_real(parameter.detach().contiguous() if elements is None else elements)
 
 
 def _strides_of(parameter: Tensor) -> tuple[int, ...]:
@@ -181,6 +201,7 @@ def attach(
     optimizer: Optimizer | Iterable[Optimizer] | None = None,
     *,
     world: Communicator | None = None,
+    divide_by_initial_world_size: bool = True,
     **options: Unpack[GradientOptions],
 ) -> Attached:
     """Reduces the gradients of a model over all ranks, each as soon as backward has computed it.
@@ -195,9 +216,11 @@ def attach(
     Collective.
 
     optimizer: one or several, whose step waits. Without it the program calls wait() before its step.
-    world: the ranks; else those of tutti.world(). options: those of tutti.GradientSync.
+    world: the ranks; else those of tutti.world(). divide_by_initial_world_size: whether means are those over all
+    ranks while some take part by join only, as DistributedDataParallel.join has it, else over the ranks that have
+    data. options: those of tutti.GradientSync.
     """
-    attached = Attached(model, world or _init.world(), options)
+    attached = Attached(model, world or _init.world(), divide_by_initial_world_size, options)
     optimizers = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer or ())
     for one in optimizers:
         attached.add_optimizer(one)

@@ -18,6 +18,7 @@ from ..gradients import GradientOptions, GradientSync, StepReport
 from ..requests import Request
 from ._group_calls import GroupCalls
 from ._share import Shared, share
+from ._tensors import as_real
 
 _NOTE = (
     "DistributedDataParallel cannot go on after a failed backward: make a new one from the model, or use "
@@ -122,7 +123,7 @@ class Hook:
             if shared is not None:
                 self._shared[buffer.data_ptr()] = shared
         self._plan = step.buffers
-        backwards = list(zip(step.names, step.buffers))[::-1]  # GradientSync begins with the last
+        backwards = list(zip(step.names, map(as_real, step.buffers)))[::-1]  # GradientSync begins with the last
         options: GradientOptions = {**self._options, **_FIXED}  # type: ignore[typeddict-item]
         self.sync = GradientSync(self.world, dict(backwards), **options)
         for i in reversed(range(len(backwards))):

@@ -174,6 +174,70 @@ def test_join_makes_weights_equal() -> None:
     assert first == second
 
 
+def join_early(world: tutti.Communicator, options: dict[str, Any]) -> tuple[list[float], float]:
+    """Rank 0 has no data. Returns the gradients of the others' step, and their norm."""
+    model = nn.Linear(3, 1, bias=False)
+    sync = tutti.torch.attach(model, world=world, norm=True, **options)
+    if world.rank == 0:
+        sync.join()
+        return [], 0.0
+    model(torch.full((1, 3), 6.0)).sum().backward()
+    report = sync.wait()
+    gradient = model.weight.grad.flatten().tolist()
+    sync.join()
+    return gradient, report.norm
+
+
+@pytest.mark.parametrize(
+    "options, gradient, norm",
+    [
+        ({}, 4.0, 4 * 3**0.5),
+        ({"divide_by_initial_world_size": True}, 4.0, 4 * 3**0.5),
+        ({"divide_by_initial_world_size": False}, 6.0, 6 * 3**0.5),
+        ({"average": False}, 12.0, 12 * 3**0.5),
+        ({"max_norm": 8.0}, 4.0, 4 * 3**0.5),
+        ({"max_norm": 3.0}, 3.0 / 3**0.5, 4 * 3**0.5),
+        ({"max_norm": 3.0, "divide_by_initial_world_size": False}, 3.0 / 3**0.5, 6 * 3**0.5),
+    ],
+)
+def test_means_while_a_rank_has_joined(options: dict[str, Any], gradient: float, norm: float) -> None:
+    _, *others = ranks.run(3, join_early, options)
+    for own in others:
+        assert own == (pytest.approx([gradient] * 3), pytest.approx(norm))
+
+
+class OfComplexNumbers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2, 3, dtype=torch.complex64).t())
+        self.bias = nn.Parameter(torch.zeros(2))
+        self.register_buffer("mean", torch.zeros(2, dtype=torch.complex128))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x @ self.weight).imag + self.bias
+
+
+def reduce_complex(world: tutti.Communicator) -> None:
+    model = OfComplexNumbers()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    sync = tutti.torch.attach(model, optimizer, world=world)
+    for _ in range(2):
+        x = torch.complex(torch.full((1, 3), float(world.rank)), torch.ones(1, 3))
+        model(x).sum().backward()
+        optimizer.step()
+        mean = torch.complex(torch.full((1, 3), (world.size - 1) / 2), torch.ones(1, 3))
+        expected = torch.autograd.grad(model(mean).sum(), model.weight)[0]  # it is linear in x
+        assert torch.allclose(model.weight.grad, expected)
+        optimizer.zero_grad(set_to_none=False)
+    model.mean.fill_(complex(world.rank, 1))
+    sync.average_buffers()
+    assert torch.equal(model.mean, torch.full_like(model.mean, complex((world.size - 1) / 2, 1)))
+
+
+def test_complex_parameters() -> None:
+    ranks.run(2, reduce_complex)
+
+
 def use_some(world: tutti.Communicator) -> None:
     model = nn.ModuleList([nn.Linear(2, 2) for _ in range(2)])
     sync = tutti.torch.attach(model, world=world, unused="zeros")
@@ -181,6 +245,20 @@ def use_some(world: tutti.Communicator) -> None:
     sync.wait()
     for p in model.parameters():
         assert torch.equal(p.grad, torch.full_like(p, 1.0 / world.size))
+
+
+def miss_one(world: tutti.Communicator) -> str:
+    model = nn.ModuleList([nn.Linear(2, 2) for _ in range(2)])
+    sync = tutti.torch.attach(model, world=world)
+    model[0](torch.ones(1, 2)).sum().backward()
+    with pytest.raises(tutti.ArgumentError) as caught:
+        sync.wait()
+    return str(caught.value)
+
+
+def test_the_error_of_an_unused_parameter_names_the_option() -> None:
+    for text in ranks.run(2, miss_one):
+        assert "option unused" in text and "zeros or detect" in text and "UnusedGradients" not in text
 
 
 def test_parameters_that_some_ranks_use() -> None:

@@ -46,6 +46,22 @@ def test_gradients(backend: str, options: dict[str, Any]) -> None:
     groups.run(2, compare, options, backend=backend)
 
 
+def reduce_complex(rank: int, size: int) -> None:
+    layer = nn.Linear(3, 2, bias=False, dtype=torch.complex64)
+    model = DistributedDataParallel(layer, gradient_as_bucket_view=True)
+    tutti.torch.ddp_hook(model)
+    for _ in range(3):
+        model.zero_grad()
+        x = torch.complex(torch.full((1, 3), float(rank)), torch.ones(1, 3))
+        model(x).imag.sum().backward()
+        mean = torch.complex(torch.full((1, 3), (size - 1) / 2), torch.ones(1, 3))
+        assert torch.allclose(layer.weight.grad, torch.autograd.grad(layer(mean).imag.sum(), layer.weight)[0])
+
+
+def test_complex_parameters() -> None:
+    groups.run(2, reduce_complex, backend="gloo")
+
+
 def accumulate(rank: int, size: int) -> None:
     model = DistributedDataParallel(nn.Linear(3, 1, bias=False), gradient_as_bucket_view=True)
     tutti.torch.ddp_hook(model)
