@@ -7,6 +7,7 @@
 
 #include <tutti/attempt.hpp>
 #include <tutti/error.hpp>
+#include <tutti/spi/memory.hpp>
 
 namespace tutti::v0::detail {
 
@@ -37,6 +38,8 @@ std::optional<Error> error_of(Callee function) noexcept {
     return std::nullopt;
   } catch (const Error& error) {
     return error;
+  } catch (const MemoryShortage& shortage) {
+    return Error{ErrorCode::transport, shortage.what()};
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::transport, "no memory is left"};
   } catch (const std::exception& error) {

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -164,7 +165,13 @@ bool Communicator::allocates_visible() const {
 std::shared_ptr<std::byte> Communicator::allocate_bytes(std::size_t bytes) const {
   const detail::Engine& engine = detail::engine_of(engine_);
   std::shared_ptr<Memory> visible = visible_memory(engine);
-  return allocate_zeroed(visible ? std::move(visible) : engine.memory(), bytes);
+  std::shared_ptr<std::byte> memory;
+  const auto allocate = [&] {
+    memory = allocate_zeroed(visible ? std::move(visible) : engine.memory(), bytes);
+  };
+  if (const std::optional<Error> error = detail::error_of(detail::callee_of(allocate)))
+    throw Error{error->code(), error->what(), rank()};
+  return memory;
 }
 
 }  // namespace tutti::v0

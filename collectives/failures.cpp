@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include <tutti/spi/memory.hpp>
+
 namespace tutti::v0::detail {
 namespace {
 
@@ -13,6 +15,8 @@ Error caught(Rank self) {
     throw;
   } catch (const Error& error) {
     return error;
+  } catch (const MemoryShortage& shortage) {
+    return {ErrorCode::transport, rank + ": " + shortage.what(), self};
   } catch (const std::bad_alloc&) {
     return {ErrorCode::transport, "no memory is left on " + rank, self};
   } catch (const std::exception& error) {

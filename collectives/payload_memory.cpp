@@ -19,7 +19,7 @@ RawBytes PayloadMemory::acquire(std::size_t bytes) {
   }
   if (best != nullptr) return {std::move(best->data), std::exchange(best->bytes, 0)};
   RawBytes block{std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
-  prefer_huge_pages({block.data.get(), bytes});
+  populate({block.data.get(), bytes});
   return block;
 }
 

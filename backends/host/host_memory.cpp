@@ -15,6 +15,7 @@
 #include <tutti/spi/copy.hpp>
 #include <tutti/spi/streaming.hpp>
 
+#include "base/available_memory.hpp"
 #include "integer_division.hpp"
 #include "kernels.hpp"
 #include "streams.hpp"
@@ -145,7 +146,15 @@ class HostMemory final : public Memory {
   explicit HostMemory(const KernelTable& kernels) : kernels_{kernels} {}
 
   std::byte* allocate(std::size_t bytes) override {
-    return static_cast<std::byte*>(::operator new(bytes, kAlignment));
+    auto* const data = static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow));
+    if (data == nullptr) throw MemoryShortage{bytes, detail::available_memory()};
+    try {
+      populate({data, bytes});
+    } catch (...) {
+      deallocate(data, bytes);
+      throw;
+    }
+    return data;
   }
 
   void deallocate(std::byte* data, std::size_t) noexcept override {
@@ -234,12 +243,15 @@ std::shared_ptr<std::byte> tutti::allocate_zeroed(std::shared_ptr<tutti::Memory>
           }};
 }
 
-void tutti::prefer_huge_pages(std::span<std::byte> memory) noexcept {
-  constexpr std::size_t kLeast = std::size_t{32} << 20;
+void tutti::populate(std::span<std::byte> memory) {
+  constexpr std::size_t kPage = std::size_t{4} << 10;
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  if (memory.size() < kLeast) return;
+  if (memory.size() < detail::kLargeAllocation) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
   const std::size_t before = (kHugePage - begin % kHugePage) % kHugePage;
   const std::size_t bytes = (memory.size() - before) / kHugePage * kHugePage;
   ::madvise(memory.data() + before, bytes, MADV_HUGEPAGE);  // a refusal costs time only
+  detail::take_memory(memory.size(), [memory](std::size_t offset, std::size_t size) {
+    for (std::size_t at = offset; at < offset + size; at += kPage) memory[at] = std::byte{0};
+  });
 }

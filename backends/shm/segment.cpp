@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "available.hpp"
+#include <tutti/spi/memory.hpp>
+
+#include "base/available_memory.hpp"
 
 namespace tutti::shm {
 namespace {
@@ -24,11 +26,6 @@ constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
 constexpr std::size_t kSpareBlock = std::size_t{16} << 10;
 /// The most bytes of such blocks.
 constexpr std::size_t kSpare = std::size_t{1} << 20;
-/// Bytes that are allocated from one look at the memory of the machine to the next: a look is slow.
-constexpr std::size_t kUnseen = std::size_t{32} << 20;
-/// Bytes that are left to others, such as the other ranks of the host between two looks.
-constexpr std::size_t kReserve = std::size_t{128} << 20;
-
 Error system_error(const std::string& what) {
   return {
       ErrorCode::transport,
@@ -159,20 +156,27 @@ bool Segment::keep(std::uint64_t offset, std::size_t bytes) noexcept try {
   return false;
 }
 
-/// The system promises memory that it does not have, and then ends a process, perhaps another one.
-void Segment::look_for_memory(std::size_t bytes) {
+/// Many small blocks count as a large one, of which the last part is looked for.
+void Segment::fill(std::uint64_t offset, std::size_t bytes) {
+  const auto take = [this, offset, bytes](std::size_t begin, std::size_t size) {
+    const auto at = static_cast<off_t>(offset + begin);
+    while (fallocate(descriptor_, 0, at, static_cast<off_t>(size)) != 0)
+      if (errno != EINTR) throw MemoryShortage{bytes, detail::available_memory()};
+  };
   unseen_ += bytes;
-  if (unseen_ < kUnseen) return;
-  if (available_memory() < unseen_ + kReserve) {
-    unseen_ -= bytes;
-    throw std::bad_alloc{};
-  }
+  if (unseen_ < detail::kLargeAllocation) return take(0, bytes);
+  detail::take_memory(bytes, take);
   unseen_ = 0;
+}
+
+void Segment::empty(std::uint64_t offset, std::size_t bytes) noexcept {
+  fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+            static_cast<off_t>(bytes));
 }
 
 std::uint64_t Segment::allocate(std::size_t bytes) {
   guard_.check();
-  if (bytes > mapping_.size()) throw std::bad_alloc{};
+  if (bytes > mapping_.size()) throw MemoryShortage{bytes, detail::available_memory()};
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   const std::size_t size = round_up(bytes, alignment);
   const std::lock_guard lock{mutex_};
@@ -184,13 +188,14 @@ std::uint64_t Segment::allocate(std::size_t bytes) {
     std::memset(mapping_.base() + offset, 0, size);
     return offset;
   }
-  look_for_memory(size);
   const std::uint64_t offset = reserve(size, alignment);
   if (alignment == kHugePage) madvise(mapping_.base() + offset, size, MADV_HUGEPAGE);
-  while (fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) != 0) {
-    if (errno == EINTR) continue;
+  try {
+    fill(offset, size);
+  } catch (...) {
+    empty(offset, size);
     give_back(offset);
-    throw std::bad_alloc{};
+    throw;
   }
   return offset;
 }
@@ -201,8 +206,7 @@ void Segment::deallocate(std::uint64_t offset) noexcept {
   const auto block = blocks_.find(offset);
   if (block == blocks_.end()) return;
   if (keep(offset, block->second)) return;
-  fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-            static_cast<off_t>(block->second));
+  empty(offset, block->second);
   give_back(offset);
 }
 

@@ -84,7 +84,8 @@ class Segment {
   [[nodiscard]] std::uint64_t reserve(std::size_t bytes, std::size_t alignment);
   void give_back(std::uint64_t offset) noexcept;
   [[nodiscard]] bool keep(std::uint64_t offset, std::size_t bytes) noexcept;
-  void look_for_memory(std::size_t bytes);
+  void fill(std::uint64_t offset, std::size_t bytes);
+  void empty(std::uint64_t offset, std::size_t bytes) noexcept;
 
   ForkGuard guard_{};
   int descriptor_ = -1;

@@ -201,7 +201,7 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   /// @copydoc split(int, int)
   [[nodiscard]] Result<Communicator> try_split(int color, int key = 0) noexcept;
   /// Allocates elements that the ranks of the own host see, if the transport has such memory; see
-  /// Buffer. Local. Throws std::bad_alloc.
+  /// Buffer. Local. Throws Error{transport} if the host has not the memory, or its control group.
   /// @return the elements, zeroed.
   template <class T>
   [[nodiscard]] Buffer<T> allocate(std::size_t count) {

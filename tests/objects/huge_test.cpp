@@ -1,6 +1,5 @@
 // Objects of more than 2^31 bytes over shared memory: where a size passed through an int, this
 // would show.
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,6 +7,7 @@
 #include <tutti/cereal.hpp>
 #include <tutti/objects.hpp>
 
+#include "base/available_memory.hpp"
 #include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
@@ -19,13 +19,6 @@ constexpr std::size_t kBytes = std::size_t{2200} << 20;
 
 /// Both ranks are in this process, and each has an object and its bytes.
 constexpr std::size_t kNeeded = 5 * kBytes;
-
-std::size_t available_memory() {
-  std::ifstream file{"/proc/meminfo"};
-  for (std::string name; file >> name;)
-    if (std::size_t kib = 0; name == "MemAvailable:" && file >> kib) return kib << 10;
-  return 0;
-}
 
 /// @return three columns, of which no number stands in two places.
 Columns huge_columns() {
@@ -41,7 +34,7 @@ Columns huge_columns() {
 }
 
 TEST(HugeObjects, AreBroadcast) {
-  if (const std::size_t available = available_memory(); available < kNeeded)
+  if (const std::size_t available = detail::available_memory(); available < kNeeded)
     GTEST_SKIP() << "this needs " << (kNeeded >> 20) << " MiB of memory, and " << (available >> 20)
                  << " MiB are available";
   const auto outcomes = in_world({2, "shm", 1}, [](Communicator& world) {

@@ -2,9 +2,11 @@
 /// Memory: operations on bytes in place. One implementation per kind of memory.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 
 #include <tutti/export.hpp>
@@ -32,6 +34,18 @@ struct Fold {
   int divisor_exponent = 0;  ///< The exponent of two for the divisor.
 };
 
+/// This host, or the control group of the process, has not the memory that is wanted.
+class TUTTI_API MemoryShortage : public std::bad_alloc {
+ public:
+  /// @param wanted bytes. @param available bytes.
+  MemoryShortage(std::size_t wanted, std::size_t available) noexcept;
+  /// @return both numbers, in a sentence.
+  [[nodiscard]] const char* what() const noexcept override { return text_.data(); }
+
+ private:
+  std::array<char, 192> text_{};
+};
+
 /// Allocates, copies and reduces memory of one kind. Thread-safe.
 class TUTTI_API Memory {
  public:
@@ -56,9 +70,10 @@ class TUTTI_API Memory {
 [[nodiscard]] TUTTI_API std::shared_ptr<std::byte> allocate_zeroed(std::shared_ptr<Memory> memory,
                                                                    std::size_t bytes);
 
-/// Asks the system for huge pages in new memory of the host. The first write to 100 MiB takes a
-/// fifth of the time then. Does nothing to memory of less than 32 MiB, nor if the system has none.
-TUTTI_API void prefer_huge_pages(std::span<std::byte> memory) noexcept;
+/// Gets memory from the system for new bytes of the host, in huge pages if it has some: the first
+/// write to 100 MiB takes a fifth of the time then. Does nothing to less than 32 MiB. Throws
+/// MemoryShortage.
+TUTTI_API void populate(std::span<std::byte> memory);
 
 /// @return memory of the host. Reductions use the widest vector instructions of this processor.
 [[nodiscard]] TUTTI_API std::shared_ptr<Memory> make_host_memory();

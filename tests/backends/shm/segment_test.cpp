@@ -2,15 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backends/shm/available.hpp"
 #include "backends/shm/segment.hpp"
 
 namespace tutti::shm {
@@ -147,35 +144,6 @@ TEST(ShmSegment, KeepsALittleOfWhatIsSmall) {
   for (const std::uint64_t offset : all) segment.deallocate(offset);
   EXPECT_EQ(segment.used(), kPage);
   EXPECT_LE(memory(), before + (std::size_t{1} << 20));
-}
-
-TEST(ShmAvailable, IsWhatTheMachineAndItsControlGroupsHaveLeft) {
-  const std::filesystem::path root =
-      std::filesystem::path{testing::TempDir()} / ("available" + std::to_string(getpid()));
-  const auto write = [&](const char* file, const char* text) {
-    const std::filesystem::path path = root / file;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream{path} << text;
-  };
-  EXPECT_GT(available_memory(root), std::size_t{1} << 60) << "nothing is known";
-  write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:   8000 kB\n");
-  EXPECT_EQ(available_memory(root), std::size_t{8000} << 10);
-  write("proc/self/cgroup", "0::/job/step\n");
-  write("sys/fs/cgroup/job/step/memory.max", "max\n");
-  EXPECT_EQ(available_memory(root), std::size_t{8000} << 10);
-  write("sys/fs/cgroup/job/memory.max", "5000\n");
-  write("sys/fs/cgroup/job/memory.current", "4000\n");
-  write("sys/fs/cgroup/job/memory.stat", "anon 1\nactive_file 300\ninactive_file 200\n");
-  EXPECT_EQ(available_memory(root), 1500U) << "files that are held in memory are given up";
-  write("sys/fs/cgroup/job/memory.current", "6000\n");
-  write("sys/fs/cgroup/job/memory.stat", "anon 1\n");
-  EXPECT_EQ(available_memory(root), 0U);
-  write("proc/self/cgroup", "4:memory:/old\n2:cpuacct:/\n");
-  write("sys/fs/cgroup/memory/old/memory.limit_in_bytes", "7000\n");
-  write("sys/fs/cgroup/memory/old/memory.usage_in_bytes", "6000\n");
-  write("sys/fs/cgroup/memory/old/memory.stat", "total_active_file 10\ntotal_inactive_file 5\n");
-  EXPECT_EQ(available_memory(root), 1015U);
-  std::filesystem::remove_all(root);
 }
 
 TEST(ShmSegment, GivesZeroedMemoryAgain) {

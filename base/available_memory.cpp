@@ -1,17 +1,27 @@
-#include "available.hpp"
+#include "base/available_memory.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <string>
 
-namespace tutti::shm {
+#include <tutti/spi/memory.hpp>
+
+namespace tutti::v0 {
+namespace detail {
 namespace {
 
 using std::filesystem::path;
 
 constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
+/// Bytes that are left to others.
+constexpr std::size_t kReserve = std::size_t{128} << 20;
+/// A piece is this share of the memory that is left: as many processes may take one at the same
+/// time.
+constexpr std::size_t kShare = 256;
+constexpr std::size_t kSmallestPiece = std::size_t{2} << 20;  // a huge page
 
 /// The number behind a word, such as "MemAvailable:" or "active_file", or `otherwise`.
 std::size_t number_of(const path& file, const std::string& word, std::size_t otherwise) {
@@ -76,4 +86,27 @@ std::size_t available_memory(const path& root) {
   return std::min(kibibytes * 1024, left_in_groups(root));
 }
 
-}  // namespace tutti::shm
+void take_memory(std::size_t bytes,
+                 const std::function<void(std::size_t offset, std::size_t bytes)>& take,
+                 const path& root) {
+  for (std::size_t taken = 0; taken < bytes;) {
+    const std::size_t available = available_memory(root);
+    const std::size_t left = available - std::min(available, kReserve);
+    if (left < bytes - taken) throw MemoryShortage{bytes, available + taken};
+    const std::size_t share = left / kShare / kSmallestPiece * kSmallestPiece;
+    const std::size_t piece = std::min(bytes - taken, std::max(share, kSmallestPiece));
+    take(taken, piece);
+    taken += piece;
+  }
+}
+
+}  // namespace detail
+
+MemoryShortage::MemoryShortage(std::size_t wanted, std::size_t available) noexcept {
+  std::snprintf(text_.data(), text_.size(),
+                "no memory is left: %zu bytes are wanted, and this host or its control group has "
+                "%zu bytes available",
+                wanted, available);
+}
+
+}  // namespace tutti::v0
