@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -19,6 +18,7 @@
 #include "command/fail.hpp"
 #include "perf/build.hpp"
 #include "perf/command_line.hpp"
+#include "perf/dispositions.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
 
@@ -125,8 +125,8 @@ int run_command(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace tutti::perf;
   tutti::detail::print_frames_of_crashes();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
   try {
+    set_dispositions();
     return run_command(argc, argv);
   } catch (const Failure& failure) {
     return fail_alike("tutti", failure);

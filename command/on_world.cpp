@@ -12,10 +12,10 @@
 
 #include "command/fail.hpp"
 #include "command/with_gpus.hpp"
+#include "perf/dispositions.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
 #include "perf/interrupt.hpp"
-#include "perf/spawn.hpp"
 
 namespace tutti::perf {
 
@@ -59,6 +59,7 @@ int start_ranks(const std::string& who, int ranks) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  restore_ignored_signals();
   execv(program.c_str(), arguments.data());
   return fail_alike(who, Failure{ExitCode::environment, "cannot start ranks: /proc is missing"});
 }

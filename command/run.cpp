@@ -151,9 +151,7 @@ void require(bool succeeded, std::string_view what) {
 }
 
 int await_guard(pid_t guard_process) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  const sigset_t signals = launcher_signals();
   for (;;) {
     int status = 0;
     const pid_t ended = waitpid(guard_process, &status, WNOHANG);
@@ -184,9 +182,7 @@ void open_standard_streams() {
 
 int run_guarded(const Job& job) {
   require(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0, "cannot become the parent of orphans");
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  const sigset_t signals = guard_signals();  // the guard inherits the mask
   require(sigprocmask(SIG_BLOCK, &signals, nullptr) == 0, "cannot block signals");
   // The system calls of await_guard are tried first, while there is nothing to clean up.
   const timespec at_once{};
@@ -207,7 +203,7 @@ int run_guarded(const Job& job) {
       throw;
     }
   int status = 1;
-  if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
+  if (prctl(PR_SET_PDEATHSIG, parent_death_signal()) != 0)
     fmt::print(stderr, "tutti run: the guard cannot watch its parent: {}\n", std::strerror(errno));
   else if (getppid() == parent) status = guard(job);
   if (job.notices) job.notices->close();

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "command/run_stream.hpp"
+#include "perf/dispositions.hpp"
 #include "perf/failure.hpp"
 #include "runtime/socket.hpp"
 
@@ -79,11 +80,9 @@ class Guard {
  public:
   explicit Guard(const Job& job) : job_{job} {
     require(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0, "cannot become the parent of orphans");
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+    const sigset_t signals = guard_signals();
     require(sigprocmask(SIG_BLOCK, &signals, nullptr) == 0, "cannot block signals");
-    require(signal(SIGPIPE, SIG_IGN) != SIG_ERR, "cannot ignore a signal");
+    ignore_signal(SIGPIPE);
     signals_ = Descriptor{signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
     require(bool{signals_}, "cannot watch for signals (signalfd)");
   }
@@ -355,6 +354,24 @@ void Guard::on_typing() {
 }
 
 }  // namespace
+
+sigset_t launcher_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP})
+    if (!is_ignored(number)) sigaddset(&signals, number);
+  return signals;
+}
+
+int parent_death_signal() {
+  return SIGRTMIN;
+}
+
+sigset_t guard_signals() {
+  sigset_t signals = launcher_signals();
+  sigaddset(&signals, parent_death_signal());
+  return signals;
+}
 
 int guard(const Job& job) {
   try {

@@ -2,6 +2,8 @@
 /// The guard of a job: the parent of all its processes, which sees to it that none is left.
 #pragma once
 
+#include <signal.h>
+
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -40,10 +42,19 @@ struct Job {
   int terminal = -1;  ///< What is typed there goes to the first member; -1: nothing.
 };
 
+/// @return SIGCHLD and those of SIGTERM, SIGINT and SIGHUP that this process does not ignore, as it
+/// does SIGHUP under nohup: a signal that is ignored and blocked would still arrive.
+[[nodiscard]] sigset_t launcher_signals();
+
+/// The signal of the death of a guard's parent. People send others, which may be ignored.
+[[nodiscard]] int parent_death_signal();
+
+/// @return launcher_signals() and parent_death_signal().
+[[nodiscard]] sigset_t guard_signals();
+
 /// Runs a job until no process of it is left, and nothing that it started. The first rank that
 /// fails is named in one line, unless it says so itself, and all others are ended: SIGTERM, and
-/// SIGKILL five seconds later; so they are on SIGTERM, SIGINT and SIGHUP, and on the death of this
-/// process's parent. Call it in a process of its own with one thread. @return the exit status: 0,
+/// SIGKILL five seconds later; so they are on guard_signals(). Call it in a process of its own with one thread. @return the exit status: 0,
 /// or that of the first member that failed, 128 + the signal where that was the cause.
 [[nodiscard]] int guard(const Job& job);
 

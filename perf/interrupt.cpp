@@ -1,6 +1,9 @@
 #include "perf/interrupt.hpp"
 
 #include <csignal>
+#include <initializer_list>
+
+#include "perf/dispositions.hpp"
 
 namespace tutti::perf {
 
@@ -17,8 +20,8 @@ extern "C" void remember_signal(int signal) {
 }  // namespace
 
 void catch_interrupts() {
-  std::signal(SIGINT, remember_signal);
-  std::signal(SIGTERM, remember_signal);
+  for (const int number : {SIGINT, SIGTERM})
+    if (!is_ignored(number)) std::signal(number, remember_signal);
 }
 
 int interrupt_signal() noexcept {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "perf/dispositions.hpp"
 #include "perf/failure.hpp"
 
 namespace tutti::perf {
@@ -44,7 +45,7 @@ struct Report {
   require(setpgid(0, 0) == 0, Stage::group);
   require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0, Stage::watch);
   if (getppid() != parent) _exit(1);  // it died before the kernel was told to watch it
-  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);  // but those that stay so
+  restore_ignored_signals();
   sigset_t none;
   sigemptyset(&none);
   require(sigprocmask(SIG_SETMASK, &none, nullptr) == 0, Stage::signals);

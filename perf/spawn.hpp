@@ -32,8 +32,8 @@ struct Program {
   int errors = 2;                      ///< Its standard error.
 };
 
-/// Starts it in a process group of its own; it is killed if this process dies. @return its number.
-/// Throws Failure whose message names program and reason; the exit code is 127 where there is no
+/// Starts it in a process group of its own; it is killed if this process dies. Signals that the
+/// parent of this process ignored stay ignored, except SIGCHLD. @return its number. Throws Failure whose message names program and reason; the exit code is 127 where there is no
 /// such program and 126 where it cannot be run, as in shells.
 [[nodiscard]] pid_t spawn(const Program& program);
 

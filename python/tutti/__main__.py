@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 
@@ -27,6 +28,8 @@ def main() -> None:
     except FileNotFoundError as error:
         sys.exit(f"tutti: {error}")
     sys.stdout.flush()
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # the interpreter ignores them, which programs would inherit
+        signal.signal(number, signal.SIG_DFL)
     variables = dict(os.environ) if sys.argv[1:2] == ["run"] else environment()
     os.execve(file, ["tutti", *sys.argv[1:]], variables)
 

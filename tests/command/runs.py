@@ -2,6 +2,7 @@
 import glob
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -24,10 +25,16 @@ def run(*arguments, text=None, environment=None, limit=PATIENCE):
     return done.returncode, done.stdout, done.stderr
 
 
-def start(*arguments, **more):
+def heed_signals():
+    """For processes that a test ends: under nohup or behind a script's & they would ignore these."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def start(*arguments, preexec_fn=heed_signals, **more):
     """A job that runs beside the test."""
-    return subprocess.Popen([TUTTI, "run", *arguments], text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, **more)
+    return subprocess.Popen([TUTTI, "run", *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            stdin=subprocess.DEVNULL, preexec_fn=preexec_fn, **more)
 
 
 def processes_with(mark):
@@ -43,14 +50,19 @@ def processes_with(mark):
     return found
 
 
-def await_none(mark):
-    """Waits until no process has this word."""
+def await_that(condition):
+    """Waits until a condition holds. Returns whether it does."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        if not processes_with(mark):
-            return
+        if condition():
+            return True
         time.sleep(0.05)
-    expect(False, "left:", processes_with(mark))
+    return False
+
+
+def await_none(mark):
+    """Waits until no process has this word."""
+    expect(await_that(lambda: not processes_with(mark)), "left:", processes_with(mark))
 
 
 def await_lines(job, count):

@@ -186,7 +186,8 @@ def interrupted_after(seconds):
     model = write_model("small.json", MODEL)
     job = subprocess.Popen(line(2, "--model", model, "--steps", "100000", "--bucket-bytes", "64K",
                                 "--json", "out.jsonl"), stdout=subprocess.PIPE, text=True,
-                           stderr=subprocess.PIPE, cwd=FOLDER, start_new_session=True)
+                           stderr=subprocess.PIPE, cwd=FOLDER, start_new_session=True,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     for text in job.stdout:
         if "take about" in text:
             break

@@ -199,7 +199,8 @@ def test_transports(command):
 def start(line):
     """A sweep under way in a session of its own, once its first row is there."""
     process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, stderr=subprocess.PIPE,
-                               stdin=subprocess.DEVNULL, start_new_session=True)
+                               stdin=subprocess.DEVNULL, start_new_session=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     for line in process.stdout:
         if re.match(r" +\d", line):
             return process

@@ -117,7 +117,8 @@ class Tune(unittest.TestCase):
         arguments = ["-C", "all", "-e", "1M", "--budget", "1s", "-o", str(self.path)]
         command = [TUTTI, "tune", *RANKS, "--transport", "shm", *arguments]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              start_new_session=True) as process:
+                              start_new_session=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
             while not self.path.exists() or '"bytes"' not in self.path.read_text():
                 self.assertIsNone(process.poll())
                 time.sleep(0.05)
