@@ -26,8 +26,8 @@ struct sigaction set(int number, void (*handler)(int)) {
   struct sigaction before {};
   action.sa_handler = handler;
   if (sigaction(number, &action, &before) != 0)
-    throw Failure{ExitCode::environment, fmt::format("cannot set what signal {} does: {}", number,
-                                                     std::strerror(errno))};
+    throw Failure{ExitCode::environment,
+                  fmt::format("cannot set what signal {} does: {}", number, std::strerror(errno))};
   return before;
 }
 

@@ -4,8 +4,8 @@
 
 namespace tutti::perf {
 
-/// For the beginning of a command. It can wait for its children, even if its parent ignores SIGCHLD,
-/// and a file that may not grow is an error like a full disk. Throws Failure{environment}.
+/// For the beginning of a command. It can wait for its children, even if its parent ignores
+/// SIGCHLD, and a file that may not grow is an error like a full disk. Throws Failure{environment}.
 void set_dispositions();
 
 /// Ignores a signal in this process, but not in programs that it starts. Throws

@@ -33,8 +33,9 @@ struct Program {
 };
 
 /// Starts it in a process group of its own; it is killed if this process dies. Signals that the
-/// parent of this process ignored stay ignored, except SIGCHLD. @return its number. Throws Failure whose message names program and reason; the exit code is 127 where there is no
-/// such program and 126 where it cannot be run, as in shells.
+/// parent of this process ignored stay ignored, except SIGCHLD. @return its number. Throws Failure
+/// whose message names program and reason; the exit code is 127 where there is no such program and
+/// 126 where it cannot be run, as in shells.
 [[nodiscard]] pid_t spawn(const Program& program);
 
 /// @param words any. @return them as one line that a POSIX shell splits into the same words.
