@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <tutti/attempt.hpp>
+#include <tutti/spi/service_thread.hpp>
 
 #include "engine.hpp"
 
@@ -37,8 +38,8 @@ Engine::~Engine() {
 }
 
 void Engine::start_progress_thread() {
-  transport_->expect_idle_waits();
   shared_thread_ = ProgressThread::of_process();
+  transport_->expect_idle_waits();
   shared_thread_->add(*this);
   progress_thread_.store(shared_thread_.get(), std::memory_order_release);
 }
@@ -109,7 +110,7 @@ Engine::Advance Engine::advance(bool may_wait_idle) noexcept {
   occupancy_.leave();
   // This thread cannot wait for itself to leave the engine. Where there is no other, it stays.
   if (is_abandoned)
-    static_cast<void>(attempt([this] { std::thread{[this] { delete this; }}.detach(); }));
+    static_cast<void>(attempt([this] { start_thread([this] { delete this; }).detach(); }));
   return advance;
 }
 

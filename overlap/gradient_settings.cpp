@@ -1,5 +1,4 @@
 // GradientOptions as JSON.
-#include <fstream>
 #include <limits>
 #include <string_view>
 
@@ -8,6 +7,7 @@
 
 #include "base/json_text.hpp"
 #include "base/text_file.hpp"
+#include "base/write_file.hpp"
 #include "codec.hpp"
 #include "gradient_plan.hpp"
 
@@ -125,11 +125,10 @@ GradientOptions load_gradient_options(const std::string& path, GradientOptions o
 
 void save_gradient_options(const std::string& path, const GradientOptions& options) {
   detail::check_enumerators(options);
-  std::ofstream file{path, std::ios::trunc};
-  file << "// Options of GradientSync, for tutti::load_gradient_options.\n"
-       << json_of(options).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  file.close();
-  if (!file) throw Error{ErrorCode::transport, "GradientOptions: cannot write the file " + path};
+  const std::string text = "// Options of GradientSync, for tutti::load_gradient_options.\n" +
+                           json_of(options).dump(2, ' ', false, Json::error_handler_t::replace) +
+                           "\n";
+  detail::write_text_file(path, text, "GradientOptions: ");
 }
 
 }  // namespace tutti::v0

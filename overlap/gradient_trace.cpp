@@ -1,13 +1,13 @@
 // The times of steps as a trace: the format of Chrome's "trace events", in JSON.
 #include <algorithm>
 #include <array>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 #include <tutti/attempt.hpp>
 #include <tutti/call_name.hpp>
 
 #include "base/all_or_none.hpp"
+#include "base/write_file.hpp"
 #include "gradient_state.hpp"
 
 namespace tutti::v0 {
@@ -147,10 +147,7 @@ void write_trace_file(const std::string& path, std::span<const std::string> even
   Json trace{{"displayTimeUnit", "ms"}, {"traceEvents", Json::array()}, {"tutti", replay}};
   for (const std::string& text : events)
     for (const Json& event : Json::parse(text)) trace["traceEvents"].push_back(event);
-  std::ofstream file{path, std::ios::binary | std::ios::trunc};
-  file << text_of_json(trace) << "\n";
-  file.close();
-  if (!file) throw Error{ErrorCode::transport, "GradientSync: cannot write the trace to " + path};
+  detail::write_text_file(path, text_of_json(trace) + "\n", "GradientSync: the trace: ");
 }
 
 }  // namespace

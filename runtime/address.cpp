@@ -16,13 +16,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <system_error>
-#include <thread>
+#include <utility>
+
+#include <tutti/spi/service_thread.hpp>
 
 #include "descriptors.hpp"
 #include "interruptible.hpp"
 #include "missing_ranks.hpp"
-#include "signals_blocked.hpp"
 #include "socket.hpp"
 
 namespace tutti::runtime {
@@ -60,10 +60,9 @@ int look_up(const std::string& host, int flags, std::vector<Endpoint>& found) {
   return found.empty() ? EAI_NONAME : 0;
 }
 
-/// Starts a thread that handles no signals and may outlive its caller.
+/// Starts a thread that may outlive its caller.
 void start_look_up(const std::shared_ptr<LookUp>& shared) {
-  const SignalsBlocked blocked;
-  const auto run = [shared] {
+  start_service_thread("tutti-look-up", [shared] {
     std::vector<Endpoint> found;
     const int failure = look_up(shared->host, 0, found);
     const std::lock_guard lock{shared->mutex};
@@ -71,12 +70,7 @@ void start_look_up(const std::shared_ptr<LookUp>& shared) {
     shared->found = std::move(found);
     shared->done = true;
     shared->answered.notify_all();
-  };
-  try {
-    std::thread{run}.detach();
-  } catch (const std::system_error& error) {
-    throw Error{ErrorCode::transport, std::string{"cannot start a thread: "} + error.what()};
-  }
+  }).detach();
 }
 
 using Interfaces = std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)>;

@@ -1,9 +1,8 @@
 #include "control.hpp"
 
-#include <system_error>
+#include <tutti/spi/service_thread.hpp>
 
 #include "control_state.hpp"
-#include "signals_blocked.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -19,20 +18,20 @@ HeartbeatSettings heartbeat_settings(std::chrono::nanoseconds timeout) {
 
 Control::Control(Rank self, std::vector<WatchedProcess> peers, const HeartbeatSettings& heartbeat)
     : guard_{std::make_shared<ForkGuard>()}, state_{std::make_shared<ControlState>(
-                                                 self, std::move(peers), heartbeat, guard_)} {
-  const SignalsBlocked blocked;  // the thread inherits it
-  try {
-    thread_ = std::make_unique<std::thread>([state = state_.get()] { state->serve(); });
-  } catch (const std::system_error& error) {
-    throw Error{ErrorCode::transport, std::string{"cannot start a thread: "} + error.what()};
-  }
-}
+                                                 self, std::move(peers), heartbeat, guard_)},
+      thread_{std::make_unique<std::thread>(
+          start_service_thread("tutti-control", [state = state_.get()] { state->serve(); }))} {}
 
 Control::~Control() {
   if (guard_->is_forked()) {  // the parent owns the thread and the sockets
     static_cast<void>(thread_.release());
     return;
   }
+  leave();
+}
+
+void Control::leave() noexcept {
+  if (guard_->is_forked() || !thread_->joinable()) return;
   state_->close(std::chrono::steady_clock::now() + kLeaveTime);
   thread_->join();
 }

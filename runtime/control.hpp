@@ -60,6 +60,8 @@ class Control {
   /// nothing.
   ~Control();
 
+  /// Does what the destructor does, once, but keeps the object.
+  void leave() noexcept;
   /// Watches more processes. @param peers not watched yet.
   void add(std::vector<WatchedProcess> peers);
   /// @return whether a process is watched and connected.

@@ -14,6 +14,7 @@
 #include <tutti/error.hpp>
 
 #include "base/text_file.hpp"
+#include "base/write_file.hpp"
 #include "runtime/descriptors.hpp"
 
 namespace tutti::runtime {
@@ -21,15 +22,6 @@ namespace tutti::runtime {
 namespace {
 
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
-
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
 
 // Creates the directory if it does not exist, and opens it. A process that leaves an earlier world
 // may remove it in between; then it is created again.
@@ -70,13 +62,16 @@ Folder::Draft Folder::draft(const std::string& name, std::string_view text) {
   draft.file.reset(openat(directory_, draft.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                           S_IRUSR | S_IWUSR));
   if (!draft.file && is_gone()) return draft;
-  if (!draft.file || !write_all(draft.file.get(), text)) reject_draft(draft, errno);
+  if (!draft.file || !detail::write_all(draft.file.get(), text)) reject_draft(draft, errno);
   return draft;
 }
 
 void Folder::reject_draft(const Draft& draft, int error) {
   remove(draft.name);
-  throw_system_error("cannot write in the folder '" + path_ + "'", error);
+  const std::string what = "cannot write in the folder '" + path_ + "'";
+  if (error == EFBIG)
+    throw Error{ErrorCode::transport, what + ": " + detail::text_of_write_error(error)};
+  throw_system_error(what, error);
 }
 
 Descriptor Folder::create_locked(const std::string& name, std::string_view text) {

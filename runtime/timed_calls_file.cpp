@@ -1,6 +1,5 @@
 #include "timed_calls_file.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,10 +12,12 @@
 #include <optional>
 #include <utility>
 
+#include <tutti/attempt.hpp>
 #include <tutti/error.hpp>
 #include <tutti/version.hpp>
 
 #include "algorithms/hash.hpp"
+#include "base/write_file.hpp"
 #include "tuning_file.hpp"
 
 namespace tutti::runtime {
@@ -40,19 +41,6 @@ std::optional<detail::Tuning> read_timed_calls(const std::string& path) try {
   return timed;
 } catch (const Error&) {
   return {};
-}
-
-bool write_whole(const std::string& path, std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return false;
-  bool is_good = true;
-  while (is_good && !text.empty()) {
-    const ssize_t count = ::write(file, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    is_good = count > 0;
-    if (is_good) text.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return ::close(file) == 0 && is_good;
 }
 
 }  // namespace
@@ -91,7 +79,8 @@ std::string store_timed_calls(const std::string& path, std::vector<detail::Tuned
   }
   std::string text = detail::text_of(timed);
   const std::string fresh = path + "." + std::to_string(getpid());
-  if (write_whole(fresh, text) && ::rename(fresh.c_str(), path.c_str()) == 0) return text;
+  const auto write = [&] { detail::write_text_file(fresh, text); };
+  if (detail::attempt(write) && ::rename(fresh.c_str(), path.c_str()) == 0) return text;
   ::unlink(fresh.c_str());
   return text;
 }

@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 #include <vector>
+
+#include "base/write_file.hpp"
 
 namespace tutti::v0::detail {
 namespace {
@@ -41,8 +42,7 @@ CheckpointFile::~CheckpointFile() {
 void CheckpointFile::fail(const char* what) const {
   const int code = errno;
   throw Error{ErrorCode::transport, std::string{"checkpoint: cannot "} + what + " '" +
-                                        path_.string() +
-                                        "': " + std::generic_category().message(code)};
+                                        path_.string() + "': " + text_of_write_error(code)};
 }
 
 void CheckpointFile::reject(const std::string& why) const {
@@ -53,12 +53,7 @@ void CheckpointFile::write(std::span<const std::byte> bytes) {
   constexpr std::array<std::byte, 8> kZeros{};
   hash_ = hash_of(bytes, hash_);
   for (auto part : {bytes, std::span{kZeros}.first(filled(bytes.size()) - bytes.size())})
-    while (!part.empty()) {
-      const auto count = without_signals(
-          [&] { return ::write(file_, part.data(), std::min(part.size(), kMostBytes)); });
-      if (count < 0) fail("write");
-      part = part.subspan(static_cast<std::size_t>(count));
-    }
+    if (!write_all(file_, {reinterpret_cast<const char*>(part.data()), part.size()})) fail("write");
 }
 
 void CheckpointFile::finish() {

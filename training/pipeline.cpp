@@ -1,8 +1,9 @@
 // Items that pass through stages, without blocking.
 #include <tutti/attempt.hpp>
-#include <tutti/training/pipeline.hpp>
 #include <tutti/spi/fork_guard.hpp>
 #include <tutti/spi/occupancy.hpp>
+#include <tutti/spi/service_thread.hpp>
+#include <tutti/training/pipeline.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -114,7 +115,7 @@ class PipelineCore::State {
     // This thread cannot wait for its own end. Where there is no other, the state stays.
     static_cast<void>(attempt([&] {
       auto* const last = new auto(std::move(state));
-      std::thread{[last] { delete last; }}.detach();
+      start_thread([last] { delete last; }).detach();
     }));
   }
 

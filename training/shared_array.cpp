@@ -8,13 +8,13 @@
 
 #include <cerrno>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <tutti/attempt.hpp>
 #include <tutti/call_name.hpp>
 
 #include "base/all_or_none.hpp"
+#include "base/write_file.hpp"
 #include "hosts.hpp"
 
 namespace tutti::v0::detail {
@@ -37,7 +37,7 @@ std::string words_of_shape(std::size_t count, std::size_t element_bytes) {
   const int code = errno;
   throw Error{ErrorCode::transport,
               "SharedArray: rank " + std::to_string(rank) + " cannot " + what +
-                  (code == 0 ? std::string{} : ": " + std::generic_category().message(code)),
+                  (code == 0 ? std::string{} : ": " + text_of_write_error(code)),
               rank};
 }
 
@@ -77,6 +77,7 @@ SharedDescriptor make_shared_memory(Rank rank, std::size_t count, std::size_t el
                             std::to_string(pages * page >> 20) + " MiB of memory");
   }
   const std::size_t bytes = count * element_bytes;
+  const FileSizeSignalBlocked blocked;
   SharedDescriptor memory{::memfd_create("tutti_shared_array", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   // Nobody may cut it short, which would end the others when they touch what is gone.
   if (memory.number() < 0 || ::ftruncate(memory.number(), static_cast<off_t>(bytes)) != 0 ||

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include <tutti/spi/service_thread.hpp>
 #include <tutti/types.hpp>
 
 namespace tutti::v0::detail {
@@ -43,12 +44,15 @@ class StageBell {
 class StageThread {
  public:
   using Function = std::function<void(std::size_t slot, std::uint64_t item)>;
-  /// @param function what to call. @param bell is rung after each call.
+  /// @param function what to call. @param bell is rung after each call. Throws as start_thread.
   StageThread(Function function, StageBell& bell)
-      : function_{std::move(function)}, bell_{&bell}, thread_{[this] { work(); }} {}
+      : function_{std::move(function)}, bell_{&bell}, thread_{start_thread([this] { work(); })} {}
   StageThread(const StageThread&) = delete;
   StageThread& operator=(const StageThread&) = delete;
-  ~StageThread() { go_to(Phase::stopped); }
+  ~StageThread() {
+    go_to(Phase::stopped);
+    thread_.join();
+  }
   /// Begins with an item; the one before has been found to be finished.
   void start(std::size_t slot, std::uint64_t item) {
     slot_ = slot;
@@ -91,7 +95,7 @@ class StageThread {
   std::size_t slot_ = 0;  // this and the next two are the thread's while it is asked
   std::uint64_t item_ = 0;
   std::exception_ptr error_;
-  std::jthread thread_;
+  std::thread thread_;
 };
 
 }  // namespace tutti::v0::detail

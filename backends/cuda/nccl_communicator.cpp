@@ -3,10 +3,10 @@
 #include <atomic>
 #include <future>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/service_thread.hpp>
 
 namespace tutti::v0::cuda {
 namespace {
@@ -39,8 +39,9 @@ class DetachableThread {
     std::packaged_task<void()> task{run};
     done_ = task.get_future();
     try {
-      thread_ = std::thread{std::move(task)};
-    } catch (const std::system_error&) {
+      thread_ = start_service_thread(
+          "tutti-nccl", [task = std::make_shared<decltype(task)>(std::move(task))] { (*task)(); });
+    } catch (const Error&) {
       run();  // without a thread the caller has to wait
     }
   }
@@ -66,7 +67,7 @@ NcclCommunicator::NcclCommunicator(Config config, int size, Rank rank, const ncc
     : config_{std::move(config)} {
   try {
     start(size, rank, id);
-    watchdog_ = std::thread{[this] { watch(); }};
+    watchdog_ = start_service_thread("tutti-nccl", [this] { watch(); });
   } catch (...) {
     abort();
     throw;

@@ -15,6 +15,7 @@
 #include <tutti/spi/memory.hpp>
 
 #include "base/available_memory.hpp"
+#include "base/write_file.hpp"
 
 namespace tutti::shm {
 namespace {
@@ -29,7 +30,7 @@ constexpr std::size_t kSpare = std::size_t{1} << 20;
 Error system_error(const std::string& what) {
   return {
       ErrorCode::transport,
-      "cannot " + what + ": " + std::strerror(errno) +
+      "cannot " + what + ": " + detail::text_of_write_error(errno) +
           "; where a container or a sandbox forbids shared memory, ask for the transport \"tcp\", "
           "which needs none (InitOptions::transport)"};
 }
@@ -79,6 +80,7 @@ Mapping::~Mapping() {
 Segment::Segment(std::size_t front, std::size_t size) {
   descriptor_ = memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor_ < 0) throw system_error("make shared memory");
+  const detail::FileSizeSignalBlocked blocked;
   // The length stays what it is from here on, so it is tried out from the largest down.
   std::byte* probe = nullptr;
   for (; size >= kLeastBytes; size /= 4)

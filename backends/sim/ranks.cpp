@@ -10,6 +10,7 @@
 
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/memory.hpp>
+#include <tutti/spi/service_thread.hpp>
 #include <tutti/testing.hpp>
 
 #include "network.hpp"
@@ -135,7 +136,7 @@ std::vector<std::optional<Error>> run_ranks(const ClusterOptions& options,
   std::vector<std::thread> threads;
   std::exception_ptr no_thread;
   try {
-    for (Rank rank = 0; rank < options.size; ++rank) threads.emplace_back(run, rank);
+    for (Rank rank = 0; rank < options.size; ++rank) threads.push_back(start_thread([&run, rank] { run(rank); }));
   } catch (...) {
     no_thread = std::current_exception();
     for (auto rank = static_cast<Rank>(threads.size()); rank < options.size; ++rank)

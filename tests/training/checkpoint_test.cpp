@@ -1,8 +1,6 @@
 // A checkpoint is found whole or not at all.
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,6 +8,7 @@
 #include <tutti/training.hpp>
 
 #include "tests/overlap/gradients.hpp"
+#include "tests/support/limits.hpp"
 
 namespace tutti::test {
 namespace {
@@ -93,26 +92,6 @@ std::string read_all(const fs::path& path) {
 void write_all(const fs::path& path, const std::string& bytes) {
   std::ofstream{path, std::ios::binary | std::ios::trunc} << bytes;
 }
-
-/// The system writes no more than so many bytes into a file of this process.
-class FileLimit {
- public:
-  explicit FileLimit(rlim_t bytes) : handler_{std::signal(SIGXFSZ, SIG_IGN)} {
-    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &old_), 0);
-    const rlimit limit{bytes, old_.rlim_max};
-    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  }
-  FileLimit(const FileLimit&) = delete;
-  FileLimit& operator=(const FileLimit&) = delete;
-  ~FileLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit old_{};
-  void (*handler_)(int);
-};
 
 TEST_P(Checkpoints, GiveAllRanksWhatWasSaved) {
   train(GetParam(), [&](Communicator& world) {
