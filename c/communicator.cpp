@@ -1,4 +1,5 @@
 // Worlds, communicators and memory.
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -107,6 +108,13 @@ InitOptions init_options_of(const tutti_init_options* given) {
   return options;
 }
 
+/// Programs in C and Fortran may return from main with communicators that they have not freed. The
+/// handler runs before those that were there before the first world.
+tutti::Communicator leaving_at_exit(tutti::Communicator world) {
+  [[maybe_unused]] static const int registered = std::atexit(tutti::leave_worlds);
+  return world;
+}
+
 }  // namespace
 
 Duration duration_of(std::int64_t timeout) noexcept {
@@ -139,7 +147,7 @@ void tutti_init_options_defaults(tutti_init_options* options, size_t size) {
 }
 
 tutti_status tutti_init(const tutti_init_options* options, tutti_communicator** result) {
-  return made(result, [&] { return tutti::init(init_options_of(options)); });
+  return made(result, [&] { return leaving_at_exit(tutti::init(init_options_of(options))); });
 }
 
 tutti_status tutti_init_over(const tutti_channel* channel, const tutti_init_options* options,
@@ -147,7 +155,7 @@ tutti_status tutti_init_over(const tutti_channel* channel, const tutti_init_opti
   return made(result, [&] {
     require(channel, "channel");
     ProgramChannel exchange{read(channel, tutti_channel{})};
-    return tutti::init(exchange, init_options_of(options));
+    return leaving_at_exit(tutti::init(exchange, init_options_of(options)));
   });
 }
 

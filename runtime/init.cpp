@@ -119,6 +119,10 @@ Communicator init(Channel& channel, const InitOptions& options, std::shared_ptr<
   return connect(channel, options, resolve_settings(options, {}), {}, std::move(network));
 }
 
+void leave_worlds() noexcept {
+  runtime::ProcessLinks::leave_all();
+}
+
 CommunicatorParts watch_ranks(Channel& channel, const InitOptions& options) {
   runtime::WorldOptions world;
   world.transports = runtime::TransportSet::none;

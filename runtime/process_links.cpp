@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "address_space.hpp"
+#include "base/lock_by.hpp"
 #include "topology/machine.hpp"
 
 namespace tutti::runtime {
@@ -32,6 +34,11 @@ Locality own_locality(const Cores& cores) {
   return usable < ::sysconf(_SC_NPROCESSORS_ONLN) ? locality_of(cores.usable) : Locality{};
 }
 
+Deadline leave_deadline() {
+  constexpr std::chrono::milliseconds kPatience{500};
+  return std::chrono::steady_clock::now() + kPatience;
+}
+
 // The worlds of a process share its connections, so this is the only global state of the library.
 // It owns nothing.
 struct LinksRegistry {
@@ -52,11 +59,44 @@ std::shared_ptr<ProcessLinks> ProcessLinks::shared(const LinkSettings& settings,
                 [](const std::weak_ptr<ProcessLinks>& links) { return links.expired(); });
   for (const std::weak_ptr<ProcessLinks>& links : registry.all)
     if (std::shared_ptr<ProcessLinks> found = links.lock();
-        found && found->is_usable() && found->settings_ == settings)
+        found && found->is_shared_ && found->is_usable() && found->settings_ == settings)
       return found;
   auto made = std::make_shared<ProcessLinks>(settings, ranks);
+  made->is_shared_ = true;
   registry.all.push_back(made);
   return made;
+}
+
+std::shared_ptr<ProcessLinks> ProcessLinks::unshared(const LinkSettings& settings, int ranks) {
+  auto made = std::make_shared<ProcessLinks>(settings, ranks);
+  LinksRegistry& registry = links_registry();
+  const std::lock_guard lock{registry.mutex};
+  registry.all.push_back(made);
+  return made;
+}
+
+void ProcessLinks::leave_all() noexcept try {
+  std::vector<std::shared_ptr<ProcessLinks>> all;
+  {
+    LinksRegistry& registry = links_registry();
+    const std::unique_lock lock = lock_by(registry.mutex, leave_deadline());
+    if (!lock) return;
+    for (const std::weak_ptr<ProcessLinks>& links : registry.all) all.push_back(links.lock());
+  }
+  for (const std::shared_ptr<ProcessLinks>& links : all)
+    if (links != nullptr && links->is_usable()) links->leave();
+} catch (const std::bad_alloc&) {
+  // The peers find that this process has ended.
+}
+
+/// Where a thread works with the links for long, perhaps this one in a function of the program, the
+/// end of the process is that of a rank in a call: its peers find that it has ended.
+void ProcessLinks::leave() noexcept {
+  const Deadline deadline = leave_deadline();
+  const std::unique_lock lock = lock_by(mutex_, deadline);
+  if (!lock || (domain_ && !domain_->leave(deadline)) || (fabric_ && !fabric_->leave(deadline)))
+    return;
+  if (control_) control_->leave();
 }
 
 ProcessLinks::ProcessLinks(const LinkSettings& settings, int ranks)

@@ -57,6 +57,14 @@ class ProcessLinks {
   /// ones, which later worlds will share. Throws Error{transport}.
   [[nodiscard]] static std::shared_ptr<ProcessLinks> shared(const LinkSettings& settings,
                                                             int ranks);
+  /// Leaves all worlds of this process: see leave_worlds.
+  static void leave_all() noexcept;
+
+  /// @param ranks of the world. @return new links, which no other world will share. Throws
+  /// Error{transport}.
+  [[nodiscard]] static std::shared_ptr<ProcessLinks> unshared(const LinkSettings& settings,
+                                                              int ranks);
+
   /// Makes links that are not shared. @param ranks of the world. Throws Error{transport}.
   ProcessLinks(const LinkSettings& settings, int ranks);
   ProcessLinks(const ProcessLinks&) = delete;
@@ -118,6 +126,7 @@ class ProcessLinks {
   void set_speed(const std::pair<std::string, std::string>& hosts, NetworkSpeed speed);
 
  private:
+  void leave() noexcept;
   [[nodiscard]] bool is_usable() const noexcept { return !guard_->is_forked(); }
   [[nodiscard]] Rank find_locked(std::uint64_t process) const;
   [[nodiscard]] std::vector<Rank> number_locked(const Mesh& mesh,
@@ -127,6 +136,7 @@ class ProcessLinks {
   void add_local(Rank number, const MeshLink& link);
 
   const LinkSettings settings_;
+  bool is_shared_ = false;
   const std::uint64_t process_;
   const Cores cores_ = usable_cores();
   const Locality locality_;

@@ -179,7 +179,7 @@ bool WorldConnector::find_links() {
 void WorldConnector::connect_anew() {
   if (processes_.empty()) {
     static_cast<void>(on_all([this] {
-      links_ = std::make_shared<ProcessLinks>(settings_, channel_.size());
+      links_ = ProcessLinks::unshared(settings_, channel_.size());
       return std::string{};
     }));
     for (Rank rank = 0; rank < channel_.size(); ++rank)

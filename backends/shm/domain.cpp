@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/lock_by.hpp"
+
 namespace tutti::shm {
 
 Domain::Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbour> neighbours)
@@ -84,6 +86,15 @@ void Domain::close(std::uint64_t communicator) noexcept {
   closed_.push_back(communicator);
   has_closed_.store(true, std::memory_order_relaxed);
   sweep_locked();
+}
+
+bool Domain::leave(std::chrono::steady_clock::time_point deadline) noexcept {
+  if (segment_->guard().is_forked()) return true;
+  const std::unique_lock lock = lock_by(mutex_, deadline);
+  if (lock)
+    for (auto& [communicator, opened] : opened_)
+      opened.entry->state.store(Entry::closed, std::memory_order_release);
+  return lock.owns_lock();
 }
 
 void Domain::sweep() noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -90,6 +91,9 @@ class Domain : public std::enable_shared_from_this<Domain> {
   /// Closes it. Its memory is freed once every other member has closed its own, for until then
   /// messages in it may be read.
   void close(std::uint64_t communicator) noexcept;
+  /// Closes all communicators, but frees nothing: other threads may use them. @return false if
+  /// another thread keeps the domain until `deadline`.
+  [[nodiscard]] bool leave(std::chrono::steady_clock::time_point deadline) noexcept;
   /// Frees what was closed everywhere. Costs a load where nothing was closed here.
   void free_closed() noexcept {
     if (has_closed_.load(std::memory_order_relaxed)) sweep();

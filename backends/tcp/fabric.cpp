@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/lock_by.hpp"
 #include "hub.hpp"
 #include "wake_up.hpp"
 
@@ -138,6 +139,13 @@ class TcpTransport final : public Transport {
 Fabric::Fabric(Rank self, const std::vector<Peer>& peers, const Options& options)
     : hub_{std::make_unique<Hub>(self, peers, options)} {}
 Fabric::~Fabric() = default;
+
+bool Fabric::leave(std::chrono::steady_clock::time_point deadline) noexcept {
+  if (hub_->guard().is_forked()) return true;
+  const std::unique_lock lock = lock_by(hub_->mutex(), deadline);
+  if (lock) hub_->end_links();
+  return lock.owns_lock();
+}
 
 std::unique_ptr<Transport> Fabric::transport(std::uint64_t communicator,
                                              const std::vector<Rank>& members,

@@ -57,13 +57,16 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   /// order. Members without a link cannot be reached by it. Throws Error{invalid_argument}.
   /// @param communicator equal on its members, and never used for another one.
   /// @param members ranks in the world, in the communicator's order, the own one among them.
-  /// @param failure_signal raised where the communicator fails; not null. @param oversubscribed whether its
-  /// ranks outnumber cores, as in Options.
+  /// @param failure_signal raised where the communicator fails; not null. @param oversubscribed
+  /// whether its ranks outnumber cores, as in Options.
   /// @return the transport, which keeps the fabric alive.
   [[nodiscard]] std::unique_ptr<Transport> transport(std::uint64_t communicator,
                                                      const std::vector<Rank>& members,
                                                      std::shared_ptr<FailureSignal> failure_signal,
                                                      bool oversubscribed = false);
+  /// Sends what is under way, as the destructor does, but keeps all objects. Nothing is sent or
+  /// received afterwards. @return false if another thread works with the links until `deadline`.
+  [[nodiscard]] bool leave(std::chrono::steady_clock::time_point deadline) noexcept;
   /// Adds links. Throws as the constructor does. @param peers not there yet.
   void add(const std::vector<Peer>& peers);
 

@@ -1,6 +1,7 @@
 #include "hub.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -60,6 +61,10 @@ void Hub::add(const std::vector<Peer>& peers) {
 // what is still on its way to the peer, and so does credit that comes after it was closed. In a
 // forked child the connections are the parent's.
 Hub::~Hub() {
+  end_links();
+}
+
+void Hub::end_links() noexcept try {
   if (guard_.is_forked()) return;
   std::vector<Closing> closing{};
   for (const auto& link : links_) {
@@ -73,6 +78,8 @@ Hub::~Hub() {
     if (closing.empty()) return;
     std::this_thread::sleep_for(kLingerStep);
   }
+} catch (const std::bad_alloc&) {
+  // They are closed at once.
 }
 
 // A link is closed once all that was written has reached the peer's host, or takes too long. The

@@ -36,6 +36,8 @@ class Hub {
 
   /// See Fabric.
   void add(const std::vector<Peer>& peers);
+  /// Sends what is under way, as the destructor. Nothing is sent or received afterwards.
+  void end_links() noexcept;
   /// Begins a communicator. @param id its number. @param members ranks in the world. @return its
   /// end here.
   [[nodiscard]] std::unique_ptr<Port> open(std::uint64_t id, const std::vector<Rank>& members);

@@ -26,6 +26,11 @@ namespace tutti::v0 {
 [[nodiscard]] TUTTI_API Communicator init(Channel& channel, const InitOptions& options,
                                           std::shared_ptr<Network> network);
 
+/// For interfaces whose programs may exit with communicators that are not destroyed: the process
+/// leaves its worlds as it does when they are. Their calls fail from then on. Does nothing in a
+/// forked child.
+TUTTI_API void leave_worlds() noexcept;
+
 /// For other transports: ranks of one host notice at once when one of them ends, and communicators
 /// fail on all ranks. Collective over the channel. Uses no network.
 /// @param options only the timeouts count.
