@@ -17,7 +17,8 @@ def path() -> str:
 
 def environment() -> dict[str, str]:
     """The variables of a command that draws pages: it uses this interpreter, whose plotly it needs."""
-    folders = [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+    own = [os.path.dirname(sys.executable)] if sys.executable else []
+    folders = [*own, os.environ.get("PATH", os.defpath)]
     return {**os.environ, "PATH": os.pathsep.join(folders)}
 
 

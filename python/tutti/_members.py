@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import multiprocessing.spawn
 import os
 import pickle
 import queue
@@ -17,7 +18,7 @@ import threading
 import time
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import Any, Callable, TypeAlias
+from typing import Any, Callable, Sequence, TypeAlias
 
 from . import _init, _rank, _stacks
 from .communicator import Communicator
@@ -28,23 +29,26 @@ Inbox: TypeAlias = "queue.SimpleQueue[tuple[int, str, Any]]"  # rank, kind, cont
 class Process:
     """A rank in a process."""
 
-    def __init__(self, rank: int, pid: int, connection: Connection, stacks: int, task: bytes = b"") -> None:
+    def __init__(
+        self, rank: int, pid: int, connection: Connection, stacks: int, messages: Sequence[bytes] = ()
+    ) -> None:
         self.rank = rank
         self.pid = pid
         self.connection = connection
         self.popen: subprocess.Popen[bytes] | None = None
         self._stacks = stacks
-        self._task = task
+        self._messages = messages
         self._reader: threading.Thread | None = None
 
     def listen(self, inbox: Inbox) -> None:
-        self._reader = threading.Thread(target=self._read, args=(inbox,), name="tutti.spawn", daemon=True)
-        self._reader.start()
+        reader = threading.Thread(target=self._read, args=(inbox,), name="tutti.spawn", daemon=True)
+        reader.start()
+        self._reader = reader
 
     def _read(self, inbox: Inbox) -> None:
         try:
-            if self._task:
-                self.connection.send_bytes(self._task)
+            for message in self._messages:
+                self.connection.send_bytes(message)
             while True:
                 # Processes that the rank left behind may keep its connection open.
                 if self.connection.poll(0.2):
@@ -96,7 +100,7 @@ class Process:
         except ChildProcessError:  # the program has waited for it
             status = None
         if status is None:
-            text = f"rank {self.rank} has ended"
+            text = f"rank {self.rank} has ended; its status is lost, as the program ignores SIGCHLD or has waited"
         elif status.si_code == os.CLD_EXITED:
             text = f"rank {self.rank} ended with status {status.si_status} before it had a result"
         else:
@@ -143,6 +147,13 @@ class Fresh:
     """Starts interpreters for the ranks of one call."""
 
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        executable = multiprocessing.spawn.get_executable()
+        if not executable:
+            raise ValueError(
+                "spawn cannot start an interpreter, since sys.executable does not name one: call "
+                "multiprocessing.set_executable, or use start='fork'"
+            )
+        self._executable = executable
         pickler = _rank.pickler()
         self._preparation = None if pickler is not pickle else _main_module()
         try:
@@ -159,29 +170,30 @@ class Fresh:
         mine, its = Pipe()
         stacks = os.memfd_create("tutti-stacks")
         code = (
-            "import sys, json; sys.path[:] = json.loads(sys.argv[1]); d = int(sys.argv[2]); del sys.argv[1:]; "
-            "from tutti._rank import run_fresh; run_fresh(d)"
+            "import sys; sys.path[:] = filter(None, sys.path); "  # without this folder and its json.py, if any
+            "import json; from multiprocessing.connection import Connection; "
+            "connection = Connection(int(sys.argv.pop())); sys.path[:] = json.loads(connection.recv_bytes()); "
+            "from tutti._rank import run_fresh; run_fresh(connection)"
         )
         flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         with its:
             popen = subprocess.Popen(
-                [sys.executable, *flags, "-c", code, json.dumps(sys.path), str(its.fileno())],
+                [self._executable, *flags, "-c", code, str(its.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[its.fileno(), stacks],
                 start_new_session=True,
             )
         start = _rank.RankStart(rank, size, url, os.getpid(), stacks)
         task = pickle.dumps((tuple(start), sys.argv, self._preparation, self._task))
-        process = Process(rank, popen.pid, mine, stacks, task)
+        folders = json.dumps([folder for folder in sys.path if isinstance(folder, str)])  # Python ignores others
+        process = Process(rank, popen.pid, mine, stacks, [folders.encode(), task])
         process.popen = popen
         return process
 
 
 def _main_module() -> dict[str, Any]:
     """Returns what a process needs to import this one's script, as multiprocessing does it."""
-    from multiprocessing.spawn import get_preparation_data
-
-    data = get_preparation_data("tutti.spawn")
+    data = multiprocessing.spawn.get_preparation_data("tutti.spawn")
     if os.path.isfile(data.get("init_main_from_path", "")):
         return {"init_main_from_path": data["init_main_from_path"]}
     return {key: value for key, value in data.items() if key == "init_main_from_name"}

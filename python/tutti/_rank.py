@@ -107,6 +107,8 @@ class Rank:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != self._start.parent:
             os._exit(1)
+        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # the parent's wish; a rank waits for its children
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         faulthandler.enable(self._start.stacks)
         faulthandler.register(STACKS_SIGNAL, self._start.stacks)
         self._start.set_environment()
@@ -156,9 +158,8 @@ def flush() -> None:
             pass
 
 
-def run_fresh(descriptor: int) -> None:
+def run_fresh(connection: Connection) -> None:
     """Runs a rank in an interpreter that was started for it."""
-    connection = Connection(descriptor)
     start, sys.argv, preparation, task = pickle.loads(connection.recv_bytes())
     rank = Rank(RankStart(*start), connection)
     rank.begin()

@@ -27,7 +27,10 @@ def sweep(*args: str) -> Table:
         status, output = _run(program)
         if status not in (0, _STATUS_OF_WRONG_DATA, _STATUS_OF_SLOWER):
             raise RuntimeError(f"tutti sweep ended with status {status}: {_last_line(output)}")
-        return Table.read(file.name)
+        table = Table.read(file.name)
+        if not table:  # a program that ignores SIGCHLD gets no status
+            raise RuntimeError(f"tutti sweep measured nothing: {_last_line(output)}")
+        return table
 
 
 def _run(program: Sequence[str]) -> tuple[int, str]:

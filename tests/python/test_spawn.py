@@ -1,6 +1,7 @@
 """Ranks of a function: results, failures, deadlines and ends of processes."""
 
 import contextlib
+import multiprocessing.spawn
 import os
 import pathlib
 import re
@@ -244,3 +245,48 @@ def test_wrong_arguments_are_rejected(wrong):
 def test_large_results_arrive():
     results = tutti.spawn(lambda world: bytes([world.rank]) * (5 << 20), 2, start="fork", timeout=PATIENCE)
     assert [(len(result), result[0]) for result in results] == [(5 << 20, 0), (5 << 20, 1)]
+
+
+def path_of_rank(world):
+    return sys.path, sys.executable
+
+
+def test_fresh_ranks_have_the_path_of_their_parent(monkeypatch, tmp_path):
+    (tmp_path / "json.py").write_text("raise ImportError('a module of the current folder')")
+    monkeypatch.chdir(tmp_path)
+    strange = ["/nowhere/\udcff", "/nowhere/" + 200_000 * "x"]  # which is longer than an argument may be
+    monkeypatch.setattr(sys, "path", [*sys.path, *strange, pathlib.Path("/nowhere"), None])
+    [(found, _)] = tutti.spawn(path_of_rank, 1, timeout=PATIENCE)
+    assert found == [folder for folder in sys.path if isinstance(folder, str)]
+
+
+def test_fresh_ranks_run_the_interpreter_of_multiprocessing(monkeypatch, tmp_path):
+    monkeypatch.setattr(multiprocessing.spawn, "_python_exe", multiprocessing.spawn.get_executable())
+    other = tmp_path / "python"
+    other.symlink_to(sys.executable)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    for executable in (None, ""):  # of a program with an interpreter inside
+        monkeypatch.setattr(sys, "executable", executable)
+        multiprocessing.set_executable(str(other))
+        [(_, found)] = tutti.spawn(path_of_rank, 1, timeout=PATIENCE)
+        assert found == str(other)
+        multiprocessing.set_executable(executable)
+        with pytest.raises(ValueError, match="multiprocessing.set_executable"):
+            tutti.spawn(path_of_rank, 1)
+
+
+def end_of_child(world):
+    if world.rank == 0:
+        return subprocess.run(["sh", "-c", "exit 3"]).returncode
+    os._exit(7)
+
+
+@pytest.mark.parametrize("way", PROCESSES, ids=ids)
+def test_ranks_can_wait_for_children_though_their_parent_does_not(way):
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert tutti.spawn(end_of_child, 1, timeout=PATIENCE, **way) == [3]
+        with pytest.raises(ChildProcessError, match="rank [12] has ended; its status is lost, as the program ignores"):
+            tutti.spawn(end_of_child, 3, timeout=PATIENCE, **way)
+    finally:
+        signal.signal(signal.SIGCHLD, before)

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -57,6 +58,21 @@ def test_html_of_a_table_is_escaped(tmp_path):
 def test_errors_of_the_command_are_raised():
     with pytest.raises(RuntimeError, match="status 2: .*nonsense"):
         tutti.sweep("-C", "nonsense")
+
+
+def test_errors_of_the_command_are_raised_where_its_status_is_lost():
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with pytest.raises(RuntimeError, match="measured nothing: .*nonsense"):
+            tutti.sweep("-C", "nonsense")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_programs_do_not_ignore_what_the_interpreter_ignores():
+    words = [sys.executable, "-m", "tutti", "run", "grep", "^SigIgn", "/proc/self/status"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert int(done.stdout.split()[-1], 16) & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1) == 0, done
 
 
 def test_the_module_is_the_command():
