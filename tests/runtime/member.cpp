@@ -86,6 +86,28 @@ bool repeats(int times, const std::string& transport) {
          last.resident_kib < first.resident_kib + 2048;
 }
 
+// The bytes that went over the loopback of this host.
+std::int64_t loopback_bytes() {
+  std::ifstream devices{"/proc/net/dev"};
+  std::int64_t bytes = -1;
+  for (std::string word; devices >> word;)
+    if (word == "lo:") devices >> bytes;
+  return bytes;
+}
+
+// Whether collectives are right. Each rank says what went over the loopback meanwhile: before,
+// ranks meet there, and afterwards a launcher may look for those that it has to tell of ends.
+bool is_a_world(const InitOptions& options) {
+  Communicator world = init(options);
+  if (world.rank() == 0) std::printf("%s\n", world.describe().c_str());
+  world.barrier();
+  const std::int64_t before = loopback_bytes();
+  const bool is_good = divides(world);
+  std::printf("%lld bytes over the loopback\n", static_cast<long long>(loopback_bytes() - before));
+  world.barrier();
+  return is_good;
+}
+
 // The last rank dies amid collectives; the others say when they knew, and whom they blame.
 bool survives(int signal, const InitOptions& options) {
   Communicator world = init(options);
@@ -210,11 +232,7 @@ int run(std::string mode, int number, const std::string& transport) {
   InitOptions options;
   options.tls = mode.starts_with("tls-");
   if (options.tls) mode.erase(0, 4);
-  if (mode == "collectives") {
-    Communicator world = init(options);
-    if (world.rank() == 0) std::printf("%s\n", world.describe().c_str());
-    return divides(world) ? 0 : 1;
-  }
+  if (mode == "collectives") return is_a_world(options) ? 0 : 1;
   if (mode == "sum") {  // of so many MiB
     Communicator world = init({.transport = transport});
     return adds_up(world, (static_cast<std::size_t>(number) << 20) / sizeof(std::int64_t)) ? 0 : 1;

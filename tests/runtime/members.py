@@ -9,7 +9,8 @@ import statistics
 import subprocess
 import time
 
-PATIENCE = 120
+PATIENCE = 600  # seconds for what has to happen: half of what a test may take
+DEFAULT_WAIT = 60  # seconds that init waits without TUTTI_TIMEOUT
 AT_ONCE = 500  # milliseconds; without the system's word a death is known after a second
 FOREIGN = ("TUTTI_", "OMPI_", "PMI", "SLURM_", "RANK", "WORLD_SIZE", "LOCAL_", "MASTER_")
 LISTENS = "0A"
@@ -44,6 +45,12 @@ def finish(processes):
     """Waits for all ranks. Returns their exit statuses and what they said."""
     said = [process.communicate(timeout=PATIENCE)[0] for process in processes]
     return [process.returncode for process in processes], said
+
+
+def seconds_waited(text):
+    """How long a rank waited in init, as its error says: a loaded machine starts processes late, but does not prolong
+    their deadlines."""
+    return float(re.search(r"\b(?:waited|for) ([0-9.]+) s\b", text).group(1))
 
 
 def free_port():
