@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,8 +21,11 @@ struct DifferentLines {
 
 [[nodiscard]] inline std::vector<std::string> lines_of_text(const std::string& text) {
   std::vector<std::string> lines;
-  std::istringstream stream{text};
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
   return lines;
 }
 

@@ -1,9 +1,7 @@
 #include "blame.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 #include <tutti/spi/fingerprint.hpp>
@@ -34,11 +32,10 @@ std::string name_of_rank(Rank rank) {
 
 /// Such as "3.0 s" or "500 ms".
 std::string words_of(Duration time) {
-  const double seconds = std::chrono::duration<double>{time}.count();
-  std::array<char, 32> text{};
-  if (seconds >= 1) std::snprintf(text.data(), text.size(), "%.1f s", seconds);
-  else std::snprintf(text.data(), text.size(), "%.0f ms", seconds * 1000);
-  return text.data();
+  const auto milliseconds = std::chrono::round<std::chrono::milliseconds>(time).count();
+  if (time < std::chrono::seconds{1}) return std::to_string(milliseconds) + " ms";
+  const auto tenths = (milliseconds + 50) / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
 }
 
 /// @return what a rank does, in place of the call that another one waits for.

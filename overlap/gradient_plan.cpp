@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <sstream>
+#include <string>
 #include <utility>
 
 #include <tutti/attempt.hpp>
@@ -13,6 +13,7 @@
 #include "arrays.hpp"
 #include "base/all_or_none.hpp"
 #include "base/different_lines.hpp"
+#include "base/number_text.hpp"
 #include "bytes.hpp"
 #include "codec.hpp"
 
@@ -56,15 +57,17 @@ void check_flat(std::span<const Parameter> parameters) {
 /// @param owners of arrays, see check_apart.
 std::string describe_arrays(std::span<const Parameter> arrays,
                             std::span<const std::size_t> owners) {
-  std::ostringstream text;
+  std::string text;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    text << name_of_array(arrays[i], i) << ": " << arrays[i].count << " " << name_of(arrays[i].type)
-         << ", group " << arrays[i].group << ", layout " << arrays[i].layout << ", rows "
-         << arrays[i].rows << (arrays[i].visible ? ", visible" : "");
-    if (arrays[i].tied) text << ", tied to parameter " << owners[i];
-    text << "\n";
+    text += name_of_array(arrays[i], i) + ": " + std::to_string(arrays[i].count) + " ";
+    text += name_of(arrays[i].type);
+    text += ", group " + std::to_string(arrays[i].group) + ", layout " +
+            std::to_string(arrays[i].layout) + ", rows " + std::to_string(arrays[i].rows) +
+            (arrays[i].visible ? ", visible" : "");
+    if (arrays[i].tied) text += ", tied to parameter " + std::to_string(owners[i]);
+    text += "\n";
   }
-  return text.str();
+  return text;
 }
 
 void check_steps(const GradientOptions& options, std::size_t parameters) {
@@ -92,7 +95,7 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
         "an observed order moves gradients to other owners, so it is none for on_shard; choose "
         "the order automatic or reversed");
   if (!std::isfinite(options.max_norm) || options.max_norm < 0)
-    reject("max_norm is " + std::to_string(options.max_norm) + ", expected a number from 0 on");
+    reject("max_norm is " + fixed_text(options.max_norm) + ", expected a number from 0 on");
   if (options.compression_after < 0) reject("compression_after is a number of steps, 0 or more");
   if (options.verify_every < 0 || options.resync_every < 0)
     reject("verify_every and resync_every are numbers of steps, 0 or more");
@@ -239,17 +242,17 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
 }
 
 std::string describe(std::span<const Parameter> parameters, const GradientOptions& options) {
-  std::ostringstream text;
-  text << lines_of(options) << kOptionLine << "resync_every " << options.resync_every << "\n"
-       << kOptionLine << "on_shard " << (options.on_shard ? "set" : "not set") << "\n"
-       << kOptionLine << "stream " << (options.stream.is_some() ? "set" : "not set") << "\n"
-       << options.groups.size() << " groups\n"
-       << kOptionLine << "known_order";
-  for (const std::size_t i : options.known_order) text << " " << i;
-  text << "\n" << describe_arrays(parameters, owners_of(parameters));
+  const std::string line{kOptionLine};
+  std::string text = lines_of(options) + line + "resync_every " +
+                     std::to_string(options.resync_every) + "\n" + line + "on_shard " +
+                     (options.on_shard ? "set" : "not set") + "\n" + line + "stream " +
+                     (options.stream.is_some() ? "set" : "not set") + "\n" +
+                     std::to_string(options.groups.size()) + " groups\n" + line + "known_order";
+  for (const std::size_t i : options.known_order) text += " " + std::to_string(i);
+  text += "\n" + describe_arrays(parameters, owners_of(parameters));
   if (!options.state.empty())
-    text << "state:\n" << describe_arrays(options.state, owners_of(options.state));
-  return text.str();
+    text += "state:\n" + describe_arrays(options.state, owners_of(options.state));
+  return text;
 }
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
+#include <string_view>
 
 #include "interruptible.hpp"
 #include "missing_ranks.hpp"
@@ -47,19 +47,28 @@ struct NoteFields {
 
 std::string text_of(const StoreOptions& options) {
   const Host host = this_host();
-  std::ostringstream text;
-  text << kFormat << '\n'
-       << host.boot << ' ' << host.network << ' ' << options.host << '\n'
-       << options.local_name << '\n'
-       << (options.address.host.empty() ? std::string{kNone} : text_of(options.address)) << '\n'
-       << (options.is_secret_generated ? digits_of(*options.secret) : std::string{kNone}) << '\n';
-  return text.str();
+  const std::string none{kNone};
+  return std::string{kFormat} + "\n" + host.boot + " " + host.network + " " + options.host + "\n" +
+         options.local_name + "\n" +
+         (options.address.host.empty() ? none : text_of(options.address)) + "\n" +
+         (options.is_secret_generated ? digits_of(*options.secret) : none) + "\n";
+}
+
+/// Removes the first word of a text. @return the word.
+std::string take_word(std::string_view& text) {
+  constexpr std::string_view kBlanks = " \n";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  const std::string word{text.substr(0, text.find_first_of(kBlanks))};
+  text.remove_prefix(word.size());
+  return word;
 }
 
 NoteFields parse_note(const std::string& text) {
   NoteFields note;
-  std::istringstream{text} >> note.format >> note.host.boot >> note.host.network >>
-      note.host.name >> note.local_name >> note.address >> note.secret;
+  std::string_view rest{text};
+  for (std::string* const word : {&note.format, &note.host.boot, &note.host.network,
+                                  &note.host.name, &note.local_name, &note.address, &note.secret})
+    *word = take_word(rest);
   return note;
 }
 

@@ -5,6 +5,7 @@
 
 #include <tutti/error.hpp>
 
+#include "base/number_text.hpp"
 #include "selector.hpp"
 #include "timed_calls.hpp"
 
@@ -26,7 +27,7 @@ void scale(Candidate& candidate, double factor) {
 /// With three digits, such as "0.0512".
 std::string digits_of(double factor) {
   const int before = static_cast<int>(std::floor(std::log10(factor)));
-  std::string text = std::to_string(factor);
+  std::string text = fixed_text(factor);
   const auto length = static_cast<std::size_t>(std::max(before, 0) + 2 + std::max(2 - before, 0));
   text.resize(std::min(text.size(), length));
   if (text.back() == '.') text.pop_back();

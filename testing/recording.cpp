@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <istream>
 #include <limits>
 #include <ostream>
-#include <sstream>
+#include <string>
 #include <string_view>
 
 #include <tutti/error.hpp>
@@ -69,9 +70,11 @@ std::uint64_t place_of(const Component& component, std::uint64_t bits) {
 }
 
 /// @return how far two numbers are apart, or nothing if one is not a number.
-std::optional<std::uint64_t> distance_of(const Component& component, std::uint64_t a, std::uint64_t b) {
+std::optional<std::uint64_t> distance_of(const Component& component, std::uint64_t a,
+                                         std::uint64_t b) {
   const std::uint64_t sign = std::uint64_t{1} << (8 * component.bytes - 1);
-  if (component.infinity != 0 && ((a & ~sign) > component.infinity || (b & ~sign) > component.infinity))
+  if (component.infinity != 0 &&
+      ((a & ~sign) > component.infinity || (b & ~sign) > component.infinity))
     return std::nullopt;
   const std::uint64_t first = place_of(component, a);
   const std::uint64_t second = place_of(component, b);
@@ -81,23 +84,27 @@ std::optional<std::uint64_t> distance_of(const Component& component, std::uint64
   return (first ^ flip) < (second ^ flip) ? second - first : first - second;
 }
 
+/// @return a number with all its digits, in whatever locale.
+template <class Number>
+std::string text_of(Number number) {
+  std::array<char, 32> text{};
+  return {text.data(),
+          std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::general,
+                        std::numeric_limits<Number>::max_digits10)
+              .ptr};
+}
+
 /// @return a component in words, with all its digits.
 std::string text_of(Datatype type, const Component& component, const std::byte* at) {
-  std::ostringstream text;
   if (component.infinity == 0) {
     const std::uint64_t place = place_of(component, bits_at(at, component.bytes));
-    if (component.is_signed) text << static_cast<std::int64_t>(place);
-    else text << place;
-  } else if (component.bytes == 8) {
-    text.precision(std::numeric_limits<double>::max_digits10);
-    text << read_as<double>(at);
-  } else {
-    text.precision(std::numeric_limits<float>::max_digits10);
-    if (type == Datatype::f16) text << static_cast<float>(read_as<Float16>(at));
-    else if (type == Datatype::bf16) text << static_cast<float>(read_as<BFloat16>(at));
-    else text << read_as<float>(at);
+    return component.is_signed ? std::to_string(static_cast<std::int64_t>(place))
+                               : std::to_string(place);
   }
-  return text.str();
+  if (component.bytes == 8) return text_of(read_as<double>(at));
+  if (type == Datatype::f16) return text_of(static_cast<float>(read_as<Float16>(at)));
+  if (type == Datatype::bf16) return text_of(static_cast<float>(read_as<BFloat16>(at)));
+  return text_of(read_as<float>(at));
 }
 
 std::string words_of(const Component& component, std::optional<std::uint64_t> distance) {
@@ -109,8 +116,8 @@ std::string words_of(const Component& component, std::optional<std::uint64_t> di
 }
 
 /// Compares one element. @return whether it differs, as noted in `found`.
-bool differs(const RecordedResult& a, const RecordedResult& b, const std::vector<Component>& components,
-             Difference& found) {
+bool differs(const RecordedResult& a, const RecordedResult& b,
+             const std::vector<Component>& components, Difference& found) {
   const std::byte* const first = a.bytes.data() + found.element * a.element_bytes;
   const std::byte* const second = b.bytes.data() + found.element * a.element_bytes;
   for (const Component& component : components) {
@@ -118,8 +125,8 @@ bool differs(const RecordedResult& a, const RecordedResult& b, const std::vector
     const std::uint64_t y = bits_at(second + component.offset, component.bytes);
     if (x == y) continue;
     found.distance = distance_of(component, x, y);
-    found.explanation = component.name + text_of(a.type, component, first + component.offset) + " and " +
-                        text_of(a.type, component, second + component.offset) + ", " +
+    found.explanation = component.name + text_of(a.type, component, first + component.offset) +
+                        " and " + text_of(a.type, component, second + component.offset) + ", " +
                         words_of(component, found.distance);
     return true;
   }

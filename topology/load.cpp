@@ -1,11 +1,11 @@
 #include "load.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "base/text_file.hpp"
 #include "families.hpp"
 #include "machine.hpp"
@@ -27,7 +27,7 @@ NamedTopology named(Topology topology) {
 /// Whether a text contains SwitchName, in any case, as a topology.conf does.
 bool has_switch_name(std::string_view text) {
   constexpr std::string_view kWord = "switchname";
-  const auto is_letter = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
+  const auto is_letter = [](char a, char b) { return detail::lower_case(a) == b; };
   return std::search(text.begin(), text.end(), kWord.begin(), kWord.end(), is_letter) != text.end();
 }
 

@@ -1,6 +1,5 @@
 // Reads networks from SLURM's topology.conf.
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include <tutti/error.hpp>
 
+#include "base/number_text.hpp"
 #include "components.hpp"
 #include "read.hpp"
 
@@ -25,7 +25,7 @@ constexpr std::string_view kOperators =
 
 bool is_equal(std::string_view a, std::string_view b) {
   return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+      a, b, [](char x, char y) { return detail::lower_case(x) == detail::lower_case(y); });
 }
 
 /// A line that is not empty, with its number.

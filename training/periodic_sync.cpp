@@ -1,10 +1,11 @@
 
 #include <tutti/attempt.hpp>
-#include <tutti/training/periodic_sync.hpp>
 #include <tutti/spi/copy.hpp>
+#include <tutti/training/periodic_sync.hpp>
 
-#include "overlap/arrays.hpp"
 #include "base/all_or_none.hpp"
+#include "base/number_text.hpp"
+#include "overlap/arrays.hpp"
 #include "overlap/bucket_reduction.hpp"
 #include "overlap/bytes.hpp"
 #include "overlap/gradient_plan.hpp"
@@ -22,9 +23,10 @@ void check_options(const PeriodicOptions& options) {
   const OuterOptimizer outer = options.outer.value_or(OuterOptimizer{});
   expect(options.period >= 1,
          "period is " + std::to_string(options.period) + ", expected 1 or more");
-  expect(outer.rate > 0, "the outer rate is " + std::to_string(outer.rate) + ", expected above 0");
+  expect(outer.rate > 0,
+         "the outer rate is " + detail::fixed_text(outer.rate) + ", expected above 0");
   expect(outer.momentum >= 0 && outer.momentum < 1,
-         "the outer momentum is " + std::to_string(outer.momentum) + ", expected 0 to below 1");
+         "the outer momentum is " + detail::fixed_text(outer.momentum) + ", expected 0 to below 1");
   expect(!options.exchange.on_bucket && !options.exchange.on_shard,
          "on_bucket and on_shard are for gradients");
   expect(!options.exchange.stream.is_some(),
@@ -38,7 +40,7 @@ PeriodicOptions agreed_options(Communicator& world, std::span<const Parameter> w
     check_options(options);
     const OuterOptimizer outer = options.outer.value_or(OuterOptimizer{.rate = 0});
     return "options: period " + std::to_string(options.period) + ", outer rate " +
-           std::to_string(outer.rate) + ", momentum " + std::to_string(outer.momentum) +
+           detail::fixed_text(outer.rate) + ", momentum " + detail::fixed_text(outer.momentum) +
            ", nesterov " + std::to_string(outer.nesterov) + "\n";
   });
   detail::compare_arrays(world, weights, options.exchange.groups.size());

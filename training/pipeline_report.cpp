@@ -1,9 +1,10 @@
 // The report of a pipeline.
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <string>
 
 #include <tutti/training/pipeline.hpp>
+
+#include "base/number_text.hpp"
 
 namespace tutti::v0 {
 namespace {
@@ -53,13 +54,11 @@ std::string PipelineReport::text() const {
   for (const StageReport& stage : stages) {
     const double count = static_cast<double>(std::max<std::uint64_t>(stage.items, 1));
     const double run = std::max(pipeline_milliseconds(elapsed), 1e-6);
-    std::array<char, 96> numbers{};
-    std::snprintf(numbers.data(), numbers.size(),
-                  ": %llu items, %.3g ms each, %.3g ms at most, busy %.0f %% of the run\n",
-                  static_cast<unsigned long long>(stage.items),
-                  pipeline_milliseconds(stage.busy) / count, pipeline_milliseconds(stage.longest),
-                  100 * pipeline_milliseconds(stage.busy) / run);
-    lines += stage.name + numbers.data();
+    const double busy = pipeline_milliseconds(stage.busy);
+    lines += stage.name + ": " + std::to_string(stage.items) + " items, " +
+             detail::rounded_text(busy / count, 3) + " ms each, " +
+             detail::rounded_text(pipeline_milliseconds(stage.longest), 3) + " ms at most, busy " +
+             detail::fixed_text(100 * busy / run, 0) + " % of the run\n";
   }
   return lines;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of the house: includes, lengths of files and classes, macros, goto, getenv, PMPI_, and
+"""Checks the rules of the house: includes, lengths of files and classes, macros, goto, getenv, PMPI_, threads, locales, and
 exceptions in public headers.
 
 The table "The house" in docs/ARCHITECTURE.md says which folder may include what.
@@ -39,6 +39,12 @@ NOT_PAYLOAD = ("include/tutti/spi/copy.hpp", "backends/cuda/")  # the latter is 
 PUBLIC = re.compile(r"(^|/)include/tutti/")
 EXCEPTION = re.compile(r"\b(try|catch|throw)\b")  # programs may be compiled with -fno-exceptions
 USING_NAMESPACE = re.compile(r"^\s*using\s+namespace\b")
+# Their texts and numbers depend on the locale of the program; base/number_text.hpp has others.
+LOCALE = re.compile(r"\b([io]?stringstream|sto(f|d|ld)|strto(f|d|ld)|atof|setprecision|to(lower|upper))\b")
+PRINTED_FRACTION = re.compile(r"printf\([^;]*%[-+ #0]*[0-9.*]*[aefgAEFG]")
+THREAD = re.compile(r"\bstd::(thread\s*\{|jthread\b)|\bpthread_create\b")
+THREAD_FILE = "base/service_thread.cpp"  # whose functions throw an Error that names the limits of threads
+NOT_LIBRARY = ("perf/", "command/", "examples/", "tests/", "python/", "backends/mpi/probe/")
 STANDARD = re.compile(r"[a-z0-9_]+")  # <vector>, <cstdint>: neither a dot nor a slash
 
 
@@ -117,6 +123,10 @@ def check_file(root, house, file):
     if box is None:
         yield f"{path}: no row of {TABLE} has its folder"
     lines = strip_comments(text)
+    is_library = not path.startswith(NOT_LIBRARY)
+    if is_library:
+        for match in PRINTED_FRACTION.finditer(text):
+            yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: a fraction is printed in the program's locale"
     if path.startswith(PAYLOAD) and not path.startswith(NOT_PAYLOAD):
         code = "\n".join(lines)
         for match in MEMCPY.finditer(code):
@@ -138,6 +148,10 @@ def check_file(root, house, file):
             yield f"{where}: using namespace in a header"
         if box == "backends/mpi" and "/probe/" not in path and MPI_CALL.search(line):
             yield f"{where}: a call by an MPI_ name; the library calls PMPI_ ones"
+        if is_library and LOCALE.search(line):
+            yield f"{where}: it depends on the program's locale; base/number_text.hpp has others"
+        if is_library and THREAD.search(line) and path != THREAD_FILE:
+            yield f"{where}: a thread; start_thread and start_service_thread make them"
         if GETENV.search(line) and path != ENVIRONMENT_FILE:
             yield f"{where}: getenv outside of {ENVIRONMENT_FILE}"
 

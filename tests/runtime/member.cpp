@@ -10,13 +10,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <tutti/gradient_sync.hpp>
 #include <tutti/tutti.hpp>
 
+#include "runtime/config.hpp"
+#include "tests/support/german_numbers.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::test {
@@ -106,6 +110,21 @@ bool is_a_world(const InitOptions& options) {
   std::printf("%lld bytes over the loopback\n", static_cast<long long>(loopback_bytes() - before));
   world.barrier();
   return is_good;
+}
+
+// Whether one rank may have a locale of its own.
+bool is_of_two_locales(Rank german) {
+  const runtime::Environment environment = runtime::process_environment();
+  std::optional<GermanNumbers> numbers;
+  if (runtime::value_of(environment, "TUTTI_RANK") == std::to_string(german)) numbers.emplace();
+  Communicator world = init();
+  std::vector<float> gradients(1'234'567, 1.5F);
+  const std::vector parameters{Parameter::of("all", gradients)};
+  GradientSync sync{
+      world, parameters, {.max_norm = 2345.5, .resync_every = 4000, .state = parameters}};
+  sync.ready(0);
+  sync.wait();
+  return adds_up(world);
 }
 
 // The last rank dies amid collectives; the others say when they knew, and whom they blame.
@@ -232,6 +251,7 @@ int run(std::string mode, int number, const std::string& transport) {
   InitOptions options;
   options.tls = mode.starts_with("tls-");
   if (options.tls) mode.erase(0, 4);
+  if (mode == "locale") return is_of_two_locales(number) ? 0 : 1;
   if (mode == "collectives") return is_a_world(options) ? 0 : 1;
   if (mode == "sum") {  // of so many MiB
     Communicator world = init({.transport = transport});

@@ -48,6 +48,11 @@ class Processes(unittest.TestCase):
             self.assertEqual(statuses, [0] * n, said)
             self.assertIn("alone" if n == 1 else f"{n} ranks on 1 host by file://", said[0])
 
+    def test_ranks_of_different_locales(self):
+        for german in range(2):
+            statuses, said = self.world(2, "locale", german)
+            self.assertEqual(statuses, [0, 0], (german, said))
+
     def test_collectives_below_a_limit_of_addresses(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         self.addCleanup(resource.setrlimit, resource.RLIMIT_AS, (soft, hard))

@@ -11,6 +11,8 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/recording.hpp>
 
+#include "tests/support/german_numbers.hpp"
+
 namespace tutti::test {
 namespace {
 
@@ -119,6 +121,8 @@ TEST(RecordedRuns, DifferByIntegers) {
   EXPECT_EQ(difference_of(std::int8_t{-128}, std::int8_t{127}).distance, 255u);
   EXPECT_EQ(difference_of(std::int16_t{3}, std::int16_t{-3}).distance, 6u);
   EXPECT_EQ(difference_of(-7, 7).explanation, "-7 and 7, 14 apart");
+  const GermanNumbers numbers;
+  EXPECT_EQ(difference_of(-7000, 7000).explanation, "-7000 and 7000, 14000 apart");
   EXPECT_EQ(difference_of(Limits::min(), Limits::max()).distance, ~std::uint64_t{0});
   EXPECT_EQ(difference_of(std::uint64_t{1}, ~std::uint64_t{0}).distance, ~std::uint64_t{0} - 1);
   EXPECT_EQ(difference_of(std::uint8_t{255}, std::uint8_t{1}).distance, 254u);
