@@ -1,6 +1,7 @@
 // The errors of a receiver about a message that belongs to another call.
 #include <tutti/spi/call_status.hpp>
 #include <tutti/spi/fingerprint.hpp>
+#include <tutti/spi/rejection.hpp>
 #include <tutti/spi/transport.hpp>
 
 namespace tutti::v0 {
@@ -43,6 +44,17 @@ Error wrong_call(Rank peer, std::uint64_t theirs, std::uint64_t ours) {
                      ", this rank expects " + hexadecimal(ours) + kSamePlans,
                  peer}
         .about(kPlanCalls + plan_of(is_of_plan(ours) ? ours : theirs));
+  if (is_of_two(theirs) && detail::is_rejected_of_two(ours))
+    return Error{ErrorCode::mismatch, "this rank rejected the arguments of its recv from rank " +
+                                          std::to_string(peer) + ", which sent " +
+                                          elements_of_two(theirs)}
+        .about(kPlanCalls + detail::kRejectedMessage);
+  if (detail::is_rejected_of_two(theirs) && is_of_two(ours))
+    return Error{ErrorCode::mismatch,
+                 "rank " + std::to_string(peer) +
+                     " rejected the arguments of its send, for which this rank waits",
+                 peer}
+        .about(kPlanCalls + detail::kRejectedMessage);
   if (is_of_two(theirs) && is_of_two(ours))
     return {ErrorCode::mismatch,
             "rank " + std::to_string(peer) + " sent " + elements_of_two(theirs) +

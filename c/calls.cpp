@@ -3,6 +3,7 @@
 
 #include <tutti/byte_count.hpp>
 #include <tutti/spi/contract.hpp>
+#include <tutti/spi/rejection.hpp>
 
 #include "handles.hpp"
 
@@ -83,13 +84,26 @@ tutti_status run_blocks(tutti_communicator* communicator, tutti_call call,
   });
 }
 
-Call call_of(const tutti_call* given, std::size_t ranks, std::optional<Operator>& op) {
+tutti_call read_call_of(const tutti_call* given) {
   require(given, "call");
   tutti_call defaults{};
   tutti_call_defaults(&defaults, sizeof defaults);
-  const tutti_call read_call = read(given, defaults);
+  return read(given, defaults);
+}
+
+/// @return a call with nothing but its kind and its peers.
+Call bare_call_of(const tutti_call& given) {
   Call call;
-  set_kind(call, read_call.collective);
+  set_kind(call, given.collective);
+  call.to = given.to;
+  call.from = given.from;
+  call.tag = given.tag;
+  return call;
+}
+
+Call call_of(const tutti_call* given, std::size_t ranks, std::optional<Operator>& op) {
+  const tutti_call read_call = read_call_of(given);
+  Call call = bare_call_of(read_call);
   call.type = datatype_of(read_call.type);
   call.is_bool = read_call.type == TUTTI_BOOL;
   call.element_bytes = call.type == Datatype::opaque ? read_call.element_bytes : size_of(call.type);
@@ -98,9 +112,6 @@ Call call_of(const tutti_call* given, std::size_t ranks, std::optional<Operator>
   call.in_count = read_call.in_count;
   call.out_count = read_call.out_count;
   call.root = read_call.root;
-  call.to = read_call.to;
-  call.from = read_call.from;
-  call.tag = read_call.tag;
   if (has_operator(call)) {
     const OperatorKind kind = kind_of(read_call.op);
     if (kind == OperatorKind::user) {
@@ -201,6 +212,14 @@ tutti_status tutti_run_for(tutti_communicator* communicator, const tutti_call* c
     if (request.wait_for(tutti::Duration{slice})) return TUTTI_OK;
     *pending = new tutti_request{std::move(request)};
     return TUTTI_PENDING;
+  });
+}
+
+tutti_status tutti_reject_call(tutti_communicator* communicator, const tutti_call* call,
+                               const char* reason) {
+  return guarded(communicator, "communicator", [&] {
+    require(reason, "reason");
+    reject_call(communicator->world, bare_call_of(read_call_of(call)), reason);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <tutti/spi/fingerprint.hpp>
+#include <tutti/spi/rejection.hpp>
 
 #include "wait_for_graph.hpp"
 
@@ -97,6 +98,13 @@ std::uint64_t near(std::uint64_t latest, std::uint64_t residue) {
   return latest + (kFingerprintCalls - back);
 }
 
+/// @param rejection of a message, which ended a call at its other end. @param found what its rank
+/// replied.
+Error with_reason(const Error& rejection, Rank culprit, const CallStatus& found) {
+  const std::string reason = found.words.empty() ? "" : ": " + found.words;
+  return {ErrorCode::mismatch, rejection.what() + reason, culprit};
+}
+
 }  // namespace
 
 std::vector<CallStatus> Blame::ask(std::uint64_t number) const {
@@ -125,6 +133,15 @@ std::vector<CallStatus> Blame::ask_until_decided(std::uint64_t number) const {
 }
 
 Error Blame::explained(const Error& mismatch, std::uint64_t latest) const {
+  if (mismatch.call() == kPlanCalls + kRejectedMessage) {
+    const Rank culprit = mismatch.culprit() < 0 ? self_ : mismatch.culprit();
+    return with_reason(
+        mismatch, culprit,
+        culprit == self_ ? calls_.status_of(mismatch.call())
+        : group_ != nullptr
+            ? group_->inquire(std::array{culprit}, mismatch.call(), kTimeToAnswer).front()
+            : CallStatus{});
+  }
   // Without a number it is of one message, whose two ends disagree.
   if (mismatch.call() == 0 || mismatch.culprit() < 0) return mismatch;
   const std::uint64_t number =

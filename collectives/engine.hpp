@@ -44,6 +44,7 @@ class Engine {
   [[nodiscard]] Progress& progress() noexcept { return progress_; }
   [[nodiscard]] CallOrder& order() noexcept { return order_; }
   [[nodiscard]] Failures& failures() noexcept { return failures_; }
+  [[nodiscard]] CallCounter& counter() noexcept { return *counter_; }
   /// Memory for tasks.
   [[nodiscard]] PayloadMemory& payloads() noexcept { return payloads_; }
   /// Runs calls with Options::stream from now on. @param streams what they are enqueued on.

@@ -1,5 +1,7 @@
 #include "host_calls.hpp"
 
+#include <tutti/spi/rejection.hpp>
+
 #include "check_call.hpp"
 #include "point_to_point.hpp"
 
@@ -88,6 +90,15 @@ void HostCalls::start(Execution& execution, const void* in, void* out, Duration 
   if (!execution.is_ordered() || parts_.progress.has_room(1))
     return parts_.progress.begin(execution, in, out, timeout);
   parts_.progress.queue(execution, in, out, timeout);
+}
+
+/// The other ranks can inquire about it, as about calls that were made.
+void HostCalls::skip(const std::string& words) {
+  const std::uint64_t fingerprint = fingerprint_of_rejection(words);
+  parts_.counter.describe(fingerprint, words);
+  static_cast<void>(parts_.order.next());
+  parts_.counter.begin(parts_.order.count(), fingerprint);
+  parts_.counter.forget(fingerprint);
 }
 
 void HostCalls::release(Execution* execution) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include <tutti/communicator.hpp>
 
@@ -45,6 +46,8 @@ class HostCalls {
   /// Starts an execution that acquire gave, or holds it until the window has room for it.
   /// `timeout` zero takes the communicator's. Throws as check_start.
   void start(Execution& execution, const void* in, void* out, Duration timeout);
+  /// Takes the next position for a call that this rank does not make. @param words why.
+  void skip(const std::string& words);
   /// Gives an execution back. If it is pending, the communicator fails.
   void release(Execution* execution) noexcept;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <tutti/spi/rejection.hpp>
+
 namespace tutti::v0::detail {
 namespace {
 
@@ -75,6 +77,21 @@ std::string Majority::call_of(const CallGroup& group) const {
 }
 
 Error Majority::verdict() const {
+  const auto rejection = std::ranges::find_if(
+      groups_, [](const CallGroup& group) { return is_rejection(group.fingerprint); });
+  if (rejection != groups_.end()) {
+    const auto other = std::ranges::find_if(
+        groups_, [](const CallGroup& group) { return !is_rejection(group.fingerprint); });
+    return Error{ErrorCode::mismatch,
+                 names_of(rejection->ranks) + " rejected the arguments of " +
+                     words_of_number(number_) +
+                     (rejection->words.empty() ? "" : ": " + rejection->words) +
+                     (other == groups_.end()
+                          ? ""
+                          : "; it is " + call_of(*other) + " on " + names_of(other->ranks)),
+                 static_cast<Rank>(rejection->ranks.front())}
+        .about(number_);
+  }
   const std::string call = words_of_number(number_) + " is ";
   const CallGroup& most = groups_.front();
   if (2 * most.ranks.size() > voters_) {

@@ -40,6 +40,7 @@ typedef struct {
   PyObject_HEAD PyObject* handle; /* whose value is the communicator, or None after its end */
   Turn* turn;
   long rank;
+  int copies_bytes; /* whether messages and broadcasts are bytes, whatever the arrays' types */
 } Calls;
 
 enum { kNotHere = -2 };
@@ -173,6 +174,10 @@ static PyObject* run_one(PyObject* self, tutti_call* call, PyObject* x, int is_w
     release(&array);
     return not_here();
   }
+  if (((Calls*)self)->copies_bytes) {
+    array.count *= array.item_bytes;
+    array.type = TUTTI_U8;
+  }
   call->size = sizeof *call;
   call->type = array.type;
   if (call->collective != TUTTI_RECV) call->in = array.data, call->in_count = array.count;
@@ -234,6 +239,12 @@ static PyObject* recv(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   return run_one(self, &call, args[0], 1, args[0]);
 }
 
+static PyObject* copy_bytes(PyObject* self, PyObject* none) {
+  (void)none;
+  ((Calls*)self)->copies_bytes = 1;
+  Py_RETURN_NONE;
+}
+
 static PyObject* barrier(PyObject* self, PyObject* none) {
   const tutti_call call = {.size = sizeof call, .collective = TUTTI_BARRIER};
   (void)none;
@@ -285,6 +296,7 @@ static PyObject* Calls_new(PyTypeObject* type, PyObject* args, PyObject* kwargs)
   self->handle = Py_NewRef(handle);
   self->turn = (Turn*)Py_NewRef(turn);
   self->rank = rank;
+  self->copies_bytes = 0;
   return (PyObject*)self;
 }
 
@@ -308,6 +320,8 @@ static PyMethodDef call_methods[] = {
     FAST(send, "x, to, tag"),
     FAST(recv, "out, source, tag"),
     FAST(objects, "kind, root, peer, tag, given"),
+    {"copy_bytes", copy_bytes, METH_NOARGS,
+     "copy_bytes($self, /)\n--\n\nFrom now on messages and broadcasts are bytes, whatever the types."},
     {"barrier", barrier, METH_NOARGS, "barrier($self, /)\n--\n\n"},
     {"wait", wait_request, METH_O,
      "wait($self, handle, /)\n--\n\nhandle: of a request. Returns True."},

@@ -2,7 +2,7 @@
 
 typedef struct {
   void* data;
-  size_t count;
+  size_t count, item_bytes;
   tutti_datatype type;
   int is_read_only;
   Py_buffer view; /* obj is NULL if there is none */
@@ -123,6 +123,7 @@ static int read_buffer(PyObject* object, Array* array) {
   if (type < 0) return 0;
   array->data = array->view.buf;
   array->count = (size_t)(array->view.len / array->view.itemsize);
+  array->item_bytes = (size_t)array->view.itemsize;
   array->type = (tutti_datatype)type;
   array->is_read_only = array->view.readonly;
   return 1;
@@ -146,6 +147,7 @@ static int read_tensor(const ExchangeTable* exchange, PyObject* object, Array* a
   }
   array->data = (char*)tensor.data + tensor.byte_offset;
   array->count = (size_t)step;
+  array->item_bytes = tensor.bits / 8u;
   array->type = (tutti_datatype)type;
   array->is_read_only = 0;
   return 1;

@@ -369,6 +369,12 @@ module tutti
       type(c_ptr), value :: options
       type(c_ptr), intent(out) :: result
     end function
+    integer(c_int) function tutti_reject_call(communicator, call, reason) bind(c)
+      import
+      type(c_ptr), value :: communicator
+      type(tutti_call_t), intent(in) :: call
+      character(kind=c_char), intent(in) :: reason(*)
+    end function
     integer(c_int) function tutti_all_reduce(communicator, in, out, count, type, op) bind(c)
       import
       type(c_ptr), value :: communicator, in, out

@@ -24,6 +24,7 @@
 namespace tutti::v0 {
 
 class Communicator;
+struct Call;
 
 namespace detail {
 
@@ -269,6 +270,8 @@ struct TUTTI_API ObjectAccess {
   [[nodiscard]] static RawBytes bytes(Communicator& world, std::size_t bytes = 0) noexcept;
   /// @return an object that keeps other threads out. Throws Error{invalid_argument}.
   [[nodiscard]] static SoleCaller sole_caller(Communicator& world);
+  /// As reject_call of spi/rejection.hpp.
+  static void reject(Communicator& world, const Call& call, std::string_view reason);
   /// Starts an object collective over bytes. @return its handle.
   [[nodiscard]] static ObjectExchange start(Communicator& world, ObjectCall call);
 };

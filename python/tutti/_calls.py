@@ -89,7 +89,7 @@ class Prepared:
         self._keep: list[Any] = []
         self.operator: Operator | None = None
         _check_pair(spec.name, arguments.input, arguments.output)
-        self._set_arrays(arguments)
+        self._set_arrays(arguments, world._copies_bytes and spec.name in _COPIES_OF_ONE)
         self._set_peers(spec)
         counts = _counts_of(world, spec)
         self.options = options_of(spec, arguments, counts)
@@ -101,7 +101,7 @@ class Prepared:
     def options_pointer(self) -> Any:
         return None if self.options is None else ctypes.byref(self.options)
 
-    def _set_arrays(self, arguments: Arguments) -> None:
+    def _set_arrays(self, arguments: Arguments, is_of_bytes: bool) -> None:
         call = self.call
         for buffer in (arguments.input, arguments.output):
             if buffer is not None:
@@ -113,6 +113,10 @@ class Prepared:
         if arguments.output is not None:
             call.out = arguments.output.address
             call.out_count = arguments.output.count
+        if is_of_bytes:
+            call.in_count *= call.element_bytes
+            call.out_count *= call.element_bytes
+            call.type, call.element_bytes = _library.DATATYPES["uint8"], 1
 
     def _set_peers(self, spec: Spec) -> None:
         call = self.call
@@ -374,4 +378,5 @@ _BINDERS: dict[str, Callable[[Communicator, Spec, Any, Any], Arguments]] = {
     "barrier": _bind_barrier,
 }
 _COMPLEX = (_library.DATATYPES["complex64"], _library.DATATYPES["complex128"])
+_COPIES_OF_ONE = frozenset({"broadcast", "send", "recv"})
 _REDUCTIONS = frozenset({"all_reduce", "scan", "exscan", "reduce", "reduce_scatter"})

@@ -152,6 +152,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "tutti_run": (_status, _handle, POINTER(Call), POINTER(Options)),
     "tutti_run_for": (_status, _handle, POINTER(Call), POINTER(Options), _slice, _made),
     "tutti_start": (_status, _handle, POINTER(Call), POINTER(Options), _made),
+    "tutti_reject_call": (_status, _handle, POINTER(Call), c_char_p),
     "tutti_all_reduce": (_status, _handle, c_void_p, c_void_p, c_size_t, c_int, c_int),
     "tutti_reduce": (_status, _handle, c_void_p, c_void_p, c_size_t, c_int, c_int, c_int32),
     "tutti_broadcast": (_status, _handle, c_void_p, c_size_t, c_int, c_int32),

@@ -68,6 +68,7 @@ class Communicator(QuickCalls):
         self.has_progress_thread = has_progress_thread
         self.rank: int = library.tutti_rank(handle.pointer)
         self._fast = calls_of(handle, self.rank)
+        self._copies_bytes = False
         self.size: int = library.tutti_size(handle.pointer)
         self._notices = Notices()
         self._hosts: list[list[int]] | None = None
@@ -123,6 +124,13 @@ class Communicator(QuickCalls):
         """Enqueues the work of a call on its stream."""
         with self._handle.turn:
             check(library.tutti_run(self._handle.pointer, prepared.call, prepared.options_pointer()))
+
+    def _copy_bytes(self) -> None:
+        """From now on messages and broadcasts are bytes: arrays of different types and as many bytes match. For
+        layers above that promise it; equal on all ranks."""
+        self._copies_bytes = True
+        if self._fast is not None:
+            self._fast.copy_bytes()
 
     # Groups.
 

@@ -114,6 +114,21 @@ static void test_messages(tutti_communicator* world) {
   if (rank == 1) require_true(received == 0, "recv gets what was sent");
 }
 
+/* All ranks reject the same calls, and then make others. */
+static void test_rejections(tutti_communicator* world) {
+  const int32_t rank = tutti_rank(world);
+  int32_t sum = 1;
+  tutti_call call;
+  tutti_call_defaults(&call, sizeof call);
+  require_ok(tutti_reject_call(world, &call, "not this one"), "a collective that is rejected");
+  call.collective = rank == 0 ? TUTTI_SEND : TUTTI_RECV;
+  call.to = 1;
+  if (rank < 2) require_ok(tutti_reject_call(world, &call, "nor this"), "a message that is rejected");
+  require_ok(tutti_all_reduce(world, &sum, &sum, 1, TUTTI_I32, TUTTI_SUM), "the call after it");
+  require_true(sum == tutti_size(world), "the sum of the call after it");
+  require_status(tutti_reject_call(world, &call, NULL), TUTTI_INVALID_ARGUMENT, "no reason");
+}
+
 static void test_requests(tutti_communicator* world) {
   float in[2][kCount];
   float out[2][kCount];
@@ -379,6 +394,7 @@ int main(void) {
   test_large_counts(world);
   test_bool(world);
   test_messages(world);
+  test_rejections(world);
   test_requests(world);
   test_pending(world);
   test_pending_plan(world);

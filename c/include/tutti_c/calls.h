@@ -60,6 +60,13 @@ TUTTI_C_API tutti_status tutti_run_for(tutti_communicator* communicator, const t
 TUTTI_C_API tutti_status tutti_start(tutti_communicator* communicator, const tutti_call* call,
                                      const tutti_options* options, tutti_request** result);
 
+/** For layers that check arguments themselves: makes no call, but takes its place, so that no call of
+ * another rank meets a later one of this rank. If all ranks reject it nothing happens; otherwise the
+ * communicator fails, and all ranks get TUTTI_MISMATCH with the reason. Does not wait.
+ * @param call its collective, `to`, `from` and `tag` count. @param reason one sentence. */
+TUTTI_C_API tutti_status tutti_reject_call(tutti_communicator* communicator,
+                                           const tutti_call* call, const char* reason);
+
 /* Blocking calls with default options; see the methods of tutti::Communicator. `in` may be `out`. */
 
 TUTTI_C_API tutti_status tutti_all_reduce(tutti_communicator* communicator, const void* in,

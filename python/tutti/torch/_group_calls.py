@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, NoReturn, Sequence
 
 import torch
 from torch import Tensor
@@ -13,9 +13,12 @@ from ..communicator import Communicator
 from ..errors import ArgumentError, Error
 from ._any_source import AnySourceWork
 from ._checks import check_blocks, check_rows, check_tag
+from ._coalesced import CoalescedCalls
 from ._monitored import monitored_barrier
 from ._options import AsyncOptions, factor_of, operator_of, options_of, root_of, scaled
-from ._tensors import Output, counts_of, read, read_together
+from ._rejections import reject
+from ._sparse import all_reduce_sparse
+from ._tensors import Output, counts_of, is_plain, plain_arrays, read, read_together, row_counts
 from ._works import DONE, AllWork, TuttiWork, drain, end_all, is_any_pending_beside, pending_of
 from .errors import as_dist_errors, of_dist
 
@@ -28,18 +31,25 @@ def _one(tensors: Any) -> Any:
     if isinstance(tensors, Tensor):
         return tensors
     if len(tensors) != 1:
-        raise of_dist(ArgumentError(f"a call takes one tensor of each rank, got {len(tensors)}"))
+        raise ArgumentError(f"a call takes one tensor of each rank, got {len(tensors)}")
     return tensors[0]
 
 
-class GroupCalls:
-    """Calls among the ranks of a communicator. All end in `_run`."""
+class GroupCalls(CoalescedCalls):
+    """Calls among the ranks of a communicator. All end in `_run`, or, with wrong arguments, in `_reject`."""
 
     _world: Communicator
     _timeout: float | None = None
     _count = 0  # of collectives
     _options: Any = None  # as PyTorch shows them
-    _together: list[TuttiWork] | None = None  # the calls of a coalescing manager
+
+    def _size(self) -> int:
+        return self._world.size
+
+    def _reject(self, name: str, error: Exception, **peers: Any) -> NoReturn:
+        """Raises the error of a call with wrong arguments. The other ranks get it, unless theirs are wrong, too."""
+        self._count += name not in ("send", "recv")
+        reject(self._world, name, error, **peers)
 
     def _run(
         self,
@@ -82,6 +92,13 @@ class GroupCalls:
                     work.wait()
                 return work if is_part else self._returned(work)
             _call(self._world, name, x, out, arguments)
+        except ArgumentError as error:
+            self._count -= name not in ("send", "recv")
+            others = plain_arrays(name, x, out, finish)
+            if others is None:
+                self._reject(name, error, **arguments)
+            x, out, finish = others
+            return self._run_now(name, x, out, opts, result, finish, arguments)
         except Error as error:
             raise of_dist(error) from error
         if finish is not None:
@@ -117,154 +134,150 @@ class GroupCalls:
     # Reductions.
 
     def allreduce(self, tensors: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
-        opts = options_of(opts, others, named) if others or named else opts
-        x = _one(tensors)
-        if x.layout is torch.sparse_coo:
-            return self._all_reduce_sparse(x, opts)
-        output = Output([x], is_read=True)
-        factor = factor_of(opts)
+        try:
+            opts = options_of(opts, others, named) if others or named else opts
+            x = _one(tensors)
+            op = operator_of(opts, x)
+            factor = factor_of(opts, x)
+            output = None if x.layout is torch.sparse_coo else Output([x], is_read=True)
+        except Exception as error:
+            self._reject("all_reduce", error)
+        if output is None:
+            return self._all_reduce_sparse(x, op, factor)
         if factor is not None:
             output.array.mul_(factor)
-            return self._run("all_reduce", output.array, None, opts, [x], output.finish, op="sum")
-        return self._run("all_reduce", output.array, None, opts, [x], output.finish, op=operator_of(opts, x))
+        return self._run("all_reduce", output.array, None, opts, [x], output.finish, op=op)
 
-    def allreduce_coalesced(self, tensors: Sequence[Tensor], opts: Any = None) -> Work:
-        works = {id(x): self.allreduce([x], AsyncOptions(opts)) for x in {id(x): x for x in tensors}.values()}
-        return self._all([works[id(x)] for x in tensors])  # one that is there twice is reduced once
-
-    def _all_reduce_sparse(self, x: Tensor, opts: Any) -> Work:
-        """Sums of sparse tensors: all ranks' indices and values, coalesced."""
-        if operator_of(opts, x) not in ("sum", "average"):
-            raise of_dist(ArgumentError("sparse tensors can be summed only"))
-        own = x.detach().coalesce()
-        world = self._world
+    def _all_reduce_sparse(self, x: Tensor, op: str, factor: Any) -> Work:
+        if op not in ("sum", "average"):
+            self._reject("all_reduce", ArgumentError("sparse tensors can be summed only"))
         with as_dist_errors():
-            counts = world.all_gather(int(own._nnz()))
-            indices = self._gather_rows(own.indices().t().contiguous(), counts)
-            values = self._gather_rows(own.values().contiguous(), counts)
-        total = torch.sparse_coo_tensor(indices.t(), values, x.shape).coalesce()
-        if operator_of(opts, x) == "average":
-            total = (total / world.size).coalesce()
-        x.copy_(total)
+            all_reduce_sparse(self._world, x, op, factor)
         return self._returned(TuttiWork([], [x]))
-
-    def _gather_rows(self, rows: Tensor, counts: Sequence[int]) -> Tensor:
-        out = rows.new_empty((sum(counts), *rows.shape[1:]))
-        width = rows[0].numel() if len(rows) else out[:1].numel() or 1
-        self._world.all_gather(rows, out, counts=[count * width for count in counts])
-        return out
 
     allreduce_sparse = allreduce
 
     def reduce(self, tensors: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
-        opts = options_of(opts, others, named) if others or named else opts
-        x = _one(tensors)
-        root = root_of(opts)
-        if self._world.rank == root:
-            output = Output([x], is_read=True)
-            array, finish = output.array, output.finish
-            if factor_of(opts) is not None:
-                array.mul_(factor_of(opts))
-        else:
-            array, finish = scaled(read(x), opts), None
-        return self._run("reduce", array, None, opts, [x], finish, op=operator_of(opts, x), root=root)
+        try:
+            opts = options_of(opts, others, named) if others or named else opts
+            x = _one(tensors)
+            root = root_of(opts)
+            op = operator_of(opts, x)
+            factor = factor_of(opts, x)
+            output = Output([x], is_read=True) if self._world.rank == root else None
+            array = read(x) if output is None else output.array
+        except Exception as error:
+            self._reject("reduce", error)
+        if factor is not None:
+            array = (array * factor).to(x.dtype) if output is None else array.mul_(factor)
+        finish = None if output is None else output.finish
+        return self._run("reduce", array, None, opts, [x], finish, op=op, root=root)
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
-        opts = options_of(opts, others, named) if others or named else opts
-        out, parts = _one(outputs), inputs[0] if isinstance(inputs[0], (list, tuple)) else inputs
-        output = Output([out])
-        check_blocks("reduce_scatter", self._world.size, parts)
-        op, counts, x = operator_of(opts, out), counts_of(parts), scaled(read_together(parts), opts)
+        try:
+            opts = options_of(opts, others, named) if others or named else opts
+            out, parts = _one(outputs), inputs[0] if isinstance(inputs[0], (list, tuple)) else inputs
+            output = Output([out])
+            check_blocks("reduce_scatter", self._world.size, parts)
+            op, counts, x = operator_of(opts, out), counts_of(parts), scaled(read_together(parts), opts)
+        except Exception as error:
+            self._reject("reduce_scatter", error)
         return self._run("reduce_scatter", x, output.array, opts, [out], output.finish, op=op, counts=counts)
 
     def reduce_scatter_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
-        output = Output([out])
-        op, x = operator_of(opts, x), scaled(read(x), opts)
+        try:
+            output = Output([out])
+            op, x = operator_of(opts, x), scaled(read(x), opts)
+        except Exception as error:
+            self._reject("reduce_scatter", error)
         return self._run("reduce_scatter", x, output.array, opts, [out], output.finish, op=op)
-
-    def reduce_scatter_single_coalesced(
-        self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None
-    ) -> Work:
-        return self._all([self.reduce_scatter_single(out, x, AsyncOptions(opts)) for out, x in zip(outputs, inputs)])
 
     _reduce_scatter_base = reduce_scatter_single
     reduce_scatter_tensor = reduce_scatter_single
-    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
 
     # Copies.
 
     def broadcast(self, tensors: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
-        opts = options_of(opts, others, named) if others or named else opts
-        x = _one(tensors)
-        root = root_of(opts)
-        output = Output([x], is_read=self._world.rank == root)
+        try:
+            opts = options_of(opts, others, named) if others or named else opts
+            x = _one(tensors)
+            root = root_of(opts)
+            output = Output([x], is_read=self._world.rank == root)
+        except Exception as error:
+            self._reject("broadcast", error)
         return self._run("broadcast", output.array, None, opts, [x], output.finish, root=root)
 
     def allgather(self, outputs: Any, inputs: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
-        opts = options_of(opts, others, named) if others or named else opts
-        outs, x = outputs[0] if outputs and isinstance(outputs[0], (list, tuple)) else outputs, _one(inputs)
-        check_blocks("all_gather", self._world.size, outs)
-        output = Output(outs)
-        counts = counts_of(outs)
-        return self._run("all_gather", read(x), output.array, opts, outs, output.finish, counts=counts)
+        try:
+            opts = options_of(opts, others, named) if others or named else opts
+            outs, x = outputs[0] if outputs and isinstance(outputs[0], (list, tuple)) else outputs, read(_one(inputs))
+            check_blocks("all_gather", self._world.size, outs)
+            output = Output(outs)
+            counts = counts_of(outs)
+        except Exception as error:
+            self._reject("all_gather", error)
+        return self._run("all_gather", x, output.array, opts, outs, output.finish, counts=counts)
 
     def all_gather_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
-        output = Output([out])
-        return self._run("all_gather", read(x), output.array, opts, [out], output.finish)
-
-    def allgather_coalesced(
-        self, outputs: Sequence[Sequence[Tensor]], inputs: Sequence[Tensor], opts: Any = None
-    ) -> Work:
-        """outputs: for each rank a list of its inputs."""
-        if any(len(outs) != len(inputs) for outs in outputs):
-            raise of_dist(ArgumentError(f"all_gather_coalesced: each rank's list must have {len(inputs)} outputs"))
-        by_input = zip(zip(*outputs), inputs)
-        return self._all([self.allgather([list(outs)], [x], AsyncOptions(opts)) for outs, x in by_input])
-
-    def all_gather_single_coalesced(
-        self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None
-    ) -> Work:
-        return self._all([self.all_gather_single(out, x, AsyncOptions(opts)) for out, x in zip(outputs, inputs)])
+        try:
+            output = Output([out])
+            x = read(x)
+        except Exception as error:
+            self._reject("all_gather", error)
+        return self._run("all_gather", x, output.array, opts, [out], output.finish)
 
     _allgather_base = all_gather_single
     all_gather_into_tensor = all_gather_single
-    allgather_into_tensor_coalesced = all_gather_single_coalesced
-    all_gather_into_tensor_coalesced = all_gather_single_coalesced
 
     def gather(self, outputs: Any, inputs: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
-        opts = options_of(opts, others, named) if others or named else opts
-        x, root = read(_one(inputs)), root_of(opts)
-        if self._world.rank != root:
-            return self._run("gather", x, None, opts, [], root=root)
-        outs = _one(outputs)
-        check_blocks("gather", self._world.size, outs, x.numel())
-        output = Output(outs)
-        return self._run("gather", x, output.array, opts, outs, output.finish, root=root)
+        try:
+            opts = options_of(opts, others, named) if others or named else opts
+            x, root, outs = read(_one(inputs)), root_of(opts), []
+            if self._world.rank == root:
+                outs = _one(outputs)
+                check_blocks("gather", self._world.size, outs, x.numel())
+            output = Output(outs) if outs else None
+        except Exception as error:
+            self._reject("gather", error)
+        return self._run_gather(x, output, opts, outs, root)
 
     def gather_single(self, out: Tensor, x: Tensor, opts: Any = None) -> Work:
-        root = root_of(opts)
-        if self._world.rank != root:
-            return self._run("gather", read(x), None, opts, [], root=root)
-        output = Output([out])
-        return self._run("gather", read(x), output.array, opts, [out], output.finish, root=root)
+        try:
+            x, root = read(x), root_of(opts)
+            output = Output([out]) if self._world.rank == root else None
+        except Exception as error:
+            self._reject("gather", error)
+        return self._run_gather(x, output, opts, [out], root)
 
     gather_into_tensor = gather_single
 
+    def _run_gather(self, x: Tensor, output: Output | None, opts: Any, outs: Sequence[Tensor], root: int) -> Work:
+        if output is None:
+            return self._run("gather", x, None, opts, [], root=root)
+        return self._run("gather", x, output.array, opts, outs, output.finish, root=root)
+
     def scatter(self, outputs: Any, inputs: Any, opts: Any = None, *others: Any, **named: Any) -> Work:
-        opts = options_of(opts, others, named) if others or named else opts
-        out = _one(outputs)
-        output = Output([out])
-        root = root_of(opts)
-        x = None
-        if self._world.rank == root:
-            check_blocks("scatter", self._world.size, _one(inputs), out.numel())
-            x = read_together(_one(inputs))
+        try:
+            opts = options_of(opts, others, named) if others or named else opts
+            out = _one(outputs)
+            output = Output([out])
+            root = root_of(opts)
+            x = None
+            if self._world.rank == root:
+                check_blocks("scatter", self._world.size, _one(inputs), out.numel())
+                x = read_together(_one(inputs))
+        except Exception as error:
+            self._reject("scatter", error)
         return self._run("scatter", x, output.array, opts, [out], output.finish, root=root)
 
     def alltoall(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: Any = None) -> Work:
-        output = Output(outputs)
-        counts = ([x.numel() for x in inputs], [x.numel() for x in outputs])
-        return self._run("all_to_all", read_together(inputs), output.array, opts, outputs, output.finish, counts=counts)
+        try:
+            output = Output(outputs)
+            counts = ([x.numel() for x in inputs], [x.numel() for x in outputs])
+            x = read_together(inputs)
+        except Exception as error:
+            self._reject("all_to_all", error)
+        return self._run("all_to_all", x, output.array, opts, outputs, output.finish, counts=counts)
 
     def all_to_all_single(
         self,
@@ -274,20 +287,17 @@ class GroupCalls:
         in_splits: Sequence[int] | None = None,
         opts: Any = None,
     ) -> Work:
-        output = Output([out])
-        counts = None
-        check_rows(self._world.size, x, in_splits)
-        check_rows(self._world.size, out, out_splits)
-        if out_splits or in_splits:
-            counts = self._counts_of(x, in_splits), self._counts_of(out, out_splits)
-        return self._run("all_to_all", read(x), output.array, opts, [out], output.finish, counts=counts)
-
-    def _counts_of(self, x: Tensor, splits: Sequence[int] | None) -> list[int]:
-        rows = len(x) if x.dim() else 0
-        width = x.numel() // rows if rows else 0
-        return [rows // self._world.size * width] * self._world.size if not splits else [n * width for n in splits]
-
-    alltoall_base = all_to_all_single
+        try:
+            output = Output([out])
+            counts, size = None, self._world.size
+            check_rows(size, x, in_splits)
+            check_rows(size, out, out_splits)
+            if out_splits or in_splits:
+                counts = row_counts(size, x, in_splits), row_counts(size, out, out_splits)
+            x = read(x)
+        except Exception as error:
+            self._reject("all_to_all", error)
+        return self._run("all_to_all", x, output.array, opts, [out], output.finish, counts=counts)
 
     def barrier(self, opts: Any = None, *others: Any, **named: Any) -> Work:
         """Also ends collectives of this rank that began before. Messages may need what follows the barrier."""
@@ -298,37 +308,37 @@ class GroupCalls:
     # Messages.
 
     def send(self, tensors: Any, to: int, tag: int = 0) -> Work:
-        x = _one(tensors)
-        check_tag(tag)
-        return self._run("send", read(x), None, None, [x], to=to, tag=tag)
+        try:
+            x = _one(tensors)
+            check_tag(tag)
+            array = read(x)
+        except Exception as error:
+            self._reject("send", error, to=to, tag=tag)
+        return self._run("send", array, None, None, [x], to=to, tag=tag)
 
     def recv(self, tensors: Any, source: int, tag: int = 0) -> Work:
-        x = _one(tensors)
-        check_tag(tag)
-        output = Output([x])
+        try:
+            x = _one(tensors)
+            check_tag(tag)
+            output = Output([x])
+        except Exception as error:
+            self._reject("recv", error, source=source, tag=tag)
         work = self._run("recv", None, output.array, None, [x], output.finish, source=source, tag=tag)
         if isinstance(work, TuttiWork):
             work._source = source
         return work
 
     def recv_anysource(self, tensors: Any, tag: int = 0) -> Work:
-        x = _one(tensors)
-        check_tag(tag)
-        output = Output([x])
+        try:
+            x = _one(tensors)
+            check_tag(tag)
+            output = Output([x], is_apart=not is_plain(x))
+        except Exception as error:
+            self._reject("recv", error, source=-1, tag=tag)
         work = AnySourceWork(self._world, output.array, tag, self._limit(), [x], output.finish, True)
         return self._returned(self._added(work))
 
-    # Several calls together, and the end.
-
-    def start_coalescing(self, *_: Any) -> None:
-        self._together = []
-
-    def end_coalescing(self, *_: Any) -> Work:
-        works, self._together = self._together or [], None
-        return self._all(works)
-
-    _start_coalescing = start_coalescing
-    _end_coalescing = end_coalescing
+    # The end.
 
     def monitored_barrier(self, timeout: timedelta | float | None = None, wait_all_ranks: bool = False) -> None:
         """A barrier that names the ranks that do not come within a time, a number of seconds or a timedelta."""
@@ -379,9 +389,7 @@ def _call(calls: Any, name: str, x: Any, out: Any, arguments: dict[str, Any]) ->
     if name == "barrier":
         return function(**arguments)
     if name == "recv":
-        return function(out, arguments.pop("source"), **arguments)
-    if name == "send":
-        return function(x, arguments.pop("to"), **arguments)
-    if name == "broadcast":
+        return function(out, **arguments)
+    if name in ("send", "broadcast"):
         return function(x, **arguments)
     return function(x, out, **arguments)

@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.distributed import ReduceOp
 
 from ..errors import ArgumentError
-from .errors import of_dist
 
 _OPS: dict[Any, str] = {
     getattr(ReduceOp, torch_name): name
@@ -35,10 +34,10 @@ def operator_of(opts: Any, x: Tensor) -> str:
     """The operator of options, or of a ReduceOp."""
     op = getattr(opts, "reduceOp", opts) if opts is not None else ReduceOp.SUM
     name = _OPS.get(getattr(op, "op", op))
-    if name is None and factor_of(opts) is not None:
+    if name is None and factor_of(opts, x) is not None:
         return "sum"  # of `scaled` inputs
     if name is None:
-        raise of_dist(ArgumentError(f"tutti has no operator {getattr(op, 'op', op)}"))
+        raise ArgumentError(f"tutti has no operator {getattr(op, 'op', op)}")
     return _OPS_OF_BOOL.get(name, name) if x.dtype == torch.bool else name
 
 
@@ -57,23 +56,36 @@ def root_of(opts: Any) -> int:
     return root
 
 
-def factor_of(opts: Any) -> Any:
-    """The factor of the operator PREMUL_SUM, or None."""
+def factor_of(opts: Any, x: Tensor) -> Any:
+    """The factor of the operator PREMUL_SUM, a number, or None. Raises ArgumentError if the elements of x have no product
+    with it."""
     op = getattr(opts, "reduceOp", opts)
     kind = getattr(op, "op", op)
     if getattr(kind, "name", "") != "PREMUL_SUM":
         return None
     if hasattr(op, "factor"):
-        return op.factor
+        return _checked(op.factor, x)
     state = op.__getstate__()  # where older versions have it
     if state is None:
-        raise of_dist(ArgumentError("this PyTorch hides the factor of PREMUL_SUM: multiply the tensor, and use SUM"))
-    return state[1]
+        raise ArgumentError("this PyTorch hides the factor of PREMUL_SUM: multiply the tensor, and use SUM")
+    return _checked(state[1], x)
+
+
+def _checked(factor: Any, x: Tensor) -> Any:
+    if isinstance(factor, Tensor):
+        if factor.numel() != 1:
+            raise ArgumentError(f"the factor of PREMUL_SUM has {factor.numel()} elements, and must have one")
+        factor = factor.item()
+    if x.dtype.is_floating_point or x.dtype.is_complex:
+        return factor
+    if x.dtype == torch.bool or not float(factor).is_integer():
+        raise ArgumentError(f"PREMUL_SUM by {factor} is not defined for {x.dtype}: pass tensors of a floating-point type")
+    return int(factor)
 
 
 def scaled(x: Tensor, opts: Any) -> Tensor:
     """An input, multiplied by the factor of the operator PREMUL_SUM."""
-    factor = factor_of(opts)
+    factor = factor_of(opts, x)
     return x if factor is None else (x * factor).to(x.dtype)
 
 

@@ -230,6 +230,7 @@ def _owning(made: _Made, timeout: timedelta) -> _Made:
     """A group or backend with its timeout, which leaves its communicator when it ends."""
     if timeout.total_seconds() * 1e9 != made._world._timeout:
         made._timeout = timeout.total_seconds()
+    made._world._copy_bytes()
     weakref.finalize(made, leave, made._world).atexit = False  # older versions of PyTorch do not call shutdown
     return made
 

@@ -137,6 +137,7 @@ contains
     exchange%from = modulo(rank - 1, ranks)
     call require_ok(tutti_run(world, exchange, c_null_ptr), 'sendrecv')
     call require(nint(received) == exchange%from, 'sendrecv receives from the left')
+    call require_ok(tutti_reject_call(world, exchange, 'not again'//c_null_char), 'a call that all ranks reject')
     if (rank == 0) call require_ok(tutti_send(world, c_loc(sent), 1_c_size_t, TUTTI_F64, 1, 3), 'send')
     if (rank /= 1) return
     call require_ok(tutti_recv(world, c_loc(received), 1_c_size_t, TUTTI_F64, 0, 3), 'recv')
