@@ -57,8 +57,8 @@ def root_of(opts: Any) -> int:
 
 
 def factor_of(opts: Any, x: Tensor) -> Any:
-    """The factor of the operator PREMUL_SUM, a number, or None. Raises ArgumentError if the elements of x have no product
-    with it."""
+    """The factor of the operator PREMUL_SUM, a number, or None. Raises ArgumentError if there is no product of it
+    and the elements of x."""
     op = getattr(opts, "reduceOp", opts)
     kind = getattr(op, "op", op)
     if getattr(kind, "name", "") != "PREMUL_SUM":
@@ -79,7 +79,8 @@ def _checked(factor: Any, x: Tensor) -> Any:
     if x.dtype.is_floating_point or x.dtype.is_complex:
         return factor
     if x.dtype == torch.bool or not float(factor).is_integer():
-        raise ArgumentError(f"PREMUL_SUM by {factor} is not defined for {x.dtype}: pass tensors of a floating-point type")
+        text = f"PREMUL_SUM by {factor} is not defined for {x.dtype}: pass tensors of a floating-point type"
+        raise ArgumentError(text)
     return int(factor)
 
 

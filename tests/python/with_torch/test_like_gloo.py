@@ -111,23 +111,36 @@ def check_wrong_lists(rank: int, size: int) -> None:
         ("a tag is 8191", lambda: dist.irecv(full(0), 1 - rank, tag=8191)),
         ("a tag is -1", lambda: dist.irecv(full(0), tag=-1)),
     ]
-    if rank == 0:
-        calls += [
-            (
-                "scatter: tensor 0 of a list has 1 elements, and must have 2",
-                lambda: dist.scatter(full(0, 2), [full(1, 1), full(2, 3)]),
-            ),
-            ("scatter: a list has 1 tensors", lambda: dist.scatter(full(0, 2), [full(1, 4)])),
-            (
-                "gather: tensor 1 of a list has 3 elements, and must have 2",
-                lambda: dist.gather(full(0, 2), [full(1, 2), full(2, 3)]),
-            ),
-            ("gather: a list has 3 tensors", lambda: dist.gather(full(0, 2), [full(1, 2)] * 3)),
-        ]
+    group: Any = dist.group.WORLD
+    c10d: Any = dist.distributed_c10d
+    right = [full(0, 2), full(0, 2)]
+    calls += [  # each rank is the root
+        (
+            "scatter: tensor 0 of a list has 1 elements, and must have 2",
+            lambda: group.scatter([full(0, 2)], [[full(1, 1), full(2, 3)]], _rooted(c10d.ScatterOptions(), rank)),
+        ),
+        (
+            "scatter: a list has 1 tensors",
+            lambda: group.scatter([full(0, 2)], [right[:1]], _rooted(c10d.ScatterOptions(), rank)),
+        ),
+        (
+            "gather: tensor 1 of a list has 3 elements, and must have 2",
+            lambda: group.gather([[full(1, 2), full(2, 3)]], [full(0, 2)], _rooted(c10d.GatherOptions(), rank)),
+        ),
+        (
+            "gather: a list has 1 tensors",
+            lambda: group.gather([right[:1]], [full(0, 2)], _rooted(c10d.GatherOptions(), rank)),
+        ),
+    ]
     for text, call in calls:
         with pytest.raises(tutti.ArgumentError, match=text):
             call()
     dist.barrier()  # nothing has happened
+
+
+def _rooted(options: Any, root: int) -> Any:
+    options.rootRank = root
+    return options
 
 
 def test_wrong_lists_are_errors() -> None:

@@ -195,7 +195,8 @@ def test_tensors_that_share_memory() -> None:
 
 def copy_bytes(rank: int, size: int) -> None:
     values = torch.arange(4.0)
-    for out in (torch.zeros(4, dtype=torch.int32), torch.zeros(2, dtype=torch.int64), torch.zeros(16, dtype=torch.uint8)):
+    for count, dtype in ((4, torch.int32), (2, torch.int64), (16, torch.uint8)):
+        out = torch.zeros(count, dtype=dtype)
         if rank == 0:
             dist.send(values, 1)
             dist.isend(values, 1).wait()
