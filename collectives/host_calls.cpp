@@ -25,7 +25,11 @@ Execution* HostCalls::acquire_plan(const Call& call, const Options& options) {
 HostCalls::CachedExecution& HostCalls::ready_for(const Call& call, const Options& options) {
   parts_.failures.check();
   if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
-  if (call.point_to_point != PointToPoint::none) check_tag(call, parts_.order.user_tags());
+  if (call.point_to_point != PointToPoint::none) {
+    check_tag(call, parts_.order.user_tags());
+    if (call.point_to_point != PointToPoint::send)
+      parts_.progress.precede_receive(call.from, call.tag);
+  }
   CachedExecution& cached = parts_.cache.idle(parts_.binder.shape_for(call, options));
   cached.execution.set_user_tag(call.tag);
   if (cached.execution.binding().op == OperatorKind::user) cached.execution.hold(*call.op);

@@ -62,6 +62,10 @@ class Progress {
   /// Starts a task, and keeps it while it is under way: it advances in whatever test or wait.
   /// Throws as the calls that it makes.
   void start(const std::shared_ptr<Task>& task);
+  /// As Task::precede_receive, of all tasks.
+  void precede_receive(Rank from, int tag) {
+    for (const auto& task : tasks_) task->precede_receive(from, tag);
+  }
   /// Whether no task that began before has to receive first.
   [[nodiscard]] bool is_next(const Task& task) const noexcept;
 

@@ -61,18 +61,31 @@ void Rejection::note_message() {
 
 void Rejection::advance() {
   if (!may_start_ || is_done_) return;
-  if (is_message()) return advance_message();
-  engine_.calls().skip(reason_);
+  if (!is_message()) {
+    engine_.calls().skip(reason_);
+  } else {
+    if (!has_started_ && is_needed()) start_message();
+    if (!has_started_ || !execution_->done()) return;
+    drop();
+  }
   is_done_ = true;
 }
 
-/// The receive of a message that never comes waits for ever, and disturbs nothing.
-void Rejection::advance_message() {
-  if (!std::exchange(has_started_, true))
-    engine_.calls().start(*execution_, nullptr, nullptr, Duration::max());
-  if (!execution_->done()) return;
-  drop();
-  is_done_ = true;
+/// A receive is posted once its message has come. A posted one would make the end of its sender an
+/// error, although nobody may have sent.
+bool Rejection::is_needed() {
+  return call_.point_to_point != PointToPoint::recv ||
+         engine_.transport().probe(call_.from, engine_.order().tag_of_message(call_.tag));
+}
+
+void Rejection::start_message() {
+  has_started_ = true;
+  engine_.calls().start(*execution_, nullptr, nullptr, Duration::max());
+}
+
+void Rejection::precede_receive(Rank from, int tag) {
+  if (is_message() && may_start_ && !has_started_ && from == call_.from && tag == call_.tag)
+    start_message();
 }
 
 void Rejection::drop() noexcept {

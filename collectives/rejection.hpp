@@ -36,13 +36,15 @@ class Rejection final : public Task {
   [[nodiscard]] std::optional<std::pair<Rank, int>> receives() const noexcept override {
     return std::nullopt;
   }
+  void precede_receive(Rank from, int tag) override;
 
  private:
   [[nodiscard]] bool is_message() const noexcept {
     return call_.point_to_point != PointToPoint::none;
   }
   void note_message();
-  void advance_message();
+  [[nodiscard]] bool is_needed();
+  void start_message();
 
   Engine& engine_;
   Call call_;

@@ -43,6 +43,12 @@ class Task {
   /// @return both, of a task that still receives.
   [[nodiscard]] virtual std::optional<std::pair<Rank, int>> receives() const noexcept = 0;
 
+  /// The program is about to receive the next message of this source and tag: a task that would
+  /// receive one before receives it first.
+  virtual void precede_receive(Rank from, int tag) {
+    static_cast<void>(from), static_cast<void>(tag);
+  }
+
   [[nodiscard]] Notice& notice() noexcept { return notice_; }
   /// Its handle ended within a call, after which drop_pending follows.
   void set_dropped() noexcept { is_dropped_ = true; }

@@ -38,8 +38,7 @@ int sum_of_ones(Communicator& world) {
 TEST_P(Rejections, OfOneRankFailAllRanksWithItsReason) {
   const std::vector<Outcome> outcomes = in_world(GetParam(), [](Communicator& world) {
     EXPECT_EQ(sum_of_ones(world), world.size());
-    const std::vector<int> x(1);
-    if (world.rank() == 1) reject_call(world, call::all_reduce(std::span{x}, {}, sum), kReason);
+    if (world.rank() == 1) reject_call(world, {.collective = Collective::all_reduce}, kReason);
     for (int i = 0; i < 2; ++i) static_cast<void>(sum_of_ones(world));
   });
   expect_rejection(outcomes, "rank 1 rejected the arguments of call #2: " + kReason, 1);
@@ -123,6 +122,21 @@ TEST_P(Rejections, OfMessagesThatNeverComeDisturbNothing) {
     EXPECT_EQ(sum_of_ones(world), world.size());
     world.barrier();
   }));
+}
+
+TEST_P(Rejections, OfAReceiveGoBeforeTheNextReceive) {
+  expect_rejection(in_world(GetParam(),
+                            [](Communicator& world) {
+                              std::vector<int> x(4, world.rank());
+                              if (world.rank() == 1) {
+                                reject_call(world, call::recv(std::span{x}, 0, 3), "not this one");
+                                world.recv(std::span{x}, 0, 3);
+                              } else if (world.rank() == 0) {
+                                world.send(std::span<const int>{x}, 1, 3);
+                              }
+                              for (int i = 0; i < 2; ++i) world.barrier();
+                            }),
+                   "which sent i32 elements of 4 bytes: not this one", 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, Rejections,

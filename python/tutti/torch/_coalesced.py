@@ -8,6 +8,7 @@ from typing import Any, Callable, NoReturn, Sequence
 from torch import Tensor
 from torch.distributed import Work
 
+from ..errors import ArgumentError
 from ._checks import check_blocks, check_lengths
 from ._options import AsyncOptions, factor_of, operator_of, scaled
 from ._tensors import Output, counts_of, read, shared
@@ -65,8 +66,8 @@ class CoalescedCalls:
     ) -> Work:
         """outputs: for each rank a list of its inputs."""
         try:
-            for outs in outputs:
-                check_lengths("all_gather_coalesced", inputs, outs)
+            if any(len(outs) != len(inputs) for outs in outputs):
+                raise ArgumentError(f"all_gather_coalesced: each rank's list must have {len(inputs)} outputs")
             by_input = [list(outs) for outs in zip(*outputs)]
             for outs in by_input:
                 check_blocks("all_gather_coalesced", self._size(), outs)
