@@ -6,10 +6,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include <tutti/error.hpp>
 
+#include "runtime/others_variables.hpp"
 #include "runtime/placement.hpp"
 
 namespace tutti::runtime {
@@ -105,11 +107,20 @@ constexpr std::array kVariables{
              read_text<&Config::topology>},
 };
 
+// Adds "name=value".
+void add_entry(std::string_view text, Environment& environment) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string_view::npos && equals > 0)
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+}
+
 // A misspelt variable would change nothing, without any sign of it.
 void check_names(const Environment& environment) {
   for (auto entry = environment.lower_bound(kPrefix);
        entry != environment.end() && entry->first.starts_with(kPrefix); ++entry) {
     if (std::ranges::find(kVariables, entry->first, &Variable::name) != kVariables.end()) continue;
+    if (is_of_others(std::string_view{entry->first}.substr(kPrefix.size() - 1), entry->second))
+      continue;
     std::string message = "there is no variable " + entry->first + "; tutti reads";
     for (const Variable& variable : kVariables)
       message += (&variable == &kVariables.front() ? " " : ", ") + std::string{variable.name};
@@ -125,12 +136,15 @@ std::span<const Variable> variables() noexcept {
 
 Environment process_environment() {
   Environment environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text{*entry};
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos && equals > 0)
-      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    add_entry(*entry, environment);
+  return environment;
+}
+
+Environment initial_environment(::pid_t process) {
+  std::ifstream file{"/proc/" + std::to_string(process) + "/environ"};
+  Environment environment;
+  for (std::string entry; std::getline(file, entry, '\0');) add_entry(entry, environment);
   return environment;
 }
 

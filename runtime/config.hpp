@@ -3,6 +3,8 @@
 /// tutti's own variables.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -23,6 +25,9 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 
 /// @return the current variables of this process. No other function of the project reads them.
 [[nodiscard]] Environment process_environment();
+
+/// @return the variables with which a process was started; none if they cannot be read.
+[[nodiscard]] Environment initial_environment(::pid_t process);
 
 /// The values of tutti's variables, all of them optional: see variables().
 struct Config {

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <tutti/error.hpp>
 
@@ -80,6 +82,61 @@ TEST(Config, AMistakeIsNamed) {
   const std::string unknown = config_refusal({{"TUTTI_TIMOUT", "3"}});
   EXPECT_NE(unknown.find("no variable TUTTI_TIMOUT"), std::string::npos) << unknown;
   EXPECT_NE(unknown.find("TUTTI_TIMEOUT"), std::string::npos) << unknown;
+}
+
+// Of a namespace with services called tutti and tutti-cache, one of them with a named port and
+// IPv6.
+TEST(Config, ServiceLinksOfKubernetesPass) {
+  const Environment links{{"TUTTI_SERVICE_HOST", "10.96.0.7"},
+                          {"TUTTI_SERVICE_PORT", "80"},
+                          {"TUTTI_SERVICE_PORT_HTTP", "80"},
+                          {"TUTTI_PORT", "tcp://10.96.0.7:80"},
+                          {"TUTTI_PORT_80_TCP", "tcp://10.96.0.7:80"},
+                          {"TUTTI_PORT_80_TCP_PROTO", "tcp"},
+                          {"TUTTI_PORT_80_TCP_PORT", "80"},
+                          {"TUTTI_PORT_80_TCP_ADDR", "10.96.0.7"},
+                          {"TUTTI_CACHE_SERVICE_HOST", "fd00::7"},
+                          {"TUTTI_CACHE_SERVICE_PORT", "53"},
+                          {"TUTTI_CACHE_PORT", "udp://[fd00::7]:53"},
+                          {"TUTTI_CACHE_PORT_53_UDP", "udp://[fd00::7]:53"},
+                          {"TUTTI_CACHE_PORT_53_UDP_PROTO", "udp"},
+                          {"TUTTI_CACHE_PORT_53_UDP_PORT", "53"},
+                          {"TUTTI_CACHE_PORT_53_UDP_ADDR", "fd00::7"},
+                          {"TUTTI_RANK", "1"}};
+  Config with_rank;
+  with_rank.rank = 1;
+  EXPECT_EQ(config_refusal(links), "");
+  EXPECT_EQ(read_config(links), with_rank);
+}
+
+TEST(Config, VariablesOfModulesPass) {
+  const Environment module{
+      {"TUTTI_ROOT", "/opt/tutti"},        {"TUTTI_DIR", "/opt/tutti/lib"},
+      {"TUTTI_HOME", "/opt/tutti"},        {"TUTTI_VERSION", "0.1-gcc-12"},
+      {"TUTTI_LIB", "-L/opt/lib -ltutti"}, {"TUTTI_INC", "-I/opt/include"},
+      {"EBROOTTUTTI", "/opt/tutti"},       {"TUTTI_INCLUDE_DIR", "/opt/include"}};
+  EXPECT_EQ(config_refusal(module), "");
+  EXPECT_EQ(read_config(module), Config{});
+}
+
+TEST(Config, OtherValuesOfTheseNamesAreMistakes) {
+  const std::vector<std::pair<std::string, std::string>> mistakes{
+      {"TUTTI_PORT", "29500"},
+      {"TUTTI_PORT", "http://10.96.0.7:80"},
+      {"TUTTI_PORT", "tcp://h0:29500"},
+      {"TUTTI_SERVICE_HOST", "h0"},
+      {"TUTTI_SERVICE_PORT", "0"},
+      {"TUTTI_SERVICE_PORT_", "80"},
+      {"TUTTI_PORT_80_TCP_ADDR", "tcp"},
+      {"TUTTI_ROOT", "0"},
+      {"TUTTI_VERSION", "x"},
+      {"TUTTI_SECRET_DIR", "/home"},
+      {"TUTTI_SECRET", "/home/secret"},
+      {"TUTTI_", "/home"}};
+  for (const auto& [name, value] : mistakes)
+    EXPECT_NE(config_refusal({{name, value}}).find("there is no variable " + name),
+              std::string::npos)
+        << name << "=" << value;
 }
 
 TEST(Config, TheProcessHasAnEnvironment) {
