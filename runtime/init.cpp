@@ -7,6 +7,7 @@
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/init.hpp>
 
+#include "inherited_launch.hpp"
 #include "open_channel.hpp"
 #include "world.hpp"
 
@@ -99,9 +100,14 @@ Communicator init(const InitOptions& options) {
   Settings settings = resolve_settings(options, runtime::read_config(environment));
   const runtime::Launch launch = runtime::detect_launch(
       environment, {.url = options.url, .rank = options.rank, .size = options.size});
-  const std::unique_ptr<Channel> channel =
-      runtime::open_channel(launch, settings.protection, settings.deadline);
-  return connect(*channel, options, settings, runtime::meeting_address(launch));
+  try {
+    const std::unique_ptr<Channel> channel =
+        runtime::open_channel(launch, settings.protection, settings.deadline);
+    return connect(*channel, options, settings, runtime::meeting_address(launch));
+  } catch (const Error& error) {
+    if (options.rank || error.code() == ErrorCode::invalid_argument) throw;
+    throw runtime::with_inherited_launch(error, environment);
+  }
 }
 
 Result<Communicator> try_init(const InitOptions& options) noexcept {

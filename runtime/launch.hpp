@@ -54,6 +54,8 @@ struct Launch {
   std::string job{};                   ///< The launcher's name of the job, or empty.
   LaunchStatus status = LaunchStatus::usable;
   std::string remark{};  ///< Why it is not usable, or other information.
+  /// The variables that are set of those with its numbers.
+  std::vector<std::string> variables{};
   /// The host of each rank, by the launcher's names; empty: unknown.
   std::vector<std::string> hosts{};
 };
@@ -76,6 +78,10 @@ struct LaunchArguments {
 /// number of ranks, since such a process may not be alone.
 [[nodiscard]] Launch detect_launch(const Environment& environment,
                                    const LaunchArguments& arguments = {});
+
+/// @return the variables that are set and from which detect_launch reads the own rank, or which it
+/// accepts beside a rank only: without them the process is alone.
+[[nodiscard]] std::vector<std::string> rank_variables(const Environment& environment);
 
 /// @return a table of launches, one line each, below a line of headings.
 [[nodiscard]] std::string table_of(const std::vector<Launch>& launches);

@@ -263,6 +263,14 @@ bool is_of_torchrun(const Environment& environment) {
          (has("WORLD_SIZE") && has("LOCAL_RANK"));
 }
 
+// The variables of a launch that are set.
+std::vector<std::string> set_variables(const Environment& environment, const VariableNames& names) {
+  std::vector<std::string> found;
+  for (const char* name : {names.rank, names.size, names.local_rank, names.local_size})
+    if (is_set(environment, name)) found.emplace_back(name);
+  return found;
+}
+
 using Reader = void (*)(const Environment&, Launch&);
 
 // Appends the launch of a launcher.
@@ -276,13 +284,14 @@ void add_launch(const Environment& environment, const VariableNames& names, Read
     launch.status = LaunchStatus::invalid;
     launch.remark = error.what();
   }
+  launch.variables = set_variables(environment, names);
   launches.push_back(std::move(launch));
 }
 
-std::vector<const char*> variables_of(const VariableNames& names) {
-  std::vector<const char*> variables{names.rank, names.size, names.local_rank, names.local_size};
-  std::erase_if(variables, [](const char* name) { return *name == '\0'; });
-  return variables;
+std::size_t count_variables(const VariableNames& names) {
+  const std::array all{names.rank, names.size, names.local_rank, names.local_size};
+  return static_cast<std::size_t>(
+      std::ranges::count_if(all, [](const char* name) { return *name != '\0'; }));
 }
 
 // Appends the launches of launchers that tutti knows by their variables only, if there is no other.
@@ -290,11 +299,9 @@ void add_other_launches(const Environment& environment, std::vector<Launch>& lau
   const auto is_outer = [](const Launch& launch) { return launch.status == LaunchStatus::outer; };
   if (!std::all_of(launches.begin(), launches.end(), is_outer)) return;
   for (const OtherLauncher& launcher : kOtherLaunchers) {
-    const std::vector<const char*> variables = variables_of(launcher.names);
-    std::vector<std::string> found;
-    for (const char* name : variables)
-      if (is_set(environment, name)) found.emplace_back(name);
-    if (found.empty() || (launcher.is_ambiguous && found.size() < variables.size())) continue;
+    const std::vector<std::string> found = set_variables(environment, launcher.names);
+    if (found.empty() || (launcher.is_ambiguous && found.size() < count_variables(launcher.names)))
+      continue;
     add_launch(
         environment, launcher.names, [](const Environment&, Launch&) {}, launches);
     Launch& launch = launches.back();
@@ -336,6 +343,15 @@ std::vector<Launch> detect_launches(const Environment& environment) {
   exclude_agents(environment, launches);
   add_other_launches(environment, launches);
   return launches;
+}
+
+std::vector<std::string> rank_variables(const Environment& environment) {
+  std::vector<std::string> variables;
+  for (const Launch& launch : detect_launches(environment))
+    variables.insert(variables.end(), launch.variables.begin(), launch.variables.end());
+  for (const char* name : {kPmix.job, "TUTTI_URL", "TUTTI_HOSTS"})
+    if (is_set(environment, name)) variables.emplace_back(name);
+  return variables;
 }
 
 bool is_launch_variable(std::string_view name) noexcept {

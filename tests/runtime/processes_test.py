@@ -181,8 +181,8 @@ class Launchers(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
-    def refusal(self, **variables):
-        done = subprocess.run([MEMBER, "collectives"], stdout=subprocess.PIPE, text=True,
+    def refusal(self, command=None, **variables):
+        done = subprocess.run([*(command or [MEMBER]), "collectives"], stdout=subprocess.PIPE, text=True,
                               env={**members.bare_environment(), **variables}, timeout=PATIENCE,
                               check=False)
         self.assertEqual(done.returncode, 4, done.stdout)
@@ -200,6 +200,26 @@ class Refusals(unittest.TestCase):
                             TUTTI_URL="tcp://127.0.0.1:1")
         self.assertIn("127.0.0.1:1", text)
         self.assertLess(members.seconds_waited(text), members.DEFAULT_WAIT / 2)
+
+    def test_inherited_variables_are_named(self):
+        """A shell stands for a rank, which starts a program."""
+        ours = {"TUTTI_SIZE": "2", "TUTTI_URL": f"unix://tutti-test-{os.getpid()}"}
+        torchrun = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(members.free_port() - 1)}
+        command = ["sh", "-c", '"$@"; exit $?', "sh"]
+        for rank, variables in (("TUTTI_RANK", ours), ("RANK", torchrun)):
+            names = [rank, *(name for name in variables if not name.startswith("MASTER_"))]
+            known = f"{', '.join(names[:-1])} and {names[-1]}"
+            for number in "01":
+                told = {**variables, rank: number, "TUTTI_TIMEOUT": "0.5"}
+                text = self.refusal(command=[*command, MEMBER], **told)
+                self.assertRegex(text, rf"^timeout: rank {number} waited .*; process \d+ \(sh\), which started "
+                                       rf"this one, has the same {known}: if it is that rank, .* unset them")
+                text = self.refusal(**told)
+                self.assertNotIn("which started", text)
+                alone = [*command, "env", *(f"-u{name}" for name in names), MEMBER, "collectives"]
+                done = subprocess.run(alone, stdout=subprocess.PIPE, text=True, check=False, timeout=PATIENCE,
+                                      env={**members.bare_environment(), **told})
+                self.assertEqual((done.returncode, done.stdout.split(",")[0]), (0, "1 rank"))
 
     def test_wrong_values_are_named(self):
         text = self.refusal(TUTTI_RANK="3", TUTTI_SIZE="2", TUTTI_URL="file:///tmp/x")
