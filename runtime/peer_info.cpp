@@ -97,10 +97,14 @@ void check_secrets(const std::vector<PeerInfo>& infos) {
   const auto outlier =
       find_outlier(infos.size(), [&](std::size_t rank) { return infos[rank].secret_digest; });
   if (!outlier) return;
-  throw Error{ErrorCode::mismatch,
-              name_of(infos, outlier->rank) + " and " + name_of(infos, outlier->usual) +
-                  " do not share a secret: wrong secret",
-              static_cast<Rank>(outlier->rank)};
+  const bool is_missing =
+      infos[outlier->rank].secret_digest.empty() || infos[outlier->usual].secret_digest.empty();
+  throw Error{
+      ErrorCode::mismatch,
+      name_of(infos, outlier->rank) + " and " + name_of(infos, outlier->usual) +
+          " do not share a secret: wrong secret" +
+          (is_missing ? ", only one of them has one; set TUTTI_SECRET_FILE on all ranks" : ""),
+      static_cast<Rank>(outlier->rank)};
 }
 
 std::string secret_digest(const Secret& secret) {

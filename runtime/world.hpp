@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct WorldOptions {
   std::shared_ptr<Network> network{};  ///< Carries messages between hosts; null: TCP.
   bool has_tcp_too = false;           ///< Whether TCP does as well, and each call uses one of them.
   SharedConfigFiles shared_config{};  ///< The files of rank 0.
+  /// Why the options of this rank are wrong: World::connect throws it on all ranks.
+  std::optional<Error> failure{};
 };
 
 /// The connections of a process to the ranks it was started with, or to those of an MPI

@@ -74,6 +74,7 @@ class WorldConnector {
   [[nodiscard]] std::vector<std::string> on_all(const std::function<std::string()>& part) {
     return all_or_none(channel_, options_.mesh.host, deadline_, part);
   }
+  void check_options() const;
   [[nodiscard]] std::string own_process_info();
   [[nodiscard]] bool exchange_process_infos();
   [[nodiscard]] bool find_links();
@@ -114,7 +115,16 @@ World::Connections WorldConnector::connect() {
   return connections;
 }
 
+void WorldConnector::check_options() const {
+  if (!options_.failure) return;
+  const Error& failure = *options_.failure;
+  if (channel_.size() == 1) throw Error{failure};
+  throw Error{failure.code(), "rank " + std::to_string(channel_.rank()) + ": " + failure.what(),
+              channel_.rank()};
+}
+
 std::string WorldConnector::own_process_info() {
+  check_options();
   links_ = ProcessLinks::shared(settings_, channel_.size());
   std::string info;
   write_field(info, ProcessInfo{links_->process(), links_->next_world(), summary_of(options_)});

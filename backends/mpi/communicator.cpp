@@ -105,6 +105,14 @@ void check_threads(const CommunicatorOptions& options) {
         "needs MPI_THREAD_MULTIPLE; start the MPI by MPI_Init_thread"};
 }
 
+/// A timeout of zero is that of the environment.
+Options with_timeout(Options options) {
+  constexpr std::chrono::seconds kSetUpTimeout{300};
+  if (options.timeout == Duration::zero())
+    options.timeout = init_timeout(options.timeout, kSetUpTimeout);
+  return options;
+}
+
 /// Every poll of such a communicator drives the MPI, so a rank that waits in it goes on polling as
 /// one with a function that does.
 CommunicatorOptions driving(CommunicatorOptions options) {
@@ -115,11 +123,12 @@ CommunicatorOptions driving(CommunicatorOptions options) {
 }  // namespace
 
 std::unique_ptr<Transport> make_transport(MPI_Comm comm, const Options& options) {
-  return std::make_unique<MpiTransport>(gather_ranks(comm, options), options);
+  const Options own = with_timeout(options);
+  return std::make_unique<MpiTransport>(gather_ranks(comm, own), own);
 }
 
-Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options,
-                          const Options& transport) {
+Communicator communicator(MPI_Comm comm, const CommunicatorOptions& options, const Options& given) {
+  const Options transport = with_timeout(given);
   MpiChannel channel{comm};
   std::unique_ptr<SetUp> set_up = make_set_up(own_ranks(), channel.size(), transport);
   CommunicatorParts watched = watch_ranks(channel, {.timeout = transport.timeout});
@@ -140,8 +149,8 @@ Communicator init(MPI_Comm comm, const InitOptions& options) {
   if (transport == nullptr || !transport->is_of_mpi || !transport->shares_memory)
     return tutti::init(channel, own);
   if (options.transport == "shm+mpi") own.transport = "auto";
-  const Duration timeout = options.timeout > Duration::zero() ? options.timeout : kInitTimeout;
-  return tutti::init(channel, own, std::make_shared<MpiNetwork>(comm, Options{.timeout = timeout}));
+  const Options network{.timeout = init_timeout(options.timeout)};
+  return tutti::init(channel, own, std::make_shared<MpiNetwork>(comm, network));
 }
 
 }  // namespace tutti::v0::mpi

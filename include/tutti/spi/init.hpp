@@ -13,7 +13,9 @@
 namespace tutti::v0 {
 
 /// Connects ranks that have a channel of their own. Collective over the channel, which is not
-/// needed afterwards. Of the environment, only TUTTI_TUNING and TUTTI_TOPOLOGY are read.
+/// needed afterwards. Variables apply as in init, except those that describe a launch: TUTTI_RANK,
+/// TUTTI_SIZE, TUTTI_URL and their like. If the options or variables of one rank are wrong, all
+/// ranks get its error.
 /// @param options without url, rank and size.
 /// @return the communicator of all ranks. Throws as init.
 [[nodiscard]] TUTTI_API Communicator init(Channel& channel, const InitOptions& options = {});
@@ -33,10 +35,16 @@ TUTTI_API void leave_worlds() noexcept;
 
 /// For other transports: ranks of one host notice at once when one of them ends, and communicators
 /// fail on all ranks. Collective over the channel. Uses no network.
-/// @param options only the timeouts count.
+/// @param options only the timeouts count, but all options and variables must be right.
 /// @return parts without a transport. Their group makes more such, and requests the status of ranks
 /// of the own host. Throws as init.
 [[nodiscard]] TUTTI_API CommunicatorParts watch_ranks(Channel& channel,
                                                       const InitOptions& options = {});
+
+/// @return a timeout of InitOptions as init reads it: the one that is given, if it is more than
+/// zero, else TUTTI_TIMEOUT, else the other one. A wrong variable, which init reports on all ranks,
+/// counts as none.
+[[nodiscard]] TUTTI_API Duration init_timeout(Duration given,
+                                              Duration otherwise = kInitTimeout) noexcept;
 
 }  // namespace tutti::v0

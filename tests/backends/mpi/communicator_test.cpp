@@ -1,11 +1,13 @@
 // Collectives over MPI: every row of the catalog against plain loops, in several sizes.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <tutti/mpi.hpp>
@@ -241,6 +243,29 @@ TEST(MpiCommunicator, RefusesTimesThatAreNegative) {
   Communicator world =
       mpi::communicator(MPI_COMM_WORLD, {.timeout = Duration::max()}, {.timeout = Duration::max()});
   world.barrier();
+}
+
+TEST(MpiCommunicator, ReadsVariables) {
+  const auto refusals = [] {
+    return std::vector<Result<void>>{
+        detail::attempt([] { (void)mpi::communicator(MPI_COMM_WORLD); }),
+        detail::attempt([] { (void)mpi::init(MPI_COMM_WORLD); }),
+        detail::attempt([] { (void)mpi::init(MPI_COMM_WORLD, {.transport = "shm+mpi"}); })};
+  };
+  for (const auto& [name, value] :
+       {std::pair{"TUTTI_SECRET_FILE", "/no/such/secret"}, std::pair{"TUTTI_ADDRESS", "nonsense0"},
+        std::pair{"TUTTI_TIMEOUT", "soon"}}) {
+    ::setenv(name, value, 1);
+    for (const Result<void>& outcome : refusals()) {
+      EXPECT_FALSE(outcome) << name;
+      if (outcome) continue;
+      EXPECT_EQ(outcome.error().code(), ErrorCode::invalid_argument) << outcome.error().what();
+      EXPECT_NE(std::string{outcome.error().what()}.find(value), std::string::npos)
+          << outcome.error().what();
+    }
+    ::unsetenv(name);
+  }
+  for (const Result<void>& outcome : refusals()) EXPECT_TRUE(outcome);
 }
 
 TEST(MpiCommunicator, IsNeededOnlyForRanksToFindEachOther) {

@@ -32,9 +32,9 @@ struct Options {
   /// reductions is sent in messages of at most 1 MiB, so that it is in the cache when it is
   /// reduced.
   std::size_t chunk_bytes = std::size_t{1} << 30;
-  /// How long the set-up, a collective operation of the whole group, waits for the other ranks:
-  /// zero or more; Duration::max(): no limit.
-  Duration timeout = std::chrono::seconds{300};
+  /// How long the set-up, a collective operation of the whole group, waits for the other ranks.
+  /// Zero: TUTTI_TIMEOUT, or 300 s without it; Duration::max(): no limit.
+  Duration timeout = Duration::zero();
 };
 
 /// Connects the ranks of an MPI communicator by tutti's own transports: shared memory inside a
