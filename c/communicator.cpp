@@ -215,6 +215,13 @@ tutti_status tutti_describe(const tutti_communicator* communicator, char* text, 
   });
 }
 
+tutti_status tutti_address(tutti_communicator* communicator, char* text, size_t capacity,
+                           size_t* length) {
+  return guarded(communicator, "communicator", [&] {
+    store_text(tutti::address_of(communicator->world), text, capacity, length);
+  });
+}
+
 tutti_status tutti_communicator_waits(const tutti_communicator* communicator, char* text,
                                       size_t capacity, size_t* length) {
   return stored(text, capacity, length, [&] {

@@ -208,6 +208,9 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
       encrypt_links(plan, links, deadline - reserve);
       return std::string{};
     });
+  // From here on each info has the address at which its rank is reached.
+  for (std::size_t rank = 0; rank < plan.infos.size(); ++rank)
+    plan.infos[rank].address = text_of(with_port(plan.addresses[rank], 0));
   std::vector<MemoryDomain> domains;
   for (std::string_view report : reports) domains.push_back(read_field<MemoryDomain>(report));
   return {.world = plan.self.job,

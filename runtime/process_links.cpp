@@ -201,6 +201,8 @@ std::vector<Rank> ProcessLinks::add(Mesh& mesh, std::span<const std::uint64_t> p
   const std::lock_guard lock{mutex_};
   std::vector<Rank> numbers = number_locked(mesh, processes, self);
   add_transports(mesh, numbers, self);
+  if (address_.empty() || address_.starts_with("127."))
+    address_ = mesh.infos[static_cast<std::size_t>(self)].address;
   std::vector<WatchedProcess> watched;
   for (MeshLink& link : mesh.links) {
     const Rank number = numbers[static_cast<std::size_t>(link.peer)];
@@ -219,6 +221,11 @@ std::vector<Rank> ProcessLinks::add(Mesh& mesh, std::span<const std::uint64_t> p
 const ProcessLinks::LinkedPeer& ProcessLinks::peer(Rank number) const {
   const std::lock_guard lock{mutex_};
   return peers_[static_cast<std::size_t>(number)];  // a deque does not move its elements
+}
+
+std::string ProcessLinks::address() const {
+  const std::lock_guard lock{mutex_};
+  return address_;
 }
 
 Control* ProcessLinks::control() const {

@@ -111,6 +111,10 @@ class ProcessLinks {
   /// @param number of a peer; this process has 0.
   [[nodiscard]] const LinkedPeer& peer(Rank number) const;
 
+  /// @return the address at which other processes have reached this one, with port 0: that of a
+  /// network, if there was one. Empty if no world has connected.
+  [[nodiscard]] std::string address() const;
+
   /// @return the control thread, or null if no world needed one.
   [[nodiscard]] Control* control() const;
   /// @return the links that share memory, or null.
@@ -145,6 +149,7 @@ class ProcessLinks {
   mutable std::mutex mutex_{};                    // of all members below that change
   std::deque<LinkedPeer> peers_{};                // by number
   bool has_connected_ = false;                    // whether a world is connected
+  std::string address_{};
   std::multimap<std::uint64_t, Rank> numbers_{};  // by process
   std::map<std::pair<std::string, std::string>, NetworkSpeed> speeds_{};
   std::unique_ptr<Control> control_{};       // destroyed last: it notifies the peers

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <tutti/spi/communicator.hpp>
+#include <tutti/spi/init.hpp>
 
 #include "backends/hybrid/hybrid.hpp"
 #include "import_memory.hpp"
@@ -50,6 +51,7 @@ class WorldGroup final : public Group {
     if (domain == nullptr) return nullptr;
     return runtime::import_memory(domain, world_->ranks().numbers_of(members_), file, exchange);
   }
+  [[nodiscard]] const World& world() const noexcept { return *world_; }
   [[nodiscard]] std::string describe() const override { return world_->describe(members_); }
 
  private:
@@ -198,3 +200,13 @@ std::string World::describe(const std::vector<Rank>& members) const {
 }
 
 }  // namespace tutti::runtime
+
+namespace tutti::v0 {
+
+std::string address_of(Communicator& communicator) {
+  const auto* const group = dynamic_cast<const runtime::WorldGroup*>(group_of(communicator));
+  const std::string address = group == nullptr ? "" : group->world().links()->address();
+  return address.empty() ? "" : runtime::parse_host_and_port(address).host;
+}
+
+}  // namespace tutti::v0

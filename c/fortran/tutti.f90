@@ -520,6 +520,13 @@ module tutti
       integer(c_size_t), value :: capacity
       integer(c_size_t), intent(inout) :: length
     end function
+    integer(c_int) function tutti_address(communicator, text, capacity, length) bind(c)
+      import
+      type(c_ptr), value :: communicator
+      character(kind=c_char), intent(inout) :: text(*)
+      integer(c_size_t), value :: capacity
+      integer(c_size_t), intent(inout) :: length
+    end function
     ! Stores the calls that this rank waits in now, one per line; empty if it does not wait. Any thread.
     integer(c_int) function tutti_communicator_waits(communicator, text, capacity, length) bind(c)
       import

@@ -177,6 +177,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "tutti_group": (_status, _handle, POINTER(c_int32), c_size_t, c_uint64, _made),
     "tutti_split": (_status, _handle, c_int32, c_int32, _made),
     "tutti_hosts": (_status, _handle, POINTER(c_int32)),
+    "tutti_address": (_status, _handle, *_text),
     "tutti_describe": (_status, _handle, *_text),
     "tutti_communicator_waits": (_status, _handle, *_text),
     "tutti_allocate": (_status, _handle, c_size_t, _made),

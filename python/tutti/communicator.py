@@ -195,6 +195,12 @@ class Communicator(QuickCalls):
         """The number of this rank among those of its host."""
         return next(host.index(self.rank) for host in self.hosts if self.rank in host)
 
+    @property
+    def address(self) -> str:
+        """The address at which the other ranks reach this one, as a number, for servers to which they connect: the
+        loopback if all ranks share it."""
+        return _text(library.tutti_address, self._handle.pointer)
+
     def describe(self) -> str:
         """One line about the ranks and what connects them."""
         return _text(library.tutti_describe, self._handle.pointer)

@@ -19,6 +19,9 @@ static void test_texts(tutti_communicator* world) {
   require_true(whole == length && strlen(few) == 5, "a text is cut, and its length is told");
   require_ok(tutti_describe(world, NULL, 0, &whole), "describe");
   require_true(whole == length, "the length alone");
+  require_ok(tutti_address(world, text, sizeof text, &length), "address");
+  require_true(strcmp(text, "127.0.0.1") == 0,
+               "ranks of one host reach each other at the loopback");
   require_ok(tutti_hosts(world, hosts), "hosts");
   require_true(hosts[0] == hosts[tutti_size(world) - 1], "all are on one host");
   length = 0;

@@ -86,6 +86,11 @@ TUTTI_C_API tutti_status tutti_hosts(tutti_communicator* communicator, int32_t* 
 /** One line about the ranks and what connects them. */
 TUTTI_C_API tutti_status tutti_describe(const tutti_communicator* communicator, char* text,
                                         size_t capacity, size_t* length);
+/** The address at which the other ranks reach this one, as a number, such as "10.0.0.1": for
+ * servers to which they connect. The loopback if all ranks share it; empty if it is unknown, as
+ * over an MPI. */
+TUTTI_C_API tutti_status tutti_address(tutti_communicator* communicator, char* text,
+                                       size_t capacity, size_t* length);
 /** Stores the calls that this rank waits in now, one per line; empty if it does not wait. Any
  * thread. */
 TUTTI_C_API tutti_status tutti_communicator_waits(const tutti_communicator* communicator,

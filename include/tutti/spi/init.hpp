@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include <tutti/export.hpp>
 #include <tutti/init.hpp>
@@ -40,6 +41,11 @@ TUTTI_API void leave_worlds() noexcept;
 /// of the own host. Throws as init.
 [[nodiscard]] TUTTI_API CommunicatorParts watch_ranks(Channel& channel,
                                                       const InitOptions& options = {});
+
+/// @return the address at which the other ranks of a world reach this one, as a number: the
+/// loopback if all ranks share it. Empty if it is unknown, as over an MPI. Throws
+/// Error{invalid_argument} if the communicator is empty.
+[[nodiscard]] TUTTI_API std::string address_of(Communicator& communicator);
 
 /// @return a timeout of InitOptions as init reads it: the one that is given, if it is more than
 /// zero, else TUTTI_TIMEOUT, else the other one. A wrong variable, which init reports on all ranks,

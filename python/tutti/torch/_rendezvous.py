@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-import socket
 from datetime import timedelta
 from typing import Any, Iterator
 
@@ -11,7 +10,6 @@ from torch._C._distributed_c10d import TCPStore
 from torch.distributed.rendezvous import register_rendezvous_handler
 
 from .. import _init
-from ..communicator import Communicator
 
 _ADDRESS_BYTES = 256
 
@@ -23,8 +21,9 @@ def rendezvous(url: str, timeout: timedelta = timedelta(minutes=30), **_: Any) -
     store = None
     address = array.array("B", bytes(_ADDRESS_BYTES))
     if world.rank == 0:
-        store = TCPStore("0.0.0.0", 0, None, True, timeout, wait_for_workers=False)
-        text = f"{store.port} {_own_host(world)}".encode()
+        host = world.address  # names of hosts need not be known to others
+        store = TCPStore(host, 0, None, True, timeout, wait_for_workers=False)
+        text = f"{store.port} {host}".encode()
         address[: len(text)] = array.array("B", text)
     world.broadcast(address)
     if store is None:
@@ -32,10 +31,6 @@ def rendezvous(url: str, timeout: timedelta = timedelta(minutes=30), **_: Any) -
         store = TCPStore(host, int(port), None, False, timeout)
     yield store, world.rank, world.size
     raise RuntimeError("the ranks of tutti cannot meet again: initialise the group anew")
-
-
-def _own_host(world: Communicator) -> str:
-    return "127.0.0.1" if len(world.hosts) == 1 else socket.gethostname()
 
 
 def register() -> None:

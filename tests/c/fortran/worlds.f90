@@ -46,6 +46,8 @@ contains
     call require(whole == length .and. few == text(:5)//c_null_char, 'a text is cut, and its whole length is stored')
     call require_ok(tutti_communicator_waits(world, text, len(text, kind=c_size_t), length), 'waits')
     call require(length == 0 .and. text(1:1) == c_null_char, 'this rank does not wait')
+    call require_ok(tutti_address(world, text, len(text, kind=c_size_t), length), 'address')
+    call require(text(:length) == '127.0.0.1', 'ranks of one host reach each other at the loopback')
     call require_ok(tutti_hosts(world, hosts), 'hosts')
     call require(all(hosts == hosts(1)) .and. hosts(1) >= 0, 'all are on one host')
     call require_ok(tutti_explain(world, sum_of(c_loc(values), 10_c_size_t, TUTTI_F32), c_null_ptr, text, &
