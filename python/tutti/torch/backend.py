@@ -6,18 +6,18 @@ import inspect
 import types
 import weakref
 from datetime import timedelta
-from typing import Any, Sequence, TypeVar
+from typing import Any, Mapping, Sequence, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import PrefixStore
 from torch.distributed import ProcessGroup, Work
 
-from .. import _init
 from ..communicator import Communicator
 from ..errors import ArgumentError
 from . import _rendezvous
 from ._group_calls import GroupCalls, leave
+from ._store import world_over_store
 from ._works import kept
 from .errors import as_dist_errors, of_dist
 
@@ -35,31 +35,6 @@ class Options:
 
     def __init__(self, **options: Any) -> None:
         self.options = options
-
-
-class _StoreRanks:
-    """The ranks of a group, which exchange bytes by a store of torch.distributed. Anybody who reaches the
-    store reads them: on networks that are not trusted, TUTTI_SECRET_FILE keeps strangers away."""
-
-    def __init__(self, store: Any, rank: int, size: int) -> None:
-        self._store = store
-        self._rank = rank
-        self._size = size
-        self._use = (store.add("tutti/uses", 1) - 1) // size  # an earlier group may have used the store
-        self._round = 0
-
-    def Get_rank(self) -> int:
-        return self._rank
-
-    def Get_size(self) -> int:
-        return self._size
-
-    def allgather(self, own: bytes) -> list[bytes]:
-        self._round += 1
-        keys = [f"tutti/{self._use}/{self._round}/{rank}" for rank in range(self._size)]
-        self._store.set(keys[self._rank], own.hex())
-        self._store.wait(keys)
-        return [bytes.fromhex(bytes(self._store.get(key)).decode()) for key in keys]
 
 
 class TuttiBackend(GroupCalls, _Backend):  # type: ignore[misc]
@@ -210,12 +185,19 @@ def _communicator_of(opts: Any, options: dict[str, Any]) -> Communicator:
     parent = _default() if _default is not None else None
     if ranks and parent is not None and parent._handle.is_open and not options:
         return parent.group(ranks)
-    seconds = opts.timeout.total_seconds() or None
-    source = _StoreRanks(opts.store, opts.group_rank, opts.group_size)
-    world = _init.init(source, **{"timeout": seconds, "call_timeout": seconds, **options})
+    seconds = opts.timeout.total_seconds()
+    world = world_over_store(_store_of(opts), opts.group_rank, opts.group_size, seconds, **options)
     if not ranks:
         _default = weakref.ref(world)
     return world
+
+
+def _store_of(opts: Any) -> Any:
+    """The store of a new group. That of PyTorch depends on the number of groups that this process has made or failed
+    to make: a rank that tries again would not find the others there."""
+    store = _locals_of_maker().get("store")
+    ranks = ",".join(map(str, opts.global_ranks_in_group))
+    return opts.store if store is None else PrefixStore(f"ranks {ranks or 'all'}/", store)
 
 
 def _part_of(world: Communicator, ranks: Sequence[int]) -> Communicator | None:
@@ -238,8 +220,7 @@ def _owning(made: _Made, timeout: timedelta) -> _Made:
 def world_over(group: ProcessGroup) -> Communicator:
     """A communicator of the ranks of a group of any backend. Collective over them."""
     own: Any = dist.distributed_c10d._get_process_group_store(group)
-    seconds = 300.0
-    return _init.init(_StoreRanks(own, group.rank(), group.size()), timeout=seconds, call_timeout=seconds)
+    return world_over_store(own, group.rank(), group.size(), 300.0)
 
 
 def _is_mixed(opts: Any) -> bool:
@@ -262,11 +243,16 @@ def _is_mixed(opts: Any) -> bool:
 def _backends_by_device() -> dict[str, str]:
     """The backends of the group that PyTorch is about to make. It does not pass them, and a group that tutti
     makes would replace the other backends without an error."""
+    config = _locals_of_maker().get("backend_config")
+    return dict(config.get_device_backend_map()) if config is not None else {}
+
+
+def _locals_of_maker() -> Mapping[str, Any]:
+    """The variables of the function of PyTorch that makes the group."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != "_new_process_group_helper":
         frame = frame.f_back
-    config = frame.f_locals.get("backend_config") if frame is not None else None
-    return dict(config.get_device_backend_map()) if config is not None else {}
+    return frame.f_locals if frame is not None else {}
 
 
 def create(opts: Any, backend_options: Any = None) -> Any:
