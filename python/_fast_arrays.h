@@ -161,8 +161,7 @@ static int needs_gradient(PyObject* object) {
   return is_needed;
 }
 
-/* The imaginary part of a conjugated number is such: its memory has the negative. A view of several
- * ones does not lie in one piece. */
+/* The imaginary part of a conjugated number is such: its memory has the negative. */
 static int is_negated(PyObject* object) {
   PyObject* const method = PyObject_GetAttr(object, name_is_neg);
   PyObject* const answer = method == NULL ? NULL : PyObject_CallNoArgs(method);
@@ -179,7 +178,7 @@ static int read_array(PyObject* object, int is_written, Array* array) {
   if (importer.has_buffer)
     return read_buffer(object, array) && !(is_written && array->is_read_only);
   if (importer.exchange == NULL || !read_tensor(importer.exchange, object, array)) return 0;
-  if (array->count == 1 && importer.has_negation && is_negated(object)) return 0;
+  if (importer.has_negation && is_negated(object)) return 0;
   return !(is_written && importer.has_gradient && needs_gradient(object));
 }
 
