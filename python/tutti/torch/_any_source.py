@@ -61,7 +61,7 @@ class AnySourceWork(TuttiWork):
     def __init__(self, world: Communicator, out: Tensor, tag: int, timeout: float, *others: Any) -> None:
         self._receive = _Receive(world, out, tag, timeout)
         requests: Sequence[Any] = [self._receive]
-        super().__init__(requests, *others)
+        super().__init__(requests, *others, limit=timeout)
 
     def source_rank(self) -> int:
         return self._receive.source

@@ -1,8 +1,9 @@
-"""Futures for which a hook waits within backward.
+"""Futures for which a thread waits within backward.
 
 The end of backward completes the futures of calls that hooks make, in the order of the calls. The waits of such a
-future complete it themselves, but a hook may wait for another one that depends on it, by torch.futures.wait_all.
-Then backward does not end: a thread sees that a hook stands still, and completes the futures.
+future complete it themselves, but a hook may wait for another one that depends on it, by torch.futures.wait_all, and
+PyTorch waits for them in C++. Then backward does not end: a thread sees that backward stands still, and completes
+the futures.
 """
 
 from __future__ import annotations
@@ -10,16 +11,29 @@ from __future__ import annotations
 import sys
 import threading
 import time
-import types
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
-_INTERVAL = 0.5  # seconds between two looks; a hook that is at one instruction in both of them waits
+import torch
+
+_INTERVAL = 0.5  # seconds between two looks; a thread that is at one place in both of them stands still
+
+_current_node: Callable[[], Any] | None = getattr(torch._C, "_current_autograd_node", None)
 
 
 class _Watched(NamedTuple):
     thread: int
+    task: int  # the same thread, as the kernel names it
     complete: Callable[[], None]
     is_complete: Callable[[], bool]
+    limit: float
+
+
+class _Place(NamedTuple):
+    """Where a thread stands. may_go_on: whether that is where threads stand for other reasons, too. point: what changes
+    if it moves; None if it runs."""
+
+    may_go_on: bool
+    point: Any
 
 
 _lock = threading.Lock()
@@ -27,11 +41,18 @@ _watched: list[_Watched] = []
 _thread: threading.Thread | None = None
 
 
-def watch(complete: Callable[[], None], is_complete: Callable[[], bool]) -> None:
-    """Calls complete() in a thread of its own if this thread, which is in backward, waits in a hook."""
+def is_at_end_of_backward() -> bool:
+    """Whether this thread runs what was queued for the end of backward. Not known before PyTorch 2.2."""
+    return _current_node is not None and _current_node() is None and torch._C._current_graph_task_id() >= 0
+
+
+def watch(complete: Callable[[], None], is_complete: Callable[[], bool], limit: float) -> None:
+    """Calls complete() in a thread of its own if this thread, which is in backward, stands still in a hook; or for
+    longer than a limit, in seconds, in tutti or in C++. There it may go on, and run callbacks that communicate: beside
+    them those of others would come in another order than on other ranks."""
     global _thread
     with _lock:
-        _watched.append(_Watched(threading.get_ident(), complete, is_complete))
+        _watched.append(_Watched(threading.get_ident(), threading.get_native_id(), complete, is_complete, limit))
         if _thread is None or not _thread.is_alive():
             _thread = threading.Thread(target=_look, name="tutti", daemon=True)
             _thread.start()
@@ -39,7 +60,7 @@ def watch(complete: Callable[[], None], is_complete: Callable[[], bool]) -> None
 
 def _look() -> None:
     global _thread
-    places: dict[int, tuple[types.FrameType, int]] = {}
+    seen: dict[int, tuple[_Place, float]] = {}  # places, and when a thread came there
     while True:
         time.sleep(_INTERVAL)
         with _lock:
@@ -48,22 +69,38 @@ def _look() -> None:
                 _thread = None
                 return
             left = list(_watched)
-        seen = {each.thread: place for each in left if (place := _place_in_hook(each.thread)) is not None}
+        now = time.monotonic()
+        before, seen = seen, {}
         for each in left:
-            if each.thread in seen and seen[each.thread] == places.get(each.thread):
+            if each.thread not in seen:
+                place = _place_of(each)
+                is_same = each.thread in before and before[each.thread][0] == place and place.point is not None
+                seen[each.thread] = (place, before[each.thread][1] if is_same else now)
+            place, since = seen[each.thread]
+            if now - since > (each.limit if place.may_go_on else 0.0):
                 each.complete()
-        places = seen
 
 
-def _place_in_hook(thread: int) -> tuple[types.FrameType, int] | None:
-    """The frame that a thread runs and its instruction. None where no hook stands still: in backward itself, and in
-    calls of tutti and the callbacks that they run, since callbacks of others could communicate in another order."""
-    top = frame = sys._current_frames().get(thread)
+def _place_of(watched: _Watched) -> _Place:
+    top = frame = sys._current_frames().get(watched.thread)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module.startswith("tutti."):
-            return None
+            return _Place(True, _point_in_cpp(watched.task))
         if module.startswith("torch.autograd"):
             break
         frame = frame.f_back
-    return None if top is None or frame is top else (top, top.f_lasti)
+    if top is None or frame is top:  # in versions that hide the end of backward, that is where it waits
+        return _Place(_current_node is not None, _point_in_cpp(watched.task))
+    return _Place(False, (top, top.f_lasti))
+
+
+def _point_in_cpp(task: int) -> Any:
+    """How often a thread was put to sleep, if it sleeps; None if it runs. A thread that has ended stays there."""
+    try:
+        with open(f"/proc/self/task/{task}/status") as file:
+            status = dict(line.split(":", 1) for line in file)
+    except OSError:
+        return "ended"
+    is_asleep = status["State"].split()[0] == "S"
+    return (status["voluntary_ctxt_switches"], status["nonvoluntary_ctxt_switches"]) if is_asleep else None

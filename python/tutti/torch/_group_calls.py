@@ -115,7 +115,8 @@ class GroupCalls(CoalescedCalls):
         arguments: dict[str, Any],
     ) -> TuttiWork:
         request = _call(self._world.start, name, x, out, arguments)
-        return self._added(TuttiWork([request], result, finish, name in ("send", "recv")))
+        limit = arguments.get("timeout", self._limit())
+        return self._added(TuttiWork([request], result, finish, name in ("send", "recv"), limit))
 
     def _added(self, work: TuttiWork) -> TuttiWork:
         if self._together is not None:

@@ -20,7 +20,8 @@ from torch.distributed import Work
 
 from ..errors import Error, TimeoutError
 from ..requests import Request
-from ._backward import watch
+from ._backward import is_at_end_of_backward, watch
+from ._futures import CppFuture, PythonFuture, is_asked_from_cpp
 from .errors import of_dist
 
 _ROUND = 1_000_000  # nanoseconds of a wait between two looks at calls of other communicators
@@ -35,7 +36,7 @@ class TuttiWork(Work):
     """A call under way, of one request or several.
 
     finish: called once when all have ended, to copy results. tensors: the result. is_message: whether it is
-    of two ranks only.
+    of two ranks only. limit: the seconds that it may take.
     """
 
     def __init__(
@@ -44,15 +45,17 @@ class TuttiWork(Work):
         tensors: Sequence[Tensor],
         finish: Callable[[], None] | None = None,
         is_message: bool = False,
+        limit: float = 0.0,
     ) -> None:
         super().__init__()
         self._requests = list(requests)
         self._tensors = tensors
         self._finish = finish
         self.is_message = is_message
+        self._limit = limit
         self._source = -1
         self._error: Error | None = None
-        self._future: _Future | None = None
+        self._future: PythonFuture | CppFuture | None = None
         self._is_complete = False  # the future
         self._lock = threading.RLock()
         handle = self._requests[0]._handle if self._requests else None
@@ -150,17 +153,24 @@ class TuttiWork(Work):
         """A future of the tensors. In backward it is completed at the end of backward, in the same thread;
         else by a thread of its own. A wait for it in Python completes it too."""
         if self._future is None:
-            self._future = _Future(self)
-            try:  # also where the call has ended: callbacks that communicate come in the same order on all ranks
-                torch.autograd.Variable._execution_engine.queue_callback(self._complete_or_raise)
-            except RuntimeError:  # not in backward
-                if self._poll():
-                    self._complete()
-                else:
-                    threading.Thread(target=self._complete, name="tutti", daemon=True).start()
+            self._future = CppFuture(self._tensors) if is_asked_from_cpp() else PythonFuture(self)
+            self._complete_in_time()
+        return self._future if isinstance(self._future, PythonFuture) else self._future.future
+
+    def _complete_in_time(self) -> None:
+        """Sees to it that the future is completed."""
+        if is_at_end_of_backward():  # DistributedDataParallel may wait before backward comes to what is queued
+            self._complete_or_raise()
+            return
+        try:  # also where the call has ended: callbacks that communicate come in the same order on all ranks
+            torch.autograd.Variable._execution_engine.queue_callback(self._complete_or_raise)
+        except RuntimeError:  # not in backward
+            if self._poll():
+                self._complete()
             else:
-                watch(self._complete, lambda: self._is_complete)
-        return self._future
+                threading.Thread(target=self._complete, name="tutti", daemon=True).start()
+        else:
+            watch(self._complete, lambda: self._is_complete, self._limit)
 
     def _complete_or_raise(self) -> None:
         self._complete()
@@ -171,60 +181,23 @@ class TuttiWork(Work):
         try:
             self.wait()
         except Exception as error:
-            self._complete_by("set_exception", error)
+            self._complete_by(error)
         else:
-            self._complete_by("set_result", self.result())
+            self._complete_by(None)
 
-    def _complete_by(self, setter: str, value: Any) -> None:
+    def _complete_by(self, error: Exception | None) -> None:
         with self._lock:
             future, self._is_complete = None if self._is_complete else self._future, True
         if future is not None:
-            future._work = None
-            getattr(future, setter)(value)  # runs what the program does next, without the lock
-
-
-class _Future(torch.futures.Future[Any]):
-    """The future of a Work, or of a function that `then` calls after it. A hook of DistributedDataParallel may wait
-    for it within backward, whose end would complete it."""
-
-    def __init__(self, work: TuttiWork) -> None:
-        super().__init__()
-        self._work: TuttiWork | None = work
-
-    def wait(self) -> Any:
-        work, self._work = self._work, None
-        if work is not None:
-            work._complete()
-        return super().wait()
-
-    def done(self) -> bool:
-        work = self._work
-        if work is not None and work._poll():
-            work._complete()
-        return super().done()
-
-    def then(self, callback: Callable[[Any], Any]) -> Any:
-        if self._work is None:
-            return super().then(callback)
-        following = _Future(self._work)
-
-        def follow(future: torch.futures.Future[Any]) -> None:
-            try:
-                result = callback(future)
-            except Exception as error:
-                following.set_exception(error)
-            else:
-                following.set_result(result)
-
-        self.add_done_callback(follow)
-        return following
+            future.complete(error, self.result())  # runs what the program does next, without the lock
 
 
 class AllWork(TuttiWork):
     """Several calls under way, as one."""
 
     def __init__(self, parts: Sequence[TuttiWork]) -> None:
-        super().__init__([], [x for part in parts for x in part.result()])
+        limit = max((part._limit for part in parts), default=0.0)
+        super().__init__([], [x for part in parts for x in part.result()], limit=limit)
         self._parts = parts
 
     def _advance(self, slice: int, end: float | None = None) -> bool:
