@@ -16,6 +16,7 @@ from torch.distributed import ProcessGroup, Work
 from ..communicator import Communicator
 from ..errors import ArgumentError
 from . import _rendezvous
+from ._compile import leave_untraced
 from ._group_calls import GroupCalls, leave
 from ._store import world_over_store
 from ._works import kept
@@ -279,4 +280,5 @@ def register() -> None:
     function: Any = dist.Backend.register_backend
     devices = {"devices": _DEVICES} if "devices" in inspect.signature(function).parameters else {}
     function("tutti", create, extended_api=True, **devices)
+    leave_untraced()
     _rendezvous.register()
