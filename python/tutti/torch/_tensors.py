@@ -51,6 +51,8 @@ def joined(tensors: Sequence[Tensor]) -> Tensor | None:
         raise ArgumentError("a list of tensors is empty")
     first = tensors[0]
     address = first.data_ptr()
+    if address == 0:  # empty, or around other tensors
+        return None
     for x in tensors:
         if not x.is_contiguous() or x.dtype != first.dtype or x.data_ptr() != address:
             return None

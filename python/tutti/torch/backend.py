@@ -18,6 +18,7 @@ from ..errors import ArgumentError
 from . import _rendezvous
 from ._compile import leave_untraced
 from ._group_calls import GroupCalls, leave
+from ._observed import BackendCalls, ObservedCalls
 from ._store import world_over_store
 from ._works import kept
 from .errors import as_dist_errors, of_dist
@@ -38,7 +39,7 @@ class Options:
         self.options = options
 
 
-class TuttiBackend(GroupCalls, _Backend):  # type: ignore[misc]
+class TuttiBackend(BackendCalls, _Backend):  # type: ignore[misc]
     """The calls that come from C++, and those of a group with other backends beside."""
 
     def __init__(self, world: Communicator, timeout: Any) -> None:
@@ -83,7 +84,7 @@ class TuttiBackend(GroupCalls, _Backend):  # type: ignore[misc]
         return None if world is None else _owning(TuttiBackend(world, timeout), timeout)
 
 
-class TuttiGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
+class TuttiGroup(ObservedCalls, ProcessGroup):  # type: ignore[misc]
     """A group whose calls from Python do not pass through C++. Calls from C++ find the backend inside."""
 
     def __init__(self, store: Any, world: Communicator, timeout: Any) -> None:
@@ -91,10 +92,14 @@ class TuttiGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
         self._store = store
         self._world = world
         self._backend = TuttiBackend(world, timeout)
-        custom = ProcessGroup.BackendType.CUSTOM
-        for device in _DEVICES:
-            self._register_backend(torch.device(device), custom, self._backend)
-        self._set_default_backend(custom)
+        _add_backend(self, self._backend)
+
+    def _made_dispatching(self) -> ProcessGroup:
+        group: ProcessGroup = ProcessGroup(self._store, self._world.rank, self._world.size)
+        _add_backend(group, self._backend)
+        group._set_group_name(self.group_name)
+        group._set_group_desc(self.group_desc)
+        return group
 
     def _get_sequence_number_for_group(self) -> int:
         return self._count + self._backend._count
@@ -126,6 +131,13 @@ class TuttiGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
         self._backend.set_timeout(timeout)
 
     _set_default_timeout = set_timeout
+
+
+def _add_backend(group: ProcessGroup, backend: TuttiBackend) -> None:
+    custom = ProcessGroup.BackendType.CUSTOM
+    for device in _DEVICES:
+        group._register_backend(torch.device(device), custom, backend)
+    group._set_default_backend(custom)
 
 
 class PlainGroup(GroupCalls, ProcessGroup):  # type: ignore[misc]
