@@ -61,7 +61,8 @@ class AnySourceWork(TuttiWork):
     def __init__(self, world: Communicator, out: Tensor, tag: int, timeout: float, *others: Any) -> None:
         self._receive = _Receive(world, out, tag, timeout)
         requests: Sequence[Any] = [self._receive]
-        super().__init__(requests, *others, limit=timeout)
+        super().__init__(requests, *others)
+        self._limit = timeout
 
     def source_rank(self) -> int:
         return self._receive.source
