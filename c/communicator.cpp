@@ -217,8 +217,9 @@ tutti_status tutti_describe(const tutti_communicator* communicator, char* text, 
 
 tutti_status tutti_address(tutti_communicator* communicator, char* text, size_t capacity,
                            size_t* length) {
-  return guarded(communicator, "communicator", [&] {
-    store_text(tutti::address_of(communicator->world), text, capacity, length);
+  return stored(text, capacity, length, [&] {
+    require(communicator, "communicator");
+    return tutti::address_of(communicator->world);
   });
 }
 

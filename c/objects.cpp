@@ -28,7 +28,8 @@ std::uint64_t hash_of(std::string_view text) noexcept {
 std::string excess_of(Kind kind, std::size_t count, int ranks) {
   if (kind == Kind::scatter || kind == Kind::all_to_all) {
     if (count <= static_cast<std::size_t>(ranks)) return {};
-    return std::to_string(count) + " objects were given for " + std::to_string(ranks) + " ranks";
+    return std::to_string(count) + " objects were given for " + std::to_string(ranks) +
+           " ranks: one for each is needed";
   }
   if (count <= 1) return {};
   return std::to_string(count) + " objects were given, but a rank gives one";

@@ -72,10 +72,12 @@ void Rejection::advance() {
 }
 
 /// A receive is posted once its message has come. A posted one would make the end of its sender an
-/// error, although nobody may have sent.
+/// error, although nobody may have sent, and so would a probe of that rank alone.
 bool Rejection::is_needed() {
-  return call_.point_to_point != PointToPoint::recv ||
-         engine_.transport().probe(call_.from, engine_.order().tag_of_message(call_.tag));
+  if (call_.point_to_point != PointToPoint::recv) return true;
+  const std::uint32_t tag = engine_.order().tag_of_message(call_.tag);
+  const auto oldest = engine_.transport().probe(any_rank, tag);
+  return oldest && (oldest->from == call_.from || engine_.transport().probe(call_.from, tag));
 }
 
 void Rejection::start_message() {

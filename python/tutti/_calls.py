@@ -137,11 +137,6 @@ class Prepared:
                 f"{self.spec.name}: there is no operator {op!r}; there are {', '.join(OPERATORS)}, and those that "
                 "tutti.operator makes of functions"
             )
-        if self.call.type == arrays.BYTES and op not in PAIR_OPERATORS:
-            raise ArgumentError(
-                f"{self.spec.name}: operator {op} is not defined for elements of {self.call.element_bytes} bytes that "
-                "are no numbers of tutti: convert them, or use tutti.operator"
-            )
         if self.call.type in _COMPLEX and op not in ("sum", "prod", "average"):
             name = arrays.NAMES[self.call.type]
             raise ArgumentError(f"{self.spec.name}: operator {op} is not defined for {name}")

@@ -386,9 +386,9 @@ static void call_at_exit(void) {
 
 int main(void) {
   tutti_communicator* world = NULL;
-  require_true(atexit(call_at_exit) == 0, "a function for the exit");
   test_versions();
   require_ok(tutti_init(NULL, &world), "init");
+  require_true(atexit(call_at_exit) == 0, "a function that runs before the world is left");
   require_true(tutti_size(world) <= kMost, "the test is for up to 16 ranks");
   test_collectives(world);
   test_large_counts(world);

@@ -74,7 +74,7 @@ CASES: dict[str, Case] = {
     "an array": (lambda w: w.all_reduce([1.0]), "is a list, and no array"),
     "None as an array": (lambda w: w.all_reduce(None), "is a NoneType, and no array"),
     "a fraction": (lambda w: w.all_reduce(__import__("fractions").Fraction(1, 2)), "is a Fraction, and no array"),
-    "longdouble": (lambda w: w.all_reduce(np.longdouble(1)), "operator sum is not defined for elements of 16 bytes"),
+    "longdouble": (lambda w: w.all_reduce(np.longdouble(1)), "operator sum is not defined for float128"),
     "datetime64": (lambda w: w.all_gather(np.datetime64("2026-01-01")), "elements of datetime64.*cannot be sent"),
     "timedelta64": (lambda w: w.all_reduce(np.timedelta64(3, "s")), "elements of timedelta64.*cannot be sent"),
     "str_": (lambda w: w.all_gather(np.str_("abc")), "a str_ is no number: use .objects"),
