@@ -199,6 +199,14 @@ std::optional<Error> Blame::disagreement_with_awaited(const CallWait& wait) cons
   const std::vector<CallStatus> both{
       calls_.status_of(wait.number),
       group_->inquire(std::array{wait.rank}, wait.number, kTimeToAnswerInPassing).front()};
+  // A transport notices that a rank has left if that rank has made this communicator.
+  const CallStatus& awaited = both.back();
+  if (wait.number > 0 && awaited.state == State::left && awaited.begun == 0 &&
+      awaited.memory == Memory::none)
+    return Error{ErrorCode::peer_dead,
+                 name_of_rank(wait.rank) + " has left the world, and " + tutti::words_of(wait) +
+                     " waits for it",
+                 wait.rank};
   if (!Majority{both, wait.number, false}.differs()) return {};
   return disagreement(wait.number, ask(wait.number));
 }

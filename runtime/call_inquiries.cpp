@@ -46,7 +46,10 @@ CallStatus CallInquiries::close(const Inquiry& inquiry) {
 CallStatus CallInquiries::last_call(const Inquiry& inquiry) const {
   CallStatus left{.state = CallStatus::State::left};
   const auto found = last_calls_.find({inquiry.peer->rank(), inquiry.communicator});
-  if (found == last_calls_.end()) return left;
+  if (found == last_calls_.end()) {
+    if (last_calls_.size() >= kMostStored) left.memory = CallStatus::Memory::forgotten;
+    return left;
+  }
   const auto& calls = found->second;
   left.begun = calls.rbegin()->second.begun;
   const auto call = calls.find(inquiry.call == 0 ? left.begun : inquiry.call);

@@ -21,8 +21,12 @@ using detail::combine;
 /// The ranks of a communicator, and the number of times that each subgroup of them was made.
 class WorldGroup final : public Group {
  public:
-  WorldGroup(std::shared_ptr<World> world, std::uint64_t id, std::vector<Rank> members)
-      : world_{std::move(world)}, id_{id}, members_{std::move(members)} {}
+  /// @param failure_signal of the communicator. @param parent that of the communicator of which it
+  /// is a group, or null.
+  WorldGroup(std::shared_ptr<World> world, std::uint64_t id, std::vector<Rank> members,
+             std::shared_ptr<FailureSignal> failure_signal, std::shared_ptr<FailureSignal> parent)
+      : world_{std::move(world)}, id_{id}, members_{std::move(members)},
+        failure_signal_{std::move(failure_signal)}, parent_{std::move(parent)} {}
 
   [[nodiscard]] CommunicatorParts subgroup(std::span<const Rank> members,
                                            std::uint64_t key) override {
@@ -31,7 +35,7 @@ class WorldGroup final : public Group {
     std::uint64_t& made = made_[{ranks, key}];
     try {
       CommunicatorParts communicator_parts =
-          world_->make_parts(World::id_of(id_, ranks, made + 1, key), ranks);
+          world_->make_parts(World::id_of(id_, ranks, made + 1, key), ranks, failure_signal_);
       ++made;  // counted only on success, so that all ranks count alike when this one tries again
       return communicator_parts;
     } catch (const std::bad_alloc&) {
@@ -40,7 +44,11 @@ class WorldGroup final : public Group {
   }
   [[nodiscard]] std::vector<CallStatus> inquire(std::span<const Rank> peers, std::uint64_t call,
                                                 Duration patience) override {
-    return world_->inquire(id_, to_world_ranks(peers), call, patience);
+    std::vector<CallStatus> found = world_->inquire(id_, to_world_ranks(peers), call, patience);
+    if (parent_ && parent_->is_raised() &&
+        std::ranges::count(found, CallStatus::State::absent, &CallStatus::state) > 0)
+      fail_as_parent();
+    return found;
   }
   [[nodiscard]] std::shared_ptr<Memory> visible_memory() noexcept override {
     return world_->visible_memory();
@@ -55,6 +63,14 @@ class WorldGroup final : public Group {
   [[nodiscard]] std::string describe() const override { return world_->describe(members_); }
 
  private:
+  /// A rank that failed while it made this communicator never makes it.
+  void fail_as_parent() const {
+    try {
+      parent_->check();
+    } catch (const Error& error) {
+      failure_signal_->raise(error);
+    }
+  }
   [[nodiscard]] std::vector<Rank> to_world_ranks(std::span<const Rank> ranks) const {
     std::vector<Rank> found;
     for (const Rank rank : ranks) found.push_back(members_.at(static_cast<std::size_t>(rank)));
@@ -64,6 +80,8 @@ class WorldGroup final : public Group {
   const std::shared_ptr<World> world_;
   const std::uint64_t id_;
   const std::vector<Rank> members_;  // by their ranks in the world
+  const std::shared_ptr<FailureSignal> failure_signal_;
+  const std::shared_ptr<FailureSignal> parent_;
   std::mutex mutex_{};
   std::map<std::pair<std::vector<Rank>, std::uint64_t>, std::uint64_t>
       made_{};  // by members and key
@@ -105,20 +123,23 @@ std::vector<CallStatus> World::inquire(std::uint64_t communicator,
   return control->inquire(communicator, ranks().numbers_of(ranks_asked), call, patience);
 }
 
-CommunicatorParts World::make_parts(std::uint64_t communicator, const std::vector<Rank>& members) {
+CommunicatorParts World::make_parts(std::uint64_t communicator, const std::vector<Rank>& members,
+                                    std::shared_ptr<FailureSignal> parent) {
   auto calls = std::make_shared<CallCounter>();
   Control* const control = links()->control();
   // A single rank watches no process, but its forked child must not send messages to it.
   const std::shared_ptr<FailureSignal> failure_signal =
-      control != nullptr ? control->watch(communicator, ranks().numbers_of(members), calls, members)
-                         : std::make_shared<FailureSignal>(FailureSignal::Report{}, links()->guard());
+      control != nullptr
+          ? control->watch(communicator, ranks().numbers_of(members), calls, members)
+          : std::make_shared<FailureSignal>(FailureSignal::Report{}, links()->guard());
   std::unique_ptr<Transport> transport = connect(communicator, members, failure_signal);
   std::vector<CostModel> other_costs;
   const std::size_t transports = transport ? transport->capabilities().transports.size() : 0;
   for (std::size_t number = 1; number < transports; ++number)
     other_costs.push_back(cost_model_of(members, number));
   return {.transport = std::move(transport),
-          .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members),
+          .group = std::make_shared<WorldGroup>(shared_from_this(), communicator, members,
+                                                failure_signal, std::move(parent)),
           .calls = std::move(calls),
           .failure_signal = failure_signal,
           .cost_model = cost_model_of(members),

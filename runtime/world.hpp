@@ -104,9 +104,11 @@ class World : public std::enable_shared_from_this<World> {
   /// that it is a group of. @param times the number of its earlier groups of these members.
   [[nodiscard]] static std::uint64_t id_of(std::uint64_t parent, std::span<const Rank> members,
                                            std::uint64_t times, std::uint64_t key = 0);
-  /// @param communicator id. @param members by their ranks in the world.
+  /// @param communicator id. @param members by their ranks in the world. @param parent the failure
+  /// signal of the communicator of which they are a group, or null.
   [[nodiscard]] CommunicatorParts make_parts(std::uint64_t communicator,
-                                             const std::vector<Rank>& members);
+                                             const std::vector<Rank>& members,
+                                             std::shared_ptr<FailureSignal> parent = nullptr);
   /// As Control::inquire. @param ranks in the world.
   [[nodiscard]] std::vector<CallStatus> inquire(std::uint64_t communicator,
                                                 std::span<const Rank> ranks, std::uint64_t call,

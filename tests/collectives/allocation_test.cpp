@@ -9,28 +9,10 @@
 #include "collectives/execution.hpp"
 #include "counted_new.hpp"
 #include "rows.hpp"
-#include "tests/support/wrapper.hpp"
+#include "uncounted.hpp"
 
 namespace tutti::harness {
 namespace {
-
-/// The simulated cluster may allocate; the engine around it is what is measured.
-class Uncounted final : public Wrapper {
- public:
-  using Wrapper::Wrapper;
-  void post(std::span<const Transfer> transfers) override {
-    const Count off{false};
-    Wrapper::post(transfers);
-  }
-  void poll() override {
-    const Count off{false};
-    Wrapper::poll();
-  }
-  void signal(AccessId access, bool is_stored) override {
-    const Count off{false};
-    Wrapper::signal(access, is_stored);
-  }
-};
 
 /// Memory that counts as operator new does: what it gives comes from elsewhere.
 class CountedMemory final : public Memory {

@@ -9,36 +9,18 @@
 #include "counted_new.hpp"
 #include "on_streams.hpp"
 #include "rows.hpp"
-#include "tests/support/wrapper.hpp"
+#include "uncounted.hpp"
 
 namespace tutti::harness {
 namespace {
 
-/// The simulated cluster may allocate; the engine around it is what is measured.
-class Uncounted final : public Wrapper {
- public:
-  using Wrapper::Wrapper;
-  void post(std::span<const Transfer> transfers) override {
-    const Count off{false};
-    Wrapper::post(transfers);
-  }
-  void poll() override {
-    const Count off{false};
-    Wrapper::poll();
-  }
-  void signal(AccessId access, bool is_stored) override {
-    const Count off{false};
-    Wrapper::signal(access, is_stored);
-  }
-};
-
-constexpr std::size_t kRanks = 3;
+constexpr std::size_t kFew = 3;
 /// What an operator holds as long as it lives.
 using Token = std::shared_ptr<int>;
 
 World make_world() {
   WorldOptions options{};
-  options.cluster.size = static_cast<int>(kRanks);
+  options.cluster.size = static_cast<int>(kFew);
   options.wrap = [](std::unique_ptr<Transport> inner) {
     return std::make_unique<Uncounted>(std::move(inner));
   };
@@ -58,11 +40,11 @@ Operator counting_sum(const Token& calls) {
 
 /// Starts an all_reduce of ones on all ranks by one operator, and ends it.
 struct Round {
-  std::array<std::array<long, 5>, kRanks> data{};
+  std::array<std::array<long, 5>, kFew> data{};
   std::vector<Task> tasks{};
 
   void start(World& world, const Operator& op) {
-    for (std::size_t r = 0; r < kRanks; ++r) {
+    for (std::size_t r = 0; r < kFew; ++r) {
       data[r].fill(1);
       const auto rank = static_cast<Rank>(r);
       tasks.push_back(task_of(rank, world[rank].async().all_reduce(std::span{data[r]}, op)));
@@ -70,7 +52,7 @@ struct Round {
   }
   void expect_sums() const {
     for (const auto& sums : data)
-      for (const long value : sums) EXPECT_EQ(value, static_cast<long>(kRanks));
+      for (const long value : sums) EXPECT_EQ(value, static_cast<long>(kFew));
   }
 };
 
@@ -92,14 +74,14 @@ std::ptrdiff_t growth_of_calls(bool makes_anew) {
   std::size_t before = 0;
   for (int call = 0; call < 300; ++call) {
     const Token calls = makes_anew ? std::make_shared<int>(0) : kept_calls;
-    std::array<Request, kRanks> requests{};
-    std::array<std::array<long, 5>, kRanks> data{};
+    std::array<Request, kFew> requests{};
+    std::array<std::array<long, 5>, kFew> data{};
     for (auto& own : data) own.fill(1);
     {
       const Operator op = makes_anew ? counting_sum(calls) : kept;
       allocations = 0;
       const Count on{true};
-      for (std::size_t r = 0; r < kRanks; ++r)
+      for (std::size_t r = 0; r < kFew; ++r)
         requests[r] = world[static_cast<Rank>(r)].async().all_reduce(std::span{data[r]}, op);
       drive(world, requests);
     }
@@ -108,7 +90,7 @@ std::ptrdiff_t growth_of_calls(bool makes_anew) {
     if (makes_anew) {
       EXPECT_EQ(calls.use_count(), 1) << "an operator is kept after call " << call;
     }
-    for (const auto& sums : data) EXPECT_EQ(sums.front(), static_cast<long>(kRanks));
+    for (const auto& sums : data) EXPECT_EQ(sums.front(), static_cast<long>(kFew));
     if (call == 20) before = held_bytes;
   }
   return static_cast<std::ptrdiff_t>(held_bytes - before);
@@ -150,10 +132,10 @@ TEST(FreshOperators, OfOneShapeAreUnderWayTogether) {
 TEST(FreshOperators, AreHeldByPlans) {
   World world = make_world();
   const Token calls = std::make_shared<int>(0);
-  std::array<std::array<long, 5>, kRanks> data{};
+  std::array<std::array<long, 5>, kFew> data{};
   {
     std::vector<Plan> plans;
-    for (std::size_t r = 0; r < kRanks; ++r)
+    for (std::size_t r = 0; r < kFew; ++r)
       plans.push_back(
           world[static_cast<Rank>(r)].plan().all_reduce(std::span{data[r]}, counting_sum(calls)));
     for (int run = 0; run < 3; ++run) {
@@ -165,7 +147,7 @@ TEST(FreshOperators, AreHeldByPlans) {
         for (Plan& plan : plans) is_over = plan.test() && is_over;
       }
       EXPECT_GT(*calls, before);
-      EXPECT_EQ(data.front().front(), static_cast<long>(kRanks));
+      EXPECT_EQ(data.front().front(), static_cast<long>(kFew));
     }
     EXPECT_GT(calls.use_count(), 1);
   }

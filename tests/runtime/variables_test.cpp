@@ -9,6 +9,7 @@
 
 #include <tutti/spi/init.hpp>
 
+#include "tests/runtime/idle_network.hpp"
 #include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
@@ -26,17 +27,6 @@ class Variable {
 
  private:
   const char* const name_;
-};
-
-/// A network that carries nothing.
-class IdleNetwork final : public Network {
- public:
-  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank>, std::uint64_t,
-                                                     std::shared_ptr<FailureSignal>) override {
-    throw Error{ErrorCode::bug, "nobody uses it"};
-  }
-  [[nodiscard]] std::string name() const override { return "none"; }
-  [[nodiscard]] CostModel cost_model() const override { return {}; }
 };
 
 using Start = std::function<void(Channel&, const InitOptions&)>;

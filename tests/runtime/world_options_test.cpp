@@ -14,6 +14,7 @@
 
 #include "runtime/tls.hpp"
 #include "selector/tuning.hpp"
+#include "tests/runtime/idle_network.hpp"
 #include "worlds.hpp"
 
 namespace tutti::test {
@@ -134,17 +135,6 @@ TEST(World, RefusesTimesThatAreNegative) {
       EXPECT_EQ(outcome.error->code(), ErrorCode::invalid_argument) << outcome.text();
     }
 }
-
-/// A network that nobody uses.
-class IdleNetwork final : public Network {
- public:
-  [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank>, std::uint64_t,
-                                                     std::shared_ptr<FailureSignal>) override {
-    throw Error{ErrorCode::bug, "there is nobody to reach"};
-  }
-  [[nodiscard]] std::string name() const override { return "MPI"; }
-  [[nodiscard]] CostModel cost_model() const override { return {}; }
-};
 
 TEST(World, HasOneNetworkBetweenHosts) {
   for (const Rank with : {0, 1}) {
