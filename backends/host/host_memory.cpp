@@ -146,8 +146,7 @@ class HostMemory final : public Memory {
   explicit HostMemory(const KernelTable& kernels) : kernels_{kernels} {}
 
   std::byte* allocate(std::size_t bytes) override {
-    auto* const data = static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow));
-    if (data == nullptr) throw MemoryShortage{bytes, detail::available_memory()};
+    std::byte* const data = reserve(bytes);
     try {
       populate({data, bytes});
     } catch (...) {
@@ -194,6 +193,14 @@ class HostMemory final : public Memory {
   }
 
  private:
+  // Not by the form that returns null: a program that replaces operator new may leave that one out.
+  static std::byte* reserve(std::size_t bytes) {
+    try {
+      return static_cast<std::byte*>(::operator new(bytes, kAlignment));
+    } catch (const std::bad_alloc&) {
+      throw MemoryShortage{bytes, detail::available_memory()};
+    }
+  }
   [[nodiscard]] Kernel kernel_of(const Fold& fold) const {
     const auto type = static_cast<std::size_t>(fold.type);
     const auto kind = static_cast<std::size_t>(fold.op->kind());
