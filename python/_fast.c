@@ -57,21 +57,6 @@ static void* pointer_of(PyObject* handle) {
   return pointer;
 }
 
-/* Gives other threads their turn, and looks for signals. Returns 0, or -1 with an exception. It has
- * the turn in both cases, since a request is freed in it. */
-static int pass_turn(Turn* turn) {
-  PyObject *type = NULL, *value, *trace;
-  turn_leave(turn);
-  if (PyErr_CheckSignals() < 0) PyErr_Fetch(&type, &value, &trace);
-  while (turn_enter(turn, -1) < 0) {
-    if (type == NULL) PyErr_Fetch(&type, &value, &trace);
-    else PyErr_Clear();
-  }
-  if (type == NULL) return 0;
-  PyErr_Restore(type, value, trace);
-  return -1;
-}
-
 /* Waits for a call until it has ended. Returns its status, or -1 with an exception. */
 static int finish(Turn* turn, tutti_request* request, int status) {
   while (status == TUTTI_PENDING) {
