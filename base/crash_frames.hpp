@@ -26,7 +26,7 @@ inline void report_crash(int number) noexcept {
 /// would do so itself stops at MPI_Finalize, and leaves signals alone that a program handles. To be
 /// called by main, before an MPI starts.
 inline void print_frames_of_crashes() noexcept {
-  // What a backtrace needs is loaded now, since a process that crashes can load nothing.
+  // A first backtrace loads its libraries now, since a process that crashes can load nothing.
   std::array<void*, 1> here{};
   backtrace(here.data(), 1);
   // The stack may be what is exhausted.

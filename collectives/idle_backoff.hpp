@@ -21,7 +21,7 @@ class IdleBackoff {
  public:
   /// Starts again after a completion.
   void end() noexcept { polls_ = 0; }
-  /// What a thread waits for.
+  /// The event for which a thread waits.
   struct Wait {
     bool drives = false;  ///< Whether there is a ProgressHook.
     bool wakes = true;    ///< Whether what is awaited ends Transport::idle_wait.

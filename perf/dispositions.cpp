@@ -18,7 +18,7 @@ struct Saved {
   struct sigaction action {};
 };
 
-// What ignore_signal replaced, by the number of the signal.
+// Dispositions that ignore_signal replaced, by the number of the signal.
 std::array<Saved, NSIG> replaced;
 
 struct sigaction set(int number, void (*handler)(int)) {

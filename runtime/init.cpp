@@ -35,7 +35,7 @@ runtime::Agreed agreed(const InitOptions& options, const Network* network) {
           {"network_megabits", std::to_string(options.network_megabits)}};
 }
 
-/// What a world starts with: options, or else environment variables.
+/// The settings of a start: options, or else environment variables.
 struct Start {
   runtime::WorldOptions world{};
   Deadline deadline = Deadline::max();
@@ -58,7 +58,7 @@ runtime::TransportSet checked_transports(const InitOptions& options, const Netwo
   return runtime::TransportSet::any;
 }
 
-/// Who may connect, and where this rank listens.
+/// The secret, and the address at which this rank listens.
 void read_protection(const InitOptions& options, const runtime::Config& config,
                      runtime::MeshOptions& mesh) {
   mesh.insecure = options.insecure;

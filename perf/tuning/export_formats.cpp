@@ -41,7 +41,7 @@ int number_of_collective(Collective collective) {
   }
 }
 
-// What a number of ranks has in the classic file.
+// The rules of one number of ranks in the classic file.
 struct OfRanks {
   int ranks = 0;
   const ExportedTable* table = nullptr;  // null: nothing was measured
