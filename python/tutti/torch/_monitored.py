@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import time
 from typing import Any
 
 from ..communicator import Communicator
-from ..errors import TimeoutError
+from ..errors import Error, TimeoutError
 from ..requests import Request
 
 TAG = 8191  # the largest one of tutti, which programs do not get
@@ -49,8 +50,13 @@ def _await_others(world: Communicator, limit: float, is_complete: bool) -> list[
     answer = array.array("i", [*missing, *[-1] * (world.size - len(missing))])
     present = [rank for rank in waiting if rank not in missing and _ends(waiting[rank], 0.0)]
     answers = [world.start.send(answer, rank, **options) for rank in present]
+    end = time.monotonic() + _GRACE
     for sent in answers:
-        _ends(sent, time.monotonic() + _GRACE)
+        _ends(sent, end)
+    if missing:  # the return drops receives, and that failure may overtake an answer that nobody has read
+        with contextlib.suppress(Error):
+            for read in [world.start.recv(bytearray(1), rank, **options) for rank in present]:
+                _ends(read, end)
     return missing
 
 
@@ -63,6 +69,8 @@ def _await_root(world: Communicator, limit: float) -> None:
         raise _absence([0], limit)
     missing = [rank for rank in answer if rank >= 0]
     if missing:
+        with contextlib.suppress(Error):
+            _ends(world.start.send(bytearray(1), 0, **_options(limit)), end)
         error = _absence(missing, limit)
         text = (
             f"Rank {world.rank} successfully reached monitoredBarrier, but received errors while waiting for "

@@ -7,6 +7,8 @@ import gc
 import inspect
 import math
 import pathlib
+import signal
+import time
 from typing import Any
 
 import pytest
@@ -295,9 +297,13 @@ def test_data_parallel(is_unused: bool) -> None:
 
 
 def stay_away(rank: int, size: int, seconds: int) -> tuple[str, int]:
-    """Rank 1 calls something else, once the others have given up. Returns the error of a rank."""
+    """Rank 1 calls something else, once the others have given up; rank 2 sleeps while rank 0 does. Returns the error
+    of a rank."""
     store: Any = dist.distributed_c10d._get_default_store()
     dist.barrier()
+    if rank == 2:
+        signal.signal(signal.SIGALRM, lambda *_: time.sleep(seconds / 2 + 2))
+        signal.setitimer(signal.ITIMER_REAL, seconds / 2)
     with pytest.raises(getattr(dist, "DistBackendError", RuntimeError)) as caught:
         if rank == 1:
             store.wait(["given up/0", "given up/2"])
