@@ -178,7 +178,9 @@ class _StoreRanks:
 
 def _names_of(ranks: list[int]) -> str:
     """Such as "rank 2" or "ranks 1, 2 and 5"."""
-    *some, last = map(str, ranks or ["the others"])
+    if not ranks:
+        return "the others"
+    *some, last = map(str, ranks)
     return f"ranks {', '.join(some)} and {last}" if some else f"rank {last}"
 
 
