@@ -178,8 +178,16 @@ def close_worlds() -> None:
         tutti.world().close()
 
 
+def forget_failed_groups() -> None:
+    """PyTorch counts groups that could not be made in the names of later ones, and ranks of Gloo that count otherwise
+    never meet. It counts anew once a default group has ended."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    dist.destroy_process_group()
+
+
 def reduce_by_hook(world: tutti.Communicator, kind: str, place: str) -> None:
     close_worlds()  # the hook makes its own
+    forget_failed_groups()
     store = STORES[kind](place, world.size)
     dist.init_process_group("gloo", store=store, rank=world.rank, world_size=world.size)
     try:
