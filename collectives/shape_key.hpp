@@ -12,8 +12,8 @@
 namespace tutti::v0::detail {
 
 /// The shape of a call: everything but its pointers and its tag. Calls of one shape share a
-/// binding. Of a user's operator only its properties count, since programs make it anew for each
-/// call.
+/// binding. Only the properties of a user's operator count, since programs make it anew for
+/// each call.
 struct ShapeKey {
   Collective collective{};
   Datatype type{};

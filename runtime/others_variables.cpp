@@ -90,7 +90,7 @@ bool matches(std::string_view name, std::string_view pattern) noexcept {
 }
 
 bool is_service_link(std::string_view rest, std::string_view value) noexcept {
-  // Of a service such as tutti-cache the name goes on.
+  // The name of a service such as tutti-cache goes on.
   for (std::size_t at = 0; at != std::string_view::npos; at = rest.find('_', at + 1))
     for (const Pattern& pattern : kServiceLinks)
       if (matches(rest.substr(at), pattern.name) && pattern.is_value(value)) return true;

@@ -1,4 +1,4 @@
-// What runs when a process ends, or crashes.
+// The code that runs when a process ends, or crashes.
 #include <gtest/gtest.h>
 
 #include <csignal>

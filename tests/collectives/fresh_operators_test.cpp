@@ -15,7 +15,7 @@ namespace tutti::harness {
 namespace {
 
 constexpr std::size_t kFew = 3;
-/// What an operator holds as long as it lives.
+/// An operator holds one as long as it lives.
 using Token = std::shared_ptr<int>;
 
 World make_world() {

@@ -84,8 +84,8 @@ TEST(Config, AMistakeIsNamed) {
   EXPECT_NE(unknown.find("TUTTI_TIMEOUT"), std::string::npos) << unknown;
 }
 
-// Of a namespace with services called tutti and tutti-cache, one of them with a named port and
-// IPv6.
+// The variables of a namespace with services called tutti and tutti-cache, one of them with a
+// named port and IPv6.
 TEST(Config, ServiceLinksOfKubernetesPass) {
   const Environment links{{"TUTTI_SERVICE_HOST", "10.96.0.7"},
                           {"TUTTI_SERVICE_PORT", "80"},

@@ -79,7 +79,7 @@ def copy_apart(source: Tensor, tensors: Sequence[Tensor]) -> None:
 
 
 def _store(source: Tensor, x: Tensor) -> None:
-    """Copies elements. Those of an expanded tensor that are one must have got one value."""
+    """Copies elements. Elements of an expanded tensor that share a place must have got one value."""
     whole = source
     for axis in range(x.dim()):
         if x.stride(axis) == 0 and x.size(axis) > 1:
