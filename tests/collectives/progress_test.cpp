@@ -168,8 +168,8 @@ int polls_until(int pauses, Uncrowded& transport, CoreContention& contention,
   return polls;
 }
 
-// A thread that yields to another program comes back after its time slice, whatever has arrived. A thread
-// that drives another library, as over an MPI, polled for as long after each yield.
+// A thread that yields to another program comes back after its time slice, whatever has arrived. A
+// thread that drives another library, as over an MPI, polled for as long after each yield.
 TEST(IdleBackoff, PausesSoonIfOthersUseTheCore) {
   constexpr int kPauses = 20;
   constexpr int kFewPolls = 100;
