@@ -37,6 +37,15 @@ static inline void require_text(const char* part) {
   exit(1);
 }
 
+/* A communicator of all ranks that a test may fail: all ranks have it, and no failure of it overtakes
+ * what a slow rank still does on the world. */
+static inline tutti_communicator* communicator_to_fail(tutti_communicator* world) {
+  tutti_communicator* result = NULL;
+  require_ok(tutti_split(world, 0, 0, &result), "split");
+  require_ok(tutti_barrier(world), "barrier");
+  return result;
+}
+
 /* A sum over all ranks, in place. */
 static inline tutti_call sum_of(void* data, size_t count, tutti_datatype type) {
   tutti_call call;

@@ -106,8 +106,7 @@ static void test_failing_operator(tutti_communicator* world, tutti_operator* op,
                                   const char* expected) {
   int32_t value;
   tutti_error error;
-  tutti_communicator* other = NULL;
-  require_ok(tutti_split(world, 0, 0, &other), "split");
+  tutti_communicator* other = communicator_to_fail(world);
   if (tutti_size(world) > 1) {
     require_status(run_operator(other, op, &value), TUTTI_ABORTED, "an operator that fails");
     require_text(expected);

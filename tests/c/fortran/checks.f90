@@ -49,6 +49,15 @@ contains
     call require(tutti_size(world) <= 16, 'the test is for up to 16 ranks')
   end function
 
+  ! A communicator of all ranks that a test may fail: all ranks have it, and no failure of it overtakes
+  ! what a slow rank still does on the world.
+  function communicator_to_fail(world) result(whole)
+    type(c_ptr), intent(in) :: world
+    type(c_ptr) :: whole
+    call require_ok(tutti_split(world, 0, 0, whole), 'split')
+    call require_ok(tutti_barrier(world), 'barrier')
+  end function
+
   ! A sum over all ranks, in place.
   function sum_of(data, count, type) result(call)
     type(c_ptr), intent(in) :: data

@@ -217,20 +217,21 @@ contains
     call tutti_operator_free(user_op)
   end subroutine
 
-  ! Ends the communicator.
   subroutine test_failing_operator()
     integer(c_int32_t), target :: value
     type(tutti_call_t) :: product
-    type(c_ptr) :: user_op
+    type(c_ptr) :: whole, user_op
     procedure(tutti_combine), pointer :: combine
     if (ranks == 1) return
+    whole = communicator_to_fail(world)
     combine => fail
     call require_ok(tutti_make_operator(c_funloc(combine), c_null_ptr, 1, c_null_funptr, user_op), 'make_operator')
     product = sum_of(c_loc(value), 1_c_size_t, TUTTI_I32)
     product%op = TUTTI_USER
     product%user_op = user_op
-    call require_status(tutti_run(world, product, c_null_ptr), TUTTI_ABORTED, 'an operator that fails')
+    call require_status(tutti_run(whole, product, c_null_ptr), TUTTI_ABORTED, 'an operator that fails')
     call require_text('no such product')
     call tutti_operator_free(user_op)
+    call tutti_communicator_free(whole)
   end subroutine
 end program
