@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compares plain calls with MPIs' own, each in a job of that MPI: beside_mpis.py NAME=FILE.csv...
+"""Compares plain calls with MPIs' own: beside_mpis.py NAME=FILE.csv...
 
-Each FILE.csv is what `tutti sweep -a auto,native --csv FILE.csv` wrote under the launcher of the MPI that
-NAME says, with private or visible buffers; several files of one MPI are merged by medians. With
---sweep NAME="COMMAND" the command, such as "mpirun -n 2 tutti sweep", is run for both kinds of buffers
-first, and its files go into --folder. A cell's ratio is the MPI's time over ours in the same
-job; beside several MPIs the least ratio counts. docs/sweep.md has an example.
+--mpi NAME="WRAPPER:LAUNCHER", such as "mpicc:mpirun -n 2", compiles mpi_calls.c and runs it in a job of that
+MPI alone; --ours "COMMAND", such as "tutti run -n 2 tutti sweep", runs ours in a job without an MPI. All take
+turns. A cell's ratio is the MPI's time over ours; beside several MPIs the least ratio counts.
+--sweep NAME="COMMAND", such as "mpirun -n 2 tutti sweep", runs both in one job of that MPI: a column beside
+the ratio, or the ratio itself where no other is known. Files go into --folder, and may be given again later:
+several of one name are merged by medians. Ours are named tutti. docs/sweep.md has an example.
 """
 
 import argparse
@@ -20,6 +21,8 @@ from regret_statistics import geometric_mean, median, number, table
 from sweep_runs import Unmeasured, add_cells, run_sweep, words_of
 
 EXIT_USAGE, EXIT_ENVIRONMENT = 2, 4
+OURS = "tutti"
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 COLLECTIVES = "all_reduce,broadcast,all_gather,all_to_all"
 KINDS = ("private", "visible")
 SMALL = 2048  # bytes; below it calls are latency
@@ -54,26 +57,37 @@ def merged(named):
             for name, of in files.items()}
 
 
+def pairs_of(mpis, kind, collective, size):
+    """name -> (the MPI's time, ours), twice: in jobs of their own, and in one job."""
+    def of(name, algorithm, buffers=kind):
+        return mpis.get(name, {}).get((buffers, collective, size, algorithm))
+    apart = {name: (of(name, "alone", "private"), of(OURS, "auto")) for name in mpis}
+    together = {name: (of(name, "native"), of(name, "auto")) for name in mpis}
+    return [{name: pair for name, pair in pairs.items() if all(pair)} for pairs in (apart, together)]
+
+
 def cells_of(mpis):
-    """A dictionary per cell: ratios to each MPI, the least one, and, where private ones were measured in the
-    same job too, the private time over the visible one."""
+    """A dictionary per cell: ratios to each MPI, the least one, the least one in one job, and, where private
+    ones were measured in the same job too, the private time over the visible one."""
     keys = dict.fromkeys(key[:3] for times in mpis.values() for key in times if key[3] == "auto")
     cells = []
     for kind, collective, size in sorted(keys, key=lambda key: (KINDS.index(key[0]), key[1], key[2])):
-        def of(times, algorithm, buffers=kind):
-            return times.get((buffers, collective, size, algorithm))
-        ratios = {name: of(times, "native") / of(times, "auto") for name, times in mpis.items()
-                  if of(times, "native") and of(times, "auto")}
-        if not ratios:
+        apart, together = pairs_of(mpis, kind, collective, size)
+        pairs = {**together, **apart}
+        if not pairs:
             continue
-        gains = [of(times, "auto", "private") / of(times, "auto") for times in mpis.values()
-                 if kind == "visible" and of(times, "auto", "private") and of(times, "auto")]
+        ratios = {name: theirs / ours for name, (theirs, ours) in pairs.items()}
+        jobs = [[times.get((buffers, collective, size, "auto")) for buffers in ("private", kind)]
+                for times in mpis.values() if kind == "visible"]
         best = min(ratios, key=ratios.get)
         cells.append({"buffers": kind, "collective": collective, "bytes": size, "ratio": ratios[best],
-                      "mpi": best, "ratios": ratios, "over_private": median(gains),
-                      "ours_us": of(mpis[best], "auto"), "mpi_us": of(mpis[best], "native")})
+                      "mpi": best, "ratios": ratios,
+                      "in_one_job": min((theirs / ours for theirs, ours in together.values()), default=None),
+                      "over_private": median([private / ours for private, ours in jobs if private and ours]),
+                      "ours_us": pairs[best][1], "mpi_us": pairs[best][0]})
     if not cells:
-        raise Unusable("no file has a size at which auto ran beside native: sweep with -a auto,native")
+        raise Unusable("no file has a size at which ours and an MPI's ran: give --ours and --mpi, or sweep with "
+                       "-a auto,native")
     return cells
 
 
@@ -85,6 +99,7 @@ def summed_up(cells):
     return [{"buffers": kind, "collective": collective, "cells": len(group),
              "mean": geometric_mean([cell["ratio"] for cell in group]),
              "worst": min(cell["ratio"] for cell in group),
+             "in_one_job": geometric_mean([cell["in_one_job"] for cell in group if cell["in_one_job"]]),
              "slow_large": sum(cell["bytes"] >= SMALL and cell["ratio"] < LEAST_LARGE for cell in group),
              "slow_small": sum(cell["bytes"] < SMALL and cell["ratio"] < LEAST_SMALL for cell in group),
              "over_private": min((cell["over_private"] for cell in group if cell["over_private"]),
@@ -94,9 +109,9 @@ def summed_up(cells):
 def lines_of(found, most):
     """What is printed."""
     rows = [[f"{one['collective']}, {one['buffers']}", str(one["cells"]), f"{one['mean']:.2f}",
-             f"{one['worst']:.2f}", str(one["slow_large"]), str(one["slow_small"]),
+             f"{one['worst']:.2f}", number(one["in_one_job"], ".2f"), str(one["slow_large"]), str(one["slow_small"]),
              number(one["over_private"], ".2f")] for one in found["collectives"]]
-    lines = table(["collective", "cells", "mean", "worst", f"<{LEAST_LARGE} from {bytes_text(SMALL)}",
+    lines = table(["collective", "cells", "mean", "worst", "in one job", f"<{LEAST_LARGE} from {bytes_text(SMALL)}",
                    f"<{LEAST_SMALL} below", "least private/visible"], rows)
     worst = sorted(found["cells"], key=lambda cell: cell["ratio"])[:most]
     return lines + [f"  {cell['collective']} {bytes_text(cell['bytes'])}, {cell['buffers']}: "
@@ -104,16 +119,40 @@ def lines_of(found, most):
                     f"{cell['ours_us']:.4g} us" for cell in worst]
 
 
+def number_of(text, units):
+    """A number with a unit, such as 32M or 200ms."""
+    digits = text.rstrip("".join(units))
+    return str(int(digits) * units.get(text[len(digits):], 1))
+
+
+def calls_of(wanted, name, value):
+    """Compiles the calls of an MPI. Returns the words that run them, but for the file."""
+    wrapper, colon, launcher = value.partition(":")
+    if not colon:
+        raise Unmeasured(f"--mpi '{name}={value}' is not NAME=WRAPPER:LAUNCHER")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mpi_calls.c")
+    program = os.path.join(os.path.abspath(wanted.folder), f"{name}.calls")
+    run_sweep([*shlex.split(wrapper), "-std=c99", "-O2", "-o", program, source])
+    sizes = [number_of(size, UNITS) for size in (wanted.begin, wanted.end)]
+    return [*shlex.split(launcher), program, wanted.collective, *sizes, wanted.factor,
+            number_of(wanted.budget, {"ms": 1, "s": 1000})]
+
+
 def measure(wanted):
-    """Runs the sweeps of each MPI, all of them once and then again. Returns pairs of name and file."""
+    """Runs all jobs once, and then again. Returns pairs of name and file."""
+    calls = {name: calls_of(wanted, name, value) for name, value in wanted.mpi}
+    sweeps = [(name, command, "auto,native") for name, command in wanted.sweep]
+    sweeps += [(OURS, command, "auto") for command in wanted.ours]
     named = []
     for seed in range(1, wanted.passes + 1):
-        for name, command in wanted.sweep:
+        for name, words in calls.items():
+            named.append((name, os.path.join(wanted.folder, f"{name}.calls.{seed}.csv")))
+            run_sweep([*words, named[-1][1]])
+        for name, command, algorithms in sweeps:
             for kind in KINDS:
-                path = os.path.join(wanted.folder, f"{name}.{kind}.{seed}.csv")
-                run_sweep([*shlex.split(command), "-a", "auto,native", *words_of(wanted), "--buffers", kind,
-                           "--seed", str(seed), "--csv", path])
-                named.append((name, path))
+                named.append((name, os.path.join(wanted.folder, f"{name}.{kind}.{seed}.csv")))
+                run_sweep([*shlex.split(command), "-a", algorithms, *words_of(wanted), "--buffers", kind,
+                           "--seed", str(seed), "--csv", named[-1][1]])
     return named
 
 
@@ -128,20 +167,24 @@ def pair(text):
 def main(arguments):
     """Measures, reads, prints. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="beside_mpis.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--mpi", type=pair, action="append", default=[], metavar="NAME=WRAPPER:LAUNCHER",
+                        help="a job of that MPI alone")
+    parser.add_argument("--ours", action="append", default=[], metavar="COMMAND", help="a sweep without an MPI")
     parser.add_argument("--sweep", type=pair, action="append", default=[], metavar="NAME=COMMAND",
-                        help="a sweep under that MPI's launcher, which is run first")
-    parser.add_argument("--folder", default=".", help="where the files of --sweep go")
-    parser.add_argument("--passes", type=int, default=1, help="how often each sweep is run")
+                        help="a sweep under that MPI's launcher")
+    parser.add_argument("--folder", default=".", help="where files go")
+    parser.add_argument("--passes", type=int, default=1, help="how often each job is run")
     add_cells(parser, COLLECTIVES, "8", "32M", "200ms")
     parser.add_argument("files", nargs="*", type=pair, metavar="NAME=FILE.csv")
     wanted = parser.parse_args(arguments)
-    if not wanted.files and not wanted.sweep:
-        parser.error("name a file as NAME=FILE.csv, or a sweep by --sweep")
+    runs = wanted.sweep or wanted.ours or wanted.mpi
+    if not wanted.files and not runs:
+        parser.error("name a file as NAME=FILE.csv, or jobs by --ours and --mpi, or by --sweep")
     try:
         cells = cells_of(merged(wanted.files + measure(wanted)))
     except (Unusable, Unmeasured) as error:
         print(f"beside_mpis.py: {error}", file=sys.stderr)
-        return EXIT_ENVIRONMENT if wanted.sweep else EXIT_USAGE
+        return EXIT_ENVIRONMENT if runs else EXIT_USAGE
     found = {"collectives": summed_up(cells), "cells": cells}
     print(json.dumps(found, indent=1) if wanted.json else "\n".join(lines_of(found, wanted.worst)))
     return 0

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -119,7 +120,9 @@ class BesideMpis(Case):
                                        (["a=/nowhere"], 2, "is no CSV file of tutti sweep"),
                                        ([f"a={self.write('alone', ('broadcast', 'auto', 8, 'false', 'private', 1, 0))}"],
                                         2, "sweep with -a auto,native"),
-                                       (["--sweep", "a=false"], 4, "failed with status 1")):
+                                       (["--sweep", "a=false"], 4, "failed with status 1"),
+                                       (["--mpi", "a=mpicc"], 4, "'a=mpicc' is not NAME=WRAPPER:LAUNCHER"),
+                                       (["--mpi", "a=false:env"], 4, "failed with status 1")):
             status, text, said = self.run_study("beside_mpis.py", *arguments)
             self.assertEqual((status, text), (code, ""), said)
             self.assertIn(words, said)
@@ -138,6 +141,39 @@ class BesideMpis(Case):
         self.assertEqual([(one["buffers"], one["mean"], one["over_private"]) for one in found["collectives"]],
                          [("private", 2, None), ("visible", 4, 2)])
         self.assertEqual(len(list(self.folder.glob("a.*.csv"))), 4)
+
+    def script(self, name, *lines):
+        """A program in Python."""
+        path = self.folder / name
+        path.write_text("\n".join((f"#!{sys.executable}", "import sys", "words = sys.argv", *lines)) + "\n")
+        os.chmod(path, 0o755)
+        return str(path)
+
+    def test_runs_each_mpi_in_a_job_of_its_own(self):
+        wrapper = self.script("wrapper", "open(words[words.index('-o') + 1], 'w').write(words[-1])")
+        launcher = self.script("launcher", "assert open(words[1]).read().endswith('mpi_calls.c'), words",
+                               "assert words[2:7] == ['all_reduce', '8', '65536', '4', '50'], words",
+                               f"open(words[7], 'w').write({HEAD!r} + 'all_reduce,alone,8,false,private,6,0\\n')")
+        ours = self.script("ours", "assert words[words.index('-a') + 1] == 'auto', words",
+                           "kind = words[words.index('--buffers') + 1]",
+                           f"open(words[words.index('--csv') + 1], 'w').write({HEAD!r} + "
+                           "f'all_reduce,auto,8,false,{kind},{2 if kind == \"private\" else 1},0\\n')")
+        both = self.write("both", ("all_reduce", "auto", 8, "false", "private", 5, 0),
+                          ("all_reduce", "native", 8, "false", "private", 10, 0))
+        found = self.told("beside_mpis.py", "--mpi", f"a={wrapper}:{launcher}", "--ours", ours, "-C", "all_reduce", "-e",
+                          "64K", "--budget", "50ms", "--folder", str(self.folder), f"a={both}")
+        self.assertEqual([(c["buffers"], c["ratio"], c["in_one_job"], c["over_private"]) for c in found["cells"]],
+                         [("private", 3, 2, None), ("visible", 6, None, 2)])
+
+    def test_calls_of_an_mpi(self):
+        if shutil.which("mpicc.openmpi") is None:
+            self.skipTest("there is no Open MPI")
+        names = "all_reduce,broadcast,all_gather,all_to_all,reduce,reduce_scatter,scatter,gather,barrier"
+        ours = self.script("ours", f"open(words[words.index('--csv') + 1], 'w').write({HEAD!r} + ''.join("
+                           f"f'{{name}},auto,64,false,private,1,0\\n' for name in {names!r}.split(',')))")
+        found = self.told("beside_mpis.py", "--mpi", "a=mpicc.openmpi:mpirun.openmpi --oversubscribe -n 3", "--ours", ours,
+                          "-C", names, "-b", "64", "-e", "64", "--budget", "1ms", "--folder", str(self.folder))
+        self.assertEqual({cell["collective"] for cell in found["cells"]}, set(names.split(",")))
 
 
 if __name__ == "__main__":
