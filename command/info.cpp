@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@
 
 #include "backends/cuda/survey.hpp"
 #include "backends/host/instruction_set.hpp"
+#include "backends/shm/directory.hpp"
 #include "command/commands.hpp"
 #include "perf/build.hpp"
 #include "perf/command_line.hpp"
@@ -60,6 +62,22 @@ std::vector<std::string> names_of(int count) {
   return names;
 }
 
+/// Tries what ranks of a host need.
+Feature shared_memory() {
+  const std::size_t window = shm::kWindowPieces * std::size_t{shm::piece_bytes_for(2)};
+  const std::string memory = "shared memory of the ranks of a host; ";
+  try {
+    const auto segment = shm::make_segment();
+    segment->deallocate(segment->allocate(window));
+    return {"shm", true, fmt::format("{}a window of {} MiB per rank", memory, window >> 20)};
+  } catch (const std::bad_alloc&) {
+    return {"shm", true,
+            memory + "too little memory for windows, so long messages take small steps"};
+  } catch (const Error& error) {
+    return {"shm", false, error.what()};
+  }
+}
+
 std::vector<Feature> backends_of(const std::string& mpi, const cuda::Survey& cuda) {
   const bool has_gpus = !cuda.gpus.empty();
   return {{"sim", true, "all ranks in one process, for tests"},
@@ -67,7 +85,7 @@ std::vector<Feature> backends_of(const std::string& mpi, const cuda::Survey& cud
            mpi.empty() ? "built without one: install openmpi-bin libopenmpi-dev (or mpich "
                          "libmpich-dev), then build again"
                        : mpi},
-          {"shm", true, "shared memory of the ranks of a host"},
+          shared_memory(),
           {"tcp", true,
            runtime::has_cryptography() ? "sockets between hosts; peers authenticate each other"
                                        : "the loopback only: built without OpenSSL (libssl-dev), "

@@ -145,7 +145,7 @@ void ProcessLinks::add_local(Rank number, const MeshLink& link) {
   const auto [begin, end] = numbers_.equal_range(peers_[static_cast<std::size_t>(number)].process);
   for (auto same = begin; same != end; ++same)
     if (domain_->reaches(same->second)) return domain_->add_again(number, same->second);
-  domain_->add({number, link.memory.get(), peer_process(link.control.get()).value_or(-1)});
+  domain_->add({number, link.memory.get()});
 }
 
 /// Assigns numbers to the other ranks' processes; find() does not know them yet. @return the

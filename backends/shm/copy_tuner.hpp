@@ -28,7 +28,7 @@ class CopyTuner {
   [[nodiscard]] Copy choose(std::uint64_t bytes) noexcept {
     if (bytes < kLeast) return Copy::plain;
     const std::uint32_t every = is_far_ ? kTimedOfFar : kTimedOfNear;
-    if (bytes >= kLeastTimed && ++copies_ % every == 0) return Copy::timed;
+    if (bytes >= kLeastTimed && bytes <= kMostTimed && ++copies_ % every == 0) return Copy::timed;
     return is_far_ ? Copy::past : Copy::plain;
   }
   /// @param bytes that were copied with plain stores. @param time until all were done.
@@ -44,6 +44,8 @@ class CopyTuner {
  private:
   /// Bytes; shorter copies are over too soon to be timed.
   static constexpr std::uint64_t kLeastTimed = 1024;
+  /// Bytes; of longer copies the source is out of the caches.
+  static constexpr std::uint64_t kMostTimed = std::uint64_t{64} << 10;
   /// Copies of which one is timed, where the cores share a cache.
   static constexpr std::uint32_t kTimedOfNear = 16;
   /// The same where they do not: a timed copy costs more there.

@@ -1,8 +1,6 @@
 #include "direct_copies.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -12,24 +10,14 @@ namespace {
 /// The longest wait of an abort for others that write into our memory. They do so for one fold at
 /// most.
 constexpr std::chrono::milliseconds kPatience{100};
-/// The receiver's part of a message that both copy, in sixteenths: the system reads quicker than it
-/// writes, and the receiver begins first.
-constexpr std::uint64_t kReadSixteenths = 9;
-/// The parts of both meet at a page of the receiver's, so that no two cores write into one.
-constexpr std::uint64_t kBorder = 4096;
 /// Bytes that one poll reads from visible memory, so that deadlines and other messages are served.
 constexpr std::uint64_t kVisibleBytes = std::uint64_t{256} << 10;
-/// Bytes that one poll reads or writes through the system, each call of which takes 2 us beside the
-/// 90 for a MiB.
-constexpr std::uint64_t kProcessBytesAtOnce = std::uint64_t{4} << 20;
 
-/// @return whether a message fits its ranges, which lie in the peer's segment if they are offsets.
+/// @return whether a message fits its ranges, which lie in the peer's segment.
 bool are_valid(const Peer& peer, const Message& message, std::span<const Range> ranges) noexcept {
   std::uint64_t bytes = 0;
   for (const Range& range : ranges) {
-    if (message.access != AccessMode::process &&
-        !peer.member->mapping->holds(range.where, range.bytes))
-      return false;
+    if (!peer.member->mapping->holds(range.where, range.bytes)) return false;
     if (range.bytes == 0 || range.bytes > message.bytes - bytes) return false;
     bytes += range.bytes;
   }
@@ -41,8 +29,7 @@ bool are_valid(const Peer& peer, const Message& message, std::span<const Range> 
 void DirectCopies::begin(Peer& peer, Record& record, const Message& message,
                          std::span<const Range> ranges) {
   if (!are_valid(peer, message, ranges)) throw nonsense();
-  const bool waits = record.transfer.kind == Transfer::Kind::wait;
-  if (message.access != AccessMode::process && waits && ranges.size() == 1) {
+  if (record.transfer.kind == Transfer::Kind::wait && ranges.size() == 1) {
     record.in_place = message.in_place;
     --peer.awaited;
     return records_.open_access(record, peer.member->mapping->base() + ranges.front().where);
@@ -53,88 +40,10 @@ void DirectCopies::begin(Peer& peer, Record& record, const Message& message,
     spare_pulls_.pop_back();
   }
   pull.record = &record;
-  pull.access = message.access;
   pull.ranges.assign(ranges.begin(), ranges.end());
   pull.range = 0;
   pull.offset = 0;
-  if (record.path == PayloadPath::share) ask_for_share(peer, record, pull.ranges.front());
   peer.pulls.push_back(std::move(pull));
-}
-
-void DirectCopies::ask_for_share(Peer& peer, Record& record, Range& first) {
-  const auto begin = reinterpret_cast<std::uint64_t>(record.transfer.pieces.front().data);
-  const std::uint64_t border =
-      (begin + record.bytes / 16 * kReadSixteenths + kBorder - 1) / kBorder * kBorder;
-  first.bytes = border - begin;
-  record.share = {border, record.bytes - first.bytes};
-  outgoing_.send_reply(
-      peer,
-      {.kind = Kind::share, .peer_id = record.peer_id, .id = record.id, .share = record.share});
-}
-
-void DirectCopies::receive_share(Peer& peer, const Slot& slot) {
-  const auto share = body_of<Share>(slot);
-  Record& record = records_.find(slot.id);
-  if (!record.is_send() || record.transfer.pieces.size() != 1 || record.is_streamed ||
-      record.path == PayloadPath::share || share.destination.bytes == 0 ||
-      share.destination.bytes > record.bytes)
-    throw nonsense();
-  record.path = PayloadPath::share;
-  record.share = share.destination;
-  record.peer_id = share.receiver;
-  peer.pushes.push_back(&record);
-}
-
-void DirectCopies::push_all(Peer& peer) {
-  for (std::size_t i = 0; i < peer.pushes.size();) {
-    Record& record = *peer.pushes[i];
-    const bool is_stored = push_some(peer, record);
-    if (is_stored && record.share.bytes > 0) {
-      ++i;
-      continue;
-    }
-    record.share = {};
-    peer.pushes.erase(peer.pushes.begin() + static_cast<std::ptrdiff_t>(i));
-    outgoing_.send_reply(
-        peer,
-        {.kind = Kind::stored, .peer_id = record.peer_id, .id = record.id, .is_stored = is_stored});
-  }
-}
-
-// Either the receiver sees that we write, and waits with its abort, or we see that it has given up.
-// @return whether the system wrote, or may write later.
-bool DirectCopies::push_some(Peer& peer, Record& record) {
-  if (peer.member->process < 0) return false;
-  const std::byte* const data = record.transfer.pieces.front().data + record.bytes;
-  const std::uint64_t bytes = std::min(record.share.bytes, kProcessBytesAtOnce);
-  std::atomic<std::uint32_t>& storing = peer.consumed_here->storing;
-  storing.fetch_add(1, std::memory_order_seq_cst);
-  const bool may = Peers::may_access(peer);
-  const ssize_t put = may ? process_copies_.write(peer.member->process, record.share.where,
-                                                  data - record.share.bytes, bytes)
-                          : -1;
-  const bool is_interrupted = may && put < 0 && errno == EINTR;
-  storing.fetch_sub(1, std::memory_order_release);
-  if (put <= 0) return is_interrupted;
-  record.share.where += static_cast<std::uint64_t>(put);
-  record.share.bytes -= static_cast<std::uint64_t>(put);
-  return true;
-}
-
-// Where the sender could not write, we read those bytes too, and do not ask it again.
-void DirectCopies::receive_stored(Peer& peer, const Slot& slot) {
-  Record& record = records_.find(slot.id);
-  const Range share = std::exchange(record.share, {});
-  if (record.is_send() || share.bytes == 0) throw nonsense();
-  if (body_of<Answer>(slot).is_stored != 0) {
-    record.moved += share.bytes;
-    return;
-  }
-  peer.may_share = false;
-  const auto pull = std::ranges::find(peer.pulls, &record, &Pull::record);
-  expects(pull != peer.pulls.end(), "a message that is shared is read, too");
-  const Range& first = pull->ranges.front();
-  pull->ranges.push_back({first.where + first.bytes, share.bytes});
 }
 
 void DirectCopies::pull_all(Peer& peer) {
@@ -160,51 +69,12 @@ void DirectCopies::pull_all(Peer& peer) {
 
 void DirectCopies::pull_some(Peer& peer, Pull& pull) {
   const Range& range = pull.ranges[pull.range];
-  const bool is_visible = pull.access != AccessMode::process;
-  const std::uint64_t most = is_visible ? kVisibleBytes : kProcessBytesAtOnce;
-  Range part{range.where + pull.offset, std::min(range.bytes - pull.offset, most)};
-  if (is_visible) pull.record->deliver({peer.member->mapping->base() + part.where, part.bytes});
-  else part.bytes = pull_from_process(peer, part, *pull.record);
-  pull.offset += part.bytes;
+  const std::uint64_t bytes = std::min(range.bytes - pull.offset, kVisibleBytes);
+  pull.record->deliver({peer.member->mapping->base() + range.where + pull.offset, bytes});
+  pull.offset += bytes;
   if (pull.offset < range.bytes) return;
   ++pull.range;
   pull.offset = 0;
-}
-
-std::size_t DirectCopies::pull_from_process(Peer& peer, const Range& range, Record& record) {
-  const pid_t process = peer.member->process;
-  const bool combines = record.transfer.combiner != nullptr;
-  const Cursor before = record.cursor;
-  Piece to = combines ? Piece{nullptr, range.bytes} : record.cursor.next(range.bytes);
-  for (std::size_t read = 0; read < to.bytes;) {
-    const ssize_t got =
-        combines
-            ? process_copies_.read_here(process, range.where, range.bytes, to.data)
-            : process_copies_.read(process, range.where + read, to.data + read, to.bytes - read);
-    if (got > 0) {
-      read += static_cast<std::size_t>(got);
-      if (combines) to.bytes = read;
-      continue;
-    }
-    if (got < 0 && errno == EINTR) continue;
-    const char* end = nullptr;
-    // The memory of a process goes before others learn of its end, and a rank that has failed may
-    // have given its own to the system.
-    if (errno == ESRCH) end = "has ended, and its memory with it";
-    else if (errno == EFAULT && !Peers::may_access(peer)) end = Peers::kGaveUp;
-    if (end != nullptr) {
-      Peers::report_end(peer, end);
-      record.cursor = before;
-      return 0;
-    }
-    throw Error{
-        ErrorCode::transport,
-        "cannot read the memory of rank " + std::to_string(peer.rank) + ": " + std::strerror(errno),
-        peer.rank};
-  }
-  if (combines) record.deliver({to.data, to.bytes});
-  else record.moved += to.bytes;
-  return to.bytes;
 }
 
 // Either the sender sees that we write, and waits with its abort, or we see that it has given up.

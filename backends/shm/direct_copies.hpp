@@ -1,18 +1,16 @@
 /// @file
-/// DirectCopies: messages that do not go through a queue.
+/// DirectCopies: messages that are read where they lie.
 #pragma once
 
 #include <algorithm>
 
 #include "base/pool.hpp"
 #include "outgoing.hpp"
-#include "process_copies.hpp"
 
 namespace tutti::shm {
 
 /// Copies between the memories of two ranks. Reads the messages of requests in the sender's memory.
-/// Writes the sender's share of messages that both ranks copy. Owns the accesses to messages that
-/// stay in the sender's memory, and their results.
+/// Owns the accesses to messages that stay there, and their results.
 class DirectCopies {
  public:
   /// @param peers and @param records and @param outgoing outlive this.
@@ -25,20 +23,13 @@ class DirectCopies {
   void begin(Peer& peer, Record& record, const Message& message, std::span<const Range> ranges);
   /// Moves bytes. @param peer with which.
   void progress(Peer& peer) {
-    if (!peer.pushes.empty()) push_all(peer);
     if (!peer.pulls.empty()) pull_all(peer);
   }
   /// @return whether progress() would move bytes.
   [[nodiscard]] static bool has_work(const Peer& peer) noexcept {
     const auto is_unread = [](const Pull& pull) { return pull.range < pull.ranges.size(); };
-    return !peer.pushes.empty() || std::ranges::any_of(peer.pulls, is_unread);
+    return std::ranges::any_of(peer.pulls, is_unread);
   }
-  /// The receiver of a message asks for the sender's share. @param peer from which. @param slot of
-  /// the reply.
-  void receive_share(Peer& peer, const Slot& slot);
-  /// The sender has stored its share, or cannot. @param peer from which. @param slot of the reply.
-  void receive_stored(Peer& peer, const Slot& slot);
-
   /// As Transport::open_result.
   [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal, std::size_t bytes);
   /// As Transport::signal.
@@ -47,17 +38,12 @@ class DirectCopies {
   [[nodiscard]] bool stop() noexcept;
 
  private:
-  void ask_for_share(Peer& peer, Record& record, Range& first);
-  void push_all(Peer& peer);
-  [[nodiscard]] bool push_some(Peer& peer, Record& record);
   void pull_all(Peer& peer);
   void pull_some(Peer& peer, Pull& pull);
-  [[nodiscard]] std::size_t pull_from_process(Peer& peer, const Range& range, Record& record);
 
   Peers& peers_;
   Records& records_;
   Outgoing& outgoing_;
-  ProcessCopies process_copies_{};
   std::vector<Pull> spare_pulls_{};  // kept, so that their memory is used again
 };
 

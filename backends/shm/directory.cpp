@@ -4,18 +4,34 @@
 #include <cstddef>
 #include <new>
 
-#include <sys/random.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 namespace tutti::shm {
 namespace {
+
+using WindowOffset = std::atomic<std::uint64_t>;
 
 constexpr std::size_t line_up(std::size_t bytes) noexcept {
   return (bytes + 63) & ~std::size_t{63};
 }
 
 std::size_t front_bytes(std::size_t members) noexcept {
-  return line_up(sizeof(Block) + members * sizeof(Pair));
+  return line_up(sizeof(Block) + sizeof(WindowOffset) + members * sizeof(Pair));
+}
+
+/// @return the front of a block that another process may have written.
+Block checked_front(const Mapping& mapping, std::uint64_t block) {
+  if (block % 64 != 0 || !mapping.holds(block, sizeof(Block))) throw nonsense();
+  Block front;
+  std::memcpy(&front, mapping.base() + block, sizeof front);
+  if (!std::has_single_bit(front.sizes.slots) || !std::has_single_bit(front.sizes.bytes) ||
+      !mapping.holds(block, front_bytes(front.members)))
+    throw nonsense();
+  return front;
+}
+
+WindowOffset& window_offset(const Mapping& mapping, std::uint64_t block) noexcept {
+  return *std::launder(reinterpret_cast<WindowOffset*>(mapping.base() + block + sizeof(Block)));
 }
 
 /// A pair of a block, and the block's sizes.
@@ -25,13 +41,9 @@ struct Found {
 };
 
 Found pair_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
-  if (block % 64 != 0 || !mapping.holds(block, sizeof(Block))) throw nonsense();
-  Block front;
-  std::memcpy(&front, mapping.base() + block, sizeof front);
-  if (!std::has_single_bit(front.sizes.slots) || !std::has_single_bit(front.sizes.bytes) ||
-      member >= front.members || !mapping.holds(block, front_bytes(front.members)))
-    throw nonsense();
-  std::byte* const pairs = mapping.base() + block + sizeof(Block);
+  const Block front = checked_front(mapping, block);
+  if (member >= front.members) throw nonsense();
+  std::byte* const pairs = mapping.base() + block + sizeof(Block) + sizeof(WindowOffset);
   Pair& pair = std::launder(reinterpret_cast<Pair*>(pairs))[member];
   if (pair.consumed == 0) throw nonsense();
   return {front.sizes, pair};
@@ -66,18 +78,29 @@ Entry* find_in_level(Front& front, std::size_t level, std::uint64_t id, Right ri
 
 }  // namespace
 
+std::uint32_t piece_bytes_for(std::size_t ranks) noexcept {
+  constexpr std::size_t kLeast = std::size_t{256} << 10;
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or less where it is not known
+  const auto bytes = static_cast<std::size_t>(std::max(cache, 0L));
+  const std::size_t piece = std::bit_floor(std::clamp(bytes, kLeast, kMost));
+  return static_cast<std::uint32_t>(ranks <= 8 ? piece : ranks <= 64 ? piece / 2 : piece / 4);
+}
+
 std::size_t block_bytes(std::size_t members, std::size_t neighbours) noexcept {
   return front_bytes(members) + neighbours * sizeof(Consumed);
 }
 
 void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> has_queue,
                  std::size_t neighbours) noexcept {
-  const Block front{sizes_for(neighbours), static_cast<std::uint32_t>(has_queue.size())};
+  const Block front{sizes_for(neighbours), piece_bytes_for(neighbours),
+                    static_cast<std::uint32_t>(has_queue.size())};
   std::memcpy(base + offset, &front, sizeof front);
   std::uint64_t next = offset + front_bytes(has_queue.size());
   for (std::size_t member = 0; member < has_queue.size(); ++member) {
     if (!has_queue[member]) continue;
-    std::byte* const pair = base + offset + sizeof front + member * sizeof(Pair);
+    std::byte* const pair =
+        base + offset + sizeof front + sizeof(WindowOffset) + member * sizeof(Pair);
     std::memcpy(pair + offsetof(Pair, consumed), &next, sizeof next);
     next += sizeof(Consumed);
   }
@@ -110,6 +133,21 @@ void set_queue_part(const Mapping& mapping, std::uint64_t block, std::size_t mem
   (part == QueuePart::slots ? pair.slots : pair.bytes).store(offset, std::memory_order_release);
 }
 
+std::uint64_t window_bytes(const Mapping& mapping, std::uint64_t block) {
+  return kWindowPieces * std::uint64_t{checked_front(mapping, block).piece_bytes};
+}
+
+WindowMemory window_of(const Mapping& mapping, std::uint64_t block) {
+  const Block front = checked_front(mapping, block);
+  const std::uint64_t offset = window_offset(mapping, block).load(std::memory_order_acquire);
+  std::byte* const data = checked(mapping, offset, kWindowPieces * std::size_t{front.piece_bytes});
+  return {data, data == nullptr ? 0 : front.piece_bytes};
+}
+
+void set_window(const Mapping& mapping, std::uint64_t block, std::uint64_t offset) {
+  window_offset(mapping, block).store(offset, std::memory_order_release);
+}
+
 Consumed* consumed_of(const Mapping& mapping, std::uint64_t block, std::size_t member) {
   const std::uint64_t offset = pair_of(mapping, block, member).pair.consumed;
   return std::launder(reinterpret_cast<Consumed*>(checked(mapping, offset, sizeof(Consumed))));
@@ -117,24 +155,8 @@ Consumed* consumed_of(const Mapping& mapping, std::uint64_t block, std::size_t m
 
 std::shared_ptr<Segment> make_segment(std::size_t size) {
   auto segment = std::make_shared<Segment>(sizeof(Front), size);
-  std::byte* const base = segment->mapping().base();
-  // std::random_device would tie a library with a static libstdc++, such as the Python package's, to
-  // glibc 2.36.
-  std::uint64_t nonce = 0;
-  if (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
-    throw Error{ErrorCode::transport, "the system gives no random bytes"};
-  const std::uint64_t head[] = {Front::kMagic, reinterpret_cast<std::uint64_t>(base), nonce};
-  static_assert(offsetof(Front, levels) == sizeof head);
-  std::memcpy(base, head, sizeof head);
+  std::memcpy(segment->mapping().base(), &Front::kMagic, sizeof Front::kMagic);
   return segment;
-}
-
-bool can_read(const Front& front, int process) noexcept {
-  std::uint64_t head[3] = {};
-  const iovec local{head, sizeof head};
-  const iovec remote{reinterpret_cast<void*>(front.address), sizeof head};
-  return process > 0 && process_vm_readv(process, &local, 1, &remote, 1, 0) == sizeof head &&
-         head[0] == front.magic && head[1] == front.address && head[2] == front.nonce;
 }
 
 Front& front_of(const Mapping& mapping) {

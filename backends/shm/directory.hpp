@@ -44,8 +44,6 @@ struct alignas(32) Entry {
 struct Front {
   static constexpr std::uint64_t kMagic = 0x3274757474697368;  // "tuttish2", as an integer
   std::uint64_t magic;
-  std::uint64_t address;  ///< Of this front in its owner's process, and
-  std::uint64_t nonce;    ///< a random number: who reads it there reads the right process.
   std::atomic<std::uint64_t> levels;  ///< Of the table that have ever had an entry.
   Entry entries[kEntries];            ///< The levels, one behind the other.
 };
@@ -71,10 +69,16 @@ struct Sizes {
   return most_at_once(sizes_for(ranks).bytes);
 }
 
-/// The front of what a rank keeps for one communicator; a Pair per member follows, and a Consumed
-/// per member that shares the host.
+/// @param ranks of one communicator on this host. @return the bytes of a window's piece: the second
+/// cache of a core, or less where many ranks have windows. A rank of 2 to 8 has eight times this
+/// cache then, one of 64 half of it, and one of 256 a quarter.
+[[nodiscard]] std::uint32_t piece_bytes_for(std::size_t ranks) noexcept;
+
+/// The front of what a rank keeps for one communicator. The offset of its window follows, or 0, a
+/// Pair per member, and a Consumed per member that shares the host.
 struct alignas(8) Block {
   Sizes sizes;
+  std::uint32_t piece_bytes;  ///< Of the window.
   std::uint32_t members;
 };
 /// The memory that the owner of a block shares with one member. Most members of a communicator
@@ -110,6 +114,19 @@ enum class QueuePart : std::uint8_t { slots, bytes };
 /// of its memory, zeroed.
 void set_queue_part(const Mapping& mapping, std::uint64_t block, std::size_t member, QueuePart part,
                     std::uint64_t offset);
+/// The memory of a window: kWindowPieces pieces.
+struct WindowMemory {
+  std::byte* data = nullptr;      ///< Null: there is none.
+  std::uint64_t piece_bytes = 0;  ///< Of each piece; 0 if there is none.
+};
+/// @param mapping of a segment. @param block its offset. @return the window. Throws
+/// Error{transport} if what is there makes no sense.
+[[nodiscard]] WindowMemory window_of(const Mapping& mapping, std::uint64_t block);
+/// @param mapping of a segment. @param block its offset. @return the bytes that its window needs.
+[[nodiscard]] std::uint64_t window_bytes(const Mapping& mapping, std::uint64_t block);
+/// Shows all members the window. @param mapping of the owner's segment. @param block its offset.
+/// @param offset of its memory.
+void set_window(const Mapping& mapping, std::uint64_t block, std::uint64_t offset);
 /// @param mapping of the consumer's segment. @param block its offset. @param member index of the
 /// rank whose messages are consumed. @return the counts of what it has consumed. Throws as
 /// queue_of.
@@ -122,10 +139,6 @@ inline constexpr std::size_t kSegmentBytes = std::size_t{256} << 30;
 [[nodiscard]] std::shared_ptr<Segment> make_segment(std::size_t size = kSegmentBytes);
 /// @param mapping of a segment. @return its front. Throws Error{transport} if it has none.
 [[nodiscard]] Front& front_of(const Mapping& mapping);
-/// Tries whether the system lets us read the memory of a segment's owner: rules for that differ
-/// between hosts and containers. @param front of the segment. @param process of the owner, or -1.
-/// @return whether it does.
-[[nodiscard]] bool can_read(const Front& front, int process) noexcept;
 /// @param front of a segment. @param communicator id. @return its entry, or null.
 [[nodiscard]] Entry* find_entry(Front& front, std::uint64_t communicator) noexcept;
 /// @param front of the own segment. @param communicator id. @param block offset of its block.

@@ -9,17 +9,16 @@ namespace tutti::shm {
 
 Domain::Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbour> neighbours)
     : segment_{std::move(own)} {
-  members_.push_back({self, &segment_->mapping(), &front_of(segment_->mapping()), -1});
+  members_.push_back({self, &segment_->mapping(), &front_of(segment_->mapping())});
   for (const Neighbour& neighbour : neighbours) add(neighbour);
 }
 
 void Domain::add(const Neighbour& neighbour) {
   Mapping mapping{neighbour.segment};
   Front& front = front_of(mapping);
-  const int process = can_read(front, neighbour.process) ? neighbour.process : -1;
   const std::lock_guard lock{mutex_};
   mappings_.push_back(std::move(mapping));
-  members_.push_back({neighbour.rank, &mappings_.back(), &front, process});
+  members_.push_back({neighbour.rank, &mappings_.back(), &front});
 }
 
 void Domain::add_again(Rank rank, Rank same) {

@@ -22,9 +22,8 @@ namespace tutti::shm {
 
 /// A rank of the same host.
 struct Neighbour {
-  Rank rank;         ///< In the world.
-  int segment;       ///< Its segment's file; the caller closes it.
-  int process = -1;  ///< Its process, whose memory we read if the system lets us; -1 to do without.
+  Rank rank;    ///< In the world.
+  int segment;  ///< Its segment's file; the caller closes it.
 };
 
 /// Options of a communicator.
@@ -68,7 +67,6 @@ class Domain : public std::enable_shared_from_this<Domain> {
     Rank rank;
     const Mapping* mapping;
     Front* front;
-    int process;  ///< If its memory can be read, else -1.
   };
   [[nodiscard]] const Member* find(Rank rank) const;
   [[nodiscard]] const Member& own() const noexcept { return members_.front(); }

@@ -77,8 +77,7 @@ bool Incoming::receive_whole(Peer& peer, const Slot& slot) {
   if (record == nullptr) return false;
   check(peer, {slot.tag, slot.fingerprint, whole.payload.size()}, record->envelope());
   deliver_whole(peer, record->transfer, whole);
-  --peer.awaited;
-  records_.complete(*record);
+  complete(peer, *record);
   return true;
 }
 
@@ -93,15 +92,13 @@ void Incoming::read_slots(Peer& peer) {
       case Kind::request: receive_message(peer, slot); break;
       case Kind::more: receive_more(peer, slot); break;
       case Kind::chunk: receive_chunk(peer, slot); break;
-      case Kind::share: copies_.receive_share(peer, slot); break;
-      case Kind::stored: copies_.receive_stored(peer, slot); break;
       case Kind::grant:
       case Kind::done: outgoing_.receive_reply(peer, slot); break;
       default: throw nonsense();
     }
     peer.in.consume();
     peer.silent = 0;
-    if (!peer.streams.empty()) return;  // sending and receiving take turns
+    if (!peer.granted.empty()) return;  // sending and receiving take turns
   }
 }
 
@@ -112,7 +109,6 @@ void Incoming::receive_message(Peer& peer, const Slot& slot) {
                   .fingerprint = slot.fingerprint,
                   .bytes = 0,
                   .is_request = slot.kind == Kind::request,
-                  .is_alone = slot.alone != 0,
                   .access = slot.access};
   std::span<const std::byte> payload;
   Extent extent{};
@@ -121,7 +117,8 @@ void Incoming::receive_message(Peer& peer, const Slot& slot) {
     const bool in_place = message.access == AccessMode::in_place;
     if (in_place) message.in_place = body_of<InPlace>(slot);
     message.bytes = in_place ? message.in_place.message.bytes : request.bytes;
-    if (!in_place && message.access != AccessMode::stream) extent = request.ranges;
+    if (message.access == AccessMode::staged) message.first = request.first;
+    else if (!in_place) extent = request.ranges;
   } else if (slot.kind == Kind::small) {
     payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
     message.bytes = payload.size();
@@ -161,9 +158,8 @@ void Incoming::store_arrival(Peer& peer, const Message& message,
   peer.partial_arrival = is_partial ? &arrival : nullptr;
 }
 
-void Incoming::accept(const Peer& peer, Record& record, const Message& message) const {
+void Incoming::accept(const Peer& peer, const Record& record, const Message& message) const {
   check(peer, {message.tag, message.fingerprint, message.bytes}, record.envelope());
-  record.is_exchanged = !message.is_alone;
 }
 
 // The first bytes of a message that its sender did not wait with, or all of them.
@@ -175,8 +171,7 @@ void Incoming::receive_bytes(Peer& peer, Record& record, std::span<const std::by
   }
   if (peer.partial == &record) peer.partial = nullptr;
   peer.in.count_match(record.bytes);
-  --peer.awaited;
-  records_.complete(record);
+  complete(peer, record);
 }
 
 // The parts of a message follow each other on the queue, among replies and chunks. So they belong
@@ -197,13 +192,26 @@ void Incoming::receive_more(Peer& peer, const Slot& slot) {
 }
 
 void Incoming::receive_chunk(Peer& peer, const Slot& slot) {
-  const auto extent = body_of<Extent>(slot);
+  const auto [extent, piece] = body_of<Chunk>(slot);
   Record& record = records_.find(slot.id);
-  if (record.is_send() || !record.is_streamed || extent.bytes > record.bytes - record.moved)
-    throw nonsense();
-  record.deliver({peer.in.at(extent), extent.bytes});
-  peer.in.consume(extent);
-  if (record.moved < record.bytes) return;
+  if (record.is_send() || !record.is_granted) throw nonsense();
+  if (piece.bytes > 0) {
+    receive_piece(peer, record, piece);
+  } else {
+    if (extent.bytes > record.bytes - record.moved) throw nonsense();
+    record.deliver({peer.in.at(extent), extent.bytes});
+    peer.in.consume(extent);
+  }
+  if (record.moved == record.bytes) complete(peer, record);
+}
+
+void Incoming::receive_piece(Peer& peer, Record& record, const WindowPiece& piece) {
+  if (piece.bytes > record.bytes - record.moved) throw nonsense();
+  record.deliver(Peers::staged_bytes(peer, piece));
+  Peers::release(peer, piece);
+}
+
+void Incoming::complete(Peer& peer, Record& record) {
   --peer.awaited;
   records_.complete(record);
 }
@@ -212,11 +220,12 @@ void Incoming::receive_chunk(Peer& peer, const Slot& slot) {
 void Incoming::grant(Peer& peer, Record& record, const Message& message,
                      std::span<const Range> ranges) {
   record.peer_id = message.id;
-  record.path =
-      payload_path_of(peer, record, message, ranges.size(), peers_.options().oversubscribed);
-  if (record.path != PayloadPath::stream) return copies_.begin(peer, record, message, ranges);
-  record.is_streamed = true;
-  outgoing_.send_reply(peer, {.kind = Kind::grant, .peer_id = message.id, .id = record.id});
+  if (message.access != AccessMode::staged) return copies_.begin(peer, record, message, ranges);
+  record.is_granted = message.first.bytes < record.bytes;
+  if (record.is_granted)
+    outgoing_.send_reply(peer, {.kind = Kind::grant, .peer_id = message.id, .id = record.id});
+  if (message.first.bytes > 0) receive_piece(peer, record, message.first);
+  if (!record.is_granted) complete(peer, record);
 }
 
 // A slot on the queue stays there: if nothing is awaited there may be too many behind it.

@@ -40,9 +40,11 @@ class Incoming {
   void receive_bytes(Peer& peer, Record& record, std::span<const std::byte> payload);
   void receive_more(Peer& peer, const Slot& slot);
   void receive_chunk(Peer& peer, const Slot& slot);
+  static void receive_piece(Peer& peer, Record& record, const WindowPiece& piece);
+  void complete(Peer& peer, Record& record);
   void read_ranges(std::span<const std::byte> list);
   void store_arrival(Peer& peer, const Message& message, std::span<const std::byte> payload);
-  void accept(const Peer& peer, Record& record, const Message& message) const;
+  void accept(const Peer& peer, const Record& record, const Message& message) const;
   void grant(Peer& peer, Record& record, const Message& message, std::span<const Range> ranges);
 
   Peers& peers_;

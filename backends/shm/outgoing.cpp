@@ -1,6 +1,7 @@
 #include "outgoing.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "payload_path.hpp"
 
@@ -11,9 +12,6 @@ namespace {
 /// share cores the ring is the only limit: a sender that waits to be read gives its core away, and
 /// gets it back later than two more copies take.
 constexpr std::uint64_t kEager = 32768;
-/// The same of a rank that has nothing else to do meanwhile. A message that may be read where it
-/// lies is longer, for cores that share no cache are several times slower by copying at both ends.
-constexpr std::uint64_t kEagerAlone = (std::uint64_t{64} << 10) - 1;
 /// The bytes of each part of a message that is sent alone: the receiver reads one part while the
 /// next is written.
 constexpr std::uint64_t kPart = 8192;
@@ -22,9 +20,12 @@ constexpr std::uint64_t kPart = 8192;
 constexpr std::uint64_t kReadVisible = 8192;
 /// The most bytes that are sent to a rank before it has posted their receives.
 constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
-/// Bytes of a chunk: shorter ones cost more of the time when both ends copy in both directions,
-/// longer ones make the receiver wait for the first.
+/// Bytes of a chunk in the ring of bytes, where the window has no piece.
 constexpr std::uint64_t kChunk = 32768;
+/// Parts into which a long message is cut at least if it is sent alone, so that its receiver reads
+/// one while its sender stages the next. Of others the parts are as long as may be: both ranks copy
+/// at both ends.
+constexpr std::uint64_t kPartsAlone = 4;
 
 Slot& fill(SendEnd& out, Kind kind, const Transfer& transfer, std::uint32_t id) noexcept {
   Slot& slot = out.slot();
@@ -33,20 +34,6 @@ Slot& fill(SendEnd& out, Kind kind, const Transfer& transfer, std::uint32_t id) 
   slot.id = id;
   slot.fingerprint = transfer.fingerprint;
   return slot;
-}
-
-/// Copies bytes into the ring, in the way that is quick on these two cores.
-void copy_into_ring(Peer& peer, Cursor& cursor, const Extent& extent) {
-  std::byte* const to = peer.out.at(extent);
-  switch (peer.copy_tuner.choose(extent.bytes)) {
-    case CopyTuner::Copy::plain: return cursor.read(to, extent.bytes);
-    case CopyTuner::Copy::past: cursor.stream(to, extent.bytes); return end_streams();
-    case CopyTuner::Copy::timed: break;
-  }
-  const Duration began = Peers::now();
-  cursor.read(to, extent.bytes);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // waits for the stores
-  peer.copy_tuner.add_time(extent.bytes, Peers::now() - began);
 }
 
 }  // namespace
@@ -63,12 +50,15 @@ bool Outgoing::may_be_early(Peer& peer, const Transfer& transfer, std::uint64_t 
   if (bytes > kInlineBytes) {
     if (is_in_place(domain(), peer, transfer)) return false;
     if (bytes >= kReadVisible && is_visible(domain(), peer, transfer)) return false;
-    const std::uint64_t limit = records_.is_alone() ? kEagerAlone : kEager;
-    if ((bytes > limit && !peers_.options().oversubscribed) || bytes > peer.out.byte_limit())
+    if ((bytes > kEager && !peers_.options().oversubscribed) || bytes > peer.out.byte_limit())
       return false;
   }
   return peer.out.unreceived(false) + bytes <= kCredit ||
          peer.out.unreceived(true) + bytes <= kCredit;
+}
+
+void Outgoing::open_bytes(Peer& peer) {
+  if (!peer.out.has_bytes()) peers_.open_queue(peer, QueuePart::bytes);
 }
 
 bool Outgoing::send_message(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
@@ -94,10 +84,9 @@ bool Outgoing::send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t
   for (std::uint64_t sent = 0; sent < bytes;) {
     Extent extent{};
     expects(peer.out.find_room(std::min(most, bytes - sent), extent), "there is room for a part");
-    copy_into_ring(peer, cursor, extent);
+    copy_to_shared(peer, cursor, peer.out.at(extent), extent.bytes);
     const Kind kind = sent == 0 ? Kind::buffered : Kind::more;
     Slot& slot = fill(peer.out, kind, transfer, 0);
-    slot.alone = is_alone ? 1 : 0;
     set_body(slot, Buffered{extent, bytes});
     peer.out.commit_room(extent);
     peer.out.send();
@@ -122,14 +111,13 @@ InPlace Outgoing::in_place_of(const Peer& peer, const Transfer& transfer) const 
           .ordinal = result.ordinal};
 }
 
-bool Outgoing::list_ranges(Peer& peer, const Record& record, AccessMode access, Request& request) {
+bool Outgoing::list_ranges(Peer& peer, const Record& record, Request& request) {
   const std::span<const Piece> pieces = record.transfer.pieces;
+  open_bytes(peer);
   if (!peer.out.find_room(pieces.size() * sizeof(Range), request.ranges)) return false;
   std::byte* to = peer.out.at(request.ranges);
   for (const Piece& piece : pieces) {
-    const Range range{access == AccessMode::visible ? offset_of(peer, piece.data, piece.bytes)
-                                                    : reinterpret_cast<std::uint64_t>(piece.data),
-                      piece.bytes};
+    const Range range{offset_of(peer, piece.data, piece.bytes), piece.bytes};
     std::memcpy(to, &range, sizeof range);
     to += sizeof range;
   }
@@ -139,17 +127,33 @@ bool Outgoing::list_ranges(Peer& peer, const Record& record, AccessMode access, 
 bool Outgoing::send_request(Peer& peer, Record& record) {
   if (!peer.out.has_slot()) return false;
   const AccessMode access = access_mode_of(domain(), peer, record);
-  Request request{.bytes = record.bytes, .ranges = {}};
-  const bool lists = access == AccessMode::visible || access == AccessMode::process;
-  if (lists && !list_ranges(peer, record, access, request)) return false;
+  Request request{.bytes = record.bytes, .ranges = {}, .first = {}};
+  const bool lists = access == AccessMode::visible;
+  if (lists && !list_ranges(peer, record, request)) return false;
   Slot& slot = fill(peer.out, Kind::request, record.transfer, record.id);
   slot.access = access;
-  slot.alone = record.is_exchanged ? 0 : 1;
+  if (access == AccessMode::staged) (void)stage_part(peer, record, request.first);
   if (access == AccessMode::in_place) set_body(slot, in_place_of(peer, record.transfer));
   else set_body(slot, request);
   if (lists) peer.out.commit_room(request.ranges);
   peer.out.send();
-  ++peer.awaited;  // its reply
+  if (access == AccessMode::staged && record.moved == record.bytes) records_.complete(record);
+  else ++peer.awaited;  // its reply
+  return true;
+}
+
+// All parts but the last one are equal, so that what goes to several ranks is cut alike for all.
+bool Outgoing::stage_part(Peer& peer, Record& record, WindowPiece& piece) {
+  const std::uint64_t most = window_.piece_bytes();
+  if (most == 0) return false;
+  const bool overlaps = record.is_alone && !peers_.options().oversubscribed;
+  const std::uint64_t part =
+      overlaps ? std::clamp(std::bit_floor(record.bytes / kPartsAlone), kChunk, most) : most;
+  const std::uint64_t bytes = std::min(part - record.moved % part, record.bytes - record.moved);
+  const std::optional<WindowPiece> staged = window_.stage(peer, record, bytes);
+  if (!staged) return false;
+  piece = *staged;
+  record.moved += bytes;
   return true;
 }
 
@@ -163,15 +167,13 @@ void Outgoing::write_reply(Peer& peer, const Reply& reply) {
   Slot& slot = peer.out.slot();
   slot.kind = reply.kind;
   slot.id = reply.peer_id;
-  if (reply.kind == Kind::share) set_body(slot, Share{reply.share, reply.id});
-  else set_body(slot, Answer{reply.id, reply.is_stored ? 1u : 0u});
+  set_body(slot, Answer{reply.id, reply.is_stored ? 1u : 0u});
   peer.out.send();
 }
 
 void Outgoing::receive_reply(Peer& peer, const Slot& slot) {
   Record& record = records_.find(slot.id);
-  if (!record.is_send() || record.is_streamed || record.share.bytes > 0) throw nonsense();
-  if (slot.kind == Kind::grant && record.path == PayloadPath::share) throw nonsense();
+  if (!record.is_send() || record.is_granted) throw nonsense();
   --peer.awaited;
   const auto answer = body_of<Answer>(slot);
   if (slot.kind == Kind::done) {
@@ -179,9 +181,9 @@ void Outgoing::receive_reply(Peer& peer, const Slot& slot) {
     if (is_stored && record.transfer.result.data == nullptr) throw nonsense();
     return records_.complete(record, is_stored);
   }
-  record.is_streamed = true;
+  record.is_granted = true;
   record.peer_id = answer.id;
-  peer.streams.push_back(&record);
+  peer.granted.push_back(&record);
 }
 
 // Replies first, for they let the other side go on; then messages, in the order posted.
@@ -195,12 +197,11 @@ void Outgoing::send_waiting(Peer& peer) {
   std::size_t sent = 0;
   for (; sent < peer.waiting.size(); ++sent) {
     Record& record = *peer.waiting[sent];
-    if (record.bytes > kInlineBytes && !peer.out.has_bytes())
-      peers_.open_queue(peer, QueuePart::bytes);
     if (!may_be_early(peer, record.transfer, record.bytes)) {
       if (!send_request(peer, record)) break;
       continue;
     }
+    if (record.bytes > kInlineBytes) open_bytes(peer);
     if (!send_message(peer, record.transfer, record.bytes)) break;
     records_.complete(record);
   }
@@ -209,39 +210,48 @@ void Outgoing::send_waiting(Peer& peer) {
 }
 
 bool Outgoing::may_send(Peer& peer) {
-  if (peer.streams.empty() && peer.waiting.empty() && peer.replies.empty()) return false;
-  if (!peer.out.is_open() || (!peer.streams.empty() && !peer.out.has_bytes())) return true;
+  if (peer.granted.empty() && peer.waiting.empty() && peer.replies.empty()) return false;
+  if (!peer.out.is_open() || (!peer.granted.empty() && !peer.out.has_bytes())) return true;
   Extent extent{};
-  if (!peer.streams.empty() && peer.out.has_slot() &&
-      peer.out.find_room(std::min<std::uint64_t>(kChunk, peer.out.byte_limit()), extent))
+  if (!peer.granted.empty() && peer.out.has_slot() &&
+      (window_.has_room(peer) ||
+       peer.out.find_room(std::min<std::uint64_t>(kChunk, peer.out.byte_limit()), extent)))
     return true;
   return peer.out.has_news();
 }
 
 // One chunk of each granted message in turn, so that none waits for another's end.
 void Outgoing::send_chunks(Peer& peer) {
-  if (!peer.out.has_bytes()) peers_.open_queue(peer, QueuePart::bytes);
-  for (std::size_t i = 0; i < peer.streams.size();) {
-    Record& record = *peer.streams[i];
-    const std::uint64_t bytes =
-        std::min({kChunk, std::uint64_t{peer.out.byte_limit()}, record.bytes - record.moved});
-    Extent extent{};
-    if (!peer.out.has_slot() || !peer.out.find_room(bytes, extent)) return;
-    copy_into_ring(peer, record.cursor, extent);
-    record.moved += bytes;
+  for (std::size_t i = 0; i < peer.granted.size();) {
+    Record& record = *peer.granted[i];
+    if (!peer.out.has_slot()) return;
+    Chunk chunk{};
+    if (!stage_part(peer, record, chunk.piece) && !buffer_part(peer, record, chunk.extent)) return;
     Slot& slot = peer.out.slot();
     slot.kind = Kind::chunk;
     slot.id = record.peer_id;
-    set_body(slot, extent);
-    peer.out.commit_room(extent);
+    set_body(slot, chunk);
     peer.out.send();
     if (record.moved < record.bytes) {
       ++i;
       continue;
     }
-    peer.streams.erase(peer.streams.begin() + static_cast<std::ptrdiff_t>(i));
+    peer.granted.erase(peer.granted.begin() + static_cast<std::ptrdiff_t>(i));
     records_.complete(record);
   }
+}
+
+// Where no piece of the window is free, perhaps since ranks that wait elsewhere have not read
+// theirs, the peer's own ring lets it go on.
+bool Outgoing::buffer_part(Peer& peer, Record& record, Extent& extent) {
+  open_bytes(peer);
+  const std::uint64_t most = std::min<std::uint64_t>(kChunk, peer.out.byte_limit());
+  const std::uint64_t bytes = std::min(most - record.moved % most, record.bytes - record.moved);
+  if (!peer.out.find_room(bytes, extent)) return false;
+  copy_to_shared(peer, record.cursor, peer.out.at(extent), bytes);
+  record.moved += bytes;
+  peer.out.commit_room(extent);
+  return true;
 }
 
 }  // namespace tutti::shm

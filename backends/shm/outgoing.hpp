@@ -2,7 +2,7 @@
 /// Outgoing: what a rank writes into its queues.
 #pragma once
 
-#include "peers.hpp"
+#include "window.hpp"
 
 namespace tutti::shm {
 
@@ -22,30 +22,33 @@ class Outgoing {
   /// Writes what was kept, as far as there is room. @param peer that it is for.
   void flush(Peer& peer) {
     if (!peer.replies.empty() || !peer.waiting.empty()) send_waiting(peer);
-    if (!peer.streams.empty()) send_chunks(peer);
+    if (!peer.granted.empty()) send_chunks(peer);
   }
   /// @param peer any. @return whether flush may write something.
-  [[nodiscard]] static bool may_send(Peer& peer);
+  [[nodiscard]] bool may_send(Peer& peer);
 
  private:
   [[nodiscard]] bool may_be_early(Peer& peer, const Transfer& transfer,
                                   std::uint64_t bytes) noexcept;
+  void open_bytes(Peer& peer);
   [[nodiscard]] bool send_message(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_request(Peer& peer, Record& record);
-  [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, AccessMode access,
-                                 Request& request);
+  [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, Request& request);
   [[nodiscard]] std::uint64_t offset_of(const Peer& peer, const std::byte* data,
                                         std::size_t bytes) const;
   [[nodiscard]] InPlace in_place_of(const Peer& peer, const Transfer& transfer) const;
   void write_reply(Peer& peer, const Reply& reply);
   void send_waiting(Peer& peer);
   void send_chunks(Peer& peer);
+  [[nodiscard]] bool stage_part(Peer& peer, Record& record, WindowPiece& piece);
+  [[nodiscard]] bool buffer_part(Peer& peer, Record& record, Extent& extent);
   [[nodiscard]] const Domain& domain() const noexcept { return peers_.domain(); }
 
   Peers& peers_;
   Records& records_;
+  Window window_{peers_, records_};
 };
 
 }  // namespace tutti::shm

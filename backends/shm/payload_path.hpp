@@ -1,5 +1,5 @@
 /// @file
-/// How a message reaches its receiver: the decisions of both sides.
+/// How a message reaches its receiver: the decisions of its sender.
 #pragma once
 
 #include "peers.hpp"
@@ -19,11 +19,5 @@ namespace tutti::shm {
 /// the receiver may get at it.
 [[nodiscard]] AccessMode access_mode_of(const Domain& domain, const Peer& peer,
                                         const Record& record) noexcept;
-/// @param peer the sender. @param record of the receive. @param message that matches it.
-/// @param ranges in which the message lies. @param is_crowded whether ranks outnumber cores.
-/// @return how its bytes come.
-[[nodiscard]] PayloadPath payload_path_of(const Peer& peer, const Record& record,
-                                          const Message& message, std::size_t ranges,
-                                          bool is_crowded) noexcept;
 
 }  // namespace tutti::shm

@@ -59,6 +59,32 @@ void Peers::open_queue(Peer& peer, QueuePart part) {
   peer.out.open(queue_of(own, block_, index));
 }
 
+WindowMemory Peers::open_window() {
+  const Mapping& own = *domain_->own().mapping;
+  set_window(own, block_, domain_->extend(communicator_, window_bytes(own, block_)));
+  return window_of(own, block_);
+}
+
+std::span<const std::byte> Peers::staged_bytes(Peer& peer, const WindowPiece& piece) {
+  if (peer.window.data == nullptr)
+    peer.window =
+        window_of(*peer.member->mapping, peer.entry->block.load(std::memory_order_relaxed));
+  if (piece.index >= kWindowPieces || piece.bytes > peer.window.piece_bytes) throw nonsense();
+  return {peer.window.data + piece.index * peer.window.piece_bytes, piece.bytes};
+}
+
+void copy_to_shared(Peer& peer, Cursor& cursor, std::byte* to, std::uint64_t bytes) {
+  switch (peer.copy_tuner.choose(bytes)) {
+    case CopyTuner::Copy::plain: return cursor.read(to, bytes);
+    case CopyTuner::Copy::past: cursor.stream(to, bytes); return end_streams();
+    case CopyTuner::Copy::timed: break;
+  }
+  const Duration began = Peers::now();
+  cursor.read(to, bytes);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // waits for the stores
+  peer.copy_tuner.add_time(bytes, Peers::now() - began);
+}
+
 // Either we see that the peer sleeps, or it sees what we have written before it does. The word
 // changes, so that one that is about to sleep does not.
 void Peers::wake_surely(const Peer& peer) noexcept {

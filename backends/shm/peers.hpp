@@ -20,8 +20,8 @@ struct Message {
   std::uint64_t fingerprint = 0;
   std::uint64_t bytes = 0;
   bool is_request = false;
-  bool is_alone = false;
   AccessMode access{};
+  WindowPiece first{};  ///< Of a request.
   InPlace in_place{};
 };
 
@@ -41,7 +41,6 @@ struct Arrival {
 /// A message that is read where it lies.
 struct Pull {
   Record* record = nullptr;
-  AccessMode access{};
   std::vector<Range> ranges{};
   std::size_t range = 0;     ///< The next one.
   std::uint64_t offset = 0;  ///< Into it.
@@ -53,7 +52,6 @@ struct Reply {
   std::uint32_t peer_id;  ///< The record that it is for.
   std::uint32_t id;       ///< The record of this side.
   bool is_stored = false;
-  Range share{};  ///< Of Kind::share.
 };
 
 /// A rank of a communicator, and all that is under way with it.
@@ -72,17 +70,21 @@ struct Peer {
   Arrival* partial_arrival = nullptr;  ///< Or a message without a receive that has.
   std::vector<Record*> waiting{};      ///< Sends that found no room.
   std::vector<Reply> replies{};        ///< That found no room.
-  std::vector<Record*> streams{};      ///< Granted sends.
+  std::vector<Record*> granted{};      ///< Sends.
   std::vector<Pull> pulls{};
-  std::vector<Record*> pushes{};  ///< Sends whose last bytes we write.
-  bool may_share = true;          ///< It can write into our memory, as far as is known.
-  CopyTuner copy_tuner{};         ///< Of our copies into the ring.
+  CopyTuner copy_tuner{};  ///< Of our copies for it.
+  WindowMemory window{};   ///< Of the peer, once it is needed.
+  /// How often each piece of our window was staged for it.
+  std::array<std::uint32_t, kWindowPieces> staged{};
 
   [[nodiscard]] bool is_idle() const noexcept {
-    return awaited == 0 && waiting.empty() && replies.empty() && streams.empty() && pulls.empty() &&
-           pushes.empty();
+    return awaited == 0 && waiting.empty() && replies.empty() && granted.empty() && pulls.empty();
   }
 };
+
+/// Copies bytes to memory that the peer reads, in the way that is quick on these two cores. @param
+/// cursor of them, which advances. @param to where they go.
+void copy_to_shared(Peer& peer, Cursor& cursor, std::byte* to, std::uint64_t bytes);
 
 /// The ranks of a communicator: finds their queues, wakes those that sleep, and notices which of
 /// them have ended.
@@ -115,6 +117,17 @@ class Peers {
   void attach(Peer& peer);
   /// Gives the queue to a peer memory. @param part that the queue lacks.
   void open_queue(Peer& peer, QueuePart part);
+  /// Gives the own window memory. @return it. Throws std::bad_alloc.
+  [[nodiscard]] WindowMemory open_window();
+  /// @param peer that has staged bytes. @param piece of its window. @return the bytes. Throws
+  /// Error{transport} for a piece that is not there.
+  [[nodiscard]] static std::span<const std::byte> staged_bytes(Peer& peer,
+                                                               const WindowPiece& piece);
+  /// They are read. @param peer as there. @param piece as there.
+  static void release(Peer& peer, const WindowPiece& piece) noexcept {
+    std::atomic<std::uint32_t>& read = peer.consumed_here->pieces[piece.index];
+    read.store(read.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
   /// Wakes a rank, if it sleeps. Until ranks are expected to sleep, this takes no fence, which
   /// would double the time of a short message: then a rank that falls asleep at this moment may
   /// sleep for Options::idle_wait.

@@ -12,13 +12,6 @@
 
 namespace tutti::shm {
 
-/// How the bytes of a request reach the receiver.
-enum class PayloadPath : std::uint8_t {
-  stream,  ///< Through the ring: both ranks copy, at the same time.
-  read,    ///< The receiver reads them where they lie.
-  share    ///< The receiver reads the first of them, the sender writes the others, at once.
-};
-
 /// A transfer that is not done.
 struct Record {
   Record* next = nullptr;  ///< In the queue it is in.
@@ -30,13 +23,11 @@ struct Record {
   std::uint32_t peer_id = 0;  ///< The other side's number for it.
   InPlace in_place{};         ///< Of a message that stays.
   bool in_use = false;
-  bool is_exchanged = false;  ///< Its sender has something else to do meanwhile.
-  bool is_streamed = false;   ///< It was granted.
-  bool is_accessed = false;   ///< Of a receive: the message stays in the sender's memory,
-  bool is_storing = false;    ///< and the result is being stored there.
-  PayloadPath path = PayloadPath::stream;
-  /// The part that the sender writes: of a send, where; of a receive, how much.
-  Range share{};
+  bool is_alone = false;     ///< Its rank has nothing else to do meanwhile.
+  bool is_granted = false;   ///< Its bytes are staged, one chunk after the other.
+  bool is_accessed = false;  ///< Of a receive: the message stays in the sender's memory,
+  bool is_storing = false;   ///< and the result is being stored there.
+  std::uint64_t posted = 0;  ///< As Records::posts, when it was posted.
 
   [[nodiscard]] detail::Envelope envelope() const noexcept {
     return {transfer.tag, transfer.fingerprint, bytes};
@@ -59,7 +50,10 @@ class Records {
   /// Some transfers are posted. @param count of them.
   void begin_post(std::size_t count) noexcept {
     is_alone_ = count == 1 && in_use_ == 0;
+    ++posts_;
   }
+  /// @return how often transfers were posted.
+  [[nodiscard]] std::uint64_t posts() const noexcept { return posts_; }
   /// @return whether the transfer posted last has no other beside it.
   [[nodiscard]] bool is_alone() const noexcept { return is_alone_; }
   /// @param transfer as posted. @param bytes of its pieces. @return its record.
@@ -98,6 +92,7 @@ class Records {
   std::deque<Record> records_{};
   std::vector<Record*> free_{};
   std::size_t in_use_ = 0;
+  std::uint64_t posts_ = 0;
   bool is_alone_ = false;
 };
 
@@ -116,13 +111,12 @@ inline Record& Records::add(const Transfer& transfer, std::uint64_t bytes) {
   record.moved = 0;
   record.cursor = Cursor{transfer.pieces};
   record.peer_id = 0;
-  record.is_exchanged = !is_alone_;
+  record.posted = posts_;
+  record.is_alone = is_alone_;
   record.in_use = true;
-  record.is_streamed = false;
+  record.is_granted = false;
   record.is_accessed = false;
   record.is_storing = false;
-  record.path = PayloadPath::stream;
-  record.share = {};
   return record;
 }
 

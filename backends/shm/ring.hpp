@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -30,18 +31,15 @@ enum class Kind : std::uint8_t {
   more,      ///< The next bytes of the last buffered message.
   request,   ///< A message that waits for its receive; its body is a Request, or InPlace.
   grant,     ///< The receive of a request is there: send the bytes.
-  chunk,     ///< The next bytes of a granted message, in the ring of bytes.
-  share,     ///< The receive of a request is there: write its last bytes where they belong.
-  stored,    ///< They are written, or cannot be.
+  chunk,     ///< The next bytes of a granted message; its body is a Chunk.
   done       ///< All bytes of a request have been read where they are.
 };
 
-/// The access of a receiver to the bytes of a request. It may always have them streamed.
+/// The access of a receiver to the bytes of a request. It may always have them staged.
 enum class AccessMode : std::uint8_t {
-  stream,    ///< The sender copies them through the ring of bytes.
-  visible,   ///< They lie in the sender's segment.
-  in_place,  ///< They do, in one run, and the result may be stored there too; the body is InPlace.
-  process    ///< The system reads them out of the sender's memory.
+  staged,   ///< The sender copies them to its window, or to the ring of bytes.
+  visible,  ///< They lie in the sender's segment.
+  in_place  ///< They do, in one run, and the result may be stored there too; the body is InPlace.
 };
 
 /// One cache line. The stamp is written last and is the turn of the ring in which the slot was
@@ -51,7 +49,6 @@ struct alignas(64) Slot {
   Kind kind;
   std::uint8_t length;  ///< Of small: bytes.
   AccessMode access;    ///< Of request.
-  std::uint8_t alone;   ///< Of buffered and request: whether the sender had nothing else to do.
   std::uint32_t tag;    ///< Of messages.
   std::uint32_t id;     ///< Of the sender's or receiver's record of the message.
   std::uint64_t fingerprint;
@@ -72,13 +69,24 @@ struct Buffered {
 };
 /// A run of bytes of a message that is read where it is.
 struct Range {
-  std::uint64_t where;  ///< Offset in the segment, or address in the process.
+  std::uint64_t where;  ///< Offset in the segment.
   std::uint64_t bytes;
+};
+/// Bytes in the sender's window.
+struct WindowPiece {
+  std::uint32_t index;
+  std::uint32_t bytes;  ///< 0: none.
 };
 /// The body of a request.
 struct Request {
   std::uint64_t bytes;  ///< Of the message.
-  Extent ranges;        ///< Where its ranges are listed, unless it is a stream.
+  Extent ranges;        ///< Where its ranges are listed, unless it is staged.
+  WindowPiece first;    ///< Its first bytes, if they are staged already. All of them need no reply.
+};
+/// The body of a chunk. One of both has bytes.
+struct Chunk {
+  Extent extent;
+  WindowPiece piece;
 };
 /// The body of a request where the receiver may work in the sender's segment.
 struct InPlace {
@@ -86,17 +94,14 @@ struct InPlace {
   Range result;           ///< Where a message to the sender may be written.
   std::uint32_t ordinal;  ///< Which one, as ResultPlace::ordinal.
 };
-/// The body of a grant, of stored and of done. The slot's id is the record of their reader.
+/// The body of a grant and of done. The slot's id is the record of their reader.
 struct Answer {
-  std::uint32_t id;  ///< The record of their writer.
-  /// Whether the result (in done) or the bytes (in stored) are at their destination.
-  std::uint32_t is_stored;
+  std::uint32_t id;         ///< The record of their writer.
+  std::uint32_t is_stored;  ///< Of done: whether the result is at its destination.
 };
-/// The body of share.
-struct Share {
-  Range destination;  ///< Where the last bytes of the message belong, an address in the process.
-  std::uint32_t receiver;
-};
+
+/// The pieces of a window.
+inline constexpr std::size_t kWindowPieces = 8;
 
 /// Counts of what the receiver has consumed; in the receiver's segment.
 struct alignas(64) Consumed {
@@ -105,7 +110,10 @@ struct alignas(64) Consumed {
   std::atomic<std::uint64_t> matched;  ///< Payload bytes of small and buffered messages that
                                        ///< matched a receive.
   std::atomic<std::uint32_t> storing;  ///< How many results are being written to the sender's.
+  /// How often the receiver has read each piece of the sender's window.
+  std::array<std::atomic<std::uint32_t>, kWindowPieces> pieces;
 };
+static_assert(sizeof(Consumed) == 64);
 
 /// @param byte_count of a ring of bytes. @return the most of them at once, so that the next may be
 /// written while one is read.
@@ -122,7 +130,7 @@ struct QueueMemory {
   Consumed* consumed = nullptr;  ///< Of the receiver's end only.
   std::uint32_t slot_count = 0;
   std::uint32_t byte_count = 0;
-  const Mapping* mapping = nullptr;                   ///< Of the sender's segment.
+  const Mapping* mapping = nullptr;  ///< Of the sender's segment.
   const std::atomic<std::uint64_t>* bytes_offset =
       nullptr;  ///< There: the offset of `bytes`, or 0.
 };

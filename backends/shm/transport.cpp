@@ -94,7 +94,7 @@ bool ShmTransport::has_work() {
     if (peer.is_idle()) return false;
     if (!peer.in.attached()) peers_.attach(peer);
     return peer.entry == nullptr || DirectCopies::has_work(peer) ||
-           (peer.awaited > 0 && peer.in.has_slot()) || Outgoing::may_send(peer);
+           (peer.awaited > 0 && peer.in.has_slot()) || outgoing_.may_send(peer);
   });
 }
 

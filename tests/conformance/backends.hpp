@@ -76,10 +76,8 @@ struct Backend {
 
 /// @return the simulated cluster.
 [[nodiscard]] Backend sim_backend();
-/// @return shared memory, where no process may read another's.
+/// @return shared memory.
 [[nodiscard]] Backend shm_backend();
-/// @return shared memory, where each process may read the others'.
-[[nodiscard]] Backend shm_process_backend();
 /// @return shared memory, where ranks also outnumber cores.
 [[nodiscard]] Backend shm_crowded_backend();
 /// @return TCP over the loopback interface.

@@ -1,6 +1,4 @@
 // Shared memory: each process has a segment, which the others map.
-#include <unistd.h>
-
 #include "backends/shm/domain.hpp"
 
 #include "backends.hpp"
@@ -10,15 +8,13 @@ namespace {
 
 class ShmLinks final : public Links {
  public:
-  ShmLinks(const LinksOptions& options, bool reads_processes, const shm::Options& transports)
-      : options_{transports} {
+  ShmLinks(const LinksOptions& options, const shm::Options& transports) : options_{transports} {
     for (int i = 0; i < options.size; ++i) segments_.push_back(shm::make_segment(kSegmentBytes));
     for (Rank rank = 0; rank < options.size; ++rank) {
       std::vector<shm::Neighbour> neighbours;
       for (Rank other = 0; other < options.size; ++other)
         if (other != rank)
-          neighbours.push_back({other, segments_[static_cast<std::size_t>(other)]->descriptor(),
-                                reads_processes ? getpid() : -1});
+          neighbours.push_back({other, segments_[static_cast<std::size_t>(other)]->descriptor()});
       domains_.push_back(std::make_shared<shm::Domain>(
           rank, segments_[static_cast<std::size_t>(rank)], neighbours));
     }
@@ -36,27 +32,23 @@ class ShmLinks final : public Links {
   std::vector<std::shared_ptr<shm::Domain>> domains_{};
 };
 
-Backend backend(const std::string& variant, bool reads_processes, const shm::Options& domain) {
+Backend backend(const std::string& variant, const shm::Options& domain) {
   return {.name = "shm",
           .variant = variant,
           .helps_others = false,
-          .connect = [reads_processes, domain](const LinksOptions& options) {
-            return std::make_unique<ShmLinks>(options, reads_processes, domain);
+          .connect = [domain](const LinksOptions& options) {
+            return std::make_unique<ShmLinks>(options, domain);
           }};
 }
 
 }  // namespace
 
 Backend shm_backend() {
-  return backend("", false, {});
-}
-
-Backend shm_process_backend() {
-  return backend("_process", true, {});
+  return backend("", {});
 }
 
 Backend shm_crowded_backend() {
-  return backend("_crowded", true, {.oversubscribed = true});
+  return backend("_crowded", {.oversubscribed = true});
 }
 
 }  // namespace tutti::conformance

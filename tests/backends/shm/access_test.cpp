@@ -123,9 +123,8 @@ class GivenUpAccess : public Access {
 };
 
 TEST(GivenUp, IsWaitedForByTheSendersAbort) {
-  EXPECT_TRUE(test::with_enough_time(std::chrono::milliseconds{1}, [](auto time) {
-    return GivenUpAccess{}.is_waited_for(time);
-  }));
+  EXPECT_TRUE(test::with_enough_time(
+      std::chrono::milliseconds{1}, [](auto time) { return GivenUpAccess{}.is_waited_for(time); }));
 }
 
 TEST_F(Access, IsNotWaitedForWithoutEnd) {

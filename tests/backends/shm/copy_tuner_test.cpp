@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "partner.hpp"
+#include "pair.hpp"
 
 namespace tutti::shm {
 namespace {
@@ -69,12 +69,19 @@ TEST(CopyTuner, DecidesHowToCopy) {
 
 // Whatever the cores, and however each message was copied.
 TEST(ShmDistance, WhatIsSentIsWhatWasThere) {
-  Partner partner;
-  partner.be_known();
-  for (int i = 0; i < 200; ++i)
+  Host host{2};
+  const auto sender = host.transport(0);
+  const auto receiver = host.transport(1);
+  std::vector<std::byte> into(8192);
+  for (std::uint32_t i = 0; i < 200; ++i)
     for (const std::size_t bytes : {300, 600, 4096, 8192}) {
-      partner.be_sent(bytes);
-      EXPECT_EQ(std::memcmp(partner.payload(), partner.source().data(), bytes), 0);
+      std::vector<std::byte> sent = message_of(i, bytes);
+      const Piece from{sent.data(), bytes};
+      const Piece to{into.data(), bytes};
+      post(*sender, Transfer::Kind::send, {&from, 1});
+      post(*receiver, Transfer::Kind::recv, {&to, 1});
+      ASSERT_EQ(completed(*sender, 2) + completed(*receiver, 2), 2u);
+      EXPECT_EQ(std::memcmp(into.data(), sent.data(), bytes), 0);
     }
 }
 

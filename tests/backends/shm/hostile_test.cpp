@@ -1,12 +1,7 @@
 // A rank of the host whose process has gone wrong writes nonsense: an error, and nothing else.
-#include <csignal>
 #include <cstring>
 #include <functional>
 #include <thread>
-
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "pair.hpp"
 
@@ -14,11 +9,13 @@ namespace tutti::shm {
 namespace {
 
 constexpr std::size_t kExpected = 100000;  // bytes of the message that rank 0 waits for
+constexpr std::size_t kSent = std::size_t{4}
+                              << 20;  // of the one that it sends, which no piece holds
 
 /// Rank 0 is a transport; rank 1 is whatever a test writes into its queue to rank 0.
 class Hostile {
  public:
-  explicit Hostile(Host host = Host{2}) : host_{std::move(host)} {
+  Hostile() {
     post(*transport_, Transfer::Kind::recv, {&pieces_[0], 1});
     post(*transport_, Transfer::Kind::send, {&pieces_[1], 1});
   }
@@ -31,7 +28,7 @@ class Hostile {
     slot.tag = 0;
     slot.id = id;
     slot.fingerprint = 0;
-    slot.access = AccessMode::stream;
+    slot.access = AccessMode::staged;
     return slot;
   }
   /// Rank 0 posts one more receive. @param tag of it. @param bytes of it, kExpected at most.
@@ -43,7 +40,7 @@ class Hostile {
   }
   /// Sends a request. @param way of it. @param bytes that it says. @param ranges that it lists.
   void request(AccessMode access, std::uint64_t bytes, std::vector<Range> ranges) {
-    Request request{.bytes = bytes, .ranges = {}};
+    Request request{.bytes = bytes, .ranges = {}, .first = {}};
     ASSERT_TRUE(out_.find_room(ranges.size() * sizeof(Range), request.ranges));
     if (!ranges.empty())
       std::memcpy(out_.at(request.ranges), ranges.data(), ranges.size() * sizeof(Range));
@@ -52,6 +49,13 @@ class Hostile {
     set_body(next, request);
     out_.commit_room(request.ranges);
     out_.send();
+  }
+  /// @param offset of its memory, or 0 for memory of its own. @return the memory.
+  std::byte* open_window(std::uint64_t offset = 0) {
+    const Mapping& mapping = host_.segment(1).mapping();
+    if (offset == 0) offset = host_.domain(1).extend(1, window_bytes(mapping, block_));
+    set_window(mapping, block_, offset);
+    return mapping.base() + offset;
   }
   /// @return the error with which rank 0 fails, which it must and which must stay.
   ErrorCode failure() {
@@ -72,12 +76,12 @@ class Hostile {
   [[nodiscard]] std::vector<std::byte>& expected() { return expected_; }
 
  private:
-  Host host_;
+  Host host_{2};
   std::vector<std::byte> expected_ = std::vector<std::byte>(kExpected);
-  std::vector<std::byte> sent_ = std::vector<std::byte>(kExpected);
+  std::vector<std::byte> sent_ = std::vector<std::byte>(kSent);
   std::vector<std::byte> more_bytes_ = std::vector<std::byte>(kExpected);
   Piece more_{};
-  std::array<Piece, 2> pieces_{Piece{expected_.data(), kExpected}, Piece{sent_.data(), kExpected}};
+  std::array<Piece, 2> pieces_{Piece{expected_.data(), kExpected}, Piece{sent_.data(), kSent}};
   std::unique_ptr<Transport> transport_ = host_.transport(0);
   std::uint64_t block_ = host_.domain(1).open(1, kBoth);
   SendEnd out_{whole_queue(host_, 1, block_, 0)};
@@ -88,16 +92,21 @@ constexpr std::uint32_t kReceive = 0;
 constexpr std::uint32_t kSend = 1;
 constexpr std::uint32_t kNobody = 2;
 
+/// @param first piece of a message that rank 0 awaits. @return the body of its request.
+Request staged(WindowPiece first, std::uint64_t bytes = kExpected) {
+  return {.bytes = bytes, .ranges = {}, .first = first};
+}
+
 TEST(ShmHostile, WhatMakesSenseIsTaken) {
   Hostile hostile;
-  set_body(hostile.slot(Kind::request, 77), Request{.bytes = kExpected, .ranges = {}});
+  set_body(hostile.slot(Kind::request, 77), Request{.bytes = kExpected, .ranges = {}, .first = {}});
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 0u);
   Extent extent{};
   ASSERT_TRUE(hostile.out().find_room(50000, extent));
   std::memset(hostile.out().at(extent), 1, 50000);
   for (int half = 0; half < 2; ++half) {
-    set_body(hostile.slot(Kind::chunk, kReceive), extent);
+    set_body(hostile.slot(Kind::chunk, kReceive), Chunk{.extent = extent, .piece = {}});
     hostile.out().send();
     EXPECT_EQ(hostile.goes_on(), half == 0 ? 0u : 1u);
   }
@@ -120,7 +129,8 @@ TEST(ShmHostile, RecordsThatAreNotMeantAreRefused) {
                                  std::pair{Kind::done, kReceive}, std::pair{Kind::done, kNobody},
                                  std::pair{Kind::done, ~0u}}) {
     Hostile hostile;
-    set_body(hostile.slot(kind, id), Extent{.end = 64, .offset = 0, .bytes = 8});
+    set_body(hostile.slot(kind, id),
+             Chunk{.extent = {.end = 64, .offset = 0, .bytes = 8}, .piece = {}});
     hostile.out().send();
     EXPECT_EQ(hostile.failure(), ErrorCode::transport) << static_cast<int>(kind) << " of " << id;
   }
@@ -147,8 +157,10 @@ TEST(ShmHostile, BytesOutsideTheRingAreRefused) {
 
 TEST(ShmHostile, MoreThanWasPromisedIsRefused) {
   Hostile hostile;
+  set_body(hostile.slot(Kind::request, 77), staged({}));
+  hostile.out().send();
   set_body(hostile.slot(Kind::chunk, kReceive),
-           Extent{.end = 64, .offset = 0, .bytes = kExpected + 1});
+           Chunk{.extent = {.end = 64, .offset = 0, .bytes = kExpected + 1}, .piece = {}});
   hostile.out().send();
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }
@@ -196,7 +208,8 @@ TEST(ShmHostile, WhatWasGrantedIsNotGrantedAgain) {
 
 TEST(ShmHostile, ChunksOfWhatWasNotGrantedAreRefused) {
   Hostile hostile;
-  set_body(hostile.slot(Kind::chunk, kReceive), Extent{.end = 64, .offset = 0, .bytes = 8});
+  set_body(hostile.slot(Kind::chunk, kReceive),
+           Chunk{.extent = {.end = 64, .offset = 0, .bytes = 8}, .piece = {}});
   hostile.out().send();
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }
@@ -222,7 +235,7 @@ TEST(ShmHostile, PartsOfWhatNobodyAwaitsAreCounted) {
     Hostile hostile;
     hostile.slot(is_request ? Kind::request : Kind::buffered).tag = 1;
     set_body(hostile.out().slot(), part(8, 16));
-    if (is_request) set_body(hostile.out().slot(), Request{.bytes = 16, .ranges = {}});
+    if (is_request) set_body(hostile.out().slot(), Request{.bytes = 16, .ranges = {}, .first = {}});
     hostile.out().send();
     set_body(hostile.slot(Kind::more), part(is_request ? 8 : 9, 16));
     hostile.out().send();
@@ -258,49 +271,58 @@ TEST(ShmHostile, RangesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(honest.goes_on(), 1u);
 }
 
-TEST(ShmHostile, AddressesThatCannotBeReadAreAnError) {
-  Hostile hostile{Host{2, getpid()}};
-  hostile.request(AccessMode::process, kExpected, {{.where = 8, .bytes = kExpected}});
-  EXPECT_EQ(hostile.failure(), ErrorCode::transport);
-}
-
-/// @param segment of a rank. @return a process that has it where its owner has it, and then waits.
-pid_t process_of(const Segment& segment) {
-  std::array<int, 2> ready{};
-  if (pipe(ready.data()) != 0) return -1;
-  const pid_t child = fork();
-  char word = 0;
-  if (child == 0) {
-    mmap(segment.mapping().base(), segment.mapping().size(), PROT_READ, MAP_SHARED | MAP_FIXED,
-         segment.descriptor(), 0);
-    if (write(ready[1], &word, 1) != 1) _exit(1);
-    while (true) pause();
+TEST(ShmHostile, PiecesThatMakeNoSenseAreRefused) {
+  const auto least = static_cast<std::uint32_t>(kExpected / 2);
+  for (const auto& [has_window, piece] :
+       {std::pair{false, WindowPiece{0, least}}, std::pair{true, WindowPiece{kWindowPieces, least}},
+        std::pair{true, WindowPiece{~0u, least}}, std::pair{true, WindowPiece{0, kExpected + 1}},
+        std::pair{true, WindowPiece{0, ~0u}}}) {
+    for (const bool is_chunk : {false, true}) {
+      Hostile hostile;
+      if (has_window) hostile.open_window();
+      set_body(hostile.slot(Kind::request, 77), staged(is_chunk ? WindowPiece{} : piece));
+      hostile.out().send();
+      if (is_chunk) {
+        EXPECT_EQ(hostile.goes_on(), 0u);
+        set_body(hostile.slot(Kind::chunk, kReceive), Chunk{.extent = {}, .piece = piece});
+        hostile.out().send();
+      }
+      EXPECT_EQ(hostile.failure(), ErrorCode::transport) << piece.index << ", " << piece.bytes;
+    }
   }
-  EXPECT_EQ(read(ready[0], &word, 1), 1);
-  close(ready[0]);
-  close(ready[1]);
-  return child;
 }
 
-TEST(ShmHostile, AProcessThatIsGoneIsADeadPeer) {
-  Host host{2};
-  const pid_t process = process_of(host.segment(1));
-  const Neighbour neighbour{1, host.segment(1).descriptor(), process};
-  host.domains[0] = std::make_shared<Domain>(0, host.segments[0], std::span{&neighbour, 1});
-  ASSERT_EQ(host.domain(0).find(1)->process, process);
-  kill(process, SIGKILL);
-  ASSERT_EQ(waitpid(process, nullptr, 0), process);
-  Hostile hostile{std::move(host)};
-  hostile.request(AccessMode::process, kExpected, {{.where = 8, .bytes = kExpected}});
-  EXPECT_EQ(hostile.goes_on(), 0u);  // the alarm may know more of it
-  std::this_thread::sleep_for(kSignalPatience);
-  EXPECT_EQ(hostile.failure(), ErrorCode::peer_dead);
-}
-
-TEST(ShmHostile, AProcessThatCannotBeReadIsAskedToSend) {
-  Hostile hostile{Host{2, 0x3fffffff}};  // beyond the greatest there may be
-  hostile.request(AccessMode::process, kExpected, {{.where = 8, .bytes = kExpected}});
+TEST(ShmHostile, APieceOfNobodysMessageIsRefusedOnceItIsReceived) {
+  Hostile hostile;
+  hostile.slot(Kind::request, 77).tag = 1;
+  set_body(hostile.out().slot(), staged({kWindowPieces, 8}, 8));
+  hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 0u);
+  EXPECT_THROW(hostile.receive(1, 8), Error);
+}
+
+TEST(ShmHostile, AWindowOutsideTheSegmentIsRefused) {
+  for (const std::uint64_t offset : {kSegmentSize - 64, std::uint64_t{1}, ~std::uint64_t{63}}) {
+    Hostile hostile;
+    hostile.open_window(offset);
+    set_body(hostile.slot(Kind::request, 77), staged({0, 8}));
+    hostile.out().send();
+    EXPECT_EQ(hostile.failure(), ErrorCode::transport) << offset;
+  }
+}
+
+TEST(ShmHostile, PiecesMakeOneMessage) {
+  Hostile hostile;
+  std::byte* const window = hostile.open_window();
+  std::memset(window, 1, kExpected);
+  set_body(hostile.slot(Kind::request, 77), staged({0, 60000}));
+  hostile.out().send();
+  EXPECT_EQ(hostile.goes_on(), 0u);
+  set_body(hostile.slot(Kind::chunk, kReceive),
+           Chunk{.extent = {}, .piece = {0, kExpected - 60000}});
+  hostile.out().send();
+  EXPECT_EQ(hostile.goes_on(), 1u);
+  EXPECT_EQ(hostile.expected(), std::vector<std::byte>(kExpected, std::byte{1}));
 }
 
 }  // namespace

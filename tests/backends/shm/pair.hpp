@@ -18,25 +18,36 @@ inline constexpr std::size_t kSegmentSize = std::size_t{256} << 20;
 /// The ranks of a pair.
 inline constexpr std::array<Rank, 2> kBoth{0, 1};
 
+/// @param seed of a message. @param bytes of it. @return its bytes, no two runs of which are alike.
+inline std::vector<std::byte> message_of(std::uint32_t seed, std::size_t bytes) {
+  std::vector<std::byte> message(bytes);
+  for (std::byte& byte : message) {
+    seed = seed * 1664525 + 1013904223;
+    byte = static_cast<std::byte>(seed >> 24);
+  }
+  return message;
+}
+
 /// Domains of a number of ranks.
 struct Host {
-  /// @param size number of ranks. @param process of each, as Neighbour::process.
-  /// @param transports options of their transports.
-  explicit Host(int size, int process = -1, const Options& transports = {}) : options{transports} {
+  /// @param size number of ranks. @param transports options of their transports.
+  explicit Host(int size, const Options& transports = {}) : options{transports} {
     for (int i = 0; i < size; ++i) segments.push_back(make_segment(kSegmentSize));
     for (Rank rank = 0; rank < size; ++rank) {
       std::vector<Neighbour> neighbours;
       for (Rank other = 0; other < size; ++other)
-        if (other != rank) neighbours.push_back({other, segment(other).descriptor(), process});
+        if (other != rank) neighbours.push_back({other, segment(other).descriptor()});
       domains.push_back(
           std::make_shared<Domain>(rank, segments[static_cast<std::size_t>(rank)], neighbours));
     }
   }
   [[nodiscard]] Segment& segment(Rank rank) { return *segments[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Domain& domain(Rank rank) { return *domains[static_cast<std::size_t>(rank)]; }
-  /// @param rank 0 or 1. @param communicator of these two. @return its transport.
+  /// @param rank any. @param communicator of all. @return its transport.
   [[nodiscard]] std::unique_ptr<Transport> transport(Rank rank, std::uint64_t communicator = 1) {
-    return domain(rank).transport(communicator, kBoth, failure_signal, options);
+    std::vector<Rank> all(domains.size());
+    std::iota(all.begin(), all.end(), 0);
+    return domain(rank).transport(communicator, all, failure_signal, options);
   }
 
   Options options;

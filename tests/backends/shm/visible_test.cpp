@@ -113,15 +113,6 @@ TEST(ShmVisible, ManyMessagesWaitForRoomInTheList) {
   memory->deallocate(data, kVisibleBytes);
 }
 
-TEST(ShmVisible, ProcessesThatMayBeReadAre) {
-  Host host{2, getpid(), {.oversubscribed = true}};
-  std::vector<std::byte> data(kVisibleBytes);
-  fill(data.data(), data.size());
-  const std::array<Piece, 2> pieces{Piece{data.data() + 1000, 1000},
-                                    Piece{data.data(), kVisibleBytes}};
-  EXPECT_TRUE(comes_by_itself(host, pieces));
-}
-
 TEST(ShmVisible, MemoryOfTheSegmentIsMemoryLikeAnyOther) {
   Host host{2};
   const std::size_t used = host.segment(0).used();
