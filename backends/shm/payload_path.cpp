@@ -7,6 +7,9 @@ namespace {
 
 /// A message in more pieces than this is staged.
 constexpr std::size_t kMostRanges = 64;
+/// A visible message of as many bytes is staged, too, if it is not reduced: both ranks copy then,
+/// and the time is that of the memory behind the caches.
+constexpr std::uint64_t kStagedVisible = std::uint64_t{8} << 20;
 
 }  // namespace
 
@@ -28,7 +31,9 @@ AccessMode access_mode_of(const Domain& domain, const Peer& peer, const Record& 
   const std::span<const Piece> pieces = record.transfer.pieces;
   if (pieces.size() > kMostRanges) return AccessMode::staged;
   if (is_in_place(domain, peer, record.transfer)) return AccessMode::in_place;
-  return is_visible(domain, peer, record.transfer) ? AccessMode::visible : AccessMode::staged;
+  const bool is_long = record.bytes >= kStagedVisible && !record.transfer.reduced;
+  return !is_long && is_visible(domain, peer, record.transfer) ? AccessMode::visible
+                                                               : AccessMode::staged;
 }
 
 }  // namespace tutti::shm

@@ -6,8 +6,8 @@
 namespace tutti::shm {
 namespace {
 
-/// The most pieces of one peer that it has not read: others need some, too.
-constexpr std::size_t kUnread = 4;
+/// The most pieces that one peer has not read: another may need one.
+constexpr std::size_t kUnread = 7;
 
 /// @return whether the peer has read what was staged for it in a piece.
 bool has_read(const Peer& peer, std::size_t index) noexcept {
