@@ -14,16 +14,6 @@ bool ActiveCalls::has_started() const noexcept {
       in_use_, [](const CachedExecution& cached) { return !cached.execution.done(); });
 }
 
-bool ActiveCalls::moves_many_bytes() const noexcept {
-  constexpr std::size_t kMany = std::size_t{256} << 10;
-  return std::ranges::any_of(in_use_, [](const CachedExecution& cached) {
-    if (cached.execution.done()) return false;
-    const Binding& binding = cached.execution.binding();
-    const Layout& layout = binding.layout();
-    return std::max(layout.in_total(), layout.out_total()) > kMany / binding.element_bytes;
-  });
-}
-
 ActiveCalls::Oldest ActiveCalls::oldest_collective() const noexcept {
   Oldest oldest{order_.count()};
   for (const CachedExecution& cached : in_use_) {

@@ -30,8 +30,6 @@ class ActiveCalls {
 
   /// @return whether an execution has started and not ended.
   [[nodiscard]] bool has_started() const noexcept;
-  /// @return whether a pending execution moves many bytes.
-  [[nodiscard]] bool moves_many_bytes() const noexcept;
   /// The oldest collective that has not ended, or the next one.
   struct Oldest {
     std::uint64_t sequence;

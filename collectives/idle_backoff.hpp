@@ -26,19 +26,15 @@ class IdleBackoff {
     bool drives = false;  ///< Whether there is a ProgressHook.
     bool wakes = true;    ///< Whether what is awaited ends Transport::idle_wait.
   };
-  /// Pauses after a poll without completions. @param transport that is polled. @param keeps_core
-  /// returns whether the thread does not sleep soon: in a call of many bytes, each sleep costs the
-  /// rest of another thread's time slice.
+  /// Pauses after a poll without completions. @param transport that is polled.
   /// @return whether other threads may have used the core for long.
-  template <class KeepsCore>
-  bool advance(Transport& transport, CoreContention& contention, const Wait& wait,
-               KeepsCore keeps_core) {
+  bool advance(Transport& transport, CoreContention& contention, const Wait& wait) {
     const int wanted = transport.capabilities().idle_spins;
     const bool contended = contention.is_seen();
     const int spins = contended ? std::min(wanted, kMostSpinsOfACrowd) : wanted;
     if (polls_++ < spins) return false;
     if (wait.drives && spins > kMostSpinsOfACrowd) polls_ = 0;
-    const bool sleeps = contended ? !keeps_core() : !wait.drives && polls_ > spins + kYields;
+    const bool sleeps = contended || (!wait.drives && polls_ > spins + kYields);
     if (!sleeps) contention.yield();
     else if (wait.drives || !wait.wakes) std::this_thread::sleep_for(kNap);
     else sleep(transport, contended);

@@ -251,9 +251,8 @@ void Progress::wait_for(const Pending& pending) {
 
 /// After others had the core, the next poll looks at the clock.
 void Progress::pause(IdleBackoff& backoff, bool wakes) {
-  const auto keeps_core = [this] { return active_.moves_many_bytes(); };
   const IdleBackoff::Wait wait{.drives = hook_.exists(), .wakes = wakes};
-  if (!backoff.advance(transport_, contention_, wait, keeps_core)) return;
+  if (!backoff.advance(transport_, contention_, wait)) return;
   polls_until_clock_ = 1;
   hook_.end_yield();
 }

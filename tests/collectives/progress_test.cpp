@@ -164,7 +164,7 @@ int polls_until(int pauses, Uncrowded& transport, CoreContention& contention,
   IdleBackoff backoff;
   int polls = 0;
   for (; pauses > 0; ++polls)
-    pauses -= backoff.advance(transport, contention, wait, [] { return false; }) ? 1 : 0;
+    pauses -= backoff.advance(transport, contention, wait) ? 1 : 0;
   return polls;
 }
 
