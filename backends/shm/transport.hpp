@@ -10,9 +10,9 @@ namespace tutti::shm {
 
 /// A message is a slot on the queue to its receiver. A short one is eager: its payload goes with
 /// it, through the slot itself or the ring of bytes, as long as the receiver is not too far behind
-/// with its receives. A long one is a request, and its bytes go once the receive is there: they are
-/// read where they lie, if the receiver may read there, or come in chunks through the ring. A
-/// communicator's messages move by its own polls alone.
+/// with its receives. A long one is a request, and is read where it lies, if the receiver sees that
+/// memory. Else its first bytes are staged in the sender's window, and the others once the receive
+/// is there. A communicator's messages move by its own polls alone.
 class ShmTransport final : public Transport {
  public:
   ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communicator,
