@@ -23,7 +23,7 @@ constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
 /// Bytes of a chunk in the ring of bytes, where the window has no piece.
 constexpr std::uint64_t kChunk = 32768;
 /// Parts into which a long message is cut at least if it is sent alone, so that its receiver reads
-/// one while its sender stages the next. Of others the parts are as long as may be: both ranks copy
+/// one while its sender stages the next. The parts of others are as long as a piece: both ranks copy
 /// at both ends.
 constexpr std::uint64_t kPartsAlone = 4;
 

@@ -12,7 +12,7 @@ namespace tutti::shm {
 
 /// The own window: pieces of memory that all peers see. Long messages are staged there, piece by
 /// piece: the sender copies bytes to a piece, where they stay in its caches, and the receivers copy
-/// or reduce them there. What goes to several ranks is staged once.
+/// or reduce them there. A message to several ranks is staged once.
 class Window {
  public:
   /// @param peers and @param records outlive this.
