@@ -23,8 +23,8 @@ constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
 /// Bytes of a chunk in the ring of bytes, where the window has no piece.
 constexpr std::uint64_t kChunk = 32768;
 /// Parts into which a long message is cut at least if it is sent alone, so that its receiver reads
-/// one while its sender stages the next. The parts of others are as long as a piece: both ranks copy
-/// at both ends.
+/// one while its sender stages the next. The parts of others are as long as a piece: both ranks
+/// copy at both ends.
 constexpr std::uint64_t kPartsAlone = 4;
 
 Slot& fill(SendEnd& out, Kind kind, const Transfer& transfer, std::uint32_t id) noexcept {
