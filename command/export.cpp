@@ -11,7 +11,7 @@
 #include "perf/command_line.hpp"
 #include "perf/failure.hpp"
 #include "perf/tuning/export_tuning.hpp"
-#include "runtime/tuning_file.hpp"
+#include "runtime/world/tuning_file.hpp"
 
 namespace tutti::perf {
 

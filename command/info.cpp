@@ -24,9 +24,9 @@
 #include "perf/environment.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/world.hpp"
-#include "runtime/cryptography.hpp"
-#include "runtime/launch.hpp"
-#include "runtime/tls.hpp"
+#include "runtime/launch/launch.hpp"
+#include "runtime/security/cryptography.hpp"
+#include "runtime/security/tls.hpp"
 
 namespace tutti::perf {
 namespace {

@@ -28,11 +28,11 @@
 #include "perf/exit_code.hpp"
 #include "perf/failure.hpp"
 #include "perf/world.hpp"
-#include "runtime/cryptography.hpp"
-#include "runtime/end_notices.hpp"
-#include "runtime/folder.hpp"
-#include "runtime/launch.hpp"
-#include "runtime/placement.hpp"
+#include "runtime/launch/end_notices.hpp"
+#include "runtime/launch/launch.hpp"
+#include "runtime/launch/placement.hpp"
+#include "runtime/meeting/folder.hpp"
+#include "runtime/security/cryptography.hpp"
 
 namespace tutti::perf {
 namespace {

@@ -24,7 +24,7 @@
 #include "command/run_stream.hpp"
 #include "perf/dispositions.hpp"
 #include "perf/failure.hpp"
-#include "runtime/socket.hpp"
+#include "runtime/sockets/socket.hpp"
 
 namespace tutti::perf {
 

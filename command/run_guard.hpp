@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "perf/spawn.hpp"
-#include "runtime/end_notices.hpp"
+#include "runtime/launch/end_notices.hpp"
 
 namespace tutti::perf {
 
@@ -54,8 +54,9 @@ struct Job {
 
 /// Runs a job until no process of it is left, and nothing that it started. The first rank that
 /// fails is named in one line, unless it says so itself, and all others are ended: SIGTERM, and
-/// SIGKILL five seconds later; so they are on guard_signals(). Call it in a process of its own with one thread. @return the exit status: 0,
-/// or that of the first member that failed, 128 + the signal where that was the cause.
+/// SIGKILL five seconds later; so they are on guard_signals(). Call it in a process of its own with
+/// one thread. @return the exit status: 0, or that of the first member that failed, 128 + the
+/// signal where that was the cause.
 [[nodiscard]] int guard(const Job& job);
 
 /// Ends every process that this one has become the parent of, and waits for them. For the parent of

@@ -17,7 +17,7 @@
 
 #include "perf/failure.hpp"
 #include "perf/spawn.hpp"
-#include "runtime/folder.hpp"
+#include "runtime/meeting/folder.hpp"
 
 namespace tutti::perf {
 

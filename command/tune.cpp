@@ -17,7 +17,7 @@
 #include "perf/pages/draw.hpp"
 #include "perf/tuning/calibrate.hpp"
 #include "perf/tuning/tune.hpp"
-#include "runtime/tuning_file.hpp"
+#include "runtime/world/tuning_file.hpp"
 
 namespace tutti::perf {
 

@@ -9,7 +9,7 @@
 #include <tutti/call_name.hpp>
 
 #include "algorithms/hash.hpp"
-#include "collectives/engine.hpp"
+#include "collectives/engine/engine.hpp"
 
 namespace tutti::v0::detail {
 namespace {
@@ -147,9 +147,8 @@ void ObjectCollective::start_accounts() {
   accounts_.resize(size_);
   ObjectAccount& own = accounts_[static_cast<std::size_t>(self_)];
   own = ObjectAccount{report(), words(), call_.problem};
-  start_later(call_on(Collective::all_gather, std::span{&own, 1}, std::span{accounts_},
-                      sizeof own, 0),
-              {});
+  start_later(
+      call_on(Collective::all_gather, std::span{&own, 1}, std::span{accounts_}, sizeof own, 0), {});
 }
 
 /// Large objects lie one after the other, as the counts say: the small ones between them go.

@@ -7,7 +7,7 @@
 #include <tutti/object_call.hpp>
 #include <tutti/spi/eventfd.hpp>
 
-#include "collectives/engine.hpp"
+#include "collectives/engine/engine.hpp"
 #include "object_operation.hpp"
 
 namespace tutti::v0 {

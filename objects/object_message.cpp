@@ -5,7 +5,7 @@
 
 #include <tutti/spi/copy.hpp>
 
-#include "collectives/engine.hpp"
+#include "collectives/engine/engine.hpp"
 
 namespace tutti::v0::detail {
 

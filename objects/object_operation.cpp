@@ -6,8 +6,8 @@
 
 #include <tutti/spi/copy.hpp>
 
-#include "collectives/check_call.hpp"
-#include "collectives/engine.hpp"
+#include "collectives/binding/check_call.hpp"
+#include "collectives/engine/engine.hpp"
 #include "object_collective.hpp"
 #include "object_message.hpp"
 

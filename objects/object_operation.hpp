@@ -12,8 +12,8 @@
 #include <tutti/call.hpp>
 #include <tutti/object_call.hpp>
 
-#include "collectives/execution.hpp"
-#include "collectives/task.hpp"
+#include "collectives/execution/execution.hpp"
+#include "collectives/execution/task.hpp"
 #include "object_frames.hpp"
 #include "object_stream.hpp"
 

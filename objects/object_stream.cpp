@@ -6,17 +6,17 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/copy.hpp>
 
-#include "collectives/engine.hpp"
+#include "collectives/engine/engine.hpp"
 #include "object_operation.hpp"
 
 namespace tutti::v0::detail {
 namespace {
 
-/// Bytes of a short segment: they stay in the caches from encoding to decoding; shorter segments cost
-/// more than they save.
+/// Bytes of a short segment: they stay in the caches from encoding to decoding; shorter segments
+/// cost more than they save.
 constexpr std::size_t kShort = 64_KiB;
-/// Where other programs use the cores, each few segments cost a rank its turn on a core, and then an
-/// object of many short segments takes four times as long.
+/// Where other programs use the cores, each few segments cost a rank its turn on a core, and then
+/// an object of many short segments takes four times as long.
 constexpr std::size_t kMostShort = 32;
 constexpr std::size_t kLong = 4_MiB;
 
@@ -29,8 +29,8 @@ constexpr std::size_t kMostWords = 304;
 
 }  // namespace
 
-/// The number of segments is the executor's for the size of the first one; where there are very many
-/// it is less than wanted.
+/// The number of segments is the executor's for the size of the first one; where there are very
+/// many it is less than wanted.
 StreamShape::StreamShape(std::size_t object, bool is_cut) noexcept
     : segments_{object + kEnd, is_cut ? segments_of(object + kEnd) : 1} {
   segments_.parts = segment_count(bytes(), segment(), bytes());

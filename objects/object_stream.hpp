@@ -14,7 +14,7 @@
 #include <tutti/object_call.hpp>
 #include <tutti/spi/contract.hpp>
 
-#include "collectives/execution.hpp"
+#include "collectives/execution/execution.hpp"
 
 namespace tutti::v0::detail {
 
@@ -90,8 +90,8 @@ class ObjectSource final : public Partitioned, public Outlet {
 /// sender has it: until that has been decoded, or is wanted in one piece with what lies elsewhere.
 class ObjectArrivals final : public Partitioned {
  public:
-  /// @param transport is signalled when the sender may reuse the bytes. @param shape of the object. @param memory for all
-  /// bytes that move. @param lanes segments in flight.
+  /// @param transport is signalled when the sender may reuse the bytes. @param shape of the object.
+  /// @param memory for all bytes that move. @param lanes segments in flight.
   ObjectArrivals(Transport& transport, const StreamShape& shape, std::byte* memory, int lanes);
 
   /// Lets segments stay where they are. From now on expect and read are called, until leave is.

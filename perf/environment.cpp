@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/config.hpp"
-#include "runtime/launch.hpp"
+#include "runtime/launch/config.hpp"
+#include "runtime/launch/launch.hpp"
 
 namespace tutti::perf {
 

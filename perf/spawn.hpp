@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/config.hpp"
-#include "runtime/socket.hpp"
+#include "runtime/launch/config.hpp"
+#include "runtime/sockets/socket.hpp"
 
 namespace tutti::perf {
 

@@ -17,7 +17,7 @@
 
 #include "perf/studies/side_by_side.hpp"
 #include "perf/world.hpp"
-#include "runtime/address.hpp"
+#include "runtime/sockets/address.hpp"
 
 namespace tutti::perf {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "perf/studies/side_by_side.hpp"
 #include "perf/world.hpp"
-#include "runtime/socket.hpp"
+#include "runtime/sockets/socket.hpp"
 
 namespace tutti::perf {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "collectives/select_for.hpp"
+#include "collectives/binding/select_for.hpp"
 #include "perf/sweep/buffers.hpp"
 #include "perf/units.hpp"
 

@@ -11,7 +11,7 @@
 
 #include <tutti/spi/communicator.hpp>
 
-#include "collectives/select_for.hpp"
+#include "collectives/binding/select_for.hpp"
 #include "perf/command_line.hpp"
 #include "perf/failure.hpp"
 #include "perf/interrupt.hpp"

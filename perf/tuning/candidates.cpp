@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "collectives/select_for.hpp"
+#include "collectives/binding/select_for.hpp"
 #include "perf/sweep/buffers.hpp"
 #include "perf/units.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "perf/command_line.hpp"
 #include "perf/failure.hpp"
-#include "runtime/tuning_file.hpp"
+#include "runtime/world/tuning_file.hpp"
 
 namespace tutti::perf {
 

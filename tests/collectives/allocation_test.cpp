@@ -6,7 +6,7 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/memory.hpp>
 
-#include "collectives/execution.hpp"
+#include "collectives/execution/execution.hpp"
 #include "counted_new.hpp"
 #include "rows.hpp"
 #include "uncounted.hpp"

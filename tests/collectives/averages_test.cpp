@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "collectives/contributions.hpp"
+#include "collectives/lowering/contributions.hpp"
 #include "extreme_averages.hpp"
 #include "rows.hpp"
 

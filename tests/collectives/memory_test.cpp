@@ -6,7 +6,7 @@
 
 #include <tutti/spi/memory.hpp>
 
-#include "collectives/scratch.hpp"
+#include "collectives/execution/scratch.hpp"
 #include "rows.hpp"
 #include "tests/support/wrapper.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <tutti/batch.hpp>
 
-#include "collectives/idle_backoff.hpp"
+#include "collectives/engine/idle_backoff.hpp"
 #include "rows.hpp"
 #include "tests/support/wrapper.hpp"
 
@@ -163,8 +163,7 @@ int polls_until(int pauses, Uncrowded& transport, CoreContention& contention,
                 const IdleBackoff::Wait& wait) {
   IdleBackoff backoff;
   int polls = 0;
-  for (; pauses > 0; ++polls)
-    pauses -= backoff.advance(transport, contention, wait) ? 1 : 0;
+  for (; pauses > 0; ++polls) pauses -= backoff.advance(transport, contention, wait) ? 1 : 0;
   return polls;
 }
 

@@ -10,7 +10,7 @@
 #include <tutti/operators.hpp>
 #include <tutti/spi/algorithm.hpp>
 
-#include "runtime/tls.hpp"
+#include "runtime/security/tls.hpp"
 #include "tests/command/runner.hpp"
 
 namespace tutti::v0 {

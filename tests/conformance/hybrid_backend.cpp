@@ -6,7 +6,7 @@
 
 #include "backends/hybrid/hybrid.hpp"
 #include "backends/shm/domain.hpp"
-#include "runtime/control.hpp"
+#include "runtime/control/control.hpp"
 
 #include "backends.hpp"
 #include "loopback.hpp"

@@ -4,7 +4,7 @@
 
 #include "backends.hpp"
 #include "loopback.hpp"
-#include "runtime/tls.hpp"
+#include "runtime/security/tls.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::conformance {

@@ -19,7 +19,7 @@
 
 #include "device_floats.hpp"
 #include "host_world.hpp"
-#include "runtime/config.hpp"
+#include "runtime/launch/config.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::harness {

@@ -15,7 +15,7 @@
 
 #include "device_memory.hpp"
 #include "devices.hpp"
-#include "runtime/world.hpp"
+#include "runtime/world/world.hpp"
 #include "tests/runtime/ranks.hpp"
 #include "tests/support/each_rank.hpp"
 #include "tests/support/patience.hpp"

@@ -18,7 +18,7 @@
 #include "backends/cuda/device_peers.hpp"
 #include "device_floats.hpp"
 #include "host_world.hpp"
-#include "runtime/config.hpp"
+#include "runtime/launch/config.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::harness {

@@ -8,7 +8,7 @@
 #include <tutti/cuda.hpp>
 
 #include "host_world.hpp"
-#include "runtime/config.hpp"
+#include "runtime/launch/config.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/wrapper.hpp"
 

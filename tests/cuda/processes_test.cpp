@@ -15,7 +15,7 @@
 
 #include "device_memory.hpp"
 #include "devices.hpp"
-#include "runtime/config.hpp"
+#include "runtime/launch/config.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::harness {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "runtime/authenticate.hpp"
+#include "runtime/security/authenticate.hpp"
 
 namespace tutti::fuzz {
 

@@ -30,7 +30,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MACRO = re.compile(r"^\s*#\s*define\s+\w+\(")
 GOTO = re.compile(r"\bgoto\b")
 GETENV = re.compile(r"\b((secure_)?getenv|environ)\b")
-ENVIRONMENT_FILE = "runtime/config.cpp"  # the only file that looks at the process's environment
+ENVIRONMENT_FILE = "runtime/launch/config.cpp"  # the only file that looks at the process's environment
 MPI_CALL = re.compile(r"\bMPI_[A-Z][a-z]\w*\s*\(")  # what profilers see; PMPI_ they do not
 # memcpy of more than an object, which is slow between some addresses: copy_bytes has the reason.
 MEMCPY = re.compile(r"\bmemcpy\s*\((?![^;]*,\s*sizeof[^,*;]*\)\s*;)")

@@ -1,5 +1,5 @@
 // The acceptor: intruders of every kind come and go, and who belongs is let in all the same.
-#include "runtime/acceptor.hpp"
+#include "runtime/meeting/acceptor.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

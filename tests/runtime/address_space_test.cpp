@@ -1,5 +1,5 @@
 // How much memory ranks try to share where addresses are few.
-#include "runtime/address_space.hpp"
+#include "runtime/sockets/address_space.hpp"
 
 #include <cstdint>
 #include <fstream>

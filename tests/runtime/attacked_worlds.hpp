@@ -13,7 +13,7 @@
 #include <tutti/tutti.hpp>
 
 #include "ranks.hpp"
-#include "runtime/world.hpp"
+#include "runtime/world/world.hpp"
 
 namespace tutti::test {
 

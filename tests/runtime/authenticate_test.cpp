@@ -1,5 +1,5 @@
 // The handshake as a pair of state machines: who agrees, who does not, and that lies do not help.
-#include "runtime/authenticate.hpp"
+#include "runtime/security/authenticate.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/channel_local.hpp"
-#include "runtime/channel_rules.hpp"
-#include "runtime/missing_ranks.hpp"
+#include "runtime/launch/channel_local.hpp"
+#include "runtime/launch/channel_rules.hpp"
+#include "runtime/sockets/missing_ranks.hpp"
 #include "tests/runtime/channels.hpp"
 
 namespace tutti::runtime {

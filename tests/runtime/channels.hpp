@@ -15,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/folder_note.hpp"
+#include "runtime/meeting/folder_note.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::runtime {

@@ -11,7 +11,7 @@
 
 #include <tutti/error.hpp>
 
-#include "runtime/config.hpp"
+#include "runtime/launch/config.hpp"
 
 namespace tutti::runtime {
 namespace {

@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "control_group.hpp"
-#include "runtime/call_report.hpp"
-#include "runtime/control_message.hpp"
-#include "runtime/control_peer.hpp"
+#include "runtime/control/call_report.hpp"
+#include "runtime/control/control_message.hpp"
+#include "runtime/control/control_peer.hpp"
 
 namespace tutti::test {
 namespace {

@@ -17,7 +17,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/control.hpp"
+#include "runtime/control/control.hpp"
 #include "tests/support/patience.hpp"
 
 namespace {

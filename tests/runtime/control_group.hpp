@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/control.hpp"
+#include "runtime/control/control.hpp"
 
 #include "ranks.hpp"
 

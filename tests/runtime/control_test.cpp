@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "control_group.hpp"
-#include "runtime/control_message.hpp"
+#include "runtime/control/control_message.hpp"
 
 namespace tutti::test {
 namespace {

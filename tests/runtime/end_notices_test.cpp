@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "meeting.hpp"
-#include "runtime/end_notices.hpp"
+#include "runtime/launch/end_notices.hpp"
 
 namespace tutti::test {
 namespace {

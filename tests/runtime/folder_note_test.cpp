@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/folder_note.hpp"
+#include "runtime/meeting/folder_note.hpp"
 #include "tests/runtime/channels.hpp"
 #include "tests/support/errors.hpp"
 

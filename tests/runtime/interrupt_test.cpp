@@ -6,7 +6,7 @@
 #include <tutti/gradient_sync.hpp>
 #include <tutti/spi/init.hpp>
 
-#include "runtime/channel_local.hpp"
+#include "runtime/launch/channel_local.hpp"
 #include "worlds.hpp"
 
 namespace tutti::test {

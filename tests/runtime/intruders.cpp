@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "ranks.hpp"
-#include "runtime/authenticate.hpp"
+#include "runtime/security/authenticate.hpp"
 
 namespace tutti::test {
 

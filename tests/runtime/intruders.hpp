@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/socket.hpp"
+#include "runtime/sockets/socket.hpp"
 
 namespace tutti::test {
 

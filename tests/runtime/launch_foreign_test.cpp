@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/open_channel.hpp"
+#include "runtime/launch/open_channel.hpp"
 #include "tests/runtime/launches.hpp"
 
 namespace tutti::runtime {

@@ -7,8 +7,8 @@
 
 #include <tutti/error.hpp>
 
-#include "runtime/launch.hpp"
-#include "runtime/placement.hpp"
+#include "runtime/launch/launch.hpp"
+#include "runtime/launch/placement.hpp"
 #include "tests/runtime/launches.hpp"
 
 namespace tutti::runtime {

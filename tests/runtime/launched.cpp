@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/open_channel.hpp"
+#include "runtime/launch/open_channel.hpp"
 #include "tests/runtime/launched.hpp"
 #include "tests/support/patience.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <tutti/error.hpp>
 
-#include "runtime/launch.hpp"
+#include "runtime/launch/launch.hpp"
 
 namespace tutti::runtime {
 

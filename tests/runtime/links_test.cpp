@@ -13,8 +13,8 @@
 
 #include "intruders.hpp"
 #include "ranks.hpp"
-#include "runtime/mesh_links.hpp"
-#include "runtime/process_links.hpp"
+#include "runtime/links/mesh_links.hpp"
+#include "runtime/links/process_links.hpp"
 
 namespace tutti::test {
 namespace {

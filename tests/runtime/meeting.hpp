@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "ranks.hpp"
-#include "runtime/store.hpp"
+#include "runtime/meeting/store.hpp"
 
 namespace tutti::test {
 

@@ -19,7 +19,7 @@
 #include <tutti/gradient_sync.hpp>
 #include <tutti/tutti.hpp>
 
-#include "runtime/config.hpp"
+#include "runtime/launch/config.hpp"
 #include "tests/support/german_numbers.hpp"
 #include "tests/support/patience.hpp"
 

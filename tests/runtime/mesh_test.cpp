@@ -1,5 +1,5 @@
 // Connecting all ranks: who gets which link, and what everyone hears when someone does not come.
-#include "runtime/mesh.hpp"
+#include "runtime/links/mesh.hpp"
 
 #include <unistd.h>
 
@@ -10,9 +10,9 @@
 #include "forwarding_channel.hpp"
 #include "intruders.hpp"
 #include "ranks.hpp"
-#include "runtime/fields.hpp"
-#include "runtime/memory_domain.hpp"
-#include "runtime/tls.hpp"
+#include "runtime/links/memory_domain.hpp"
+#include "runtime/security/tls.hpp"
+#include "runtime/sockets/fields.hpp"
 
 namespace tutti::test {
 namespace {

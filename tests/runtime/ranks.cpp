@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/missing_ranks.hpp"
+#include "runtime/sockets/missing_ranks.hpp"
 
 namespace tutti::test {
 namespace {

@@ -12,8 +12,8 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/channel.hpp>
 
-#include "runtime/secret.hpp"
-#include "runtime/socket.hpp"
+#include "runtime/security/secret.hpp"
+#include "runtime/sockets/socket.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::test {

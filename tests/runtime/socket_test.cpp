@@ -1,5 +1,5 @@
 // Sockets with deadlines, addresses, descriptors that travel, and secrets in files.
-#include "runtime/socket.hpp"
+#include "runtime/sockets/socket.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 #include "intruders.hpp"
 #include "ranks.hpp"
-#include "runtime/authenticate.hpp"
+#include "runtime/security/authenticate.hpp"
 
 namespace tutti::test {
 namespace {

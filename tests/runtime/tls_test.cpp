@@ -1,6 +1,6 @@
 // Encrypted connections: what is written comes out at the other end and nowhere else, and whoever
 // lacks the secret, or meddles, is found out.
-#include "runtime/tls.hpp"
+#include "runtime/security/tls.hpp"
 
 #include <sys/socket.h>
 

@@ -12,7 +12,7 @@
 #include <tutti/spi/init.hpp>
 #include <tutti/transports.hpp>
 
-#include "runtime/tls.hpp"
+#include "runtime/security/tls.hpp"
 #include "selector/tuning.hpp"
 #include "tests/runtime/idle_network.hpp"
 #include "worlds.hpp"

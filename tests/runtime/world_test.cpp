@@ -1,5 +1,5 @@
 // Worlds of ranks that are threads: every way of connecting, groups in any order, what is left.
-#include "runtime/world.hpp"
+#include "runtime/world/world.hpp"
 
 #include <array>
 #include <latch>
@@ -17,7 +17,7 @@
 #include <tutti/tutti.hpp>
 
 #include "ranks.hpp"
-#include "runtime/tls.hpp"
+#include "runtime/security/tls.hpp"
 #include "worlds.hpp"
 
 namespace tutti::test {

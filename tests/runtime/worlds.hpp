@@ -13,7 +13,7 @@
 #include <tutti/spi/memory.hpp>
 #include <tutti/tutti.hpp>
 
-#include "runtime/world.hpp"
+#include "runtime/world/world.hpp"
 #include "tests/runtime/forwarding_channel.hpp"
 #include "tests/runtime/ranks.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/sim/random.hpp"
-#include "collectives/execution.hpp"
+#include "collectives/execution/execution.hpp"
 #include "proof/verify_lockstep.hpp"
 
 namespace tutti::harness {

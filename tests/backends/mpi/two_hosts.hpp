@@ -11,7 +11,7 @@
 
 #include "backends/mpi/channel.hpp"
 #include "backends/mpi/network.hpp"
-#include "runtime/world.hpp"
+#include "runtime/world/world.hpp"
 
 namespace tutti::test {
 

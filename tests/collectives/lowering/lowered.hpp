@@ -9,7 +9,7 @@
 
 #include <tutti/spi/algorithm.hpp>
 
-#include "collectives/lowering.hpp"
+#include "collectives/lowering/lowering.hpp"
 #include "program_check.hpp"
 
 namespace tutti::test {

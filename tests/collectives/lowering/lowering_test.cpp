@@ -8,7 +8,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/algorithm.hpp>
 
-#include "collectives/lowering.hpp"
+#include "collectives/lowering/lowering.hpp"
 
 namespace tutti::test {
 namespace {

@@ -14,7 +14,7 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/graph.hpp>
 
-#include "collectives/lowering.hpp"
+#include "collectives/lowering/lowering.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "runtime/config.hpp"
+#include "runtime/launch/config.hpp"
 
 namespace tutti::standin {
 

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "runtime/config.hpp"
+#include "runtime/launch/config.hpp"
 
 namespace tutti::nccl_standin {
 

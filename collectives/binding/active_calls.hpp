@@ -1,0 +1,55 @@
+/// @file
+/// The executions of a communicator that have not ended.
+#pragma once
+
+#include <cstdint>
+#include <list>
+
+#include "collectives/execution/call_order.hpp"
+#include "collectives/execution/execution.hpp"
+
+#include "program_cache.hpp"
+
+namespace tutti::v0::detail {
+
+/// Lists executions that handles or blocking calls own, and finds the oldest pending ones.
+class ActiveCalls {
+ public:
+  using CachedExecution = ProgramCache::CachedExecution;
+  using List = std::list<CachedExecution>;
+
+  /// @param order of the calls.
+  explicit ActiveCalls(const CallOrder& order) noexcept : order_{order} {}
+
+  /// @return executions that were acquired, the latest first.
+  [[nodiscard]] List& in_use() noexcept { return in_use_; }
+  [[nodiscard]] const List& in_use() const noexcept { return in_use_; }
+  /// @return those that wait for their start, in the order of the calls.
+  [[nodiscard]] List& queued() noexcept { return queued_; }
+  /// @return where an execution is in a list, or its end.
+  [[nodiscard]] static List::iterator find(List& list, const Execution& execution) noexcept;
+
+  /// @return whether an execution has started and not ended.
+  [[nodiscard]] bool has_started() const noexcept;
+  /// The oldest collective that has not ended, or the next one.
+  struct Oldest {
+    std::uint64_t sequence;
+    std::uint64_t summary = 0;  ///< As in make_fingerprint, if it is known.
+  };
+  [[nodiscard]] Oldest oldest_collective() const noexcept;
+  /// @return the execution of the oldest collective, or null where that waits for its start.
+  [[nodiscard]] const Execution* oldest_started() const noexcept;
+  /// @return a plan that runs, the one made first, or null.
+  [[nodiscard]] const Execution* oldest_plan() const noexcept;
+  /// @return whether a collective has not ended.
+  [[nodiscard]] bool has_collective() const noexcept {
+    return oldest_collective().sequence < order_.count();
+  }
+
+ private:
+  const CallOrder& order_;
+  List in_use_{};
+  List queued_{};
+};
+
+}  // namespace tutti::v0::detail

@@ -1,0 +1,176 @@
+/// @file
+/// The parts behind a Communicator, and the threads that may be in them.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include <tutti/communicator.hpp>
+#include <tutti/spi/communicator.hpp>
+#include <tutti/spi/occupancy.hpp>
+
+#include "collectives/execution/payload_memory.hpp"
+#include "collectives/execution/task.hpp"
+#include "collectives/streams/stream_calls.hpp"
+
+#include "batch_calls.hpp"
+#include "host_calls.hpp"
+#include "progress_thread.hpp"
+
+namespace tutti::v0::detail {
+
+/// Makes the parts of a communicator, and lets one thread at a time into them: a caller's, the
+/// progress thread between calls, or one that ends a handle. What never changes any thread may
+/// read.
+class Engine {
+ public:
+  Engine(CommunicatorParts communicator_parts, std::shared_ptr<Memory> memory,
+         const CommunicatorOptions& options);
+  ~Engine();
+
+  [[nodiscard]] Transport& transport() noexcept { return *transport_; }
+  [[nodiscard]] const std::shared_ptr<Memory>& memory() const noexcept { return memory_; }
+  [[nodiscard]] const CommunicatorOptions& options() const noexcept { return options_; }
+  /// As CommunicatorParts::hosts.
+  [[nodiscard]] const std::vector<int>& hosts() const noexcept { return hosts_; }
+  [[nodiscard]] bool has_group() const noexcept { return group_ != nullptr; }
+  /// Makes memory, communicators and more among the ranks. Throws Error{invalid_argument} where
+  /// there is none.
+  [[nodiscard]] Group& group() const;
+
+  [[nodiscard]] CallBinder& binder() noexcept { return binder_; }
+  [[nodiscard]] HostCalls& calls() noexcept { return calls_; }
+  [[nodiscard]] BatchCalls& batch() noexcept { return batch_; }
+  [[nodiscard]] Progress& progress() noexcept { return progress_; }
+  [[nodiscard]] CallOrder& order() noexcept { return order_; }
+  [[nodiscard]] Failures& failures() noexcept { return failures_; }
+  [[nodiscard]] CallCounter& counter() noexcept { return *counter_; }
+  /// Memory for tasks.
+  [[nodiscard]] PayloadMemory& payloads() noexcept { return payloads_; }
+  /// Runs calls with Options::stream from now on. @param streams what they are enqueued on.
+  /// @param compares whether ranks compare what they call first.
+  void attach_streams(std::shared_ptr<StreamTransport> streams, bool compares);
+  [[nodiscard]] bool has_streams() const noexcept { return streamed_ != nullptr; }
+  /// What is attached. Throws Error{invalid_argument} where nothing is.
+  [[nodiscard]] StreamCalls& streamed() const;
+  /// @return what this rank answers others about its latest call. From any thread.
+  [[nodiscard]] CallStatus call_status() const { return counter_->status_of(0); }
+  /// Rejects a call of the host on memory of a GPU. Throws Error{invalid_argument}.
+  void check_on_host(const Call& call) const {
+    if (streamed_) streamed_->check_on_host(call, transport_->self());
+  }
+
+  /// This thread begins a call, or throws Error{invalid_argument}. See Occupancy.
+  void enter() {
+    if (!occupancy_.try_enter()) enter_after_progress();
+  }
+  /// The call ends.
+  void leave() noexcept {
+    if (has_dropped_) release_dropped();
+    if (has_notices_) send_notices();
+    ProgressThread* const thread = progress_thread_.load(std::memory_order_relaxed);
+    const bool is_left_pending =
+        thread != nullptr && wants_progress() && progress_.has_anything_pending();
+    const bool is_abandoned = is_abandoned_;
+    occupancy_.leave();
+    if (is_abandoned) delete this;
+    else if (is_left_pending) thread->wake();
+  }
+  /// The last handle of it has ended: it is deleted, and within a call of its own, as by an
+  /// operator, when that ends. @param engine that none can reach any more.
+  static void end(Engine* engine) noexcept {
+    if (engine->occupancy_.is_in()) engine->is_abandoned_ = true;
+    else delete engine;
+  }
+  /// What the progress thread found.
+  enum class Advance : std::uint8_t {
+    none,     ///< Nothing is pending, or another thread is in a call.
+    pending,  ///< Something is pending, and nothing came.
+    moved     ///< Something has advanced.
+  };
+  /// Advances what is pending, by the progress thread. @param may_wait_idle whether it may sleep in
+  /// the transport where nothing moves, until something does or another thread wants to enter.
+  [[nodiscard]] Advance advance(bool may_wait_idle) noexcept;
+  /// As Request::notify. Throws Error{invalid_argument}. @param notice of an operation that the
+  /// engine keeps. @param is_done whether it has ended. @param function the caller's, for errors.
+  void notify(Notice& notice, bool is_done, int eventfd, const char* function);
+  /// As Occupancy::keep.
+  void keep() noexcept { occupancy_.keep(); }
+  /// As Occupancy::let_go.
+  void let_go() noexcept { occupancy_.let_go(); }
+  /// Releases the execution of a handle that ends: by any thread, after another one's call, and,
+  /// within a call of its own, when that ends.
+  void drop(Execution* execution) noexcept;
+  /// Likewise.
+  void drop(std::shared_ptr<Task> task) noexcept;
+
+  std::shared_ptr<Engine> next_in_batch{};  ///< Of the batch's list.
+
+ private:
+  void check_options();
+  void check_threads(const char* wish) const;
+  void start_progress_thread();
+  /// @return whether the progress thread shall advance operations.
+  [[nodiscard]] bool wants_progress() const noexcept {
+    return options_.progress_thread || has_notices_;
+  }
+  void send_notices() noexcept;
+  void release(Execution& execution) noexcept;
+  void release_dropped() noexcept;
+  void enter_after_progress();
+  [[nodiscard]] bool enter_when_free() noexcept;
+
+  Occupancy occupancy_;
+  std::atomic<int> callers_{0};   // that want to enter while the progress thread is in
+  bool has_dropped_ = false;      // whether a handle ended within a call
+  bool has_notices_ = false;      // whether an operation has an eventfd
+  bool is_abandoned_ = false;     // whether the last one did
+  std::shared_ptr<Group> group_;  // outlives the transport
+  std::shared_ptr<CallCounter> counter_;
+  std::unique_ptr<Transport> transport_;
+  Outbox outbox_;
+  std::shared_ptr<Memory> memory_;
+  CommunicatorOptions options_;
+  std::vector<int> hosts_;  // of ranks
+  Scratch scratch_;
+  ProgramCache cache_;
+  CallBinder binder_;
+  CallOrder order_;
+  Failures failures_;
+  ActiveCalls active_;
+  PayloadMemory payloads_;
+  Progress progress_;  // whose tasks have memory of payloads_
+  HostCalls calls_;
+  BatchCalls batch_;
+  std::unique_ptr<StreamCalls> streamed_{};                // or null
+  std::shared_ptr<ProgressThread> shared_thread_{};        // or null
+  std::atomic<ProgressThread*> progress_thread_{nullptr};  // it, for threads that are not in
+};
+
+[[noreturn]] void reject_empty();
+
+/// @param engine of a communicator, which has none after it was moved from. @return it. Throws
+/// Error{invalid_argument}.
+[[nodiscard]] inline Engine& engine_of(const std::shared_ptr<Engine>& engine) {
+  if (engine == nullptr) reject_empty();
+  return *engine;
+}
+
+/// A call of this thread, in an engine as long as it lives.
+class CallGuard {
+ public:
+  /// Throws Error{invalid_argument} as engine_of, and where another thread is in a call, or this
+  /// one.
+  explicit CallGuard(const std::shared_ptr<Engine>& engine) : engine_{engine_of(engine)} {
+    engine_.enter();
+  }
+  CallGuard(const CallGuard&) = delete;
+  CallGuard& operator=(const CallGuard&) = delete;
+  ~CallGuard() { engine_.leave(); }
+
+ private:
+  Engine& engine_;
+};
+
+}  // namespace tutti::v0::detail

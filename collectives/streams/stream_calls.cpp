@@ -1,0 +1,245 @@
+#include "stream_calls.hpp"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <tutti/attempt.hpp>
+
+#include "collectives/binding/call_fields.hpp"
+#include "collectives/binding/check_call.hpp"
+#include "collectives/binding/point_to_point.hpp"
+
+namespace tutti::v0::detail {
+namespace {
+
+/// The first looks at a stream are not paused between: short calls are over before.
+constexpr int kLooks = 200;
+/// Between two later looks.
+constexpr std::chrono::microseconds kNap{20};
+
+[[noreturn]] void reject(const std::string& why) {
+  throw Error{ErrorCode::invalid_argument, why};
+}
+
+void check_on_host(const StreamTransport& streams, const char* which, const void* data) {
+  if (data != nullptr && streams.is_on_device(data))
+    reject(std::string{"the "} + which +
+           " lies in memory of a GPU, which calls of the host cannot touch; say Options::stream, "
+           "or Stream::own() where there is none");
+}
+
+/// Rejects what cannot run on streams. @param name of the transport.
+void check_call(const Call& call, const Options& options, const std::string& name) {
+  if (!options.transport.empty() && options.transport != name)
+    reject("a call on a stream goes by " + name + ", which is attached; leave transport \"" +
+           std::string{options.transport} + "\" out");
+  if (call.point_to_point == PointToPoint::recv && call.from == any_rank)
+    reject("on a stream a message has a sender; any_rank is none");
+  if (call.point_to_point != PointToPoint::none && call.tag != 0)
+    reject(
+        "on a stream messages of two ranks are received in the order in which they are sent, and " +
+        ("have no tag; leave tag " + std::to_string(call.tag) + " out"));
+  if (reads_operator(call) && call.op != nullptr && call.op->kind() == OperatorKind::user &&
+      call.op->device_function() == nullptr)
+    reject(
+        "a user's operator is a function of the host, which a GPU cannot run; give it one of the "
+        "GPU by Operator::with_device");
+}
+
+}  // namespace
+
+void StreamCalls::check_on_host(const Call& call, Rank self) const {
+  detail::check_on_host(*parts_.streams, "input", reads_input(call, self) ? call.in : nullptr);
+  detail::check_on_host(*parts_.streams, "output", writes_output(call, self) ? call.out : nullptr);
+}
+
+void StreamCalls::check_on_host(const Layout& layout, const void* in, const void* out) const {
+  if (layout.contract().collective == Collective::barrier) return;
+  detail::check_on_host(*parts_.streams, "input", layout.in_total() > 0 ? in : nullptr);
+  detail::check_on_host(*parts_.streams, "output", layout.out_total() > 0 ? out : nullptr);
+}
+
+Binding StreamCalls::bind(const Call& call, const Options& options) {
+  if (call.point_to_point != PointToPoint::none) {
+    check_point_to_point(call, options, parts_.transport.size());
+    return bind_point_to_point(call);
+  }
+  return selector_.bind(parts_.binder.problem_of(call, options), parts_.transport.self());
+}
+
+std::shared_ptr<StreamExecution> StreamCalls::acquire(const Call& call, const Options& options) {
+  parts_.failures.check();
+  if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
+  check_call(call, options, parts_.streams->name());
+  ProgramCache& cache = parts_.cache;
+  ProgramCache::Shape* shape = cache.find(call, options);
+  if (shape == nullptr)
+    shape = &cache.add(call, options, std::make_shared<const Binding>(bind(call, options)));
+  cache.recount(*shape);
+  auto execution = std::make_shared<StreamExecution>(
+      *parts_.streams, shape->binding, stream_of(options.stream),
+      options.timeout == Duration::zero() ? parts_.options.timeout : options.timeout);
+  execution->set_buffers({call.in, call.out});
+  if (reads_operator(call)) execution->set_operator(*call.op);
+  if (options.stream.is_own()) execution->set_awaited();
+  cache.evict();
+  return execution;
+}
+
+void StreamCalls::run(const Call& call, const Options& options) {
+  const std::shared_ptr<StreamExecution> execution = acquire(call, options);
+  start(*execution);
+  if (execution->is_awaited()) wait(*execution);
+}
+
+void StreamCalls::check(const StreamExecution& call) {
+  parts_.failures.check();
+  const Binding& binding = call.binding();
+  if (!binding.is_barrier())
+    check_buffers(binding.name, binding.layout(), binding.element_bytes, call.buffers().in,
+                  call.buffers().out);
+  examine([&] { call.check(); });
+  if (parts_.compares && binding.is_collective) compare(binding);
+}
+
+/// Compares over the host's transport. All ranks find the same difference.
+void StreamCalls::compare(const Binding& binding) {
+  const std::uint64_t own = binding.fingerprint;
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(parts_.transport.size()));
+  parts_.calls.run(call::all_gather(std::span{&own, 1}, std::span{all}), {});
+  const auto other = std::ranges::find_if(
+      all, [&](std::uint64_t fingerprint) { return fingerprint != all.front(); });
+  if (other == all.end()) return;
+  const auto rank = static_cast<Rank>(other - all.begin());
+  const Error error{ErrorCode::mismatch,
+                    "rank " + std::to_string(rank) +
+                        " calls something else on its stream than rank 0; all ranks must call the "
+                        "same with equal counts, types and options. This rank calls " +
+                        std::string{binding.name} + " by " + binding.algorithm,
+                    rank};
+  parts_.streams->abort(error);
+  parts_.failures.fail(error);
+}
+
+/// Aborts what is enqueued where the communicator has failed, so that streams continue.
+void StreamCalls::check_failures() const {
+  try {
+    parts_.failures.check();
+  } catch (const Error& error) {
+    parts_.streams->abort(error);
+    throw;
+  }
+}
+
+/// Other ranks may wait for what is not enqueued, or not seen, any more.
+void StreamCalls::fail_as_caught() {
+  parts_.streams->abort(detail::attempt([] { throw; }).error());
+  parts_.failures.fail_as_caught();
+}
+
+/// Does a part of a call. What that throws fails the communicator.
+template <class Action>
+void StreamCalls::attempt(Action action) {
+  check_failures();
+  try {
+    action();
+  } catch (...) {
+    fail_as_caught();
+  }
+}
+
+/// Looks at a call before anything is enqueued: a wrong argument changes nothing.
+template <class Action>
+void StreamCalls::examine(Action action) {
+  check_failures();
+  try {
+    action();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_argument) throw;
+    fail_as_caught();
+  } catch (...) {
+    fail_as_caught();
+  }
+}
+
+void StreamCalls::start(StreamExecution& call) {
+  check(call);
+  attempt([&] { call.start(); });
+}
+
+bool StreamCalls::test(StreamExecution& call) {
+  check_started(call.is_enlisted());
+  if (!call.is_pending()) return true;
+  bool has_ended = false;
+  attempt([&] {
+    if (parts_.progress.has_anything_pending()) parts_.progress.step_for_progress();
+    parts_.progress.drive_others();
+    parts_.failures.check_signal();
+    parts_.streams->check_health();
+    has_ended = call.find_end();
+  });
+  return has_ended;
+}
+
+void StreamCalls::wait(StreamExecution& call) {
+  const Clock::time_point begin = Clock::now();
+  for (int looks = 0; !test(call); ++looks) pause(call, begin, looks);
+}
+
+void StreamCalls::wait_for_stream(Stream stream, Duration timeout) {
+  check_timeout("the wait", timeout);
+  StreamExecution all{*parts_.streams, nullptr, stream_of(stream), timeout};
+  all.set_awaited();
+  examine([&] {
+    all.check();
+    all.mark_end();
+  });
+  wait(all);
+}
+
+void StreamCalls::pause(const StreamExecution& call, Clock::time_point since, int looks) {
+  if (looks < kLooks) return std::this_thread::yield();
+  attempt([&] { parts_.failures.check_interrupt(); });
+  if (Clock::now() - since >= call.timeout())
+    attempt([] {
+      throw Error{ErrorCode::timeout,
+                  "what was enqueued on a stream has not ended in time; another rank has not "
+                  "entered the same calls, or is gone"};
+    });
+  std::this_thread::sleep_for(kNap);
+}
+
+void StreamCalls::enlist(std::shared_ptr<StreamExecution> call, bool blocks) {
+  check(*call);
+  call->set_enlisted(true);
+  enlisted_.push_back(call);
+  if (blocks) awaited_.push_back(std::move(call));
+}
+
+/// Messages wait for each other, whatever collectives stand between them, so they are enqueued
+/// first; then collectives, in the order that is the same on all ranks.
+void StreamCalls::start_enlisted() {
+  const std::vector<std::shared_ptr<StreamExecution>> calls = std::exchange(enlisted_, {});
+  std::vector<std::shared_ptr<StreamExecution>> messages;
+  for (const auto& call : calls) {
+    call->set_enlisted(false);
+    if (!call->binding().is_collective) messages.push_back(call);
+  }
+  if (!messages.empty()) attempt([&] { StreamExecution::start_together(messages); });
+  for (const auto& call : calls)
+    if (call->binding().is_collective) attempt([&] { call->start(); });
+}
+
+void StreamCalls::wait_awaited() {
+  for (const auto& call : awaited_) wait(*call);
+}
+
+void StreamCalls::end_batch() noexcept {
+  for (const auto& call : enlisted_) call->set_enlisted(false);
+  enlisted_.clear();
+  awaited_.clear();
+}
+
+}  // namespace tutti::v0::detail

@@ -1,0 +1,177 @@
+#include "config.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include <tutti/error.hpp>
+
+#include "others_variables.hpp"
+#include "placement.hpp"
+
+namespace tutti::runtime {
+
+namespace {
+
+constexpr std::string_view kPrefix = "TUTTI_";
+
+[[noreturn]] void reject(std::string_view name, std::string_view value, const std::string& right) {
+  throw Error{ErrorCode::invalid_argument,
+              std::string{name} + " is '" + std::string{value} + "', but " + right};
+}
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return number;
+}
+
+template <class Number>
+Number number_of_text(std::string_view name, std::string_view text, Number least, Number most) {
+  const std::optional<Number> number = parse<Number>(text);
+  if (!number || *number < least || *number > most)
+    reject(name, text,
+           "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return *number;
+}
+
+template <class Number>
+std::optional<Number> number_between(const Environment& environment, std::string_view name,
+                                     Number least, Number most) {
+  const auto text = value_of(environment, name);
+  if (!text) return {};
+  return number_of_text(name, *text, least, most);
+}
+
+// The kinds of values, each with the member that stores it.
+
+template <std::optional<int> Config::*member, int least, int most>
+void read_number(std::string_view name, std::string_view value, Config& into) {
+  into.*member = number_of_text(name, value, least, most);
+}
+
+template <std::string Config::*member>
+void read_text(std::string_view, std::string_view value, Config& into) {
+  into.*member = value;
+}
+
+void read_timeout(std::string_view name, std::string_view value, Config& into) {
+  constexpr double kLongestSeconds = 1e9;
+  const std::optional<double> seconds = parse<double>(value);
+  if (!seconds || !std::isfinite(*seconds) || *seconds <= 0 || *seconds > kLongestSeconds)
+    reject(name, value,
+           "must be a time in seconds, such as 30 or 0.5, more than 0 and at most 1000000000");
+  into.timeout =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>{*seconds});
+}
+
+void read_hosts(std::string_view name, std::string_view value, Config& into) {
+  try {
+    into.hosts = placement_of_text(value);
+  } catch (const Error& error) {
+    throw Error{error.code(), std::string{name} + ": " + error.what()};
+  }
+}
+
+constexpr std::array kVariables{
+    Variable{"TUTTI_RANK", "own rank, together with TUTTI_SIZE",
+             read_number<&Config::rank, 0, kLargestWorld - 1>},
+    Variable{"TUTTI_SIZE", "number of ranks", read_number<&Config::size, 1, kLargestWorld>},
+    Variable{"TUTTI_LOCAL_RANK", "own rank among the ranks of this host",
+             read_number<&Config::local_rank, 0, kLargestWorld - 1>},
+    Variable{"TUTTI_LOCAL_SIZE", "number of ranks on this host",
+             read_number<&Config::local_size, 1, kLargestWorld>},
+    Variable{"TUTTI_URL",
+             "meeting place of the ranks: tcp://host:port, where rank 0 listens, unix://name, or "
+             "file:///path",
+             read_text<&Config::url>},
+    Variable{"TUTTI_HOSTS", "host of each rank, such as a*2,b*2; names a missing one in errors",
+             read_hosts},
+    Variable{"TUTTI_SECRET_FILE", "file of mode 0600 with the job's secret",
+             read_text<&Config::secret_file>},
+    Variable{"TUTTI_ADDRESS",
+             "interface or address of this host at which other hosts reach this rank",
+             read_text<&Config::address>},
+    Variable{"TUTTI_TIMEOUT", "seconds until all ranks must be connected", read_timeout},
+    Variable{"TUTTI_TUNING",
+             "tuning file of rank 0; or none, which also times no calls at the first start",
+             read_text<&Config::tuning>},
+    Variable{"TUTTI_TOPOLOGY", "network between hosts: a family, or rank 0's file",
+             read_text<&Config::topology>},
+};
+
+// Adds "name=value".
+void add_entry(std::string_view text, Environment& environment) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string_view::npos && equals > 0)
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+}
+
+// A misspelt variable would change nothing, without any sign of it.
+void check_names(const Environment& environment) {
+  for (auto entry = environment.lower_bound(kPrefix);
+       entry != environment.end() && entry->first.starts_with(kPrefix); ++entry) {
+    if (std::ranges::find(kVariables, entry->first, &Variable::name) != kVariables.end()) continue;
+    if (is_of_others(std::string_view{entry->first}.substr(kPrefix.size() - 1), entry->second))
+      continue;
+    std::string message = "there is no variable " + entry->first + "; tutti reads";
+    for (const Variable& variable : kVariables)
+      message += (&variable == &kVariables.front() ? " " : ", ") + std::string{variable.name};
+    throw Error{ErrorCode::invalid_argument, message};
+  }
+}
+
+}  // namespace
+
+std::span<const Variable> variables() noexcept {
+  return kVariables;
+}
+
+Environment process_environment() {
+  Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    add_entry(*entry, environment);
+  return environment;
+}
+
+Environment initial_environment(::pid_t process) {
+  std::ifstream file{"/proc/" + std::to_string(process) + "/environ"};
+  Environment environment;
+  for (std::string entry; std::getline(file, entry, '\0');) add_entry(entry, environment);
+  return environment;
+}
+
+std::optional<std::string_view> value_of(const Environment& environment, std::string_view name) {
+  const auto found = environment.find(name);
+  if (found == environment.end() || found->second.empty()) return {};
+  return found->second;
+}
+
+std::optional<int> number_of(const Environment& environment, std::string_view name, int least,
+                             int most) {
+  return number_between(environment, name, least, most);
+}
+
+std::optional<std::uint32_t> number_of_32_bits(const Environment& environment,
+                                               std::string_view name) {
+  return number_between(environment, name, std::uint32_t{0},
+                        std::numeric_limits<std::uint32_t>::max());
+}
+
+Config read_config(const Environment& environment) {
+  check_names(environment);
+  Config config;
+  for (const Variable& variable : kVariables)
+    if (const auto value = value_of(environment, variable.name))
+      variable.read(variable.name, *value, config);
+  return config;
+}
+
+}  // namespace tutti::runtime
