@@ -21,20 +21,19 @@ Options completed(Options options, const Call& call, const CommunicatorOptions& 
 }  // namespace
 
 Problem CallBinder::problem_of(const Call& call, const Options& options) const {
-  return check(call, completed(options, call, parts_.options), parts_.transport.self(),
-               parts_.transport.size());
+  return check(call, completed(options, call, options_), transport_.self(), transport_.size());
 }
 
 std::shared_ptr<const Binding> CallBinder::bind(const Call& call, const Options& options) {
   if (call.point_to_point != PointToPoint::none) {
-    check_point_to_point(call, options, parts_.transport.size());
+    check_point_to_point(call, options, transport_.size());
     return std::make_shared<const Binding>(bind_point_to_point(call));
   }
   const Problem problem = problem_of(call, options);
-  const Candidate chosen = parts_.selectors.select(problem).chosen;
-  const int in_flight = parts_.options.segments_in_flight;
-  Binding binding = bind_shape(problem, chosen, parts_.transport, in_flight);
-  parts_.calls.describe(binding.fingerprint, words_of(problem, chosen, binding, in_flight));
+  const Candidate chosen = selectors_.select(problem).chosen;
+  const int in_flight = options_.segments_in_flight;
+  Binding binding = bind_shape(problem, chosen, transport_, in_flight);
+  calls_.describe(binding.fingerprint, words_of(problem, chosen, binding, in_flight));
   return std::make_shared<const Binding>(std::move(binding));
 }
 

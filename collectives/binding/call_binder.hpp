@@ -15,44 +15,52 @@
 
 namespace tutti::v0::detail {
 
-/// Finds the shape of a call in the cache. For a shape that is not there it checks the call,
-/// chooses an algorithm, and lowers its schedule.
+/// Has what calls run: the cache of shapes, and the scratch and the outbox of executions. For a
+/// shape that is not in the cache it checks the call, chooses an algorithm, and lowers its
+/// schedule.
 class CallBinder {
  public:
-  /// All but the selectors live longer.
-  struct Parts {
-    const Transport& transport;
-    ProgramCache& cache;
-    CallCounter& calls;  ///< Gets each shape in words.
-    const CommunicatorOptions& options;
-    Selectors selectors;
-  };
-  explicit CallBinder(Parts parts) : parts_{std::move(parts)} {}
+  /// All but the selectors live longer. @param memory of the kind buffers lie in. @param calls gets
+  /// each shape in words.
+  CallBinder(Transport& transport, Memory& memory, CallCounter& calls,
+             const CommunicatorOptions& options, Selectors selectors)
+      : transport_{transport}, calls_{calls}, options_{options},
+        selectors_{std::move(selectors)}, outbox_{transport}, scratch_{memory, options.cache_bytes},
+        cache_{outbox_, scratch_, calls, options.cache_bytes, options.segments_in_flight} {}
+
+  [[nodiscard]] Outbox& outbox() noexcept { return outbox_; }
+  [[nodiscard]] ProgramCache& cache() noexcept { return cache_; }
 
   /// @return the shape of a call without a stream. Throws Error{invalid_argument} for wrong
   /// arguments.
   [[nodiscard]] ProgramCache::Shape& shape_for(const Call& call, const Options& options) {
-    if (ProgramCache::Shape* const known = parts_.cache.find(call, options)) return *known;
-    return parts_.cache.add(call, options, bind(call, options));
+    if (ProgramCache::Shape* const known = cache_.find(call, options)) return *known;
+    return cache_.add(call, options, bind(call, options));
   }
   /// @return what a collective asks for, with the communicator's options where the call has none.
   /// Throws Error{invalid_argument}.
   [[nodiscard]] Problem problem_of(const Call& call, const Options& options) const;
   /// @return what would run, and why.
   [[nodiscard]] Selection select(const Problem& problem) {
-    return parts_.selectors.select_with_times(problem);
+    return selectors_.select_with_times(problem);
   }
   /// Throws Error{invalid_argument}. @param transport a name, as Options::transport.
   void check_transport(std::string_view transport) const {
-    static_cast<void>(parts_.selectors.route_of(transport));
+    static_cast<void>(selectors_.route_of(transport));
   }
   /// Whether ranks outnumber the cores that they have; the same on all ranks.
-  [[nodiscard]] bool shares_cores() const noexcept { return parts_.selectors.shares_cores(); }
+  [[nodiscard]] bool shares_cores() const noexcept { return selectors_.shares_cores(); }
 
  private:
   [[nodiscard]] std::shared_ptr<const Binding> bind(const Call& call, const Options& options);
 
-  Parts parts_;
+  Transport& transport_;
+  CallCounter& calls_;
+  const CommunicatorOptions& options_;
+  Selectors selectors_;
+  Outbox outbox_;
+  Scratch scratch_;
+  ProgramCache cache_;
 };
 
 }  // namespace tutti::v0::detail

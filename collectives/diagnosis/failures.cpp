@@ -33,13 +33,13 @@ Error caught(Rank self) {
 void Failures::fail(const Error& cause) {
   if (!failure_) {
     failure_ = cause;
-    is_quiet_ = sources_.transport.abort(cause);
+    is_quiet_ = transport_.abort(cause);
   }
   complain();
 }
 
 void Failures::fail_as_caught() {
-  fail(explained(caught(sources_.transport.self())));
+  fail(explained(caught(transport_.self())));
 }
 
 void Failures::keep_as_caught() noexcept {
@@ -51,21 +51,21 @@ void Failures::keep_as_caught() noexcept {
 
 void Failures::end_as_caught() noexcept {
   try {
-    is_quiet_ = sources_.transport.abort(explained(caught(sources_.transport.self())));
+    is_quiet_ = transport_.abort(explained(caught(transport_.self())));
   } catch (...) {  // There is no memory for words: the transport ends without any.
   }
 }
 
 void Failures::give_up(const std::string& what) noexcept {
   if (failure_) return;
-  const Rank self = sources_.transport.self();
+  const Rank self = transport_.self();
   failure_ = Error{ErrorCode::aborted,
                    what + " was dropped while pending on rank " + std::to_string(self), self};
-  is_quiet_ = sources_.transport.abort(*failure_);
+  is_quiet_ = transport_.abort(*failure_);
 }
 
 void Failures::fail_interrupted() {
-  const Rank self = sources_.transport.self();
+  const Rank self = transport_.self();
   fail({ErrorCode::aborted, "rank " + std::to_string(self) + " was interrupted while it waited",
         self});
 }
@@ -78,21 +78,20 @@ void Failures::complain() const {
 /// Two ranks in different calls blame each other, so the other ranks are asked. If they agree, a
 /// rank may have left that had nothing more to do.
 Error Failures::explained(const Error& cause) const {
-  const bool is_over =
-      failure_ || (sources_.failure_signal && sources_.failure_signal->is_raised());
+  const bool is_over = failure_ || (failure_signal_ && failure_signal_->is_raised());
   if (is_over) return cause;
   try {
     if (cause.code() == ErrorCode::peer_dead)
-      return blame().behind_departure(cause, sources_.order.count());
+      return blame().behind_departure(cause, order_.count());
     if (cause.code() != ErrorCode::mismatch) return cause;
-    return blame().explained(cause, sources_.order.count());
+    return blame().explained(cause, order_.count());
   } catch (...) {
     return cause;
   }
 }
 
 Blame Failures::blame() const {
-  return {sources_.group, sources_.calls, sources_.transport.self(), sources_.transport.size()};
+  return {group_, calls_, transport_.self(), transport_.size()};
 }
 
 }  // namespace tutti::v0::detail

@@ -22,15 +22,12 @@ namespace tutti::v0::detail {
 /// Of one communicator. Called by the thread that is in its engine.
 class Failures {
  public:
-  /// Sources of causes. All but the signal live longer.
-  struct Sources {
-    Transport& transport;
-    const CallOrder& order;                               ///< Of this rank's calls.
-    const CallCounter& calls;                             ///< Likewise.
-    Group* group = nullptr;                               ///< Asks the other ranks, or null.
-    std::shared_ptr<const FailureSignal> failure_signal;  ///< Of the other ranks, or null.
-  };
-  explicit Failures(Sources sources) noexcept : sources_{std::move(sources)} {}
+  /// All but the signal live longer. @param order and @param calls of this rank. @param group asks
+  /// the other ranks, or null. @param failure_signal of the other ranks, or null.
+  Failures(Transport& transport, const CallOrder& order, const CallCounter& calls, Group* group,
+           std::shared_ptr<const FailureSignal> failure_signal) noexcept
+      : transport_{transport}, order_{order}, calls_{calls}, group_{group},
+        failure_signal_{std::move(failure_signal)} {}
 
   /// @return whether it has failed.
   [[nodiscard]] bool has_failed() const noexcept { return failure_.has_value(); }
@@ -39,7 +36,7 @@ class Failures {
   /// @return whether this process is a child of the one that made the communicator, as far as a
   /// signal knows.
   [[nodiscard]] bool is_forked() const noexcept {
-    return sources_.failure_signal && sources_.failure_signal->is_forked();
+    return failure_signal_ && failure_signal_->is_forked();
   }
   /// Throws the cause, if it has failed: the one on which all ranks agree, where there is one, else
   /// the one that this rank found.
@@ -48,7 +45,7 @@ class Failures {
   }
   /// Throws the error of the signal, if it was raised.
   void check_signal() const {
-    if (sources_.failure_signal) sources_.failure_signal->check();
+    if (failure_signal_) failure_signal_->check();
   }
   /// It fails, if it has not. Throws as check. @param cause why.
   [[noreturn]] void fail(const Error& cause);
@@ -82,7 +79,11 @@ class Failures {
   [[noreturn]] void complain() const;
   [[noreturn]] void fail_interrupted();
 
-  Sources sources_;
+  Transport& transport_;
+  const CallOrder& order_;
+  const CallCounter& calls_;
+  Group* group_;
+  std::shared_ptr<const FailureSignal> failure_signal_;
   std::optional<Error> failure_{};
   bool is_quiet_ = true;
 };

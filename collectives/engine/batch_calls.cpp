@@ -21,33 +21,34 @@ void BatchCalls::start() {
     call.execution->set_enlisted(false);
     if (call.how.blocks) awaited_.push_back(call.execution);
   }
+  Outbox& outbox = calls_.binder().outbox();
   try {
-    outbox_.gather();
+    outbox.gather();
     for (const Enlisted& call : enlisted_)
       calls_.start(*call.execution, call.in, call.out, call.how.timeout);
-    outbox_.flush();
+    outbox.flush();
   } catch (...) {
-    outbox_.drop();
+    outbox.drop();
     enlisted_.clear();
-    failures_.fail_as_caught();
+    calls_.diagnosis().failures().fail_as_caught();
   }
   enlisted_.clear();
 }
 
 bool BatchCalls::has_awaited() const noexcept {
-  return !failures_.has_failed() && std::ranges::any_of(awaited_, [](const Execution* execution) {
-    return !execution->done();
-  });
+  return !calls_.diagnosis().failures().has_failed() &&
+         std::ranges::any_of(awaited_,
+                             [](const Execution* execution) { return !execution->done(); });
 }
 
 bool BatchCalls::step_awaited() {
   const auto pending =
       std::ranges::find_if(awaited_, [](const Execution* execution) { return !execution->done(); });
-  return pending != awaited_.end() && progress_.step(**pending);
+  return pending != awaited_.end() && calls_.progress().step(**pending);
 }
 
 void BatchCalls::wait_awaited() {
-  for (const Execution* execution : awaited_) progress_.wait(*execution);
+  for (const Execution* execution : awaited_) calls_.progress().wait(*execution);
 }
 
 void BatchCalls::end() noexcept {

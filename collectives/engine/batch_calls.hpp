@@ -5,10 +5,8 @@
 #include <vector>
 
 #include "collectives/binding/check_call.hpp"
-#include "collectives/execution/outbox.hpp"
 
 #include "host_calls.hpp"
-#include "progress.hpp"
 
 namespace tutti::v0::detail {
 
@@ -16,9 +14,8 @@ namespace tutti::v0::detail {
 /// that the batch waits for.
 class BatchCalls {
  public:
-  /// All of them live longer.
-  BatchCalls(Outbox& outbox, HostCalls& calls, Progress& progress, Failures& failures) noexcept
-      : outbox_{outbox}, calls_{calls}, progress_{progress}, failures_{failures} {}
+  /// @param calls live longer.
+  explicit BatchCalls(HostCalls& calls) noexcept : calls_{calls} {}
 
   /// How a call runs: how long, and whether the batch waits for it, and owns it.
   struct Enlistment {
@@ -57,10 +54,7 @@ class BatchCalls {
     Enlistment how;
   };
 
-  Outbox& outbox_;
   HostCalls& calls_;
-  Progress& progress_;
-  Failures& failures_;
   std::vector<Enlisted> enlisted_{};
   std::vector<Execution*> awaited_{};
 };

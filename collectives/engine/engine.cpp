@@ -43,20 +43,15 @@ void reject_empty() {
 
 Engine::Engine(CommunicatorParts parts, std::shared_ptr<Memory> memory,
                const CommunicatorOptions& options)
-    : group_{std::move(parts.group)}, counter_{parts.calls ? std::move(parts.calls)
-                                                           : std::make_shared<CallCounter>()},
-      transport_{std::move(parts.transport)}, outbox_{*transport_}, memory_{std::move(memory)},
-      options_{options}, hosts_{parts.hosts}, scratch_{*memory_, options.cache_bytes},
-      cache_{outbox_, scratch_, *counter_, options.cache_bytes, options.segments_in_flight},
-      binder_{
-          {*transport_, cache_, *counter_, options_, selectors_of(parts, *transport_, options_)}},
-      order_{transport_->capabilities().tags, kUserTags},
-      failures_{{*transport_, order_, *counter_, group_.get(), std::move(parts.failure_signal)}},
-      active_{order_}, payloads_{options.cache_bytes, group_.get()},
-      progress_{{*transport_, order_, *counter_, failures_, active_, options_}},
-      calls_{{*transport_, options_, *counter_, cache_, binder_, order_, failures_, active_,
-              progress_}},
-      batch_{outbox_, calls_, progress_, failures_} {
+    : group_{std::move(parts.group)}, transport_{std::move(parts.transport)},
+      memory_{std::move(memory)}, options_{options}, hosts_{parts.hosts},
+      diagnosis_{*transport_,
+                 parts.calls ? std::move(parts.calls) : std::make_shared<CallCounter>(),
+                 group_.get(), std::move(parts.failure_signal)},
+      binder_{*transport_, *memory_, diagnosis_.counter(), options_,
+              selectors_of(parts, *transport_, options_)},
+      payloads_{options.cache_bytes, group_.get()}, progress_{*transport_, diagnosis_, options_},
+      calls_{binder_, diagnosis_, progress_}, batch_{calls_} {
   check_options();
   if (options_.progress_thread) start_progress_thread();
 }
@@ -100,9 +95,7 @@ void Engine::attach_streams(std::shared_ptr<StreamTransport> streams, bool compa
   if (streamed_)
     throw Error{ErrorCode::invalid_argument,
                 "a GPU is attached to this communicator already; duplicate one that has none"};
-  streamed_ = std::make_unique<StreamCalls>(
-      StreamCalls::Parts{std::move(streams), compares, *transport_, options_, hosts_, cache_,
-                         binder_, failures_, progress_, calls_});
+  streamed_ = std::make_unique<StreamCalls>(std::move(streams), compares, hosts_, calls_);
 }
 
 StreamCalls& Engine::streamed() const {

@@ -12,11 +12,11 @@
 
 #include "collectives/execution/payload_memory.hpp"
 #include "collectives/execution/task.hpp"
-#include "collectives/streams/stream_calls.hpp"
 
 #include "batch_calls.hpp"
 #include "host_calls.hpp"
 #include "progress_thread.hpp"
+#include "stream_calls.hpp"
 
 namespace tutti::v0::detail {
 
@@ -43,9 +43,9 @@ class Engine {
   [[nodiscard]] HostCalls& calls() noexcept { return calls_; }
   [[nodiscard]] BatchCalls& batch() noexcept { return batch_; }
   [[nodiscard]] Progress& progress() noexcept { return progress_; }
-  [[nodiscard]] CallOrder& order() noexcept { return order_; }
-  [[nodiscard]] Failures& failures() noexcept { return failures_; }
-  [[nodiscard]] CallCounter& counter() noexcept { return *counter_; }
+  [[nodiscard]] CallOrder& order() noexcept { return diagnosis_.order(); }
+  [[nodiscard]] Failures& failures() noexcept { return diagnosis_.failures(); }
+  [[nodiscard]] CallCounter& counter() noexcept { return diagnosis_.counter(); }
   /// Memory for tasks.
   [[nodiscard]] PayloadMemory& payloads() noexcept { return payloads_; }
   /// Runs calls with Options::stream from now on. @param streams what they are enqueued on.
@@ -55,7 +55,7 @@ class Engine {
   /// What is attached. Throws Error{invalid_argument} where nothing is.
   [[nodiscard]] StreamCalls& streamed() const;
   /// @return what this rank answers others about its latest call. From any thread.
-  [[nodiscard]] CallStatus call_status() const { return counter_->status_of(0); }
+  [[nodiscard]] CallStatus call_status() const { return diagnosis_.counter().status_of(0); }
   /// Rejects a call of the host on memory of a GPU. Throws Error{invalid_argument}.
   void check_on_host(const Call& call) const {
     if (streamed_) streamed_->check_on_host(call, transport_->self());
@@ -127,20 +127,14 @@ class Engine {
   bool has_notices_ = false;      // whether an operation has an eventfd
   bool is_abandoned_ = false;     // whether the last one did
   std::shared_ptr<Group> group_;  // outlives the transport
-  std::shared_ptr<CallCounter> counter_;
   std::unique_ptr<Transport> transport_;
-  Outbox outbox_;
   std::shared_ptr<Memory> memory_;
   CommunicatorOptions options_;
   std::vector<int> hosts_;  // of ranks
-  Scratch scratch_;
-  ProgramCache cache_;
-  CallBinder binder_;
-  CallOrder order_;
-  Failures failures_;
-  ActiveCalls active_;
+  Diagnosis diagnosis_;     // whether calls may run
+  CallBinder binder_;       // what they run
   PayloadMemory payloads_;
-  Progress progress_;  // whose tasks have memory of payloads_
+  Progress progress_;  // what runs now; its tasks have memory of payloads_
   HostCalls calls_;
   BatchCalls batch_;
   std::unique_ptr<StreamCalls> streamed_{};                // or null

@@ -45,8 +45,8 @@ void Engine::start_progress_thread() {
 }
 
 void Engine::notify(Notice& notice, bool is_done, int eventfd, const char* function) {
-  failures_.check();
-  failures_.check_signal();
+  failures().check();
+  failures().check_signal();
   if (eventfd >= 0 && !is_done && !shared_thread_) {
     check_threads(function);
     start_progress_thread();
@@ -59,11 +59,11 @@ void Engine::notify(Notice& notice, bool is_done, int eventfd, const char* funct
 void Engine::send_notices() noexcept {
   has_notices_ = false;
   const auto send = [this](Notice& notice, bool is_done) {
-    if (is_done || failures_.has_failed()) notice.send();
+    if (is_done || failures().has_failed()) notice.send();
     has_notices_ = has_notices_ || notice.is_set();
   };
   for (const auto& task : progress_.tasks()) send(task->notice(), task->done());
-  for (ActiveCalls::List* const list : {&active_.in_use(), &active_.queued()})
+  for (ActiveCalls::List* const list : {&progress_.active().in_use(), &progress_.active().queued()})
     for (ActiveCalls::CachedExecution& cached : *list)
       send(cached.execution.notice(), cached.execution.done());
 }
@@ -87,13 +87,13 @@ void Engine::enter_after_progress() {
 bool Engine::enter_when_free() noexcept {
   const Caller caller{callers_};
   const ProgressThread* const thread = progress_thread_;
-  const bool is_forked = failures_.is_forked() || (thread != nullptr && thread->is_forked());
+  const bool is_forked = failures().is_forked() || (thread != nullptr && thread->is_forked());
   if (thread != nullptr && !is_forked) transport_->end_idle_wait();
   return occupancy_.enter_when_free(is_forked);
 }
 
 Engine::Advance Engine::advance(bool may_wait_idle) noexcept {
-  if (callers_ > 0 || failures_.is_forked() || !occupancy_.try_enter_for_progress())
+  if (callers_ > 0 || failures().is_forked() || !occupancy_.try_enter_for_progress())
     return Advance::none;
   Advance advance =
       wants_progress() && progress_.has_anything_pending() ? Advance::pending : Advance::none;
@@ -148,9 +148,9 @@ void Engine::release_dropped() noexcept {
       task->drop_pending();
       task->notice().send();
     }
-  for (ActiveCalls::CachedExecution& cached : active_.queued())
-    if (cached.execution.is_dropped()) failures_.give_up(cached.execution.state());
-  ActiveCalls::List& in_use = active_.in_use();
+  for (ActiveCalls::CachedExecution& cached : progress_.active().queued())
+    if (cached.execution.is_dropped()) failures().give_up(cached.execution.state());
+  ActiveCalls::List& in_use = progress_.active().in_use();
   for (auto cached = in_use.begin(); cached != in_use.end();) {
     Execution& execution = (cached++)->execution;
     if (!execution.is_dropped()) continue;

@@ -8,29 +8,28 @@
 namespace tutti::v0::detail {
 
 Execution* HostCalls::acquire(const Call& call, const Options& options) {
-  return &parts_.cache.acquire(*ready_for(call, options).shape, parts_.active.in_use());
+  return &binder_.cache().acquire(*ready_for(call, options).shape, progress_.active().in_use());
 }
 
 Execution* HostCalls::acquire_plan(const Call& call, const Options& options) {
   Execution* const execution = acquire(call, options);
   const Binding& binding = execution->binding();
   if (!binding.is_collective) return execution;
-  const std::uint64_t plan = parts_.order.next_plan();
+  const std::uint64_t plan = diagnosis_.order().next_plan();
   execution->set_plan(plan);
-  if (plan != 0) parts_.counter.add_plan(plan, binding.fingerprint);
+  if (plan != 0) diagnosis_.counter().add_plan(plan, binding.fingerprint);
   return execution;
 }
 
 /// An idle execution, which knows the call's tag.
 HostCalls::CachedExecution& HostCalls::ready_for(const Call& call, const Options& options) {
-  parts_.failures.check();
+  diagnosis_.failures().check();
   if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
   if (call.point_to_point != PointToPoint::none) {
-    check_tag(call, parts_.order.user_tags());
-    if (call.point_to_point != PointToPoint::send)
-      parts_.progress.precede_receive(call.from, call.tag);
+    check_tag(call, diagnosis_.order().user_tags());
+    if (call.point_to_point != PointToPoint::send) progress_.precede_receive(call.from, call.tag);
   }
-  CachedExecution& cached = parts_.cache.idle(parts_.binder.shape_for(call, options));
+  CachedExecution& cached = binder_.cache().idle(binder_.shape_for(call, options));
   cached.execution.set_user_tag(call.tag);
   if (cached.execution.binding().op == OperatorKind::user) cached.execution.hold(*call.op);
   return cached;
@@ -38,51 +37,51 @@ HostCalls::CachedExecution& HostCalls::ready_for(const Call& call, const Options
 
 /// Most calls of a loop are like the one before, and many end as they begin: those acquire nothing.
 void HostCalls::run(const Call& call, const Options& options) {
-  ProgramCache& cache = parts_.cache;
-  Progress& progress = parts_.progress;
+  ProgramCache& cache = binder_.cache();
   CachedExecution& cached = ready_for(call, options);
   Shape& shape = *cached.shape;
-  if (shape.binding->is_collective && !progress.has_room(1)) return run_later(shape, call, options);
+  if (shape.binding->is_collective && !progress_.has_room(1)) return run_later(shape, call, options);
   Execution& execution = cached.execution;
   try {
     check_start(execution, call.in, call.out);
-    progress.begin(execution, call.in, call.out,
-                   options.timeout == Duration::zero() ? parts_.options.timeout : options.timeout);
+    progress_.begin(
+        execution, call.in, call.out,
+        options.timeout == Duration::zero() ? progress_.options().timeout : options.timeout);
   } catch (...) {
     if (execution.done()) execution.reset();
     cache.recount(cached);
     if (!execution.done())
-      cache.acquire(shape, parts_.active.in_use());  // peers may still write into its memory
+      cache.acquire(shape, progress_.active().in_use());  // peers may still write into its memory
     throw;
   }
   if (!execution.done()) {
-    cache.acquire(shape, parts_.active.in_use());
-    progress.wait(execution);
+    cache.acquire(shape, progress_.active().in_use());
+    progress_.wait(execution);
     return release(&execution);
   }
   execution.reset();
   cache.recount(cached);
-  progress.unmatched().look_after(execution);
-  if (!parts_.active.in_use().empty())
-    progress.poll();  // whatever else is under way advances in every call
+  progress_.unmatched().look_after(execution);
+  if (!progress_.active().in_use().empty())
+    progress_.poll();  // whatever else is under way advances in every call
   cache.evict();
 }
 
 /// Starts a call that must wait for older ones to end.
 void HostCalls::run_later(Shape& shape, const Call& call, const Options& options) {
-  Execution& execution = parts_.cache.acquire(shape, parts_.active.in_use());
+  Execution& execution = binder_.cache().acquire(shape, progress_.active().in_use());
   try {
     start(execution, call.in, call.out, options.timeout);
   } catch (...) {
     release(&execution);
     throw;
   }
-  parts_.progress.wait(execution);
+  progress_.wait(execution);
   release(&execution);
 }
 
 void HostCalls::check_start(const Execution& execution, const void* in, const void* out) const {
-  parts_.failures.check();
+  diagnosis_.failures().check();
   const Binding& binding = execution.binding();
   if (!binding.is_barrier() && !execution.ran_on(in, out))
     check_buffers(binding.name, binding.layout(), binding.element_bytes, in, out);
@@ -90,32 +89,32 @@ void HostCalls::check_start(const Execution& execution, const void* in, const vo
 
 void HostCalls::start(Execution& execution, const void* in, void* out, Duration timeout) {
   check_start(execution, in, out);
-  if (timeout == Duration::zero()) timeout = parts_.options.timeout;
-  if (!execution.is_ordered() || parts_.progress.has_room(1))
-    return parts_.progress.begin(execution, in, out, timeout);
-  parts_.progress.queue(execution, in, out, timeout);
+  if (timeout == Duration::zero()) timeout = progress_.options().timeout;
+  if (!execution.is_ordered() || progress_.has_room(1))
+    return progress_.begin(execution, in, out, timeout);
+  progress_.queue(execution, in, out, timeout);
 }
 
 /// The other ranks can inquire about it, as about calls that were made.
 void HostCalls::skip(const std::string& words) {
   const std::uint64_t fingerprint = fingerprint_of_rejection(words);
-  parts_.counter.describe(fingerprint, words);
-  static_cast<void>(parts_.order.next());
-  parts_.counter.begin(parts_.order.count(), fingerprint);
-  parts_.counter.forget(fingerprint);
+  diagnosis_.counter().describe(fingerprint, words);
+  static_cast<void>(diagnosis_.order().next());
+  diagnosis_.counter().begin(diagnosis_.order().count(), fingerprint);
+  diagnosis_.counter().forget(fingerprint);
 }
 
 void HostCalls::release(Execution* execution) noexcept {
   execution->notice().send();
-  if (execution->is_queued()) return parts_.failures.give_up(execution->state());
-  ActiveCalls::List& in_use = parts_.active.in_use();
+  if (execution->is_queued()) return diagnosis_.failures().give_up(execution->state());
+  ActiveCalls::List& in_use = progress_.active().in_use();
   const auto found = ActiveCalls::find(in_use, *execution);
   if (found == in_use.end()) return;
   // Peers may still write into its memory if abort could not stop them, so it stays with us.
-  if (!execution->done()) return parts_.failures.give_up(execution->state());
-  if (execution->plan() != 0) parts_.progress.unmatched().end_plan(*execution);
+  if (!execution->done()) return diagnosis_.failures().give_up(execution->state());
+  if (execution->plan() != 0) progress_.unmatched().end_plan(*execution);
   execution->reset();
-  parts_.cache.put_back(in_use, found);
+  binder_.cache().put_back(in_use, found);
 }
 
 }  // namespace tutti::v0::detail

@@ -7,11 +7,8 @@
 
 #include <tutti/communicator.hpp>
 
-#include "collectives/binding/active_calls.hpp"
 #include "collectives/binding/call_binder.hpp"
-#include "collectives/binding/program_cache.hpp"
-#include "collectives/diagnosis/failures.hpp"
-#include "collectives/execution/call_order.hpp"
+#include "collectives/diagnosis/diagnosis.hpp"
 
 #include "progress.hpp"
 
@@ -21,19 +18,14 @@ namespace tutti::v0::detail {
 /// done.
 class HostCalls {
  public:
-  /// All of them live longer.
-  struct Parts {
-    Transport& transport;
-    const CommunicatorOptions& options;
-    CallCounter& counter;
-    ProgramCache& cache;
-    CallBinder& binder;
-    CallOrder& order;
-    Failures& failures;
-    ActiveCalls& active;
-    Progress& progress;
-  };
-  explicit HostCalls(const Parts& parts) noexcept : parts_{parts} {}
+  /// All of them live longer. @param binder has what calls run. @param diagnosis whether they may.
+  /// @param progress runs them.
+  HostCalls(CallBinder& binder, Diagnosis& diagnosis, Progress& progress) noexcept
+      : binder_{binder}, diagnosis_{diagnosis}, progress_{progress} {}
+
+  [[nodiscard]] CallBinder& binder() noexcept { return binder_; }
+  [[nodiscard]] Diagnosis& diagnosis() noexcept { return diagnosis_; }
+  [[nodiscard]] Progress& progress() noexcept { return progress_; }
 
   /// @return an idle execution for this shape, from the cache or made. Throws
   /// Error{invalid_argument} for wrong arguments, and the first failure of a failed communicator.
@@ -65,7 +57,9 @@ class HostCalls {
   CachedExecution& ready_for(const Call& call, const Options& options);
   void run_later(Shape& shape, const Call& call, const Options& options);
 
-  Parts parts_;
+  CallBinder& binder_;
+  Diagnosis& diagnosis_;
+  Progress& progress_;
 };
 
 }  // namespace tutti::v0::detail

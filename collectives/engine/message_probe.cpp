@@ -32,39 +32,39 @@ std::string words_of_sender(Rank from) {
 }  // namespace
 
 std::optional<Arrival> HostCalls::probe(Rank from, int tag) {
-  parts_.failures.check();
-  check_probe(from, tag, parts_.order.user_tags(), parts_.transport.size());
-  parts_.progress.poll();
-  if (!parts_.progress.tasks().empty()) parts_.progress.advance_tasks();
+  diagnosis_.failures().check();
+  check_probe(from, tag, diagnosis_.order().user_tags(), progress_.transport().size());
+  progress_.poll();
+  if (!progress_.tasks().empty()) progress_.advance_tasks();
   try {
-    const auto found = parts_.transport.probe(from, parts_.order.tag_of_message(tag));
+    const auto found = progress_.transport().probe(from, diagnosis_.order().tag_of_message(tag));
     if (!found) return std::nullopt;
     return Arrival{.from = found->from, .tag = tag, .bytes = found->bytes};
   } catch (...) {
-    parts_.failures.fail_as_caught();
+    diagnosis_.failures().fail_as_caught();
   }
 }
 
 Arrival HostCalls::await_message(Rank from, int tag, Duration timeout) {
   if (timeout < Duration::zero()) check_timeout("probe", timeout);
-  if (timeout == Duration::zero()) timeout = parts_.options.timeout;
-  Transport& transport = parts_.transport;
+  if (timeout == Duration::zero()) timeout = progress_.options().timeout;
+  Transport& transport = progress_.transport();
   const Duration deadline = deadline_after(transport.now(), timeout);
   for (IdleBackoff backoff;;) {
     if (const auto found = probe(from, tag)) {
-      parts_.progress.end_reports();
+      progress_.end_reports();
       return *found;
     }
     const Duration now = transport.now();
-    parts_.progress.look_after(now);
+    progress_.look_after(now);
     if (now >= deadline)
-      parts_.failures.fail({ErrorCode::timeout,
-                            "probe timed out on rank " + std::to_string(transport.self()) +
-                                ": no message with tag " + std::to_string(tag) + " came from " +
-                                words_of_sender(from),
-                            from});
+      diagnosis_.failures().fail({ErrorCode::timeout,
+                                  "probe timed out on rank " + std::to_string(transport.self()) +
+                                      ": no message with tag " + std::to_string(tag) +
+                                      " came from " + words_of_sender(from),
+                                  from});
     // A message that no operation waits for wakes no thread.
-    parts_.progress.pause(backoff, false);
+    progress_.pause(backoff, false);
   }
 }
 

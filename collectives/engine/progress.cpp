@@ -22,9 +22,9 @@ const Execution* execution_of(const Pending& /*pending*/) noexcept {
 
 }  // namespace
 
-Progress::Progress(const Parts& parts)
-    : transport_{parts.transport}, order_{parts.order}, calls_{parts.calls},
-      failures_{parts.failures}, active_{parts.active}, options_{parts.options},
+Progress::Progress(Transport& transport, Diagnosis& diagnosis, const CommunicatorOptions& options)
+    : transport_{transport}, order_{diagnosis.order()}, calls_{diagnosis.counter()},
+      failures_{diagnosis.failures()}, options_{options}, active_{order_},
       unmatched_{transport_, order_, failures_, active_}, monitor_{calls_, failures_, active_,
                                                                    unmatched_},
       polls_per_clock_{std::clamp(transport_.capabilities().idle_spins, 1, kPollsPerClock)},

@@ -12,7 +12,7 @@
 #include <tutti/spi/communicator.hpp>
 
 #include "collectives/binding/active_calls.hpp"
-#include "collectives/diagnosis/failures.hpp"
+#include "collectives/diagnosis/diagnosis.hpp"
 #include "collectives/diagnosis/unmatched_search.hpp"
 #include "collectives/diagnosis/wait_monitor.hpp"
 #include "collectives/execution/call_order.hpp"
@@ -28,18 +28,13 @@ namespace tutti::v0::detail {
 class Progress {
  public:
   /// All of them live longer.
-  struct Parts {
-    Transport& transport;
-    CallOrder& order;
-    CallCounter& calls;  ///< Reports to the other ranks.
-    Failures& failures;
-    ActiveCalls& active;
-    const CommunicatorOptions& options;
-  };
-  explicit Progress(const Parts& parts);
+  Progress(Transport& transport, Diagnosis& diagnosis, const CommunicatorOptions& options);
   /// Nothing is advanced any more. Memory that peers may still write into is never freed.
   void end() noexcept;
 
+  [[nodiscard]] Transport& transport() noexcept { return transport_; }
+  [[nodiscard]] const CommunicatorOptions& options() const noexcept { return options_; }
+  [[nodiscard]] ActiveCalls& active() noexcept { return active_; }
   /// @return tasks that have not ended.
   [[nodiscard]] const std::vector<std::shared_ptr<Task>>& tasks() const noexcept { return tasks_; }
   /// @return whether anything is pending, and may come to an end.
@@ -129,8 +124,8 @@ class Progress {
   CallOrder& order_;
   CallCounter& calls_;
   Failures& failures_;
-  ActiveCalls& active_;
   const CommunicatorOptions& options_;
+  ActiveCalls active_;
   UnmatchedSearch unmatched_;
   WaitMonitor monitor_;
   std::deque<Waiting> waiting_{};

@@ -102,7 +102,7 @@ def target_of(root, file, quote, name):
                 return f"{folder}/{name}"
         return name
     if quote == '"':
-        for folder in (file.parent, root, root / "algorithms", root / "collectives"):
+        for folder in (file.parent, root, root / "algorithms"):
             candidate = (folder / name).resolve()
             if candidate.is_file() and candidate.is_relative_to(root):
                 return candidate.relative_to(root).as_posix()

@@ -20,9 +20,11 @@ CLEAN = {
     "backends/mpi/probe/probe.cpp": "int main() { MPI_Finalize(); }\n",
     "backends/sim/sim.cpp": "#include <sys/mman.h>\nvoid f() { memcpy(&a, b, sizeof a); }\n",
     "backends/host/vectors.inl": "void f() { __builtin_memcpy(v, static_cast<B*>(a) + n, sizeof(V)); }\n",
-    "collectives/engine/engine.cpp": '#include "algorithms/patterns.hpp"\n',
+    "collectives/binding/bind.cpp": '#include "algorithms/patterns.hpp"\n',
+    "collectives/engine/engine.cpp": '#include "collectives/binding/bind.cpp"\n',
     "runtime/launch/config.cpp": '#include <unistd.h>\nconst char* v = getenv("HOME");\n',
-    "runtime/sockets/socket.cpp": "#include <netinet/in.h>\n#include <openssl/evp.h>\n",
+    "runtime/security/tls.cpp": '#include "runtime/sockets/socket.cpp"\n#include <openssl/evp.h>\n',
+    "runtime/sockets/socket.cpp": "#include <netinet/in.h>\n",
     "perf/main.cpp": '#include "backends/sim/sim.hpp"\n',
 }
 
@@ -41,10 +43,13 @@ BROKEN = [
     ("backends/sim/sim.cpp", '#include "backends/mpi/transport.cpp"\n', "may not include"),
     ("backends/mpi/transport.cpp", '#include "algorithms/patterns.hpp"\n', "may not include"),
     ("backends/mpi/transport.cpp", "int done = MPI_Test(&r, &f, &s);\n", "call by an MPI_ name"),
-    ("collectives/engine/engine.cpp", '#include "backends/sim/sim.cpp"\n', "collectives may not include"),
-    ("collectives/engine/engine.cpp", "#include <fmt/core.h>\n", "collectives may not include fmt/core.h"),
-    ("collectives/engine/engine.cpp", "#include <netdb.h>\n", "collectives may not include netdb.h"),
+    ("collectives/engine/engine.cpp", '#include "backends/sim/sim.cpp"\n', "may not include"),
+    ("collectives/engine/engine.cpp", "#include <fmt/core.h>\n", "may not include fmt/core.h"),
+    ("collectives/engine/engine.cpp", "#include <netdb.h>\n", "may not include netdb.h"),
     ("backends/sim/sim.cpp", "#include <openssl/evp.h>\n", "may not include openssl/evp.h"),
+    ("collectives/binding/bind.cpp", '#include "collectives/engine/engine.cpp"\n', "collectives/binding may not include"),
+    ("runtime/sockets/socket.cpp", '#include "runtime/launch/config.cpp"\n', "runtime/sockets may not include"),
+    ("runtime/world.cpp", "\n", "no row of docs/ARCHITECTURE.md has its folder"),
     ("backends/new/new.cpp", "\n", "no row of docs/ARCHITECTURE.md has its folder"),
     ("collectives/engine/engine.cpp", "\n" * 401, "401 lines, at most 400"),
     ("collectives/engine/engine.cpp", "std::memcpy(to, from, bytes);\n", "memcpy of payload"),
@@ -53,7 +58,7 @@ BROKEN = [
     ("collectives/engine/engine.cpp", "void f() { goto end; end:; }\n", "goto"),
     ("collectives/engine/engine.cpp", 'auto v = std::getenv("A");\n', "getenv outside of"),
     ("runtime/launch/launch.cpp", "char** v = environ;\n", "getenv outside of runtime/launch/config.cpp"),
-    ("runtime/launch/launch.cpp", "#include <mpi.h>\n", "runtime may not include mpi.h"),
+    ("runtime/launch/launch.cpp", "#include <mpi.h>\n", "runtime/launch may not include mpi.h"),
     ("collectives/engine/engine.hpp", "using namespace tutti;\n", "using namespace in a header"),
     ("perf/other.cpp", 'auto v = getenv("B");\n', "getenv outside of"),
     ("tests/other.cpp", 'auto v = std::getenv("B");\n', "getenv outside of"),
@@ -95,7 +100,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_a_class_in_several_files_is_too_long(self):
         offences, _ = check({**CLEAN, **BODY_AND_MEMBER})
-        self.assertEqual(offences, ["collectives: class Engine has 424 lines, at most 400 are allowed"])
+        self.assertEqual(offences, ["collectives/engine: class Engine has 424 lines, at most 400 are allowed"])
 
     def test_lines_belong_to_the_class_that_declares_them(self):
         text = ("class A {\n  class B {\n    void f();\n  };\n};\nvoid A::B::f() {\n}\n"

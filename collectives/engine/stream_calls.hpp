@@ -10,9 +10,8 @@
 #include <tutti/spi/streams.hpp>
 
 #include "collectives/engine/host_calls.hpp"
-
-#include "stream_execution.hpp"
-#include "stream_selector.hpp"
+#include "collectives/streams/stream_execution.hpp"
+#include "collectives/streams/stream_selector.hpp"
 
 namespace tutti::v0::detail {
 
@@ -20,28 +19,19 @@ namespace tutti::v0::detail {
 /// its end. Called by the thread that is in the communicator's engine.
 class StreamCalls {
  public:
-  /// All but the streams live longer.
-  struct Parts {
-    std::shared_ptr<StreamTransport> streams;  ///< On which calls are enqueued; not null.
-    bool compares;                             ///< Whether ranks compare what they call first.
-    Transport& transport;                      ///< Of the host.
-    const CommunicatorOptions& options;
-    const std::vector<int>& hosts;  ///< As CommunicatorParts::hosts.
-    ProgramCache& cache;
-    const CallBinder& binder;
-    Failures& failures;
-    Progress& progress;  ///< Of the host's calls.
-    HostCalls& calls;    ///< Of the host.
-  };
-  explicit StreamCalls(Parts parts)
-      : parts_{std::move(parts)}, selector_{*parts_.streams, parts_.options.catalog, parts_.hosts} {
-  }
+  /// @param streams on which calls are enqueued; not null. @param compares whether ranks compare
+  /// what they call first. @param hosts as CommunicatorParts::hosts. @param calls of the host,
+  /// which live longer.
+  StreamCalls(std::shared_ptr<StreamTransport> streams, bool compares,
+              const std::vector<int>& hosts, HostCalls& calls)
+      : streams_{std::move(streams)}, compares_{compares}, calls_{calls},
+        selector_{*streams_, calls.progress().options().catalog, hosts} {}
 
   [[nodiscard]] const std::shared_ptr<StreamTransport>& transport() const noexcept {
-    return parts_.streams;
+    return streams_;
   }
   /// Whether ranks compare what they call on streams first.
-  [[nodiscard]] bool compares() const noexcept { return parts_.compares; }
+  [[nodiscard]] bool compares() const noexcept { return compares_; }
   [[nodiscard]] StreamSelector& selector() noexcept { return selector_; }
   /// Rejects a call of the host whose buffers it cannot touch. Throws Error{invalid_argument}.
   void check_on_host(const Call& call, Rank self) const;
@@ -78,7 +68,7 @@ class StreamCalls {
 
  private:
   [[nodiscard]] Stream stream_of(Stream stream) const {
-    return stream.is_own() ? parts_.streams->own_stream() : stream;
+    return stream.is_own() ? streams_->own_stream() : stream;
   }
   [[nodiscard]] Binding bind(const Call& call, const Options& options);
   void check(const StreamExecution& call);
@@ -90,7 +80,11 @@ class StreamCalls {
   template <class Action>
   void examine(Action action);
 
-  Parts parts_;
+  [[nodiscard]] Failures& failures() const noexcept { return calls_.diagnosis().failures(); }
+
+  std::shared_ptr<StreamTransport> streams_;
+  bool compares_;
+  HostCalls& calls_;
   StreamSelector selector_;
   std::vector<std::shared_ptr<StreamExecution>> enlisted_{};
   std::vector<std::shared_ptr<StreamExecution>> awaited_{};  // by a batch

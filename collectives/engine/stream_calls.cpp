@@ -51,36 +51,37 @@ void check_call(const Call& call, const Options& options, const std::string& nam
 }  // namespace
 
 void StreamCalls::check_on_host(const Call& call, Rank self) const {
-  detail::check_on_host(*parts_.streams, "input", reads_input(call, self) ? call.in : nullptr);
-  detail::check_on_host(*parts_.streams, "output", writes_output(call, self) ? call.out : nullptr);
+  detail::check_on_host(*streams_, "input", reads_input(call, self) ? call.in : nullptr);
+  detail::check_on_host(*streams_, "output", writes_output(call, self) ? call.out : nullptr);
 }
 
 void StreamCalls::check_on_host(const Layout& layout, const void* in, const void* out) const {
   if (layout.contract().collective == Collective::barrier) return;
-  detail::check_on_host(*parts_.streams, "input", layout.in_total() > 0 ? in : nullptr);
-  detail::check_on_host(*parts_.streams, "output", layout.out_total() > 0 ? out : nullptr);
+  detail::check_on_host(*streams_, "input", layout.in_total() > 0 ? in : nullptr);
+  detail::check_on_host(*streams_, "output", layout.out_total() > 0 ? out : nullptr);
 }
 
 Binding StreamCalls::bind(const Call& call, const Options& options) {
   if (call.point_to_point != PointToPoint::none) {
-    check_point_to_point(call, options, parts_.transport.size());
+    check_point_to_point(call, options, calls_.progress().transport().size());
     return bind_point_to_point(call);
   }
-  return selector_.bind(parts_.binder.problem_of(call, options), parts_.transport.self());
+  return selector_.bind(calls_.binder().problem_of(call, options),
+                        calls_.progress().transport().self());
 }
 
 std::shared_ptr<StreamExecution> StreamCalls::acquire(const Call& call, const Options& options) {
-  parts_.failures.check();
+  failures().check();
   if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
-  check_call(call, options, parts_.streams->name());
-  ProgramCache& cache = parts_.cache;
+  check_call(call, options, streams_->name());
+  ProgramCache& cache = calls_.binder().cache();
   ProgramCache::Shape* shape = cache.find(call, options);
   if (shape == nullptr)
     shape = &cache.add(call, options, std::make_shared<const Binding>(bind(call, options)));
   cache.recount(*shape);
   auto execution = std::make_shared<StreamExecution>(
-      *parts_.streams, shape->binding, stream_of(options.stream),
-      options.timeout == Duration::zero() ? parts_.options.timeout : options.timeout);
+      *streams_, shape->binding, stream_of(options.stream),
+      options.timeout == Duration::zero() ? calls_.progress().options().timeout : options.timeout);
   execution->set_buffers({call.in, call.out});
   if (reads_operator(call)) execution->set_operator(*call.op);
   if (options.stream.is_own()) execution->set_awaited();
@@ -95,20 +96,20 @@ void StreamCalls::run(const Call& call, const Options& options) {
 }
 
 void StreamCalls::check(const StreamExecution& call) {
-  parts_.failures.check();
+  failures().check();
   const Binding& binding = call.binding();
   if (!binding.is_barrier())
     check_buffers(binding.name, binding.layout(), binding.element_bytes, call.buffers().in,
                   call.buffers().out);
   examine([&] { call.check(); });
-  if (parts_.compares && binding.is_collective) compare(binding);
+  if (compares_ && binding.is_collective) compare(binding);
 }
 
 /// Compares over the host's transport. All ranks find the same difference.
 void StreamCalls::compare(const Binding& binding) {
   const std::uint64_t own = binding.fingerprint;
-  std::vector<std::uint64_t> all(static_cast<std::size_t>(parts_.transport.size()));
-  parts_.calls.run(call::all_gather(std::span{&own, 1}, std::span{all}), {});
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(calls_.progress().transport().size()));
+  calls_.run(call::all_gather(std::span{&own, 1}, std::span{all}), {});
   const auto other = std::ranges::find_if(
       all, [&](std::uint64_t fingerprint) { return fingerprint != all.front(); });
   if (other == all.end()) return;
@@ -119,24 +120,24 @@ void StreamCalls::compare(const Binding& binding) {
                         "same with equal counts, types and options. This rank calls " +
                         std::string{binding.name} + " by " + binding.algorithm,
                     rank};
-  parts_.streams->abort(error);
-  parts_.failures.fail(error);
+  streams_->abort(error);
+  failures().fail(error);
 }
 
 /// Aborts what is enqueued where the communicator has failed, so that streams continue.
 void StreamCalls::check_failures() const {
   try {
-    parts_.failures.check();
+    failures().check();
   } catch (const Error& error) {
-    parts_.streams->abort(error);
+    streams_->abort(error);
     throw;
   }
 }
 
 /// Other ranks may wait for what is not enqueued, or not seen, any more.
 void StreamCalls::fail_as_caught() {
-  parts_.streams->abort(detail::attempt([] { throw; }).error());
-  parts_.failures.fail_as_caught();
+  streams_->abort(detail::attempt([] { throw; }).error());
+  failures().fail_as_caught();
 }
 
 /// Does a part of a call. What that throws fails the communicator.
@@ -174,10 +175,10 @@ bool StreamCalls::test(StreamExecution& call) {
   if (!call.is_pending()) return true;
   bool has_ended = false;
   attempt([&] {
-    if (parts_.progress.has_anything_pending()) parts_.progress.step_for_progress();
-    parts_.progress.drive_others();
-    parts_.failures.check_signal();
-    parts_.streams->check_health();
+    if (calls_.progress().has_anything_pending()) calls_.progress().step_for_progress();
+    calls_.progress().drive_others();
+    failures().check_signal();
+    streams_->check_health();
     has_ended = call.find_end();
   });
   return has_ended;
@@ -190,7 +191,7 @@ void StreamCalls::wait(StreamExecution& call) {
 
 void StreamCalls::wait_for_stream(Stream stream, Duration timeout) {
   check_timeout("the wait", timeout);
-  StreamExecution all{*parts_.streams, nullptr, stream_of(stream), timeout};
+  StreamExecution all{*streams_, nullptr, stream_of(stream), timeout};
   all.set_awaited();
   examine([&] {
     all.check();
@@ -201,7 +202,7 @@ void StreamCalls::wait_for_stream(Stream stream, Duration timeout) {
 
 void StreamCalls::pause(const StreamExecution& call, Clock::time_point since, int looks) {
   if (looks < kLooks) return std::this_thread::yield();
-  attempt([&] { parts_.failures.check_interrupt(); });
+  attempt([&] { failures().check_interrupt(); });
   if (Clock::now() - since >= call.timeout())
     attempt([] {
       throw Error{ErrorCode::timeout,
