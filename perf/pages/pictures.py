@@ -1,6 +1,8 @@
-"""What scripts that draw with matplotlib share: finding it, and writing a picture."""
+"""Shared by scripts that draw with matplotlib: they find it here, and write pictures."""
 
+import io
 import os
+import re
 import sys
 
 from drawing import CANNOT_WRITE
@@ -20,19 +22,31 @@ matplotlib.use("Agg")  # no display is needed
 
 import matplotlib.pyplot as plt  # noqa: E402
 
-plt.rcParams.update({"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "path",
+plt.rcParams.update({"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "none",
                      "svg.hashsalt": "tutti", "hatch.linewidth": 0.8, "axes.edgecolor": "#999999"})
 
 
-def save(figure, target):
+def compact(svg):
+    """The same picture in a third of the bytes: coordinates of a hundredth of a point, a line per element."""
+    svg = re.sub(r' (?:d|points|transform|style)="[^"]*"',
+                 lambda match: re.sub(r"(\.\d\d)\d+", r"\1", re.sub(r"\s+", " ", match[0])), svg)
+    svg = re.sub(r" <metadata>.*?</metadata>\n|\n? *<!--.*?-->", "", svg, flags=re.S)
+    return re.sub(r'<g id="[^"]*">\n *(<[^\n]*)\n *</g>', r"\1", svg)
+
+
+def save(figure, target, **options):
     """Writes the picture, and leaves no half one. Returns the exit status."""
     opened = False
     kind = os.path.splitext(target)[1][1:] or None
-    dateless = {"Date": None} if kind == "svg" else None  # equal inputs, equal files
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=150, format=kind, **options)
+    data = picture.getvalue()
+    if kind == "svg":
+        data = compact(data.decode()).encode()
     try:
         with open(target, "wb") as file:
             opened = True
-            figure.savefig(file, dpi=150, format=kind, metadata=dateless)
+            file.write(data)
     except OSError as error:
         if opened and os.path.isfile(target):  # and no device
             os.remove(os.path.realpath(target))

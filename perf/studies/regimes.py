@@ -13,14 +13,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "pages"))
 from drawing import bytes_text  # noqa: E402
+from pictures import plt, save  # noqa: E402
 
-try:
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    from matplotlib.patches import Patch, Rectangle
-except ImportError:
-    sys.exit("regimes.py needs matplotlib: apt-get install python3-matplotlib")
+from matplotlib.patches import Patch, Rectangle  # noqa: E402
 
 SIZES = ",".join(str(8 << shift) for shift in range(0, 26, 2))  # 8 B to 256 MiB
 
@@ -48,12 +43,11 @@ def explained(command, network, collective, sizes):
 
 
 def draw(regimes, collective, path):
-    """One row per network, one column per size; how far ahead the winner is stands in the cell."""
-    matplotlib.rcParams["svg.hashsalt"] = "tutti"
+    """One row per network, one column per size; a cell has the lead of its winner."""
     names = sorted({base_of(cell["chosen"]) for row in regimes for cell in row["cells"]})
-    colours = dict(zip(names, pyplot.get_cmap("tab20").colors))
+    colours = dict(zip(names, plt.get_cmap("tab20").colors))
     sizes = [cell["bytes"] for cell in regimes[0]["cells"]]
-    figure, axes = pyplot.subplots(figsize=(1.5 + 0.62 * len(sizes), 1.6 + 0.42 * len(regimes)))
+    figure, axes = plt.subplots(figsize=(1.5 + 0.62 * len(sizes), 1.6 + 0.42 * len(regimes)))
     for y, row in enumerate(regimes):
         for x, cell in enumerate(row["cells"]):
             axes.add_patch(Rectangle((x, y), 1, 1, color=colours[base_of(cell["chosen"])], lw=0))
@@ -67,8 +61,7 @@ def draw(regimes, collective, path):
     axes.set_yticks([y + 0.5 for y in range(len(regimes))], [row["network"] for row in regimes])
     axes.legend(handles=[Patch(color=colours[name], label=name) for name in names],
                 loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    dateless = {"Date": None} if path.suffix == ".svg" else None  # equal inputs, equal files
-    figure.savefig(path, bbox_inches="tight", metadata=dateless)
+    return save(figure, str(path), bbox_inches="tight")
 
 
 def main():
@@ -87,10 +80,11 @@ def main():
                    for network in wanted.networks]
     except subprocess.CalledProcessError as error:
         sys.exit(f"regimes.py: {error.stderr.strip()}")
+    rows = ",\n".join(map(json.dumps, regimes))
     wanted.output.with_suffix(".json").write_text(
-        json.dumps({"collective": wanted.collective, "regimes": regimes}, indent=1) + "\n")
-    draw(regimes, wanted.collective, wanted.output)
+        f'{{"collective": "{wanted.collective}", "regimes": [\n{rows}\n]}}\n')
+    return draw(regimes, wanted.collective, wanted.output)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,6 +2,7 @@
 """Draws pictures of made-up sweeps: plot_test.py PLOT.PY. Without matplotlib it fails. With --parts
 before the script, asks the script's functions."""
 
+import html
 import importlib.util
 import json
 import os
@@ -223,9 +224,9 @@ def check_drawing(plot):
 
 
 def words_in(path):
-    """The texts of a picture; matplotlib writes each as a comment beside its outlines."""
+    """The texts of a picture."""
     with open(path, encoding="utf-8") as file:
-        return re.findall(r"<!-- (.*?) -->", file.read(), re.DOTALL)
+        return [html.unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", file.read(), re.DOTALL)]
 
 
 def check_predicted_picture(python, script, records, folder):
