@@ -9,7 +9,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Why an algorithm does not keep what is asked of the bits; empty if it does.
+/// The reason why an algorithm breaks the required determinism; empty if it keeps it.
 std::string looseness_of(const Algorithm& row, const Problem& problem) {
   const auto [collective, size, root] = problem.contract;
   const Determinism level = problem.determinism;
@@ -24,7 +24,7 @@ std::string looseness_of(const Algorithm& row, const Problem& problem) {
   return {};
 }
 
-/// Whose expression tree a row has.
+/// The name that stands for a row's expression tree.
 std::string_view tree_of(const Algorithm& row) noexcept {
   return row.traits.same_tree_as.empty() ? row.name : row.traits.same_tree_as;
 }

@@ -21,7 +21,7 @@ struct Candidate {
   Femtoseconds predicted = 0;     ///< Meaningful if not rejected.
   std::string refusal{};          ///< Reason of the rejection; empty if it can run.
   NetworkTerms terms{};           ///< Terms of the prediction, if it was made on a network.
-  std::uint64_t digest = 0;       ///< As Proof::digest, of what was added to the catalog.
+  std::uint64_t digest = 0;       ///< Proof::digest, if the algorithm was added to the catalog.
   std::uint8_t route = 0;         ///< Index into Capabilities::transports.
   bool is_measured = false;       ///< Whether measurements decided.
 };
@@ -31,7 +31,7 @@ struct Candidate {
 
 /// Rejects candidates whose expression tree differs from that of the first one in the catalog that
 /// can run, so that all sizes run one tree. Nothing here depends on a size. @param candidates in
-/// the catalog's order. @param level that requires it, for the reason.
+/// the catalog's order. @param level requires it; the reason names it.
 void keep_one_tree(std::vector<Candidate>& candidates, Determinism level);
 
 }  // namespace tutti::v0::detail

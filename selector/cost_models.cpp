@@ -6,10 +6,10 @@
 namespace tutti::v0::detail {
 namespace {
 
-// Longer messages from memory that all see are worked on where they lie.
+// Longer messages from visible memory are reduced in place.
 constexpr std::int64_t kBufferedVisible = 8192;
 
-/// Of one connection between hosts that runs at a number of megabits per second.
+/// Costs of one connection between hosts, with this many megabits per second.
 constexpr LinkCosts costs_at(std::int64_t megabits) noexcept {
   return {
       .alpha = 25'000'000'000, .beta = 8'000'000'000 / megabits, .gamma = 50'000, .overlaps = true};
@@ -33,7 +33,7 @@ CostModel memory_costs(int shared_cores, std::size_t buffered_bytes) {
   }
   LinkCosts costs = kDefaultCosts;
   costs.half_duplex = true;
-  costs.gamma = 12'500;  // what is read is reduced at once, while a cache has it
+  costs.gamma = 12'500;  // received bytes are reduced at once, while they are in a cache
   return {.costs = costs,
           .origin = "assumed of shared memory",
           .visible = kVisibleCosts,
@@ -53,7 +53,7 @@ CostModel loopback_costs(int shared_cores) {
 }
 
 CostModel network_costs(NetworkSpeed speed) {
-  // What every run charges, whatever it measures: the speed that is assumed where there is no time.
+  // Costs that are equal in every run: those of the speed that is assumed without a measurement.
   constexpr LinkCosts kLasting = costs_at(1000);
   const auto measured = [&](std::int64_t megabits, const char* origin) {
     return CostModel{.costs = costs_at(megabits), .origin = origin, .lasting = kLasting};

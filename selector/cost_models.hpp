@@ -10,30 +10,30 @@
 
 namespace tutti::v0::detail {
 
-/// What ranks of one host charge that outnumber its cores: to wait is to let another rank run,
-/// which costs more than small messages do. Without shared_cores and buffered_bytes, which whoever
-/// uses it must say.
+/// Costs between ranks of one host that outnumber its cores: a wait lets another rank run, which
+/// costs more than a small message. The user must set shared_cores and buffered_bytes.
 inline constexpr LinkCosts kCrowdedCosts{.alpha = 200'000'000,
                                          .beta = 100'000,
                                          .gamma = 50'000,
                                          .round = 3'600'000'000,
                                          .gamma_read = 100'000};
 
-/// What a message within a host costs, long or short, where others go between hosts.
+/// Costs of messages of any length inside a host, if other messages go between hosts.
 inline constexpr LinkCosts kInsideCosts{
     .alpha = 300'000'000, .beta = 80'000, .gamma = 12'500, .half_duplex = true};
 
-/// How long a message between hosts keeps the link of its host from others, beside its bytes: both
-/// systems handle it, on cores that ranks leave to them.
+/// The time for which a message between hosts occupies the link of its host, besides its bytes:
+/// both operating systems handle it, on cores that no rank uses.
 inline constexpr Femtoseconds kMessageOnLink = 1'000'000'000;
-/// The same where ranks outnumber cores: as much as a message over the loopback costs of these.
+/// The same time if ranks outnumber cores: the cost of a message over the loopback of such a host.
 inline constexpr Femtoseconds kCrowdedMessageOnLink = 7'600'000'000;
 
-/// Half a microsecond per message, which waits for its receiver and is worked on where it lies, so
-/// that reducing is all there is to a byte.
+/// Costs with Options::visible: half a microsecond per message, which waits for its receiver and is
+/// reduced in place.
 inline constexpr LinkCosts kVisibleCosts{.alpha = 500'000'000, .beta = 100'000, .gamma = 400'000};
 
-/// The same in memory that all see: what is longer than some bytes is read where it lies.
+/// Costs with Options::visible if ranks outnumber cores: messages longer than buffered_bytes are
+/// read in place.
 inline constexpr LinkCosts kCrowdedVisibleCosts{.alpha = 90'000'000,
                                                 .beta = 68'000,
                                                 .gamma = 26'000,
@@ -43,15 +43,14 @@ inline constexpr LinkCosts kCrowdedVisibleCosts{.alpha = 90'000'000,
                                                 .fuses = true};
 
 /// @return assumed costs of links through memory.
-/// @param shared_cores how many the ranks share; 0: each has one.
-/// @param buffered_bytes as LinkCosts has it, where they share some.
+/// @param shared_cores the number of cores that the ranks share; 0: each rank has one.
+/// @param buffered_bytes as LinkCosts, if ranks share cores.
 [[nodiscard]] CostModel memory_costs(int shared_cores, std::size_t buffered_bytes);
-/// @param shared_cores how many the ranks share; 0: each has one.
-/// @return assumed costs of links over the loopback.
+/// @param shared_cores as memory_costs. @return assumed costs of links over the loopback.
 [[nodiscard]] CostModel loopback_costs(int shared_cores);
 /// @param speed as measured. @return assumed costs of links between hosts.
 [[nodiscard]] CostModel network_costs(NetworkSpeed speed);
-/// @param megabits per second, more than zero, as configured. @return as above.
+/// @param megabits per second, as configured; more than 0. @return costs of links between hosts.
 [[nodiscard]] CostModel network_costs(int megabits);
 
 }  // namespace tutti::v0::detail

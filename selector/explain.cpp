@@ -1,4 +1,4 @@
-// What was chosen, and from what, in words.
+// The text of a selection.
 #include <string>
 
 #include "selector.hpp"
@@ -7,7 +7,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Networks can have more links than a line.
+/// Cuts the text of a choice: it may list all links of a network.
 std::string shortened(std::string text) {
   constexpr std::size_t kMost = 100;
   if (text.size() > kMost) text.replace(kMost - 3, std::string::npos, "...");

@@ -23,7 +23,7 @@ double best_of(const TimedRace& race) {
   return std::ranges::min_element(race, {}, &TimedChoice::time_us)->time_us;
 }
 
-/// The logarithm of what a choice by the costs loses.
+/// The logarithm of the loss of the choice that the costs make.
 double log_loss(const TimedRace& race, const LinkCosts& costs) {
   const auto cost = [&](const TimedChoice& timed) { return predicted_us(timed, costs); };
   return std::log(std::ranges::min_element(race, {}, cost)->time_us / best_of(race));
@@ -57,7 +57,7 @@ LinkCosts scaled(LinkCosts costs, Femtoseconds LinkCosts::*member, double factor
   return costs;
 }
 
-/// One cost at a time, by steps that become smaller.
+/// Changes one cost at a time, by shrinking steps, as long as the fit improves.
 void descend(std::span<const TimedRace> races, LinkCosts& costs, double& least) {
   for (double step = 4; step > 1.03; step = std::sqrt(step))
     for (bool moved = true; moved;) {
@@ -91,7 +91,7 @@ double loss_of(std::span<const TimedRace> races, const LinkCosts& costs) {
 }
 
 Fit fit_costs(std::span<const TimedRace> races, const LinkCosts& start) {
-  std::mt19937 chance{1};  // always the same, so that equal times give equal costs
+  std::mt19937 chance{1};  // a fixed seed, so that equal times give equal costs
   LinkCosts best = start;
   double least = badness(races, start);
   for (int attempt = 0; attempt < kStarts; ++attempt) {

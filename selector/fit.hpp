@@ -1,5 +1,5 @@
 /// @file
-/// Costs that were measured: those with which the model chooses best among what was timed.
+/// Fits costs to measured times, so that the choices of the model lose least.
 #pragma once
 
 #include <cstddef>
@@ -20,23 +20,23 @@ struct TimedChoice {
   double time_us = 0;                ///< More than zero.
 };
 
-/// The choices that were measured at one size: what a selector decides between. Not empty.
+/// The choices measured at one size, between which a selector decides. Not empty.
 using TimedRace = std::vector<TimedChoice>;
 
-/// Costs, and what they leave unexplained.
+/// Fitted costs, and their errors.
 struct Fit {
-  LinkCosts costs{};        ///< What fits best.
-  double loss = 1;          ///< Time of what they choose over the least time, geometric mean.
-  double median_error = 0;  ///< Of predictions, as a factor less one.
+  LinkCosts costs{};        ///< The best fit.
+  double loss = 1;          ///< Time of their choice over the least time, geometric mean.
+  double median_error = 0;  ///< Of predictions: a factor less one.
 };
 
-/// @param races at least one. @param costs any. @return Fit::loss of them.
+/// @param races at least one. @return Fit::loss of the costs.
 [[nodiscard]] double loss_of(std::span<const TimedRace> races, const LinkCosts& costs);
 
-/// Fits message, byte, reduction and round costs, and whether bytes in and out are paid for both.
-/// What counts is first what the choices that follow from them lose, and then how far predictions
-/// are off, where it is near the best. @param races at least one. @param start what to begin with;
-/// its other members stay. @return the same for the same races. Complexity: some thousand
+/// Fits the costs of messages, bytes, reductions and rounds, and half_duplex. The loss of the
+/// resulting choices counts first, then the errors of predictions, most of all those of quick
+/// choices. @param races at least one. @param start the first costs to try; members that are not
+/// fitted keep its values. @return equal costs for equal races. Complexity: some thousand
 /// predictions of each choice.
 [[nodiscard]] Fit fit_costs(std::span<const TimedRace> races, const LinkCosts& start);
 

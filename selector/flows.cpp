@@ -7,7 +7,7 @@ namespace tutti::v0 {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-/// Shares that differ by less are equal, and what is left less than this of a byte has ended.
+/// The tolerance for equal shares, and for the rest of a flow in bytes.
 constexpr double kAlmost = 1e-9;
 
 }  // namespace
@@ -21,7 +21,7 @@ void Flows::start(std::span<const int> path, double bytes, std::size_t tag) {
   is_shared_ = false;
 }
 
-/// The channels with the least for each of their flows give it to those, one after the other.
+/// Repeatedly gives the least share of any channel to the flows of the channels that it fills.
 void Flows::share_out() {
   is_shared_ = true;
   for (const int channel : used_) channels_[static_cast<std::size_t>(channel)].flows = 0;

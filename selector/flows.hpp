@@ -1,5 +1,5 @@
 /// @file
-/// Messages that are under way at the same time and share links.
+/// Messages that travel at the same time and share links.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 
 namespace tutti::v0 {
 
-/// Each flow takes a path of channels, and all get rates that are max-min fair: no flow could be
-/// quicker without one that is no quicker than it becoming slower (Bertsekas, Gallager
-/// 1992, 6.5.2). Times in nanoseconds.
+/// Each flow follows a path of channels. Rates are max-min fair: no flow can get a higher rate
+/// unless a flow with at most its rate gets a lower one (Bertsekas, Gallager 1992, 6.5.2). Times
+/// are in nanoseconds.
 class Flows {
  public:
-  /// @param capacities bytes in a nanosecond, by channel; all more than 0.
+  /// @param capacities bytes per nanosecond of each channel, more than 0.
   explicit Flows(std::vector<double> capacities);
 
-  /// A flow starts. @param path channels, each once; none for a flow that ends at once. @param tag
-  /// returned when it ends.
+  /// Starts a flow. @param path distinct channels; a flow without any ends at once. @param tag
+  /// pass() returns it when the flow ends.
   void start(std::span<const int> path, double bytes, std::size_t tag);
-  /// @return how long it takes until the next flow ends, or infinity if there is none.
+  /// @return the time until the next flow ends, or infinity if there is none.
   [[nodiscard]] double until_next();
-  /// Time passes. @param time no more than until_next(). @param ended tags of the flows that end
-  /// are added to it, in the order in which they began.
+  /// Advances the time. @param time at most until_next(). @param ended gets the tags of flows that
+  /// end, in the order of their starts.
   void pass(double time, std::vector<std::size_t>& ended);
-  /// @return how many flows are under way.
+  /// @return the number of flows under way.
   [[nodiscard]] std::size_t size() const noexcept { return flows_.size(); }
   /// @return bytes that each channel has carried.
   [[nodiscard]] const std::vector<double>& carried() const noexcept { return carried_; }
@@ -41,7 +41,7 @@ class Flows {
   };
   struct Channel {
     double capacity = 0;
-    double left = 0;  // of it, while rates are shared out
+    double left = 0;  // of the capacity, during share_out
     int flows = 0;    // without a rate
   };
   void share_out();

@@ -97,7 +97,7 @@ void NetworkMemory::prepare(const Topology& topology, Routing routing) {
 const Crossing& NetworkMemory::shifted(int size, Rank shift, LinkLoads& loads) {
   const auto [found, is_new] = shifted_.try_emplace({size, shift});
   if (!is_new) return found->second;
-  // At one switch all are alike.
+  // At a single switch all ranks have the same time.
   const Rank asked = is_one_switch_ ? 1 : size;
   for (Rank rank = 0; rank < asked; ++rank) loads.add(rank, (rank + shift) % size, 1);
   found->second = loads.most();

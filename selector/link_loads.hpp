@@ -1,5 +1,5 @@
 /// @file
-/// What messages that are under way together take of the links of a network.
+/// Loads of a network's links by messages that travel together.
 #pragma once
 
 #include <cstddef>
@@ -17,34 +17,34 @@
 
 namespace tutti::v0 {
 
-/// What a round's messages take of one rank.
+/// The time of messages of a round on the links of their paths.
 struct Crossing {
-  Femtoseconds bytes = 0;     ///< Of the fullest link on their ways, if a unit is a byte.
-  Femtoseconds messages = 0;  ///< Of the link on their ways that they occupy longest.
-  Femtoseconds latency = 0;   ///< Of the longest way.
+  Femtoseconds bytes = 0;     ///< On the fullest link, if a unit is a byte.
+  Femtoseconds messages = 0;  ///< On the link that messages occupy longest.
+  Femtoseconds latency = 0;   ///< Of the longest path.
 };
 
-/// @param a what one takes. @param b what another takes. @return the most of both.
+/// @return the maximum of each member.
 [[nodiscard]] Crossing most_of(const Crossing& a, const Crossing& b) noexcept;
 
-/// What links carry in one round, and in all.
+/// The loads of links, in the current round and in all rounds.
 class LinkLoads {
  public:
-  /// @param topology outlives this. @param routes through it, likewise.
+  /// @param topology must outlive this. @param routes through it; must outlive this.
   LinkLoads(const Topology& topology, Routes& routes);
 
-  /// A message of the round. @param from its sender. @param to its receiver. @param units its size.
+  /// Adds a message to the round. @param units its size.
   void add(Rank from, Rank to, std::int64_t units);
-  /// As add, and remembers the way. @return its number, for crossing.
+  /// As add, and stores the path. @return the number of the message, for crossing().
   std::size_t add_kept(Rank from, Rank to, std::int64_t units);
-  /// Once all messages of the round have been added. @param kept number of one of them.
-  /// @return what it takes.
+  /// @param kept a message of add_kept. @return its time, once all messages of the round were
+  /// added.
   [[nodiscard]] Crossing crossing(std::size_t kept) const;
-  /// @return what the round takes where it takes most.
+  /// @return the maximum over the links and messages of the round.
   [[nodiscard]] Crossing most() const;
-  /// The next round begins.
+  /// Begins the next round.
   void end_round();
-  /// @return what the links take that carry most of all rounds, without latency.
+  /// @return the maximum over links of their loads in all rounds, without latency.
   [[nodiscard]] const Crossing& fullest() const noexcept { return fullest_; }
 
  private:
@@ -61,31 +61,28 @@ class LinkLoads {
   Routes& routes_;
   std::vector<Load> now_, ever_;  // by channel
   std::vector<int> used_{}, path_{};
-  std::vector<int> kept_{};          // channels of the ways that are remembered
-  std::vector<std::size_t> ends_{};  // of each of them
-  Femtoseconds latency_ = 0;         // of the longest way of the round
+  std::vector<int> kept_{};          // channels of the stored paths
+  std::vector<std::size_t> ends_{};  // of each stored path
+  Femtoseconds latency_ = 0;         // of the longest path of the round
   Crossing fullest_{};
 };
 
-/// What is found out about a network once, for all choices that are profiled on it: ways, and
-/// rounds in which each rank sends to the one so many behind it. For one thread at a time, which
-/// holds mutex().
+/// Facts of a network that the profiles of all choices share: routes, and rounds in which each rank
+/// sends to the one at a fixed distance. For one thread at a time, which holds mutex().
 class NetworkMemory {
  public:
-  /// @return what a thread holds while it asks.
+  /// @return the mutex that a thread holds while it uses this.
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
-  /// What is remembered of another network is forgotten. @param topology of hosts, a copy of which
-  /// is kept. @param routing of messages.
+  /// Sets the network, and clears the facts of another one. @param topology of hosts; copied.
   void prepare(const Topology& topology, Routing routing);
-  /// @return the network. Prepared.
+  /// @return the network that was prepared.
   [[nodiscard]] const Topology& topology() const noexcept { return *topology_; }
-  /// @return ways through it.
+  /// @return routes through it.
   [[nodiscard]] Routes& routes() noexcept { return *routes_; }
-  /// @return whether each host has one link, all of one speed to one switch.
+  /// @return whether each host has one link, all of one speed, to the only switch.
   [[nodiscard]] bool is_one_switch() const noexcept { return is_one_switch_; }
-  /// @param size number of ranks. @param shift how far behind a rank its receiver is.
-  /// @param loads of this network, between two rounds. @return what a unit of each rank takes where
-  /// it takes most.
+  /// @param size number of ranks. @param shift rank r sends one unit to rank (r + shift) % size.
+  /// @param loads of this network, between two rounds. @return LinkLoads::most of that round.
   [[nodiscard]] const Crossing& shifted(int size, Rank shift, LinkLoads& loads);
 
  private:

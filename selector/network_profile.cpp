@@ -18,13 +18,13 @@ namespace {
 using detail::plus, detail::share_of, detail::times;
 using Sum = NetworkProfile::Sum;
 
-/// Pairs of more ranks cannot be numbered.
+/// Pairs of more ranks have no 32-bit numbers.
 constexpr int kMostAllToAll = 65'535;
 
-/// A message of a round: how far behind its sender the receiver is, and how many units.
+/// A message of a round: the distance from its sender to its receiver, and its units.
 using Outgoing = std::pair<Rank, std::int64_t>;
 
-/// All sends to one peer are one message. @return them by distance.
+/// @return the messages of a round by distance; all sends to one peer are one.
 std::vector<Outgoing> outgoing_of(std::span<const Step> round, Rank self, int size) {
   std::vector<Outgoing> messages;
   for (const Step& step : round) {
@@ -49,7 +49,7 @@ std::vector<Outgoing> outgoing_of(std::span<const Step> round, Rank self, int si
               "too long to profile on " + std::to_string(size) + " ranks: " + why};
 }
 
-/// By rank, or of rank 0 for all, then by round.
+/// By rank, or of rank 0 alone, which stands for all; then by round.
 using Crossings = std::vector<std::vector<Crossing>>;
 
 Crossings crossings_of(std::span<const Schedule> schedules, LinkLoads& loads) {
@@ -77,8 +77,8 @@ Crossings crossings_of(std::span<const Schedule> schedules, LinkLoads& loads) {
   return crossings;
 }
 
-/// Rounds of a rank that stands for all, since all do the same: the slowest counts. Rounds that
-/// send as far and as much are alike.
+/// Rounds of rank 0, which stands for all ranks. A round takes as long as for the slowest rank.
+/// Rounds with equal messages take equal times.
 class AlikeRounds {
  public:
   AlikeRounds(int size, NetworkMemory& network, LinkLoads& loads)
@@ -95,7 +95,7 @@ class AlikeRounds {
   }
 
  private:
-  /// Counts messages that each rank sends. At one switch no ways are followed.
+  /// Counts messages that each rank sends, since each needs a route. A single switch needs none.
   void follow(std::int64_t messages) {
     if (network_.is_one_switch()) return;
     followed_ += messages * size_;
@@ -109,7 +109,7 @@ class AlikeRounds {
     return crossing;
   }
   [[nodiscard]] Crossing of_several(const std::vector<Outgoing>& messages) {
-    // At one switch each rank's link carries what it sends, and as much comes to it.
+    // At a single switch, the link of each rank carries its own messages, and as many to it.
     Crossing all;
     if (network_.is_one_switch()) {
       for (const auto& [shift, units] : messages) {
@@ -154,10 +154,10 @@ std::int64_t units_of_slots(const Slots& slots) noexcept {
   return slots.count;
 }
 
-/// Each member takes its own longest path.
+/// Follows the longest path for each member separately.
 struct CountOnNetwork {
   const Crossings& crossings;
-  Femtoseconds message;  // what handing one over takes
+  Femtoseconds message;  // the sender's time for one
 
   [[nodiscard]] const Crossing& crossing(RoundOf at) const {
     return crossings[static_cast<std::size_t>(at.rank)][at.index];
@@ -250,7 +250,7 @@ NetworkProfile profile_on(const Choice& choice, int size, Rank root, const RankN
     }
     profile.busiest = later_of_sums(profile.busiest, own);
   }
-  // Of one for all every rank is as busy as the path is long.
+  // If rank 0 stands for all, each rank is busy along the whole path.
   profile.busiest.bytes = is_one_for_all ? profile.path.bytes : loads.fullest().bytes;
   profile.busiest.messages = is_one_for_all
                                  ? profile.path.messages

@@ -21,7 +21,7 @@ void find_peers(std::span<const Step> round, bool sending, std::vector<Rank>& pe
 std::int64_t messages_in(std::span<const Step> round) {
   const auto sends = std::count_if(
       round.begin(), round.end(), [](const Step& step) { return step.kind() == Step::Kind::send; });
-  if (sends < 2) return sends;  // nearly always, and without a list
+  if (sends < 2) return sends;  // the usual case, without a list
   std::vector<Rank> peers;
   find_peers(round, true, peers);
   return static_cast<std::int64_t>(peers.size());
@@ -67,7 +67,7 @@ std::int64_t units_in(const Slots& slots) noexcept {
   return slots.count;
 }
 
-/// Counts units; each component takes its own longest path.
+/// Counts units along the longest path, for each member separately.
 struct CountUnits {
   Work busy(RoundOf, std::span<const Step> round, Work now) const {
     const RoundWork work = work_of(round, units_in);
@@ -87,7 +87,7 @@ struct CountUnits {
   void matched(RoundOf, RoundOf, const Work&) const noexcept {}
 };
 
-/// Adds up time; the one path that takes longest.
+/// Adds up times along the path that takes longest.
 struct PriceBytes {
   const ByteOffsets& size_of;
   const LinkCosts& costs;
@@ -103,8 +103,8 @@ struct PriceBytes {
   void matched(RoundOf, RoundOf, Femtoseconds) const noexcept {}
 };
 
-/// Whether no rank waits for one that waits for it, by itself or through others: ranks are taken
-/// away from which nobody is left to receive.
+/// Whether no rank waits for one that waits for it, directly or not: a topological sort, which
+/// takes a rank once it has taken all ranks that send to it.
 bool flows_one_way(std::span<const Schedule> schedules) {
   std::vector<std::vector<Rank>> receivers(schedules.size());
   std::vector<std::size_t> senders(schedules.size(), 0);
@@ -161,7 +161,7 @@ Profile profile_flow(std::span<const Schedule> schedules, int size) {
   CountUnits count;
   for (const Work& end : Flow<Work, CountUnits>{schedules, size, count}.run())
     profile.path = later_of(profile.path, end);
-  // Only now is it known that all receivers are ranks.
+  // The run above has checked that all receivers are ranks.
   if (schedules.size() > 1) profile.one_way = flows_one_way(schedules);
   return profile;
 }
@@ -171,7 +171,7 @@ Work repeated(const Work& work, std::int64_t often) noexcept {
           times(work.received, often), times(work.stored, often), times(work.passed, often)};
 }
 
-/// The price of what goes on side by side.
+/// The price of parts that overlap.
 Femtoseconds longest_of(const Work& work, const LinkCosts& costs) noexcept {
   return std::max({times(work.messages, costs.alpha), times(work.moved, costs.beta),
                    times(work.reduced, costs.gamma)});
@@ -202,13 +202,13 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
                 .moved = share_of(bytes, units_of.*size, whole),
                 .reduced = share_of(bytes, units_of.reduced, whole)};
   };
-  // Over memory a rank does all of its work itself, also what the path goes on without.
+  // Over memory a rank does all of its work itself, also work that no other rank waits for.
   const Work first = costs.overlaps ? path : later_of(path, busiest);
   const Work rest = repeated(busiest, others);
   const Femtoseconds waiting = times(static_cast<std::int64_t>(rounds), costs.round);
   const bool is_stream = one_way && !reads && costs.shared_cores > 0;
   if (costs.overlaps) {
-    // Calls that flow one way follow each other: bytes of the next ones fill what a rank waits.
+    // If data flows one way, calls overlap: a rank moves bytes of later calls while it waits.
     const Work lead = is_stream ? Work{.messages = first.messages,
                                        .moved = busiest.moved,
                                        .reduced = busiest.reduced,
@@ -222,15 +222,15 @@ Femtoseconds Profile::time(std::size_t bytes, std::size_t segment_bytes,
                   plus(first.stored, rest.stored), plus(first.passed, rest.passed)}),
             costs);
   if (costs.shared_cores == 0) return plus(waiting, longest);
-  // Copied by who sends and by who receives, but for what is reduced as it comes.
+  // Sender and receiver both copy, except bytes that are reduced as they arrive.
   const std::int64_t copied = all.passed - all.reduced;
   const std::int64_t moved = is_stream ? copied : reads && costs.fuses ? all.stored : all.moved;
   const Work together{times(all.messages, segments), share_of(bytes, moved, units),
                       share_of(bytes, all.reduced, units)};
   const Femtoseconds cores = price(together, costs) / costs.shared_cores;
   if (!is_stream) return plus(waiting, std::max(longest, cores));
-  // Whoever has its turn serves all calls that have come to it meanwhile. Among those that take the
-  // cores alike that one is the first to end whose ranks do less one after the other.
+  // A rank that gets a core serves all calls that have arrived meanwhile. Among choices with equal
+  // work for the cores, the small last term prefers the one with less work in sequence.
   const Femtoseconds alone = price(work(repeated(busiest, segments)), costs);
   return plus(std::max(alone, cores), plus(alone, longest) / 1024);
 }

@@ -1,8 +1,8 @@
 /// @file
-/// The data flow of a collective: when each rank's rounds start and end, without lock step. The
-/// price of a round is a parameter, so that times, counts and drawing positions come from one
-/// recurrence. A round starts as its program does (program_builder.hpp): when the earlier ones have
-/// ended that touch what it touches, or, where rounds are flow control, when the one before has.
+/// The data flow of a collective: when the rounds of each rank start and end, without lock step.
+/// The price of a round is a parameter, so that times, counts and drawing positions come from one
+/// recurrence. A round starts as in its program (program_builder.hpp): when the earlier rounds that
+/// use the same slots have ended or, in a paced schedule, when the round before has.
 #pragma once
 
 #include <algorithm>
@@ -20,33 +20,31 @@
 
 namespace tutti::v0 {
 
-/// What one round makes its rank do. The unit of size is the caller's: slots, or bytes.
+/// The work of one rank in a round. The caller chooses the unit of sizes: slots or bytes.
 struct RoundWork {
   std::int64_t messages = 0;  ///< Messages sent; all sends to one peer are one.
   std::int64_t in = 0;        ///< Size received.
   std::int64_t out = 0;       ///< Size sent.
-  std::int64_t stored = 0;    ///< Size of what that becomes: operands of one slot are one.
+  std::int64_t stored = 0;    ///< Size of the slots it fills: operands of one slot count once.
   std::int64_t reduced = 0;   ///< Size of all operands that are reduced into own slots.
 };
 
-/// The peers of a round, each once. @param round its steps. @param sending whether the peers of
-/// sends or of receives are meant. @param peers is set to them, ascending; reused from round to
-/// round.
+/// Lists the peers of a round, each once. @param sending whether to list the peers of sends, or of
+/// receives. @param peers is replaced by the list, ascending; its memory is reused.
 void find_peers(std::span<const Step> round, bool sending, std::vector<Rank>& peers);
 
-/// @param round its steps. @return messages sent: all sends to one peer are one.
+/// @return messages that a round sends: all sends to one peer are one.
 [[nodiscard]] std::int64_t messages_in(std::span<const Step> round);
 
-/// Checks that all ranks cut the vector alike. Throws Error{invalid_argument}.
+/// Checks that all ranks cut the vector into equally many units. Throws Error{invalid_argument}.
 /// @param schedules of all ranks.
 void check_units(std::span<const Schedule> schedules);
 
-/// Adds up a round. @param round its steps. @param size_of gives the size of a Slots.
-/// @return the sums.
+/// Adds up a round. @param size_of returns the size of Slots.
 template <class SizeOf>
 [[nodiscard]] RoundWork work_of(std::span<const Step> round, const SizeOf& size_of) {
   RoundWork work;
-  std::optional<Slots> folded;  // by the receive before
+  std::optional<Slots> folded;  // by the previous receive
   for (const Step& step : round) {
     const std::int64_t size = size_of(step.slots());
     switch (step.kind()) {
@@ -70,41 +68,39 @@ template <class SizeOf>
   return work;
 }
 
-/// @param round its steps. @return what it reads and writes, by slots, as if input and output were
-/// the same memory.
+/// @return the slots that a round reads and writes, as if input and output were the same memory.
 [[nodiscard]] detail::Accesses accesses_of(std::span<const Step> round);
 
 /// A round of one rank.
 struct RoundOf {
   Rank rank = 0;          ///< The rank.
-  std::size_t index = 0;  ///< Which of its rounds.
+  std::size_t index = 0;  ///< The number of the round.
 };
 
 /// Which rounds start early.
 enum class Pace : std::uint8_t {
-  own,    ///< Those of schedules that are not paced, once what they touch is free.
-  strict  ///< None: one after the other.
+  own,    ///< Rounds of schedules that are not paced, once their slots are free.
+  strict  ///< None: all rounds run in sequence.
 };
 
-/// Walks the rounds of all ranks in an order in which messages are sent before they are received.
-/// A rank sends and receives in the order of its rounds all the same: whatever starts early does so
-/// behind what it has to send and receive before.
-/// @tparam Pricing gives `Value busy(RoundOf, span<const Step>, Value start)`, when the rank has
-/// sent and received all of a round by itself; `Value later(Value, Value)`; `Value done(RoundOf,
-/// span<const Step>, Value)`, when it has reduced too; `void matched(RoundOf from, RoundOf to,
-/// Value sent)` for each message. Value{} is the beginning. Where messages take time on their
-/// way, it has `Value arrives(RoundOf from, Rank to, Value sent)` too.
+/// Visits the rounds of all ranks in an order in which messages are sent before they are received.
+/// A rank sends and receives in the order of its rounds, even if a round starts early.
+/// @tparam Pricing has `Value busy(RoundOf, span<const Step>, Value start)`, the time when the rank
+/// has sent and received its own part of a round; `Value later(Value, Value)`; `Value done(RoundOf,
+/// span<const Step>, Value)`, the time when it has reduced too; and `void matched(RoundOf from,
+/// RoundOf to, Value sent)`, called for each message. Value{} is the beginning. If messages take
+/// time on their path, it also has `Value arrives(RoundOf from, Rank to, Value sent)`.
 template <class Value, class Pricing>
 class Flow {
  public:
-  /// @param schedules of all ranks; or of rank 0 only if `size` is the number of ranks of a
-  /// rotational algorithm: every message then finds its like among rank 0's own.
+  /// @param schedules of all ranks. For a rotational algorithm on `size` ranks, that of rank 0 is
+  /// enough: what rank 0 receives equals one of its own messages.
   Flow(std::span<const Schedule> schedules, int size, Pricing& pricing, Pace pace = Pace::own)
       : schedules_{schedules}, size_{size}, pricing_{pricing}, pace_{pace},
         ranks_(schedules.size()) {}
 
-  /// Walks to the end. Throws Error{invalid_argument} where a receive has no send.
-  /// @return the end of each rank that was walked.
+  /// Runs to the end. Throws Error{invalid_argument} if a receive has no send. @return the end of
+  /// each rank that has a schedule.
   std::vector<Value> run() {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       find_before(schedules_[rank], ranks_[rank]);
@@ -130,18 +126,18 @@ class Flow {
   };
   struct State {
     std::size_t round = 0;
-    bool posted = false;                  // the sends of this round are on their way
-    Value now{};                          // once posted, when the round ends
-    Value busy{};                         // until then with what earlier rounds send and receive
+    bool posted = false;                  // the sends of this round have started
+    Value now{};                          // the end of the posted round, as far as known
+    Value busy{};                         // when earlier messages are paid for
     Value end{};                          // of all rounds so far
-    std::vector<Value> ends{};            // of each, where later ones need not wait for all
-    std::vector<std::uint32_t> before{};  // rounds that each comes after, one list behind the other
-    std::vector<std::size_t> lists{};     // where each round's list ends, likewise
+    std::vector<Value> ends{};            // of each round, unless rounds run in sequence
+    std::vector<std::uint32_t> before{};  // rounds that each depends on, one list after the other
+    std::vector<std::size_t> lists{};     // the end of each round's list in `before`
     std::vector<Rank> awaited{};          // ranks whose messages this round still needs, descending
     std::multimap<Rank, Message> inbox{};  // by sender, in the order of sending
   };
 
-  /// Goes on with one rank; false where it is finished or has to wait.
+  /// Advances one rank by a round; false if it is finished or must wait.
   bool advance(Rank rank) {
     State& state = ranks_[static_cast<std::size_t>(rank)];
     const Schedule& schedule = schedules_[static_cast<std::size_t>(rank)];
@@ -151,7 +147,7 @@ class Flow {
     if (!state.posted) post(self, round, state);
     while (!state.awaited.empty()) {
       const Rank sender = state.awaited.back();
-      const auto first = state.inbox.lower_bound(sender);  // the first sent among its messages
+      const auto first = state.inbox.lower_bound(sender);  // its first message
       if (first == state.inbox.end() || first->first != sender) return false;
       pricing_.matched({sender, first->second.round}, self, first->second.sent);
       state.now = pricing_.later(state.now, first->second.sent);
@@ -169,8 +165,8 @@ class Flow {
   [[nodiscard]] bool is_strict(const Schedule& schedule) const noexcept {
     return pace_ == Pace::strict || schedule.paced();
   }
-  /// Which rounds come after which. No time changes that, so it is found rank by rank, and what has
-  /// been touched need not be kept of all ranks at once.
+  /// Finds the rounds that each round depends on. Times do not change them, so this is done rank by
+  /// rank, and only the accesses of one rank are in memory.
   void find_before(const Schedule& schedule, State& state) const {
     if (is_strict(schedule)) return;
     detail::LastAccesses last;
@@ -187,7 +183,7 @@ class Flow {
     }
   }
 
-  /// When a round may start.
+  /// The time when a round may start.
   Value start_of(RoundOf self, const State& state) {
     if (is_strict(schedules_[static_cast<std::size_t>(self.rank)])) return state.end;
     Value start = state.busy;
@@ -218,7 +214,7 @@ class Flow {
     }
   }
 
-  /// When what a round sends to a peer is there, once it is posted.
+  /// The time when a message of a posted round is at the peer.
   Value arrival(RoundOf self, Rank peer) {
     const Value& sent = ranks_[static_cast<std::size_t>(self.rank)].now;
     if constexpr (requires { pricing_.arrives(self, peer, sent); })

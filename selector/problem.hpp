@@ -1,5 +1,5 @@
 /// @file
-/// What is asked of a communicator: checked arguments without any pointer to data.
+/// A checked call: its arguments without pointers to data.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tutti::v0::detail {
 
-/// The sizes of blocks that one rank knows where each knows its own only.
+/// The sizes of blocks that a rank knows, if each rank knows only its own.
 struct OwnCounts {
   std::span<const std::size_t> in{};   ///< Of the input's blocks.
   std::span<const std::size_t> out{};  ///< Of the output's blocks.
@@ -23,24 +23,23 @@ struct Problem {
   Contract contract{};
   Datatype type = Datatype::u8;
   std::size_t element_bytes = 1;
-  const Operator* op = nullptr;           ///< Null where nothing is reduced.
-  std::size_t count = 0;                  ///< Elements per block, where blocks are equal.
-  std::span<const std::size_t> counts{};  ///< Elements per block, where they differ.
+  const Operator* op = nullptr;           ///< Null if nothing is reduced.
+  std::size_t count = 0;                  ///< Elements per block, if blocks are equal.
+  std::span<const std::size_t> counts{};  ///< Elements per block, if they differ.
   std::string_view algorithm{};           ///< Forced choice, or empty.
   std::string_view transport{};           ///< As Options::transport.
   std::size_t segment = 0;                ///< As Options::segment.
   std::string_view name{};                ///< As CallName, or empty.
   bool visible = false;                   ///< As Options::visible.
-  /// What the choice must keep: `fast` where every choice gives the same bits.
+  /// The required determinism: `fast` if every choice gives the same bits.
   Determinism determinism = Determinism::fast;
-  /// As Call::own_counts. Then nothing here but the three below may differ between ranks.
+  /// As Call::own_counts. Then `own` differs between ranks, and no other member does.
   bool own_counts = false;
   OwnCounts own{};  ///< The counts that this rank knows.
 
-  /// Bytes of all blocks together; a guess that is equal on all ranks where each knows its own
-  /// only.
+  /// @return bytes of all blocks together. With own_counts a guess, equal on all ranks.
   [[nodiscard]] std::size_t bytes() const noexcept;
-  /// Whether only algorithms that keep operand order will do.
+  /// @return whether the algorithm must keep operand order.
   [[nodiscard]] bool needs_order() const noexcept { return op != nullptr && !op->commutative(); }
 };
 

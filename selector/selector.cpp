@@ -19,13 +19,13 @@ int count_of(std::vector<int> groups) {
   return static_cast<int>(groups.size());
 }
 
-/// Whether some ranks are in one group, and not all.
+/// Whether there are several groups, and one of them has several ranks.
 bool are_mixed(const std::vector<int>& groups) {
   const int count = count_of(groups);
   return count > 1 && count < static_cast<int>(groups.size());
 }
 
-/// Equal numbers for ranks that are in the same part, in the order of their first ranks.
+/// The number of each rank's part. Parts are numbered in the order of their first ranks.
 template <class Part>
 std::vector<int> numbered(const std::vector<Part>& parts) {
   std::vector<Part> known;
@@ -38,8 +38,8 @@ std::vector<int> numbered(const std::vector<Part>& parts) {
   return numbers;
 }
 
-/// Packages, or else caches, of the one host of all ranks; nothing where they are not known, or do
-/// not part the ranks.
+/// The level of packages, or else of caches, inside a host. Empty if neither is known for all ranks
+/// and divides them.
 std::vector<Level> levels_within(const std::vector<Locality>& localities) {
   using Part = std::pair<const char*, std::int32_t Locality::*>;
   for (const auto& [name, part] :
@@ -52,7 +52,8 @@ std::vector<Level> levels_within(const std::vector<Locality>& localities) {
   return {};
 }
 
-/// Islands of GPUs on whatever hosts, likewise.
+/// The level of islands of GPUs, on any hosts. Empty if they are not known for all ranks, do not
+/// divide them, or equal the hosts.
 std::vector<Level> levels_of_islands(const std::vector<int>& hosts,
                                      const std::vector<Locality>& localities) {
   std::vector<std::pair<int, std::int32_t>> islands;
@@ -65,7 +66,7 @@ std::vector<Level> levels_of_islands(const std::vector<int>& hosts,
   return {{.name = "island", .part_of = std::move(parts)}};
 }
 
-/// All levels that part the ranks, from the inmost.
+/// All levels that divide the ranks, innermost first.
 std::vector<Level> levels_among(const std::vector<int>& hosts,
                                 const std::vector<Locality>& localities) {
   std::vector<Level> levels = levels_of_islands(hosts, localities);
@@ -74,7 +75,7 @@ std::vector<Level> levels_among(const std::vector<int>& hosts,
   return levels;
 }
 
-/// Those of a described network that part so many ranks.
+/// The levels of a described network that divide its first `ranks` hosts.
 std::vector<Level> levels_among(const Topology& topology, std::size_t ranks) {
   std::vector<Level> levels;
   for (const Level& level : topology.levels()) {
@@ -116,7 +117,7 @@ Selector::Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog,
   if (are_mixed(hosts)) levels_.push_back({.name = kHostLevel, .part_of = numbered(hosts)});
   else if (network_->topology.hosts() >= static_cast<int>(hosts.size()))
     levels_ = levels_among(network_->topology, hosts.size());
-  // A hierarchy without groups of its own has those of the outermost level.
+  // A hierarchy without groups of its own gets those of the outermost level.
   placement_.hosts = levels_.empty() ? std::move(hosts) : levels_.back().part_of;
   placement_.shared_config = std::make_shared<const SharedConfig>();
 }
@@ -125,7 +126,7 @@ const Tuning* Selector::tuning() const noexcept {
   return placement_.shared_config->tuning.get();
 }
 
-/// Finds out how ranks are grouped, and whether they are to be charged by a network.
+/// Finds the levels of the ranks, and the network that predictions use, if any.
 void Selector::look_around() {
   const std::vector<int>& hosts = placement_.hosts;
   const bool is_one_host = count_of(hosts) < 2;
@@ -133,7 +134,8 @@ void Selector::look_around() {
   const auto& described = placement_.shared_config->network;
   if (!described && levels_.empty()) return;
   if (is_one_host && levels_.empty()) return;
-  // Who says what is charged between hosts, or islands of GPUs, says what is within them.
+  // A cost model for links between hosts (or islands of GPUs) must have one for the links inside
+  // them too.
   const bool has_parts = !is_one_host || are_on_rails(placement_.localities);
   if (has_parts && !described && !cost_model_.inside) return;
   const bool knows_hosts = described != nullptr && !is_one_host;
@@ -147,14 +149,13 @@ void Selector::look_around() {
   is_described_ = true;
   std::ranges::move(levels_among(network_->topology, hosts.size()), std::back_inserter(levels_));
   cost_model_.origin = "network " + described->origin;
-  cost_model_.lasting.reset();  // what is configured is the same in every run
+  cost_model_.lasting.reset();  // configured costs are equal in every run
   if (count_of(hosts) == static_cast<int>(hosts.size()))
     graph_ = router_graph(network_->topology, static_cast<int>(hosts.size()));
 }
 
-/// What was measured stands in for what is assumed, except where every run must choose alike. Ranks
-/// of several hosts, some of which share one, are charged by two measurements: of ranks that share
-/// no host, and of ranks that share one.
+/// Replaces assumed costs by measured ones, unless every run must make the same choice. If some
+/// ranks share a host, costs inside a host and between hosts come from separate measurements.
 void Selector::calibrate() {
   const std::vector<int>& hosts = placement_.hosts;
   if (tuning() == nullptr || hosts.empty()) return;
@@ -163,7 +164,7 @@ void Selector::calibrate() {
                     .hosts = count_of(hosts),
                     .transport = placement_.transport,
                     .costs = assumed};
-  wanted.transport.erase(0, wanted.transport.find('+') + 1);  // between hosts
+  wanted.transport.erase(0, wanted.transport.find('+') + 1);  // the part between hosts
   if (fit(cost_model_.costs, wanted)) {
     cost_model_.origin = "measured: " + tuning()->origin;
     is_calibrated_ = true;
@@ -174,12 +175,12 @@ void Selector::calibrate() {
   if (!cost_model_.inside) return;
   wanted = {.ranks = std::max(wanted.ranks / wanted.hosts, 2), .hosts = 1, .transport = "shm"};
   if (fit(*cost_model_.inside, wanted)) return;
-  wanted.costs.shared_cores = 1;  // in want of a better one
+  wanted.costs.shared_cores = 1;  // else those of ranks that share cores
   fit(*cost_model_.inside, wanted);
 }
 
-/// @param costs become those that were measured, but for what is known of these ranks. @return
-/// whether there are some.
+/// Replaces costs by measured ones, except the cores and buffers of these ranks. @return whether
+/// there are measured ones.
 bool Selector::fit(LinkCosts& costs, const TunedCosts& wanted) const {
   const TunedCosts* const found = find_costs(*tuning(), wanted);
   if (found == nullptr) return false;
@@ -189,7 +190,7 @@ bool Selector::fit(LinkCosts& costs, const TunedCosts& wanted) const {
   return true;
 }
 
-/// What was added must be proved, for this number of ranks and this root.
+/// Proves an added algorithm, once for this number of ranks and this root.
 void Selector::prove(Candidate& candidate, const Contract& contract) {
   const Key key{candidate.choice.algorithm, candidate.choice.text(), contract.root};
   auto found = proofs_.find(key);
@@ -199,12 +200,12 @@ void Selector::prove(Candidate& candidate, const Contract& contract) {
   candidate.digest = found->second.digest;
 }
 
-/// Rows that were added end with their catalog, so no other communicator may find their profiles.
+/// Added rows live only as long as their catalog, so no other communicator may find their profiles.
 Profiles& Selector::profiles_for(const Choice& choice) noexcept {
   return is_added(choice) ? *own_profiles_ : placement_.shared_config->profiles();
 }
 
-/// What was measured may be another time what it is not now, and choose another expression tree.
+/// Measured costs differ between runs, so the next run could choose another expression tree.
 bool Selector::charges_what_lasts(const Problem& problem) const noexcept {
   return cost_model_.lasting && problem.determinism >= Determinism::run_to_run;
 }
@@ -214,7 +215,7 @@ const LinkCosts& Selector::costs_of(const Problem& problem) const noexcept {
   return problem.visible && cost_model_.visible ? *cost_model_.visible : cost_model_.costs;
 }
 
-/// Else all messages are charged alike.
+/// Otherwise all messages have the same costs.
 bool Selector::uses_network(const Problem& problem) const noexcept {
   return network_ && !charges_what_lasts(problem);
 }
@@ -239,12 +240,12 @@ void Selector::predict(Candidate& candidate, const Problem& problem) try {
                         .time(problem.bytes(), candidate.segment_bytes);
   candidate.predicted = candidate.terms.total();
 } catch (const Error& error) {
-  // Such as stages that do not fit the groups, which shows when they are built.
+  // For example, stages that do not fit the groups fail when they are built.
   if (error.code() != ErrorCode::invalid_argument) throw;
   candidate.refusal = error.what();
 }
 
-/// All that are looked at, whether they can serve or not.
+/// All variants to consider, whether or not they can run.
 std::vector<Variant> Selector::variants_for(const Problem& problem) const {
   const Collective collective = problem.contract.collective;
   std::vector<Variant> variants;
@@ -287,7 +288,7 @@ std::string Selector::costs_in_words(const Problem& problem) const {
          "within an island " + inside;
 }
 
-/// What hierarchies are made of.
+/// The levels that hierarchies use.
 std::string Selector::levels_in_words() const {
   std::string text;
   for (const Level& level : levels_) {
@@ -306,8 +307,8 @@ Variant Selector::parsed(std::string_view text, const Problem& problem) const {
   return with_segments(std::move(choice), problem).front();
 }
 
-/// The choice that measured fastest, unless every run must choose alike, whatever its file has.
-/// @param origin is set to where it comes from, or why it cannot serve. @return it, if it can.
+/// The choice that measured fastest; none if every run must make the same choice. @param origin is
+/// set to the origin of the choice, or to why it cannot run.
 std::optional<Candidate> Selector::look_up(const Problem& problem, std::string& origin) {
   const Contract& contract = problem.contract;
   if (tuning() == nullptr || problem.determinism >= Determinism::run_to_run) return {};

@@ -1,5 +1,6 @@
 /// @file
-/// Which algorithm a call runs: filter by traits, predict, take the least, and remember why.
+/// Chooses the algorithm of a call: filters by traits, predicts times, takes the least, and records
+/// the reasons.
 #pragma once
 
 #include <cstdint>
@@ -25,62 +26,61 @@
 
 namespace tutti::v0::detail {
 
-/// Where the ranks of a communicator are, and what is known of that.
+/// The placement of a communicator's ranks, and the shared configuration.
 struct Placement {
-  std::vector<int> hosts{};                        ///< As CommunicatorParts::hosts.
-  std::vector<Locality> localities{};              ///< As CommunicatorParts::localities.
-  std::string transport{};                         ///< What carries messages, as TunedPlace.
+  std::vector<int> hosts{};                             ///< As CommunicatorParts::hosts.
+  std::vector<Locality> localities{};                   ///< As CommunicatorParts::localities.
+  std::string transport{};                              ///< As TunedPlace::transport.
   std::shared_ptr<const SharedConfig> shared_config{};  ///< May be null.
 };
 
-/// The ground that predicted times stand on.
+/// The source of predicted times.
 enum class TimeBasis : std::uint8_t {
-  assumed,     ///< Costs of which some or all were not measured.
+  assumed,     ///< Costs that are not all measured.
   calibrated,  ///< Costs that `tutti calibrate` measured.
   timed        ///< Plain calls that were timed when a world first started on this machine.
 };
 /// @return "assumed", "calibrated" or "timed".
 [[nodiscard]] std::string_view name_of(TimeBasis basis) noexcept;
 
-/// What was chosen, and from what.
+/// A choice, and the candidates for it.
 struct Selection {
   Candidate chosen{};
   bool forced = false;
-  std::vector<Candidate> candidates{};  ///< All that were looked at, in the catalog's order.
-  std::string costs{};                  ///< What the predictions rest on, for a person.
-  LinkCosts charged{};                  ///< Likewise, where candidates have no terms.
-  std::string measured{};     ///< The file that the choice comes from, or why its one cannot serve.
+  std::vector<Candidate> candidates{};  ///< All that were considered, in the catalog's order.
+  std::string costs{};                  ///< The costs that predictions use, in words.
+  LinkCosts charged{};                  ///< These costs, if candidates have no terms.
+  std::string measured{};     ///< The tuning file of the choice, or why its choice cannot run.
   bool on_network = false;    ///< Whether candidates have terms.
-  Determinism determinism{};  ///< What was to be kept.
-  TimeBasis times{};          ///< What Candidate::predicted rests on.
+  Determinism determinism{};  ///< Required by the call.
+  TimeBasis times{};          ///< The source of Candidate::predicted.
   std::string transport{};    ///< The transport of messages, if there are several.
   std::vector<Selection> other_routes{};  ///< The choices for the other transports.
 
-  /// Lines for a person: the winner, what was charged, every prediction, every refusal.
+  /// @return lines for a person: the winner, the costs, every prediction, every rejection.
   [[nodiscard]] std::string explain() const;
 };
 
-/// Chooses, for one communicator. Equal problems give equal choices on all ranks, because nothing
-/// that is known to one rank only is looked at.
+/// Chooses algorithms for one communicator. It uses only facts that all ranks know, so equal
+/// problems give equal choices on all ranks.
 class Selector {
  public:
-  /// @param cost_model what messages and bytes cost. @param catalog what there is to
-  /// choose from; null for tutti's own. @param surroundings of its ranks.
+  /// @param catalog null for tutti's own. @param placement the hosts and cores of the ranks.
   Selector(CostModel cost_model, std::shared_ptr<const Catalog> catalog, Placement placement = {});
-  /// Chooses for a network that is described. @param network with rank r on its host r.
-  /// @param catalog likewise. @param hosts as CommunicatorParts::hosts. @param graph as
-  /// router_graph; may be null.
+  /// Chooses for a described network. @param network its host r is rank r. @param catalog null for
+  /// tutti's own. @param hosts as CommunicatorParts::hosts. @param graph of router_graph; may be
+  /// null.
   Selector(RankNetwork network, std::shared_ptr<const Catalog> catalog, std::vector<int> hosts,
            std::shared_ptr<const Graph> graph);
 
-  /// Throws Error{invalid_argument} where a forced algorithm is unknown or cannot serve, and says
-  /// why.
+  /// Throws Error{invalid_argument} with the reason if a forced algorithm is unknown or cannot run,
+  /// or if no algorithm can.
   [[nodiscard]] Selection select(const Problem& problem);
-  /// Replaces predicted costs by times, where plain calls were timed on this machine: all
-  /// candidates get the same factor, so that their order stays. @param selection of select. @param
-  /// problem for which it was made.
+  /// Replaces predicted costs by times, if plain calls were timed on this machine. All candidates
+  /// get the same factor, which keeps their order. @param selection of select. @param problem of
+  /// the selection.
   void put_times(Selection& selection, const Problem& problem);
-  /// @return whether ranks outnumber their cores, as far as the cost model knows.
+  /// @return whether ranks outnumber their cores, according to the cost model.
   [[nodiscard]] bool shares_cores() const noexcept { return cost_model_.costs.shared_cores > 0; }
 
  private:
@@ -109,9 +109,9 @@ class Selector {
   CostModel cost_model_;
   Placement placement_{};
   std::shared_ptr<const Catalog> catalog_;
-  std::vector<Level> levels_{};  // that part the ranks into groups of hierarchies
+  std::vector<Level> levels_{};  // groups of ranks that hierarchies may use
   std::shared_ptr<const RankNetwork> network_{};
-  bool is_calibrated_ = false;  // whether the tariff's costs are those of a file
+  bool is_calibrated_ = false;  // whether cost_model_ comes from a tuning file
   bool is_described_ = false;   // whether the user described the network
   std::shared_ptr<const Graph> graph_{};
   std::shared_ptr<Profiles> own_profiles_ =
@@ -119,8 +119,9 @@ class Selector {
   std::map<Key, Proof> proofs_{};
 };
 
-/// How many segments a vector is run in. @param bytes of the whole. @param segment_bytes 0 for one.
-/// @param largest_block in elements: more segments than that would be empty. @return at least one.
+/// @return the number of segments of a vector, at least one. @param bytes of the whole vector.
+/// @param segment_bytes 0 for one segment. @param largest_block in elements: the limit, since more
+/// segments would be empty.
 [[nodiscard]] std::size_t segment_count(std::size_t bytes, std::size_t segment_bytes,
                                         std::size_t largest_block) noexcept;
 

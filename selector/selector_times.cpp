@@ -24,7 +24,7 @@ void scale(Candidate& candidate, double factor) {
     *term = scaled(*term, factor);
 }
 
-/// With three digits, such as "0.0512".
+/// A factor with three digits, such as "0.0512".
 std::string digits_of(double factor) {
   const int before = static_cast<int>(std::floor(std::log10(factor)));
   std::string text = fixed_text(factor);
@@ -50,7 +50,7 @@ std::string_view name_of(TimeBasis basis) noexcept {
   return "assumed";
 }
 
-/// Predicts a timed call by the model, on as many ranks as it was timed.
+/// Predicts a timed call by the model, on the ranks that ran it.
 Femtoseconds Selector::cost_of(const TunedPlace& place, const TunedCell& cell,
                                const Problem& problem) {
   const Contract contract{.collective = place.collective, .size = place.ranks};
@@ -93,7 +93,7 @@ void Selector::put_times(Selection& selection, const Problem& problem) try {
                      std::to_string(table->place.ranks) + " ranks were timed here (" +
                      shared_config.timed->origin + ")";
 } catch (const Error&) {
-  // A file may name an algorithm that these ranks do not have: then the costs stand as they are.
+  // A file may name an algorithm that these ranks do not have: the costs then stay as they are.
 }
 
 }  // namespace tutti::v0::detail

@@ -15,11 +15,11 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// So many are kept at most, of worlds that make groups without end.
+/// The most entries of a cache, since a program may make groups without end.
 constexpr std::size_t kMostKept = std::size_t{1} << 14;
 
-/// Finds or makes, outside of the lock: to profile may take long. Two threads that make the same
-/// one make equal ones.
+/// Finds or makes an entry. It makes the entry outside of the lock, since profiling may take long;
+/// two threads that make the same entry make equal ones.
 template <class Map, class Key, class Make>
 auto find_or_make(std::mutex& mutex, Map& map, const Key& key, const Make& make) {
   {
@@ -33,7 +33,7 @@ auto find_or_make(std::mutex& mutex, Map& map, const Key& key, const Make& make)
   return made;
 }
 
-/// Hosts as they are written: names up to the first dot are enough.
+/// A host's name up to the first dot.
 std::string short_name(const std::string& name) {
   return name.substr(0, name.find('.'));
 }
@@ -78,7 +78,7 @@ using NumberedHosts = std::vector<std::pair<int, std::string>>;
                                                some_of(names, names.size())};
 }
 
-/// @return the one of several networks that has all hosts.
+/// @return the index of the network that has all hosts.
 std::size_t network_of_hosts(const std::string& origin, const std::vector<NamedTopology>& networks,
                              const NumberedHosts& hosts) {
   std::vector<HostNames> names;
@@ -119,8 +119,9 @@ std::map<int, int> places_by_name(const std::string& origin,
   return places;
 }
 
-/// What links take that no network says: half of what a message within a host costs occupies its
-/// sender, and what more it costs between hosts occupies their links, or passes on the way.
+/// The network if none is described. Half the cost of a message inside a host occupies its sender.
+/// The additional cost of a message between hosts occupies their links, and the rest of it is
+/// latency.
 RankNetwork on_one_switch(const PlacedCosts& costs, int hosts) {
   const LinkCosts &between = costs.between, &inside = costs.inside;
   const Femtoseconds rest = std::max<Femtoseconds>(between.alpha - inside.alpha, 0);
@@ -176,7 +177,7 @@ HostNetwork find_hosts(std::string origin, std::vector<NamedTopology> networks, 
   return {std::move(origin), std::move(network.topology), std::move(places)};
 }
 
-/// Ranks that share hosts of a network, or have each their own.
+/// Places ranks on the hosts of a network, which they may share.
 RankNetwork SharedConfig::on_hosts_of(const PlacedCosts& costs) const {
   std::vector<int> places;
   for (const int host : costs.hosts) places.push_back(network ? network->places.at(host) : host);

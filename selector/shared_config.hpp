@@ -24,14 +24,13 @@
 namespace tutti::v0::detail {
 
 /// Profiles of tutti's own algorithms, by choice, number of ranks, root and network. Any thread may
-/// ask.
+/// call it.
 class Profiles {
  public:
   /// @param choice of a row that outlives this. @param contract of the call. @return its profile on
   /// one switch; made at the first request. Throws what profile_of throws.
   [[nodiscard]] Profile find(const Choice& choice, const Contract& contract);
-  /// @param choice likewise. @param contract likewise. @param network not null. @return its profile
-  /// there. Throws what profile_on throws.
+  /// As above, on a network. @param network not null. Throws what profile_on throws.
   [[nodiscard]] NetworkProfile find(const Choice& choice, const Contract& contract,
                                     const std::shared_ptr<const RankNetwork>& network);
 
@@ -44,31 +43,29 @@ class Profiles {
   std::map<NetworkKey, NetworkProfile> on_networks_{};
 };
 
-/// A network that the user described, and the locations of the hosts of the world in it.
+/// A network that the user described, and the places of the world's hosts in it.
 struct HostNetwork {
   std::string origin{};         ///< The description: a family, or a path.
-  Topology topology;            ///< See there.
+  Topology topology;            ///< With a host for each place.
   std::map<int, int> places{};  ///< The topology's host by CommunicatorParts::hosts' number.
 };
 
-/// Finds hosts in a network: those of a file by their names, as a whole or up to the first dot,
-/// those of a family in the order in which they are given. Of several networks that no link joins,
-/// it is the one that has all hosts. Throws Error{invalid_argument} that names a host that is not
-/// there or two hosts of different networks, or says how many places there are, and where the
-/// network's hosts are GPUs.
-/// @param origin as HostNetwork. @param networks as read_networks returns them. @param has_names
-/// whether hosts have names that count. @param hosts number and name of each. @return the network
-/// with places.
+/// Finds the world's hosts in a network. Hosts of a file match by name, whole or up to the first
+/// dot. Hosts of a family have no names; they get places in the order of `hosts`. Of several
+/// networks that no link joins, it takes the one with all hosts. Throws Error{invalid_argument} if
+/// a host is missing, if two hosts are in different networks or at one place, if there are too few
+/// places, or if the network's hosts are GPUs. @param networks of read_networks. @param has_names
+/// whether the network's hosts have names. @param hosts number and name of each.
 [[nodiscard]] HostNetwork find_hosts(std::string origin, std::vector<NamedTopology> networks,
                                      bool has_names,
                                      const std::vector<std::pair<int, std::string>>& hosts);
 
-/// How ranks are placed, and what links between them cost.
+/// The placement of ranks, and the costs of links between them.
 struct PlacedCosts {
-  std::vector<int> hosts{};            ///< As CommunicatorParts::hosts, numbered in the order of their first ranks.
+  std::vector<int> hosts{};            ///< CommunicatorParts::hosts, numbered by first ranks.
   std::vector<Locality> localities{};  ///< As CommunicatorParts::localities.
-  LinkCosts between{};                 ///< Between hosts; of one host: within it.
-  LinkCosts inside{};                  ///< Within a host, or an island of GPUs.
+  LinkCosts between{};                 ///< Between hosts, or inside the only host.
+  LinkCosts inside{};                  ///< Inside a host, or an island of GPUs.
   std::optional<LinkCosts> across{};   ///< As CostModel::across.
   /// Equality of all members.
   friend bool operator==(const PlacedCosts&, const PlacedCosts&) = default;
@@ -78,16 +75,16 @@ struct PlacedCosts {
 struct SharedConfig {
   std::shared_ptr<const Tuning> tuning{};        ///< Of this machine; may be null.
   std::shared_ptr<const HostNetwork> network{};  ///< Between hosts; may be null.
-  /// Plain calls that were timed on this machine, see find_timed; may be null. They change what
-  /// explain() says that calls take, and never what is chosen.
+  /// Times of plain calls on this machine, see find_timed; may be null. They change the times that
+  /// explain() states, and never the choice.
   std::shared_ptr<const Tuning> timed{};
   std::string untuned{};  ///< Why a tuning file that was found is not used.
   std::string untimed{};  ///< Why calls were not timed at the start, if they were to be.
 
-  /// Networks of ranks that are placed alike are one, so that their profiles are shared.
-  /// @param placement of the ranks. @return it.
+  /// @return the network of ranks with these costs. It is the same object for equal costs, so that
+  /// its profiles are shared.
   [[nodiscard]] std::shared_ptr<const RankNetwork> network_of(const PlacedCosts& costs) const;
-  /// @return profiles that all share.
+  /// @return the profiles that all communicators share.
   [[nodiscard]] Profiles& profiles() const noexcept { return *profiles_; }
 
  private:

@@ -27,7 +27,7 @@ double nanoseconds(Femtoseconds time) noexcept {
 std::vector<double> capacities_of(const Topology& topology) {
   std::vector<double> capacities;
   for (const Topology::Link& link : topology.links()) {
-    // Where a byte takes no time, no message is slowed down.
+    // A link whose bytes take no time slows down no message.
     const double bytes = 1e6 / std::max(static_cast<double>(link.speed.per_byte), 1e-6);
     capacities.insert(capacities.end(), 2, bytes);
   }
@@ -83,7 +83,7 @@ class Simulation {
   struct Event {
     enum class Kind : std::uint8_t { departs, arrives, part };
     double time = 0;
-    std::size_t number = 0;  // among equals the first one happens first
+    std::size_t number = 0;  // of events at one time, the first one happens first
     Kind kind{};
     std::size_t message = 0;
     At round{};  // of which a part is done
@@ -95,25 +95,25 @@ class Simulation {
     std::size_t round = 0;
     double reduced = 0;  // bytes
   };
-  /// Of one segment from one rank to another, in order.
+  /// The messages of one segment from one rank to another, in order.
   struct Inbox {
-    std::deque<Receive> receives{};  // that wait
-    std::size_t arrived = 0;         // messages that do
+    std::deque<Receive> receives{};  // without a message
+    std::size_t arrived = 0;         // messages without a receive
   };
   /// A segment that a rank has under way.
   struct State {
     std::size_t segment = 0;
     std::size_t started = 0;              // rounds
     std::size_t done = 0;                 // rounds
-    std::vector<std::size_t> parts{};     // of each round, that are not done
+    std::vector<std::size_t> parts{};     // unfinished ones of each round
     detail::LastAccesses accesses{};      // by rounds
-    std::vector<std::uint32_t> before{};  // rounds that the next one comes after
-    bool is_known = false;                // which these are
+    std::vector<std::uint32_t> before{};  // rounds that the next one depends on
+    bool is_known = false;                // whether `before` is set
   };
   struct RankState {
-    double busy = 0;                 // until when
+    double busy = 0;                 // until this time
     std::size_t begun = 0;           // segments
-    std::vector<State> under_way{};  // segment s at s modulo how many may be
+    std::vector<State> under_way{};  // segment s at s % size()
   };
   using Ends = std::pair<Rank, Rank>;
 
@@ -131,7 +131,7 @@ class Simulation {
   void add(double time, Event::Kind kind, std::size_t message, const At& round) {
     events_.push({time, events_made_++, kind, message, round});
   }
-  /// The rank does something, as soon as it has nothing else to do. @return when that is done.
+  /// Occupies the rank for a time, as soon as it is free. @return the end.
   double work(Rank rank, double time) {
     double& busy = rank_of(rank).busy;
     busy = std::max(busy, now_) + time;
@@ -139,7 +139,7 @@ class Simulation {
     return busy;
   }
 
-  /// As many segments as may be under way.
+  /// Begins as many segments as may be under way.
   void begin(Rank rank) {
     RankState& state = rank_of(rank);
     const auto together =
@@ -152,7 +152,7 @@ class Simulation {
     state_of(rank, segment) = State{.segment = segment};
     start_rounds(rank, segment);
   }
-  /// Once a segment is done, the next one that may be under way begins in its place.
+  /// Starts all rounds that may start. Once a segment is done, the next one begins in its place.
   void start_rounds(Rank rank, std::size_t segment) {
     State& state = state_of(rank, segment);
     const std::size_t rounds = schedule_of(rank).rounds();
@@ -281,7 +281,8 @@ class Simulation {
                         std::to_string(inbox.receives.front().round) + ": waits for rank " +
                         std::to_string(std::get<0>(ends)) + ", which never sends it",
                     rank};
-    // Whoever waits for no message waits for its own earlier rounds, which are over or do.
+    // A rank that waits for no message waits for its own earlier rounds, which are over or wait for
+    // one.
     throw Error{ErrorCode::bug, "rank " + std::to_string(rank) + " waits for no rank", rank};
   }
 
@@ -294,7 +295,7 @@ class Simulation {
   double message_;
   double reduced_;
   double now_ = 0;
-  double last_ = 0;  // that anything happened
+  double last_ = 0;  // the end of the last event
   std::vector<RankState> ranks_;
   std::vector<Message> messages_{};
   std::map<Ends, std::deque<std::size_t>> leaving_{};  // messages, the first one under way
@@ -305,7 +306,7 @@ class Simulation {
   Simulated simulated_{};
 };
 
-/// Of each segment, which is the same fraction of every block.
+/// The offsets of each segment, which is the same fraction of every block.
 std::vector<ByteOffsets> offsets_of_segments(std::uint32_t units,
                                              std::span<const std::size_t> block_bytes,
                                              std::size_t element_bytes, std::size_t segments) {

@@ -12,13 +12,13 @@ namespace {
 
 using enum Collective;
 
-/// What runs within groups: first, and, of an all_reduce or a broadcast on lanes, at the end.
+/// The stages inside groups: the first and, for an all_reduce or a broadcast on lanes, the last.
 struct Within {
   std::vector<Collective> ways{};
-  std::vector<std::string_view> names{};  // that are tried
+  std::vector<std::string_view> names{};  // algorithms to try
 };
 
-// What is quick among few ranks that are near each other: few rounds, or little to move.
+// Stages that are quick among few near ranks: few rounds, or few bytes.
 std::vector<Within> withins_of(Collective collective) {
   switch (collective) {
     case all_reduce:
@@ -35,13 +35,13 @@ constexpr std::array<std::string_view, 9> kBetween{"circulant",    "ring",     "
                                                    "rabenseifner", "binomial", "scatter_all_gather",
                                                    "direct",       "bruck",    "dissemination"};
 
-/// The row with its default parameters; without a row where there is none.
+/// The row with its default parameter; the row is null if the catalog has none.
 Choice choice_named(const Catalog& catalog, Collective collective, std::string_view name) {
   const Algorithm* const row = catalog.find(collective, name);
   return {.algorithm = row, .number = row == nullptr ? 0 : row->default_number};
 }
 
-/// The stages of a hierarchy; none where one of them does not exist.
+/// The stages of a hierarchy; empty if one of them does not exist.
 std::vector<Choice> stages_of(const Catalog& catalog, Collective collective, const Within& within,
                               std::string_view name, std::string_view between) {
   std::vector<Choice> stages{choice_named(catalog, within.ways.front(), name),
@@ -55,10 +55,10 @@ std::vector<Choice> stages_of(const Catalog& catalog, Collective collective, con
   return is_whole ? stages : std::vector<Choice>{};
 }
 
-/// A link of routers, the lower one first.
+/// A link between two routers, the lower one first.
 using Ends = std::pair<int, int>;
 
-/// The vertex that is router 0: hosts are none, unless there are no switches.
+/// The vertex of router 0. Hosts are routers only if there are no switches.
 int first_router(const Topology& topology) {
   return topology.switches() == 0 ? 0 : topology.hosts();
 }
@@ -74,7 +74,7 @@ std::vector<Ends> links_of_routers(const Topology& topology) {
   return links;
 }
 
-/// The router of each rank; empty where one has none, or a router has no host.
+/// The router of each rank; empty if a host is not on exactly one, or a router has no host.
 std::vector<int> routers_of(const Topology& topology, int ranks) {
   std::vector<int> routers;
   if (topology.switches() == 0) {
@@ -92,7 +92,7 @@ std::vector<int> routers_of(const Topology& topology, int ranks) {
   return std::ranges::find(has_host, false) == has_host.end() ? routers : std::vector<int>{};
 }
 
-/// @return the graph that the network's name describes; else null.
+/// @return the graph that the network's name describes, if it has these links; else null.
 std::unique_ptr<Graph> family_of(const std::string& name, const std::vector<Ends>& links,
                                  int routers) {
   const std::size_t colon = name.find(':');

@@ -1,5 +1,5 @@
 /// @file
-/// Candidates that are made of others or follow a network, built from what is known of both.
+/// Candidates that combine other algorithms, or follow a network.
 #pragma once
 
 #include <memory>
@@ -13,23 +13,21 @@
 
 namespace tutti::v0::detail {
 
-/// Hierarchies of a collective that are worth a look: a few algorithms within groups, onto lanes or
-/// to leaders, and a few between them. @param catalog where they are taken from.
-/// @param collective which one. @param hosts of each rank, by which ranks are grouped.
-/// @return choices; none where the catalog has no hierarchy of it.
+/// @return the hierarchies of a collective to consider: a few algorithms inside groups, onto lanes
+/// or to leaders, with each of a few between groups. Empty if the catalog has no hierarchy of it.
+/// @param hosts the group of each rank.
 [[nodiscard]] std::vector<Choice> hierarchies_of(const Catalog& catalog, Collective collective,
                                                  std::span<const int> hosts);
 
-/// What follows a network, such as multitree. @param catalog where they are taken from.
-/// @param collective which one. @param graph of routers with all ranks.
-/// @return choices.
+/// @return the choices that follow a network, such as multitree. @param graph of routers with all
+/// ranks; may be null.
 [[nodiscard]] std::vector<Choice> choices_on(const Catalog& catalog, Collective collective,
                                              const std::shared_ptr<const Graph>& graph);
 
-/// The routers of a network as a graph, with the ranks that are on them: the family's own graph
-/// where it is one. Where there are no switches each host is a router. @param topology the network;
-/// rank r is its host r. @return it; null where it has hosts with several links beside switches,
-/// switches without hosts, which no rank could be on, or more routers than graphs have.
+/// @return the routers of a network as a graph, with the ranks on them. If the network is of a
+/// family of graphs, it is that family's graph. Without switches, each host is a router. Null if
+/// there are switches and a host has several links, or a switch has no host. @param topology its
+/// host r is rank r.
 [[nodiscard]] std::shared_ptr<const Graph> router_graph(const Topology& topology, int ranks);
 
 }  // namespace tutti::v0::detail

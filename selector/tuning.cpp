@@ -49,7 +49,7 @@ bool is_same_choice(const TunedRule& rule, const TunedCell& cell) noexcept {
   return rule.algorithm == cell.algorithm && rule.segment_bytes == cell.segment_bytes;
 }
 
-/// What to run at one size. @param before the rule of the size before, or null.
+/// The choice at one size. @param before the rule of the size before, or null.
 const TunedCell& best_of(const std::vector<const TunedCell*>& cells, const TunedRule* before) {
   const auto time = [](const TunedCell* cell) { return cell->median_us; };
   const TunedCell& best = **std::ranges::min_element(cells, {}, time);

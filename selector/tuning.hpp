@@ -1,11 +1,11 @@
 /// @file
-/// What was measured on a machine and is kept in a file: a person can read it, and selectors do.
+/// Measurements of a machine, in a file that selectors read and a person can read.
 ///
-/// The file is JSON: `"format": "tutti-tuning"`, `"version": 1`, `tutti`, the version that
-/// measured, if only that one may use it; `machine` with `processor` and `cores`; `costs`, what
-/// messages were measured to cost, which the model rests on; and `tables`, each for one collective
-/// on one number of ranks and hosts over one transport and kind of buffers: `rules`, what to run
-/// from how many bytes on, and `cells`, the measured times that they were made of.
+/// The file is JSON, with `"format": "tutti-tuning"` and `"version": 1`. `tutti` is the version
+/// that measured, if only that one may use the file. `machine` has `processor` and `cores`. `costs`
+/// are the measured costs of messages, which the model uses. Each of `tables` is for one collective
+/// on one number of ranks and hosts, over one transport and kind of buffers. Its `rules` state the
+/// choice from each number of bytes on; its `cells` are the measured times behind the rules.
 #pragma once
 
 #include <cstddef>
@@ -19,24 +19,24 @@
 
 namespace tutti::v0::detail {
 
-/// The kind of machine that something was measured on.
+/// The kind of machine that was measured.
 struct TunedMachine {
   std::string processor{};  ///< Its model's name.
-  int cores = 0;            ///< That are online.
+  int cores = 0;            ///< Online cores.
   /// Equality of all members.
   friend bool operator==(const TunedMachine&, const TunedMachine&) = default;
 };
 
-/// What to run from a size on, until the next rule's.
+/// The choice from a size on, up to the size of the next rule.
 struct TunedRule {
   std::size_t from_bytes = 0;     ///< Of the whole vector, as Problem::bytes.
   std::string algorithm{};        ///< A choice, such as "knomial:k=4".
-  std::size_t segment_bytes = 0;  ///< Of the whole vector that travel at a time; 0: all of it.
+  std::size_t segment_bytes = 0;  ///< Segments, in bytes of the whole vector; 0: one segment.
   /// Equality of all members.
   friend bool operator==(const TunedRule&, const TunedRule&) = default;
 };
 
-/// One algorithm at one size.
+/// The times of one choice at one size.
 struct TunedCell {
   std::size_t bytes = 0;          ///< Of the whole vector.
   std::string algorithm{};        ///< A choice.
@@ -50,68 +50,67 @@ struct TunedCell {
   std::string pattern = "back_to_back";
 };
 
-/// What a table is for.
+/// The calls that a table is for.
 struct TunedPlace {
   Collective collective{};  ///< The operation.
-  int ranks = 0;            ///< How many take part.
-  int hosts = 1;            ///< On how many hosts they are.
-  std::string transport{};  ///< Name of what carries their messages, as Capabilities::name.
+  int ranks = 0;            ///< Number of ranks.
+  int hosts = 1;            ///< Number of their hosts.
+  std::string transport{};  ///< The transport, as Capabilities::name.
   bool visible = false;     ///< As Options::visible.
   /// Equality of all members.
   friend bool operator==(const TunedPlace&, const TunedPlace&) = default;
 };
 
-/// What to run, by size.
+/// The choices for one place, by size.
 struct TunedTable {
-  TunedPlace place{};              ///< Where it holds.
+  TunedPlace place{};              ///< Its calls.
   std::vector<TunedRule> rules{};  ///< By size, from the least; the first from 0 bytes.
-  std::vector<TunedCell> cells{};  ///< What was measured.
+  std::vector<TunedCell> cells{};  ///< The measured times.
 };
 
-/// What messages cost among ranks that share no hosts, or all one.
+/// Measured costs of messages between ranks that all share one host, or share none.
 struct TunedCosts {
-  int ranks = 0;            ///< How many took part.
-  int hosts = 1;            ///< On how many hosts they were: 1, or as many as ranks.
+  int ranks = 0;            ///< Number of ranks.
+  int hosts = 1;            ///< Number of their hosts: 1, or as many as ranks.
   std::string transport{};  ///< As TunedPlace.
   bool visible = false;     ///< As TunedPlace.
-  LinkCosts costs{};        ///< Its cores and buffered bytes are those of that measurement.
-  std::size_t cells = 0;    ///< How many times they were made of.
+  LinkCosts costs{};        ///< With the cores and buffered bytes of the measurement.
+  std::size_t cells = 0;    ///< Number of times that they were fitted to.
   double loss = 1;          ///< As Fit.
   double median_error = 0;  ///< As Fit.
 };
 
-/// A file.
+/// A tuning file.
 struct Tuning {
   std::string origin{};              ///< Its path, for a person.
-  std::string version{};             ///< The tutti that measured, or empty.
+  std::string version{};             ///< The version of tutti that measured, or empty.
   TunedMachine machine{};            ///< Where it was measured.
-  std::vector<TunedCosts> costs{};   ///< At most one for the same ranks, hosts and so on.
+  std::vector<TunedCosts> costs{};   ///< At most one for the same ranks, hosts, transport, visible.
   std::vector<TunedTable> tables{};  ///< At most one for a place.
 };
 
-/// Reads a file's text. Throws Error{invalid_argument} that says the line or the place in it, and
-/// what is wrong. @param text JSON. @return what it says.
+/// Reads a file's text, which is JSON. Throws Error{invalid_argument} that names the line or the
+/// place in it, and the fault.
 [[nodiscard]] Tuning tuning_of(std::string_view text);
-/// @param tuning any. @return the text that tuning_of reads, for a person to read too.
+/// @return the text that tuning_of reads, laid out for a person.
 [[nodiscard]] std::string text_of(const Tuning& tuning);
-/// Reads a file. Throws Error{invalid_argument} that begins with the path. @param path of the file.
-/// @return what it says.
+/// Reads a file. Throws Error{invalid_argument} that begins with the path.
 [[nodiscard]] Tuning read_tuning(const std::string& path);
 
-/// @param tuning any. @return the table for it, or null.
+/// @return the table for a place, or null if it has no rules.
 [[nodiscard]] const TunedTable* find_table(const Tuning& tuning, const TunedPlace& place) noexcept;
-/// Costs of as many ranks as come closest, with cores of their own or not, on one host or several.
-/// @param tuning any. @param wanted of which ranks, hosts, transport, visible and the costs' cores
-/// count. @return them, or null.
+/// @param wanted must be equal in transport and visible, in whether there are several hosts, and in
+/// whether ranks share cores. @return such costs with the nearest number of ranks, or null.
 [[nodiscard]] const TunedCosts* find_costs(const Tuning& tuning, const TunedCosts& wanted) noexcept;
-/// Adds costs, or replaces those of the same ranks. @param tuning a file. @param costs to keep.
+/// Adds costs, or replaces those of the same ranks, hosts, transport and visible.
 void keep_costs(Tuning& tuning, TunedCosts costs);
-/// @param table with rules. @param bytes of the whole vector. @return the rule for them.
+/// @param table with at least one rule. @param bytes of the whole vector. @return the rule for
+/// them.
 [[nodiscard]] const TunedRule& rule_for(const TunedTable& table, std::size_t bytes) noexcept;
 
-/// Makes rules of what was measured: at each size the fastest, but where the one of the size before
-/// is within the interval of it, that one is kept. Between two sizes the rule changes at their
-/// geometric mean. @param cells of one place. @return the rules.
+/// Makes rules of measured times. At each size the fastest choice wins, except that the one of the
+/// size before is kept if their intervals overlap. Between two sizes the rule changes at their
+/// geometric mean. @param cells of one place.
 [[nodiscard]] std::vector<TunedRule> rules_of(std::span<const TunedCell> cells);
 
 }  // namespace tutti::v0::detail

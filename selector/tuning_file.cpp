@@ -1,4 +1,4 @@
-// Tuning files: read and written.
+// Reads and writes tuning files.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ constexpr double kMostBytes = 9e15;  // whole numbers up to it are exact in JSON
   throw Error{ErrorCode::invalid_argument, what};
 }
 
-/// An object of the file, which knows where it stands there.
+/// An object of the file, with its place there for errors.
 class Field {
  public:
   Field(const TuningJson& json, std::string where) : json_{json}, where_{std::move(where)} {
@@ -63,7 +63,7 @@ class Field {
     if (!value.is_boolean()) reject(name, "is neither true nor false");
     return value.get<bool>();
   }
-  /// Calls with each member of an array. @param name of it. @param use what to do.
+  /// Calls `use` with each member of an array.
   template <class Use>
   void each(const char* name, Use&& use) const {
     const TuningJson& list = at(name);
@@ -115,7 +115,7 @@ TunedTable table_in(const Field& field) {
   return table;
 }
 
-/// A cost per something, in the file and in LinkCosts.
+/// A cost, in the file and in LinkCosts.
 struct CostField {
   const char* name;
   Femtoseconds LinkCosts::*member;
@@ -197,7 +197,7 @@ TuningJson json_of(const TunedTable& table) {
   return json;
 }
 
-/// One object per line where it has no lists in it.
+/// Writes an object without nested values on one line.
 void write(std::string& text, const TuningJson& json, const std::string& indent) {
   const auto is_nested = [](const TuningJson& value) { return value.is_structured(); };
   if (!json.is_structured() || !std::any_of(json.begin(), json.end(), is_nested)) {

@@ -8,7 +8,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Beyond so many ranks rounds that each go one rank less far are too many.
+/// The most ranks for pairwise skips, which take a round for each other rank.
 constexpr int kMostPairwise = 32;
 
 /// Other values of a parameter that is a number.
@@ -19,11 +19,11 @@ std::vector<int> others_of(const Algorithm& row, int size) {
   };
   switch (row.parameter) {
     case AlgorithmParameter::radix:
-      // Fewer rounds of more messages each win where ranks wait for a core.
+      // Fewer rounds of more messages each win if ranks wait for a core.
       for (const int radix : {2, 4, 8}) add(radix, radix / 2 < size);
       break;
     case AlgorithmParameter::blocks:
-      // More blocks fill the pipe, and take more messages.
+      // More blocks fill the pipeline, and take more messages.
       for (const int blocks : {4, 16, 32}) add(blocks, true);
       break;
     case AlgorithmParameter::in_flight:
@@ -37,8 +37,8 @@ std::vector<int> others_of(const Algorithm& row, int size) {
   return numbers;
 }
 
-/// Beside halving: every rank sends to each other one, which takes a round each and the fewest
-/// bytes in each of them.
+/// Skips besides halving: every rank sends to every other one in a round of its own, with the
+/// fewest bytes per round.
 std::vector<int> pairwise_skips(int size) {
   std::vector<int> skips;
   if (size > 3 && size <= kMostPairwise)

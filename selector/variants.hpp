@@ -1,5 +1,5 @@
 /// @file
-/// The parameters that are tried of a row of the catalog.
+/// The parameters to try for a row of the catalog.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ struct Variant {
   std::size_t segment_bytes = 0;  ///< 0 runs the vector as a whole.
 };
 
-/// The row with its default parameter first, then with others: radices, blocks, messages in flight,
-/// skips, lengths of segments. Where an element must have the same bits in vectors of all sizes
-/// only the default, whose expression tree is known. @param row any but those that need a network
-/// or groups. @param problem what it is to serve. @return at least one.
+/// @return the row with its default parameter first, then with others: radices, blocks, messages in
+/// flight, skips, lengths of segments. If an element must have the same bits in vectors of all
+/// sizes, the default alone, whose expression tree is known. @param row must not need a network or
+/// groups.
 [[nodiscard]] std::vector<Variant> variants_of(const Algorithm& row, const Problem& problem);
 
-/// The segments of a choice if the call has none: the row's own, shorter and longer ones.
-/// @param choice any. @param problem what it is to serve. @return the choice with each.
+/// @return the choice with each length of segments to try: that of the call, or else the row's own,
+/// a shorter and a longer one.
 [[nodiscard]] std::vector<Variant> with_segments(Choice choice, const Problem& problem);
 
 }  // namespace tutti::v0::detail

@@ -8,9 +8,9 @@
 
 namespace tutti::v0::detail {
 
-/// @param time any. @return it, such as "0.080 ns".
+/// @return a time, such as "0.080 ns".
 [[nodiscard]] std::string nanoseconds(Femtoseconds time);
-/// @param time any. @return it, such as "4.0 us".
+/// @return a time, such as "4.0 us".
 [[nodiscard]] std::string microseconds(Femtoseconds time);
 /// @return the costs in words, a list that ends with a comma.
 [[nodiscard]] std::string words_of(const LinkCosts& costs);
