@@ -21,7 +21,7 @@ void LastAccesses::collect(const Accesses& accesses, std::vector<std::uint32_t>&
   for (const Touched& read : accesses.reads) for_each_met(read, add_writer);
   for (const Touched& write : accesses.writes)
     for_each_met(write, [&](const Last& last) {
-      // Whoever read comes after the writer.
+      // A reader depends on the writer.
       if (last.readers.empty()) add_writer(last);
       before.insert(before.end(), last.readers.begin(), last.readers.end());
     });
@@ -36,7 +36,7 @@ void LastAccesses::forget() noexcept {
   for (Line& line : lines_) line.clear();
 }
 
-/// No run goes on beyond a place where another one begins or ends.
+/// Splits the run that contains `at` in two.
 void LastAccesses::split(Line& line, std::uint64_t at) {
   auto last = line.upper_bound(at);
   if (last == line.begin()) return;

@@ -1,5 +1,5 @@
 /// @file
-/// Which operations come after which, by what they touch: lowering and prediction ask alike.
+/// Dependencies of operations, from what they read and write: for lowering and for prediction.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace tutti::v0::detail {
 
-/// What an operation touches, each with a numbering of its own.
+/// The areas that operations use. Each has a numbering of its own.
 enum class Area : std::uint8_t {
   in,       ///< The caller's input, by units.
   out,      ///< The caller's output, by units; in place the input is there too.
-  held,     ///< Memory of the run's own, by slots.
-  stage,    ///< Where what arrives is stored for a while, by bytes.
-  arrival,  ///< What arrives itself.
+  held,     ///< Memory of the run, by slots.
+  stage,    ///< Memory that stores arriving bytes for a while, by bytes.
+  arrival,  ///< The arriving bytes themselves.
 };
 
 /// A run in an area.
@@ -29,21 +29,21 @@ struct Touched {
   std::uint64_t end = 0;
 };
 
-/// What an operation reads and writes.
+/// The reads and writes of an operation.
 struct Accesses {
   std::vector<Touched> reads{};
   std::vector<Touched> writes{};
 };
 
-/// Who has touched what last: an operation comes after those that wrote what it reads or writes,
-/// and after those that read what it writes.
+/// The last readers and writers of each place. An operation depends on earlier writers of what it
+/// uses, and on earlier readers of what it writes.
 class LastAccesses {
  public:
-  /// Adds the operations that one comes after. @param accesses of it.
+  /// Appends to `before` the operations that an operation with these accesses depends on.
   void collect(const Accesses& accesses, std::vector<std::uint32_t>& before) const;
-  /// @param accesses of an operation. @param operation its number.
+  /// Records the accesses of an operation. @param operation its number.
   void note(const Accesses& accesses, std::uint32_t operation);
-  /// What comes from now on comes after nothing.
+  /// Clears the records: later operations do not depend on earlier ones.
   void forget() noexcept;
 
  private:
@@ -51,7 +51,7 @@ class LastAccesses {
   struct Last {
     std::uint64_t end = 0;
     std::uint32_t writer = kNobody;
-    std::vector<std::uint32_t> readers{};  // since then
+    std::vector<std::uint32_t> readers{};  // since the write
   };
   using Line = std::map<std::uint64_t, Last>;  // by beginning
   template <class Visit>

@@ -1,5 +1,5 @@
 /// @file
-/// Proof: what must be known of an algorithm that is not tutti's own before it runs.
+/// The proof of an algorithm that is not tutti's own, required before it runs.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,13 @@
 
 namespace tutti::v0::detail {
 
-/// What came of a choice for one number of ranks and one root.
+/// The outcome for a choice, on one number of ranks and with one root.
 struct Proof {
   std::string refusal{};     ///< Why it must not run; empty if it is proved.
-  std::uint64_t digest = 0;  ///< Of all its schedules, so that ranks find out if theirs differ.
+  std::uint64_t digest = 0;  ///< Of all its schedules, by which ranks detect that theirs differ.
 };
 
-/// Builds the schedules of all ranks and verifies them, with all that the row claims.
-/// @param choice any. @param contract what it is for. @return what came of it.
+/// Builds the schedules of all ranks and verifies them, with all claims of the row.
 [[nodiscard]] Proof prove(const Choice& choice, const Contract& contract);
 
 }  // namespace tutti::v0::detail

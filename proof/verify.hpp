@@ -17,19 +17,19 @@
 
 namespace tutti::v0 {
 
-/// What a finding is about. Each enumerator is one check.
+/// The checks. A finding names the one that failed.
 enum class CheckKind : std::uint8_t {
   shape,                     ///< The schedules do not belong together, or a round was left open.
   peer,                      ///< A message to oneself or to a rank that does not exist.
   bounds,                    ///< A slot outside of `in`, `out` or the planes of scratch.
-  plane_crossed,             ///< A run of scratch slots that goes on in the next plane.
+  plane_crossed,             ///< A run of scratch slots that continues in the next plane.
   input_written,             ///< A step writes `in`.
   unit_changed,              ///< A local step moves a unit into a slot shaped like another unit.
   unmatched_send,            ///< A message that no rank receives.
   unmatched_receive,         ///< A receive without a sender.
   mismatched_message,        ///< Sender and receiver list different parts of one message.
   deadlock,                  ///< Ranks wait for each other if nothing is buffered.
-  race,                      ///< Two steps of a round meet in a slot and are not one fold.
+  race,                      ///< Two steps of a round use one slot and are not one fold.
   stale_input,               ///< Reads `in` where `out`, in place the same memory, was overwritten.
   unwritten_read,            ///< Reads a slot that holds nothing.
   counted_twice,             ///< A contribution enters a result twice.
@@ -45,7 +45,7 @@ enum class CheckKind : std::uint8_t {
   not_same_tree,             ///< Claimed `same_tree_as`, but the trees differ.
   not_rotational,            ///< Claimed `rotational`, but a rank is not rank 0 shifted.
   foreign_counts,            ///< Claimed `own_counts_only`, but a foreign block is touched.
-  out_of_step,               ///< Claimed `lockstep`, but rounds cannot be numbered so.
+  out_of_step,               ///< Claimed `lockstep`, but ranks cannot run their rounds together.
   too_little_claimed,        ///< A trait holds more widely than its row claims.
   build_failed,              ///< A generator threw for a shape that its row admits.
 };
@@ -56,24 +56,23 @@ inline constexpr int kCheckKinds = 29;
 /// @param kind any enumerator. @return its name, such as "counted_twice".
 [[nodiscard]] std::string_view name_of(CheckKind kind) noexcept;
 
-/// One thing that is wrong.
+/// One fault.
 struct Finding {
-  CheckKind kind{};  ///< Which check failed.
-  std::string
-      message{};   ///< Algorithm, ranks, root, rank, round and slot, and what is wrong there.
-  Rank rank = -1;  ///< The rank, or -1 where none is known.
+  CheckKind kind{};          ///< Which check failed.
+  std::string message{};     ///< Algorithm, ranks, root, rank, round, slot, and the fault.
+  Rank rank = -1;            ///< The rank, or -1 if none is known.
   std::int64_t round = -1;   ///< The round, or -1.
   std::int64_t slot = -1;    ///< The slot, or -1.
-  Space space = Space::out;  ///< Where the slot lies.
+  Space space = Space::out;  ///< The space of the slot.
 };
 
-/// Whether something holds, and where it does not.
+/// Whether a property holds, and a counterexample.
 struct Property {
   bool holds = true;             ///< True if no counterexample was found.
   std::string counterexample{};  ///< The first one; empty if it holds.
 };
 
-/// What the verifier learnt about schedules that it proved correct.
+/// Facts about schedules that were proved correct.
 struct Facts {
   std::size_t rounds = 0;         ///< Most rounds of any rank.
   std::size_t messages = 0;       ///< Messages of all ranks.
@@ -86,8 +85,8 @@ struct Facts {
   Property rotational{};          ///< Rank r's schedule is rank 0's, shifted by r.
   Property own_counts_only{};     ///< Ranks touch only blocks that they have or want.
   Property lockstep{};            ///< Ranks can go through their rounds together.
-  /// Of the expression trees of all ranks' results, where size_invariant holds: equal to that of
-  /// other schedules where their trees are.
+  /// Digest of the expression trees of all ranks' results, if size_invariant holds. Schedules with
+  /// equal trees have equal digests.
   std::uint64_t tree = 0;
 
   /// @return bytes that the busiest rank sends, in vectors.
@@ -96,7 +95,7 @@ struct Facts {
   }
 };
 
-/// What is claimed about schedules beyond being correct.
+/// Claims about schedules, besides correctness.
 struct Claims {
   bool ordered = false;          ///< See Traits::ordered.
   bool rank_identical = false;   ///< See Traits::rank_identical.
@@ -104,15 +103,15 @@ struct Claims {
   bool rotational = false;       ///< See Traits::rotational.
   bool own_counts_only = false;  ///< See Traits::own_counts_only.
   bool lockstep = false;         ///< See Traits::lockstep.
-  std::uint64_t tree = 0;        ///< Facts::tree of others that these shall share; 0 for none.
+  std::uint64_t tree = 0;        ///< Facts::tree that the schedules must have; 0 for any.
 };
 
-/// What is to be proved.
+/// Schedules to prove.
 struct Question {
-  Contract contract{};                    ///< What the schedules shall achieve together.
+  Contract contract{};                    ///< The contract of all schedules together.
   std::span<const Schedule> schedules{};  ///< One per rank.
-  Claims claims{};                        ///< Further promises.
-  std::string_view name = "schedule";     ///< How findings call it, such as "ring".
+  Claims claims{};                        ///< Further claims to prove.
+  std::string_view name = "schedule";     ///< The name in findings, such as "ring".
 };
 
 /// The answer.
@@ -124,7 +123,7 @@ struct Verdict {
   [[nodiscard]] bool proved() const noexcept { return findings.empty(); }
 };
 
-/// Proves schedules, one question after the other, in workspaces that it keeps.
+/// Proves schedules. It keeps its workspace from one question to the next.
 ///
 /// The proof is a symbolic execution with strict rounds and without any buffering: a rank posts all
 /// messages of a round at once, a message moves when both ends have posted it, and the next round
@@ -137,7 +136,7 @@ class Verifier {
   Verifier& operator=(Verifier&&) noexcept;
 
   /// Bad schedules are findings. Throws Error{invalid_argument} only for schedules that are too
-  /// large: 2^28 slots on all ranks together. @param question what to prove. @return the outcome.
+  /// large: 2^28 slots on all ranks together.
   [[nodiscard]] Verdict verify(const Question& question);
 
  private:
@@ -145,8 +144,7 @@ class Verifier {
   std::unique_ptr<Workspace> workspace_;
 };
 
-/// Verifies one set of schedules, such as a user's own.
-/// @param contract what they shall achieve. @param schedules one per rank. @return the outcome.
+/// Verifies schedules of the caller. @param schedules one per rank.
 [[nodiscard]] TUTTI_API Verdict verify_schedules(const Contract& contract,
                                                  std::span<const Schedule> schedules);
 

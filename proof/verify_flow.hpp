@@ -14,21 +14,20 @@
 
 namespace tutti::verifying {
 
-/// Runs schedules on symbolic values. Ranks are driven by a list of those that can go on, not in
-/// lock step. Stops at the first finding.
+/// Runs schedules on symbolic values. Ranks advance by a list of ready ranks, not in lock step.
+/// Stops at the first finding.
 class DataFlow {
  public:
-  /// Runs all schedules to their ends. @param question what to prove. @param report receives
-  /// findings.
+  /// Runs all schedules to their ends. @param report receives findings.
   void run(const Question& question, Report& report);
 
-  /// @param rank any. @param unit in [0, units). @return what the `out` slot holds after run().
+  /// @param unit in [0, units). @return the value of the `out` slot after run().
   [[nodiscard]] Value result(Rank rank, std::uint32_t unit) const {
     return read(static_cast<std::size_t>(rank), Space::out, unit);
   }
   /// @return the trees of the last run.
   [[nodiscard]] const ValueStore& values() const noexcept { return values_; }
-  /// @return where operands first changed places; empty if they never did.
+  /// @return the place where operands first changed their order; empty if they never did.
   [[nodiscard]] const std::string& first_disorder() const noexcept { return first_disorder_; }
 
  private:
@@ -42,13 +41,13 @@ class DataFlow {
   struct State {
     std::size_t round = 0;
     std::size_t pending = 0;  // messages of the round that have not moved
-    std::size_t cells = 0;    // where this rank's slots begin
+    std::size_t cells = 0;    // offset of this rank's slots
     std::vector<Message> messages{};
     std::vector<std::uint32_t> next{};    // per step: the next one of the same message
     std::vector<std::size_t> arrivals{};  // per step: where its received values begin
-    std::vector<Value> received{};        // by the round, applied at its end
+    std::vector<Value> received{};        // in this round; applied at its end
   };
-  struct Cursor;  // walks the slots of a message
+  struct Cursor;  // visits the slots of a message
 
   void reset(const Question& question);
   void start_round(std::size_t rank);

@@ -1,6 +1,6 @@
 /// @file
-/// Internal to the verifier: what can be seen without running anything. Slots exist, writers of a
-/// round do not collide, and every message that is sent is received.
+/// Internal to the verifier: checks that need no execution. Slots exist, writers of a round do not
+/// collide, and every message that is sent is received.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace tutti::verifying {
 
-/// Checks the form of schedules and counts what they cost.
+/// Checks the form of schedules and counts their costs.
 class FormCheck {
  public:
-  /// @param question what to prove. @param report receives findings.
-  /// @param facts receives rounds, messages, units and scratch slots.
+  /// @param report receives findings. @param facts receives rounds, messages, units and scratch
+  /// slots.
   void check(const Question& question, Report& report, Facts& facts);
 
  private:

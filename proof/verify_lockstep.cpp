@@ -10,7 +10,7 @@
 namespace tutti::verifying {
 namespace {
 
-/// Rounds of all ranks; those that a message connects are one.
+/// Rounds of all ranks. Rounds that a message connects are joined into one.
 class Rounds {
  public:
   explicit Rounds(std::span<const Schedule> schedules) {
@@ -52,7 +52,7 @@ class Rounds {
   }
 
  private:
-  /// A peer's messages of a round are one.
+  /// All sends of a round to one peer are one message.
   void find(std::size_t rank, const Schedule& schedule) {
     for (std::size_t round = 0; round < schedule.rounds(); ++round)
       for (const Step& step : schedule.round(round)) {

@@ -41,7 +41,7 @@ void add_tori(int size, std::vector<Graph>& graphs) {
   }
 }
 
-/// A tree that grows anywhere, and some more links; ranks sit on it in any order.
+/// A random tree with some additional links, and ranks on it in random order.
 Graph random_graph(int size, RandomNumbers& random) {
   std::vector<Graph::Edge> edges;
   std::vector<std::vector<bool>> linked(static_cast<std::size_t>(size),
@@ -150,7 +150,7 @@ bool serves(const Choice& choice, int size) {
 
 std::vector<Choice> graph_choices(const Algorithm& row, int size, std::uint64_t seed) {
   std::vector<Graph> graphs{Graph::ring(size), Graph::torus(std::vector{size})};
-  // Of many ranks, rings through all links at once would fill the memory.
+  // With more ranks, rings through all links of a complete graph would fill the memory.
   constexpr int kMostComplete = 64;
   if (size <= kMostComplete) graphs.push_back(Graph::complete(size));
   add_tori(size, graphs);
@@ -170,8 +170,8 @@ std::vector<Choice> hierarchy_choices(const Algorithm& row, int size, std::uint6
   RandomNumbers random{seed_of(seed, size)};
   const std::vector<Stages> stages = stages_of(row.collective);
   std::vector<Choice> choices;
-  // In turn, so that in all sizes together every grouping meets all stages. Where every root is
-  // tried, a third of them at each size is enough.
+  // Stages take turns, so that over all sizes every grouping has all stages. If every root is
+  // tried, a third of the groupings at each size is enough.
   const std::size_t every = is_rooted(row.collective) ? 3 : 1;
   std::size_t turn = static_cast<std::size_t>(size);
   for (const std::string& groups : groupings(size, random)) {

@@ -10,12 +10,12 @@
 
 namespace tutti::verifying {
 
-/// Numbers in a range, the same on every platform (std::uniform_int_distribution is not).
+/// Random numbers in a range, equal on every platform (std::uniform_int_distribution is not).
 class RandomNumbers {
  public:
   /// @param seed any.
   explicit RandomNumbers(std::uint64_t seed) : engine_{seed} {}
-  /// @param low least. @param high most. @return a number between them, both included.
+  /// @return a number in [low, high].
   [[nodiscard]] int between(int low, int high) {
     const auto span = static_cast<std::uint64_t>(high - low) + 1;
     return low + static_cast<int>(engine_() % span);
@@ -25,30 +25,27 @@ class RandomNumbers {
   std::mt19937_64 engine_;
 };
 
-/// @param choice any. @param size number of ranks. @return whether it serves them, by what its
-/// generator says.
+/// @return whether the generator of a choice accepts `size` ranks.
 [[nodiscard]] bool serves(const Choice& choice, int size);
 
-/// @param row that takes a graph. @param size number of ranks. @param seed of a random graph.
-/// @return a choice for every graph of a family that has so many routers, and for a random one, as
-/// far as the row serves them.
+/// @param row takes a graph. @param seed of a random graph. @return a choice for every graph of a
+/// family with `size` routers, and for a random one, if its generator accepts it.
 [[nodiscard]] std::vector<Choice> graph_choices(const Algorithm& row, int size, std::uint64_t seed);
 
-/// @param row that takes a hierarchy. @param size number of ranks. @param seed of random groups.
-/// @return choices of several groupings and algorithms.
+/// @param row takes a hierarchy. @param seed of random groups. @return choices of several groupings
+/// and algorithms.
 [[nodiscard]] std::vector<Choice> hierarchy_choices(const Algorithm& row, int size,
                                                     std::uint64_t seed);
 
-/// @param row that takes a graph. @param size number of ranks. @return the choice on the torus
-/// whose two sides differ least.
+/// @param row takes a graph. @return the choice on the torus whose two sides differ least.
 [[nodiscard]] Choice on_torus(const Algorithm& row, int size);
 
-/// @param row that takes a hierarchy. @param size number of ranks. @return the choice with as many
-/// groups as nearest to the ranks in each.
+/// @param row takes a hierarchy. @return the choice whose number of groups is nearest to the ranks
+/// in each.
 [[nodiscard]] Choice in_groups(const Algorithm& row, int size);
 
-/// @param row any. @param size that a Slim Fly has. @return the choice on that network; none where
-/// the row is not about it.
+/// @return the choice on the Slim Fly of `size` routers; empty if there is none, or if the row does
+/// not support it.
 [[nodiscard]] std::vector<Choice> slim_fly_choices(const Algorithm& row, int size);
 
 }  // namespace tutti::verifying

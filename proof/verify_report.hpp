@@ -1,5 +1,5 @@
 /// @file
-/// Internal to the verifier: collects findings and words where they are.
+/// Internal to the verifier: collects findings, and formats their places.
 #pragma once
 
 #include <string>
@@ -14,25 +14,25 @@ struct FindingPlace {
   Rank rank = -1;            ///< The rank.
   std::int64_t round = -1;   ///< The round.
   std::int64_t slot = -1;    ///< The slot.
-  Space space = Space::out;  ///< Where the slot lies.
+  Space space = Space::out;  ///< The space of the slot.
 };
 
 /// @return such as "scratch[12]".
 [[nodiscard]] std::string text_of(Space space, std::int64_t slot);
 
-/// @param place any. @return such as "rank 2, round 3, out[4]".
+/// @return such as "rank 2, round 3, out[4]".
 [[nodiscard]] std::string text_of(const FindingPlace& place);
 
 /// The findings about one question.
 class Report {
  public:
-  /// @param question what is being proved; must outlive this object.
+  /// @param question must outlive this object.
   explicit Report(const Question& question) : question_{question} {}
 
-  /// Adds a finding unless there are enough. @param kind the check. @param text what and where.
-  /// @param where the same as numbers.
+  /// Adds a finding unless there are enough. @param text the fault and its place. @param where the
+  /// place as numbers.
   void add(CheckKind kind, const std::string& text, const FindingPlace& where = {});
-  /// Adds a finding. @param kind the check. @param text what is wrong there.
+  /// Adds a finding. @param text the fault.
   void add(CheckKind kind, const FindingPlace& place, const std::string& text) {
     add(kind, text_of(place) + ": " + text, place);
   }

@@ -76,7 +76,7 @@ void check_results(const Question& question, const DataFlow& flow, Report& repor
 
 void compare_trees(const Question& question, const DataFlow& flow, Facts& facts) {
   if (!is_reduction(question.contract.collective)) return;  // Nothing is combined: all hold.
-  // Where every rank wants another result only those of one rank can be compared.
+  // If every rank wants a different result, only those of one rank can be compared.
   const bool differs = is_prefix(question.contract.collective);
   constexpr std::uint32_t kNone = 0xFFFFFFFF;
   std::vector<std::uint32_t> of_unit(facts.units, kNone);

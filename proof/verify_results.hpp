@@ -1,5 +1,5 @@
 /// @file
-/// Internal to the verifier: what the results are, and which properties hold.
+/// Internal to the verifier: checks results, and determines properties.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,21 @@
 
 namespace tutti::verifying {
 
-/// Checks that all ranks end with what the contract wants.
-/// @param question what to prove. @param flow after its run. @param report receives findings.
+/// Checks that all ranks end with the results of the contract. @param flow after its run.
+/// @param report receives findings.
 void check_results(const Question& question, const DataFlow& flow, Report& report);
 
-/// Finds out about operand order and equal trees. Expects correct results.
-/// @param question what to prove. @param flow after its run. @param facts receives the properties.
+/// Determines operand order and equality of trees. Expects correct results. @param flow after its
+/// run. @param facts receives the properties.
 void compare_trees(const Question& question, const DataFlow& flow, Facts& facts);
 
-/// Finds out whether ranks touch blocks that they neither have nor want.
-/// @param question what to prove. @return the property.
+/// @return whether ranks use only blocks that they have or want.
 [[nodiscard]] Property check_own_counts(const Question& question);
 
 /// Compares schedules with rank 0's: peers and blocks shifted, as sets of steps per round.
 class RotationCheck {
  public:
-  /// @param question what to prove. @return the property.
+  /// @return whether each schedule is rank 0's, shifted.
   [[nodiscard]] Property check(const Question& question);
 
  private:

@@ -1,4 +1,4 @@
-// The end of a round in the symbolic execution: what its steps leave in the slots.
+// The end of a round in the symbolic execution: its steps change the slots.
 #include "verify_flow.hpp"
 
 #include "verify_slots.hpp"
@@ -7,7 +7,7 @@ namespace tutti::verifying {
 
 void DataFlow::finish_round(std::size_t rank) {
   const auto steps = steps_of(rank);
-  // Sources of local steps are written by no step of their round, so only Finish needs an order.
+  // No step of a round writes the source of a local step, so only Finish needs an order.
   fold(rank, steps);
   for (std::size_t index = 0; index < steps.size() && report_->empty(); ++index)
     if (steps[index].kind() == Step::Kind::recv || steps[index].kind() == Step::Kind::copy)

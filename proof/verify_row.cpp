@@ -13,7 +13,7 @@ namespace {
 using verifying::RandomNumbers;
 using verifying::RowRecord;
 
-/// Small ones; the interesting ranges all begin there.
+/// Small numbers, where all interesting ranges begin.
 std::vector<int> verified_numbers(AlgorithmParameter parameter) {
   switch (parameter) {
     case AlgorithmParameter::none:
@@ -106,8 +106,8 @@ std::vector<Choice> RowVerifier::choices_at(int size) const {
   return {parse_choice(*range_.catalog, row_.collective, range_.choice)};
 }
 
-/// Rows serve what they claim to; of one choice its generator has the last word, and of what is
-/// written down its table.
+/// A row serves the sizes that it claims. A row with a table serves only the sizes in it, and a
+/// single choice only those that its generator accepts.
 bool RowVerifier::serves(int size) const {
   if (!admits(row_.traits.sizes, size)) return false;
   if (row_.table)
@@ -178,7 +178,7 @@ RowReport RowVerifier::run() {
   visit_sample();
   visit_slim_flies();
   report_.proved_traits = verifying::proved_traits(record_);
-  // On few ranks almost everything holds, so only a wide range shows that a row is too modest.
+  // On few ranks almost every trait holds, so only a wide range shows that a row claims too little.
   constexpr int kFewest = 2;
   constexpr int kInteresting = 16;
   if (report_.proved() && range_.choice.empty() && !row_.table && range_.min_size <= kFewest &&

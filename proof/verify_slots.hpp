@@ -10,14 +10,14 @@
 namespace tutti::verifying {
 
 /// @param slots a run. @param units of the whole vector.
-/// @return its first index where `out` and the planes of scratch are laid out one after the other;
-/// `in` shares the indices of `out`, because in place it is the same memory.
+/// @return its first index in `out` followed by the planes of scratch. `in` shares the indices of
+/// `out`, because in place it is the same memory.
 [[nodiscard]] inline std::size_t cell_of(const Slots& slots, std::uint32_t units) noexcept {
   return slots.space == Space::scratch ? std::size_t{units} + slots.first : slots.first;
 }
 
 /// @param slots a run. @param index in [0, count). @param units of the whole vector.
-/// @return the unit like which that slot is shaped.
+/// @return the unit whose shape that slot has.
 [[nodiscard]] inline std::uint32_t unit_of(const Slots& slots, std::uint32_t index,
                                            std::uint32_t units) noexcept {
   const std::uint32_t slot = slots.first + index;

@@ -5,7 +5,7 @@
 namespace tutti::verifying {
 namespace {
 
-/// Whether one condition covers more shapes than another; not every two can be compared.
+/// Whether one condition covers more shapes than another; some conditions cannot be compared.
 bool wider(When a, When b) {
   if (a == b || a == When::never || b == When::always) return false;
   return a == When::always || b == When::never;
@@ -30,7 +30,7 @@ void judge(const char* name, bool claimed, const CaseRecord& record,
 void judge_sizes(Sizes claimed, const RowRecord& record, int min_size,
                  std::vector<std::string>& complaints) {
   for (const Sizes wide : {Sizes::any, Sizes::even}) {
-    if (wide >= claimed) return;  // Enumerators stand from wide to narrow.
+    if (wide >= claimed) return;  // Enumerators are ordered from wide to narrow.
     bool all = true;
     for (std::size_t index = 0; index < record.serves.size(); ++index)
       if (admits(wide, min_size + static_cast<int>(index))) all = all && record.serves[index];
@@ -118,7 +118,7 @@ const Algorithm& representative_of(const Algorithm& row) {
                   std::string{name_of(row.collective)} + " algorithms without such a claim"};
 }
 
-/// Facts::tree of a row with its default parameter; where it has none, no other's.
+/// Facts::tree of a row with its default parameter; kNoTree if there is none.
 std::uint64_t tree_of(const Algorithm& row, int size, Rank root, Verifier& verifier) {
   if (!admits(row.traits.sizes, size) || !holds(row.traits.size_invariant, size, root))
     return kNoTree;

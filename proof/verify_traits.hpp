@@ -1,5 +1,5 @@
 /// @file
-/// Internal to the verifier: from what held for single shapes to what holds for a row.
+/// Internal to the verifier: derives the traits of a row from properties of single shapes.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace tutti::verifying {
 
-/// In which cases one property held over the shapes seen.
+/// The cases in which a property held, over all noted shapes.
 class CaseRecord {
  public:
-  /// @param property whether it held. @param size number of ranks. @param root the root.
+  /// Adds the property of one shape. @param size number of ranks.
   void note(const Property& property, int size, Rank root);
-  /// @param when a condition. @return whether the property held wherever the condition does.
+  /// @return whether the property held in every shape with this condition.
   [[nodiscard]] bool holds(When when) const;
-  /// @return the strongest condition; root_is_zero before power_of_two where both hold.
+  /// @return the strongest condition; root_is_zero before power_of_two if both hold.
   [[nodiscard]] When strongest() const;
 
  private:
@@ -26,7 +26,7 @@ class CaseRecord {
   bool root_is_zero_ = true;
 };
 
-/// What held over all shapes of a row.
+/// The properties of all shapes of a row.
 struct RowRecord {
   CaseRecord ordered{};          ///< See Traits::ordered.
   CaseRecord rank_identical{};   ///< See Traits::rank_identical.
@@ -34,24 +34,24 @@ struct RowRecord {
   CaseRecord rotational{};       ///< See Traits::rotational.
   CaseRecord own_counts_only{};  ///< See Traits::own_counts_only.
   CaseRecord lockstep{};         ///< See Traits::lockstep.
-  /// Per number of ranks, from the range's least: whether the row works there.
+  /// Per number of ranks, from the range's least: whether the row serves it.
   std::vector<bool> serves{};
 
-  /// @param facts of one shape. @param size number of ranks. @param root the root.
+  /// Adds the facts of one shape. @param size number of ranks.
   void note(const Facts& facts, int size, Rank root);
 };
 
-/// @param row the row. @param record over all shapes. @param min_size of the range.
-/// @return a text for each trait that holds more widely than the row claims.
+/// @param record over all shapes. @param min_size of the range. @return a text for each trait that
+/// holds more widely than the row claims.
 [[nodiscard]] std::vector<std::string> too_little_claimed(const Algorithm& row,
                                                           const RowRecord& record, int min_size);
 
 /// @param record over all shapes. @return the strongest traits.
 [[nodiscard]] ProvedTraits proved_traits(const RowRecord& record);
 
-/// @param choice any. @param size number of ranks. @param root the root. @param verifier to find
-/// the tree with that the row claims to share. @return what the choice's row claims for that shape.
-/// Throws Error{invalid_argument} where it claims the tree of a row that there is not.
+/// @param verifier finds the tree that the row claims to share. @return the claims of the choice's
+/// row for that shape. Throws Error{invalid_argument} if it claims the tree of a row that does not
+/// exist.
 [[nodiscard]] Claims claims_of(const Choice& choice, int size, Rank root, Verifier& verifier);
 
 }  // namespace tutti::verifying

@@ -7,7 +7,7 @@
 namespace tutti::verifying {
 namespace {
 
-/// Any odd number: what is small in a hash would be zero again otherwise.
+/// Any odd number: from a seed of zero, the hash of zero would be zero again.
 constexpr std::uint64_t kSeed = 0x517cc1b727220a95U;
 
 }  // namespace
@@ -27,7 +27,7 @@ void ValueStore::reset(int size, bool idempotent) {
     members_[bit * words_ + bit / 64] = std::uint64_t{1} << (bit % 64);
   }
   if (table_.empty()) table_.resize(1024);
-  if (++epoch_ == 0) {  // The counter came around: entries of long ago must not come back to life.
+  if (++epoch_ == 0) {  // The counter wrapped: old entries must not become valid again.
     std::fill(table_.begin(), table_.end(), Entry{});
     epoch_ = 1;
   }

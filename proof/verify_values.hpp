@@ -11,32 +11,32 @@
 
 namespace tutti::verifying {
 
-/// What a slot holds: a tree, how it was rounded at its top, whether its operands stand in the
-/// order of ranks, and whether it was finished. Packed, for slots are many.
+/// The value of a slot: a tree, how it was rounded at its top, whether its operands are in the
+/// order of ranks, and whether it was finished. Packed, since there are many slots.
 class Value {
  public:
-  /// Nothing.
+  /// No value.
   Value() = default;
-  /// @param node of the ValueStore. @param ordered whether operands stand in the order of ranks.
+  /// @param node of the ValueStore. @param ordered whether operands are in the order of ranks.
   Value(std::uint32_t node, bool ordered) : bits_{node << 4 | (ordered ? kOrdered : 0)} {}
 
   /// @return whether there is a value.
   [[nodiscard]] bool present() const noexcept { return bits_ != kNothing; }
   /// @return the tree's node.
   [[nodiscard]] std::uint32_t node() const noexcept { return bits_ >> 4; }
-  /// @return node and rounding marks: equal where the same bits come out of any operator.
+  /// @return node and rounding marks. If they are equal, every operator gives the same bits.
   [[nodiscard]] std::uint32_t tree() const noexcept { return bits_ >> 2; }
   /// @return the rounding marks.
   [[nodiscard]] std::uint32_t marks() const noexcept { return bits_ >> 2 & 3; }
-  /// @return whether operands stand in the order of ranks.
+  /// @return whether operands are in the order of ranks.
   [[nodiscard]] bool ordered() const noexcept { return (bits_ & kOrdered) != 0; }
   /// @return whether it was finished.
   [[nodiscard]] bool finished() const noexcept { return (bits_ & kFinished) != 0; }
-  /// @return the same, rounded to the datatype.
+  /// @return the value rounded to the datatype.
   [[nodiscard]] Value rounded() const noexcept { return Value{bits_ | kRounded}; }
-  /// @return the same, finished by the round that folds it: an average is rounded once.
+  /// @return the value finished by the round that folds it: an average is rounded once.
   [[nodiscard]] Value finished_in_fold() const noexcept { return Value{bits_ | kFinished}; }
-  /// @return the same, finished by itself: an average of what was rounded is rounded again.
+  /// @return the value finished in a later round: an average of a rounded value is rounded again.
   [[nodiscard]] Value finished_apart() const noexcept {
     return Value{bits_ | kFinished | ((bits_ & kRounded) != 0 ? kRoundedAgain : 0)};
   }
@@ -62,15 +62,14 @@ class ValueStore {
 
   /// @param rank in [0, size). @return that rank's contribution.
   [[nodiscard]] Value leaf(Rank rank) const { return {static_cast<std::uint32_t>(rank), true}; }
-  /// @param left the left operand. @param right the right one.
-  /// @return their reduction, unrounded; nothing if a contribution would count twice.
+  /// @return the reduction of two operands, unrounded; no value if a contribution would count
+  /// twice.
   [[nodiscard]] Value combine(Value left, Value right);
-  /// @param value any. @return whether exactly the ranks from 0 to contributors - 1 contribute.
+  /// @return whether exactly the ranks from 0 to contributors - 1 contribute.
   [[nodiscard]] bool complete(Value value, int contributors) const;
-  /// @param value any. @return a number that is equal where trees and rounding marks are, in
-  /// whatever proof.
+  /// @return a number that is equal in all proofs for equal trees and rounding marks.
   [[nodiscard]] std::uint64_t digest(Value value) const;
-  /// @param value any. @param rank in [0, size). @return whether that rank contributes.
+  /// @param rank in [0, size). @return whether that rank contributes.
   [[nodiscard]] bool contains(Value value, Rank rank) const;
 
  private:
