@@ -1,4 +1,4 @@
-// Catalogs to which programs add, and schedules that are written down.
+// Catalogs with algorithms of programs, and tables of written schedules.
 #include <algorithm>
 #include <functional>
 #include <utility>

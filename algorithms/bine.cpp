@@ -1,11 +1,11 @@
 // Bine ("binomial negabinary") trees and butterflies: binomial ones whose distances alternate in
-// direction, so that peers are nearer than under doubling. Powers of two only; log2(n) rounds per
-// phase; commutative operators. Broadcast and reduce: the whole vector down a tree, far ranks
-// first. All-reduce: Swing's peers with windows in one piece, because which piece a rank ends with
-// follows the peers it meets; 2(n-1)/n of the vector. All-gather: windows of neighbours double,
-// (n-1)/n of the vector, at most two pieces per message; backwards it is the reduce-scatter. De
-// Sensi et al., SC 2025. On one switch their times are those of binomial, rabenseifner and
-// recursive doubling; they win where ranks fill groups of a network that are no power of two.
+// direction, so that peers are nearer than with recursive doubling. Powers of two only; log2(n)
+// rounds per phase; commutative operators. Broadcast and reduce: the whole vector down a tree, far
+// ranks first. All-reduce: Swing's peers with contiguous windows, since the peers of a rank
+// determine its piece; 2(n-1)/n of the vector. All-gather: windows of neighbours double, (n-1)/n of
+// the vector, at most two pieces per message; backwards it is the reduce-scatter. De Sensi et al.,
+// SC 2025. On one switch their times are those of binomial, rabenseifner and recursive doubling;
+// they win if ranks fill groups of a network whose sizes are not powers of two.
 #include <vector>
 
 #include "butterflies.hpp"

@@ -10,7 +10,7 @@ namespace tutti::v0::algorithms {
 Schedule binomial_scatter(const Shape& shape, Rank self) {
   const Rooted rooted{shape.size, shape.root};
   const Cycle blocks{shape.size,
-                     shape.root};  // Block of virtual rank v lies v further than the root's.
+                     shape.root};  // The block of virtual rank v is v blocks after the root's.
   const int v = rooted.virtual_rank(self);
   const int span = v > 0 ? v & -v : static_cast<int>(std::bit_ceil(unsigned_of(shape.size)));
   Schedule schedule{unsigned_of(shape.size)};

@@ -1,10 +1,9 @@
 // Bruck's algorithms with radix k, any n: Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 8(11),
-// 1997. All-gather: what a rank holds grows k-fold per round, from the k-1 ranks at distances d,
-// 2d,
-// .., (k-1)d; ceil(log_k n) rounds, (n-1)/n of the vector. All-to-all: a block goes as far as one
-// digit of its distance (to base k) per round, so it is sent once per digit that is not zero: as
-// many rounds, and for k = 2 half of all blocks in each. Units are addressed by rank, so the
-// rotations of the originals are not needed. Both win for small blocks.
+// 1997. All-gather: the blocks of a rank grow k-fold per round, from the k-1 ranks at distances d,
+// 2d, .., (k-1)d; ceil(log_k n) rounds, (n-1)/n of the vector. All-to-all: in each round a block
+// travels one digit of its distance (to base k), so it is sent once per digit that is not zero:
+// equally many rounds, and for k = 2 half of all blocks in each. Units are addressed by rank, so
+// the rotations of the originals are not needed. Both win for small blocks.
 #include "patterns.hpp"
 
 namespace tutti::v0::algorithms {
@@ -28,7 +27,7 @@ Schedule bruck_all_to_all(const Shape& shape, Rank self) {
   const auto n = unsigned_of(shape.size);
   const auto block = [n](Rank from, Rank to) { return unsigned_of(from) * n + unsigned_of(to); };
   Schedule schedule{n * n};
-  std::size_t sent = 0;  // distances with a digit at d that is not zero, of all d
+  std::size_t sent = 0;  // distances with a nonzero digit at d, summed over all d
   for (std::uint32_t d = 1, k = unsigned_of(shape.number); d < n; d *= k)
     sent += n - n / (k * d) * d - std::min(n % (k * d), d);
   schedule.reserve(2 * sent);
@@ -36,7 +35,7 @@ Schedule bruck_all_to_all(const Shape& shape, Rank self) {
     for (int j = 1; j < shape.number && j * d < shape.size; ++j) {
       const Rank next = cycle.at(j * d);
       const Rank previous = cycle.at(-j * d);
-      // A block that has come less than d, and has a multiple of d to go, goes on if the digit of
+      // A block has travelled less than d and has a multiple of d to go. It moves if the digit of
       // that at d is j.
       for (int rest = j * d; rest < shape.size; rest += shape.number * d) {
         const Rank sent_to = cycle.at(rest);

@@ -1,8 +1,9 @@
-// Bucket: on a torus, a ring along each of its sides in turn, each on the part of the vector that
-// the one before has left. Rounds 2 sum(sides - 1), half of that for reduce-scatter and all-gather;
+// Bucket: on a torus, a ring along each side in turn. Each works on the part of the vector that the
+// ring before has left. Rounds 2 sum(sides - 1), half of that for reduce-scatter and all-gather;
 // bytes sent per rank 2(n-1)/n of the vector, the least possible. Any torus, commutative operators.
 // The "bucket" algorithm of Barnett, Littlefield, Payne and van de Geijn, 1993. Wins over the ring
-// on tori, whose neighbours it talks to in far fewer rounds; multitree loads all sides at once.
+// on tori, since it needs far fewer rounds and also sends to neighbours only; multitree loads all
+// sides at once.
 #include <tutti/spi/graph.hpp>
 
 #include "patterns.hpp"
@@ -16,8 +17,8 @@ struct Dimension {
   int size;
   int position;               // of this rank in the ring
   std::vector<Rank> members;  // of the ring
-  int piece;                  // of the vector that it works on,
-  int pieces;                 // of so many
+  int piece;                  // number of its piece of the vector
+  int pieces;                 // number of pieces
 };
 
 std::vector<Dimension> sides_of(const Shape& shape, Rank self) {

@@ -1,4 +1,5 @@
-// The only place where an algorithm has a name. A new one is a file beside this one and a row here.
+// The only place with names of algorithms. A new algorithm is a file beside this one and a row
+// here.
 #include <array>
 
 #include "patterns.hpp"

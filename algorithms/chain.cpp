@@ -1,5 +1,5 @@
 // Chain: every rank passes the vector on to the next one. n-1 rounds; with S segments n+S-2, each
-// of 1/S of the vector, so every link carries the vector once. The reduce keeps operand order where
+// of 1/S of the vector, so every link carries the vector once. The reduce keeps operand order if
 // the root is rank 0. Wins for huge vectors and few ranks.
 #include "patterns.hpp"
 

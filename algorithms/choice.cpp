@@ -79,12 +79,12 @@ std::string Choice::text() const {
 void require(const Choice& choice, int size) {
   require(choice.algorithm->traits.sizes, size);
   if (choice.algorithm->table) require(*choice.algorithm->table, size);
-  // What fits into networks and groups, their generators know.
+  // Only generators know whether networks and groups fit.
   if (!has_default(choice.algorithm->parameter)) (void)choice.build(size, 0, 0);
 }
 
 Choice parse_choice(Collective collective, std::string_view text) {
-  return parse_choice(Catalog{}, collective, text);  // whose rows are not its own
+  return parse_choice(Catalog{}, collective, text);  // tutti's own rows outlive the catalog
 }
 
 Choice parse_choice(const Catalog& catalog, Collective collective, std::string_view text) {

@@ -1,7 +1,7 @@
-// Circulant graphs: in round k every rank sends to the rank s_k further and receives from the one
-// s_k before, for skips n = s_0 > s_1 > ... > 1 with s_k at least half of its predecessor, rounded
-// up. Rounds: as many as skips, ceil(log2 n) for halving; bytes sent per rank (n-1)/n of the vector
-// per phase, the least possible, for any n without a fold. Commutative operators. Traeff,
+// Circulant graphs: in round k, rank r sends to rank r + s_k and receives from rank r - s_k (modulo
+// n), for skips n = s_0 > s_1 > ... > 1 with s_k at least half of its predecessor, rounded up.
+// Rounds: as many as skips, ceil(log2 n) for halving; bytes sent per rank (n-1)/n of the vector per
+// phase, the least possible, for any n without a fold. Commutative operators. Traeff,
 // arXiv:2410.14234, 2024. The best building block on one flat level; hostile to hierarchy.
 #include <string>
 
@@ -11,7 +11,8 @@
 
 namespace tutti::v0::algorithms {
 
-/// The skips asked for, or halving; n first. A skip below half its predecessor would leave gaps.
+/// The skips of the choice, or halving; n first. A skip below half its predecessor would leave
+/// gaps.
 static std::vector<int> skips_of(const Shape& shape) {
   std::vector<int> skips{shape.size};
   if (shape.skips.empty())

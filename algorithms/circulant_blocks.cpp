@@ -1,13 +1,13 @@
-// Blocks on the circulant graph of halved skips, in b - 1 + ceil(log2 n) rounds, which is the least
-// number there can be where a rank sends and receives one block per round: in round i every rank
-// sends a block to the rank one skip further and receives another from the one a skip before, and
-// the skips take turns. A broadcast of b blocks of the vector, for any n and root; backwards it is
-// a reduce, for commutative operators. All ranks' broadcasts at once, one message a round, are an
-// all-gather, in which a block that is larger than others does not hold them up as often. Which
-// block when follows from a search of logarithmic length that every rank does by itself: Traeff,
-// arXiv:2312.11236 (2023), 2407.18004 (2024) and, of all-gathers, 2205.10072 (2022). A broadcast
-// wins from about 100 KiB on, with eight blocks to a few MiB, with more blocks beyond; an
-// all-gather where ranks have blocks of very different sizes.
+// Blocks on the circulant graph of halved skips, in b - 1 + ceil(log2 n) rounds, the least possible
+// if a rank sends and receives one block per round. In each round every rank sends a block to the
+// rank one skip further and receives another from the rank one skip before; the skips take turns. A
+// broadcast of b blocks of the vector, for any n and root; backwards it is a reduce, for
+// commutative operators. The broadcasts of all ranks at once, with one message per round, are an
+// all-gather, in which a large block delays the others less often. Every rank finds the block of
+// each round by a search of logarithmic length: Traeff, arXiv:2312.11236 (2023), 2407.18004 (2024)
+// and, for all-gathers, 2205.10072 (2022). A broadcast wins from about 100 KiB on, with eight
+// blocks up to a few MiB and more blocks beyond; an all-gather wins if ranks have blocks of very
+// different sizes.
 #include "circulant_rounds.hpp"
 
 namespace tutti::v0::algorithms {

@@ -3,9 +3,9 @@
 namespace tutti::v0::algorithms {
 namespace {
 
-/// The blocks that a virtual rank other than the root's receives in rounds 0, 1, ..: those before
-/// the first phase are negative. Every rank but the root gets one of 0, 1, .. in the first phase,
-/// its own; the search finds for each round the nearest rank that has another one by then.
+/// The blocks that a virtual rank other than 0 receives in rounds 0, 1, ..; a negative number is no
+/// block. Every rank but the root gets one block in the first phase, its own. The search finds for
+/// each round the nearest rank that has a different block by then.
 class ReceivedBlocks {
  public:
   ReceivedBlocks(const Skips& skips, int virtual_rank)

@@ -9,10 +9,10 @@
 
 namespace tutti::v0::algorithms {
 
-/// The skips of a circulant graph: skip[k] is n halved, rounded up, ceil(log2 n) - k times; the
-/// last one is n.
+/// The skips of a circulant graph: skip[k] is n halved ceil(log2 n) - k times, rounded up each
+/// time. The last one is n.
 struct Skips {
-  static constexpr std::size_t kMost = 34;  ///< Of as many ranks as an int can count.
+  static constexpr std::size_t kMost = 34;  ///< Enough for any int.
 
   int size;
   int rounds = ceil_log2(size);
@@ -28,8 +28,8 @@ struct Skips {
 /// A small number for each skip.
 using PerSkip = std::array<std::int8_t, Skips::kMost>;
 
-/// The rounds in which `blocks` blocks of one rank reach all others: in each a rank sends one skip
-/// further, and the skips take turns. As many rounds as skips are a phase.
+/// The rounds in which `blocks` blocks of one rank reach all others. In each round a rank sends one
+/// skip further; the skips take turns. A phase has one round per skip.
 struct BlockRounds {
   Skips skips;
   int blocks;
@@ -46,7 +46,7 @@ struct BlockRounds {
   [[nodiscard]] int first(int round) const { return round - turn(round); }
 
  private:
-  // The first phase, of as many rounds as skips, is cut short, so that the last ends with the last.
+  // Rounds that the first phase lacks, so that the last phase is complete.
   [[nodiscard]] int cut() const {
     return (skips.rounds - (blocks - 1) % skips.rounds) % skips.rounds;
   }

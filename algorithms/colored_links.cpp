@@ -32,7 +32,7 @@ int ColoredLinks::next(int router, std::size_t side) const {
 void ColoredLinks::add_side(std::size_t side, int color) {
   for (int router = 0; router < routers_; ++router) {
     const int other = next(router, side);
-    if (sides_[side] == 2 && other < router) continue;  // there is but one link
+    if (sides_[side] == 2 && other < router) continue;  // there is only one link
     relink(color, router, kNobody, other);
     relink(color, other, kNobody, router);
   }

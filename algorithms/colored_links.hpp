@@ -1,5 +1,5 @@
 /// @file
-/// The links of a torus in colours, of each of which every router has two.
+/// The links of a torus in colours: every router has two links of each colour.
 #pragma once
 
 #include <array>
@@ -9,12 +9,13 @@
 
 namespace tutti::v0 {
 
-/// So a colour is rings, and links that change places in a square join or split them.
+/// The links of a torus. Each colour forms rings, which exchanges of links in a square join or
+/// split.
 class ColoredLinks {
  public:
-  /// At first the links of a side have a colour. A side of two routers has one link between them;
-  /// two such sides are a colour, and one that is left over is the last one, and no rings.
-  /// @param sides of two or more; they outlive this.
+  /// At first each side has its own colour. A side of two routers has only one link between them,
+  /// so two such sides share a colour. If one such side is left over, it is the last colour and
+  /// forms no rings. @param sides lengths of at least two; must outlive this.
   explicit ColoredLinks(const std::vector<int>& sides);
 
   /// Four routers: a corner, two beside it on different sides, and the one beside both.
@@ -23,22 +24,22 @@ class ColoredLinks {
   };
 
   [[nodiscard]] int routers() const noexcept { return routers_; }
-  /// How many colours are rings.
+  /// The number of colours that form rings.
   [[nodiscard]] int colors() const noexcept { return rings_; }
   [[nodiscard]] Square square(int corner, std::size_t x, std::size_t y) const;
   /// The colour of a link.
   [[nodiscard]] int color_of(int a, int b) const;
-  /// Of a square whose links from the corner to the one beside, and opposite to it, have the first
-  /// colour, and the other two the second one: they change colours. Doing so again, with the
-  /// routers beside and above in each other's place, takes it back.
+  /// Swaps the two colours of a square's links. The link from corner to beside and the one opposite
+  /// to it have colour `first`, the others `second`. A second call with beside and above swapped
+  /// undoes it.
   void exchange(int first, int second, const Square& square);
-  /// The routers of a ring in turn.
+  /// The routers of a ring, in its order.
   [[nodiscard]] std::vector<int> ring(int color, int start) const;
-  /// How many rings a colour has; none if it is no rings.
+  /// The number of rings of a colour; 0 if it forms none.
   [[nodiscard]] int count(int color) const;
 
  private:
-  using Links = std::array<int, 2>;  // to whom a router has links of a colour
+  using Links = std::array<int, 2>;  // the ends of a router's links of a colour
 
   [[nodiscard]] Links& links(int color, int router) {
     return links_[static_cast<std::size_t>(color)][static_cast<std::size_t>(router)];

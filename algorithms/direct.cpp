@@ -1,10 +1,10 @@
-// Direct exchange: each rank sends to all others at once.
-// Reduce-scatter: one round, (n-1)/n of the vector; block r is folded by rank r in the order of
-// ranks, so any associative operator will do. All-gather: one round, likewise. All-reduce: the one,
-// then the other. One-shot: one round, n-1 vectors out and in, folded by every rank in the order of
-// ranks; wins where a round costs more than the bytes. Reduce: one round, folded by the root in the
-// order of ranks. All win on single switches and for few ranks; n-1 messages at once per rank
-// otherwise. The direct scatter, gather and all-to-all are the linear ones with all in flight.
+// Direct exchange: each rank sends to all others at once. Reduce-scatter: one round, (n-1)/n of the
+// vector; block r is folded by rank r in the order of ranks, so any associative operator will do.
+// All-gather: one round, (n-1)/n of the vector. All-reduce: a reduce-scatter, then an all-gather.
+// One-shot: one round, n-1 vectors out and in, folded by every rank in the order of ranks; wins if
+// a round costs more than the bytes. Reduce: one round, folded by the root in the order of ranks.
+// All win on single switches and for few ranks; n-1 messages at once per rank otherwise. The direct
+// scatter, gather and all-to-all are the linear ones with all messages in flight.
 #include "patterns.hpp"
 
 namespace tutti::v0::algorithms {

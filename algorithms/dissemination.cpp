@@ -1,8 +1,8 @@
-// Dissemination barrier with radix k: in each round a rank signals the k-1 ranks at distances
-// d, 2d, .., (k-1)d and awaits as many. ceil(log_k n) rounds, any n. The token is one bit that is
-// reduced, so that "has a message of every rank" is proved like any other result.
-// Hensgen, Finkel and Manber, IJPP 17(1), 1988. The barrier of one level; larger k wins where a
-// round costs more than a message.
+// Dissemination barrier with radix k: in each round a rank signals the k-1 ranks at distances d,
+// 2d, .., (k-1)d and awaits as many. ceil(log_k n) rounds, any n. The token is one bit that is
+// reduced, so that "has a message of every rank" is proved like any other result. Hensgen, Finkel
+// and Manber, IJPP 17(1), 1988. The barrier of one level; larger k wins if a round costs more than
+// a message.
 #include "patterns.hpp"
 
 namespace tutti::v0::algorithms {

@@ -3,22 +3,22 @@
 // sends about as much as it gets: a broadcast at most one vector each way, an all-reduce (up to
 // rank 0 and down again) two, with about 2 log2(n) messages one after the other per direction,
 // pipelined in segments. Any n and root, commutative operators. Sanders, Speck and Traeff, Parallel
-// Computing 35(12), 2009; NCCL has it as "tree". Broadcast and reduce win from a few MiB on where a
-// chain is too long; the all-reduce loses to rabenseifner and circulant on one switch, and is kept
-// because NCCL runs it and its partners are few.
+// Computing 35(12), 2009; NCCL has it as "tree". Broadcast and reduce win from a few MiB on if a
+// chain is too long. The all-reduce loses to rabenseifner and circulant on one switch; it is kept
+// because NCCL runs it, and because a rank has few partners.
 #include "patterns.hpp"
 #include "steps_by_round.hpp"
 
 namespace tutti::v0::algorithms {
 namespace {
 
-/// One of the two trees, over places 1 .. size - 1. The root of all hangs over it as place 0.
+/// One of the two trees, over places 1 .. size - 1. The root of both is place 0, above it.
 struct Tree {
   int size;
   bool second;
 
-  /// The place of a virtual rank: of the second tree mirrored, or shifted where a mirror would
-  /// leave even places even, for even places are the inner ones.
+  /// The place of a virtual rank. The second tree is mirrored, or shifted if a mirror would leave
+  /// even places even, since even places are the inner ones.
   [[nodiscard]] int place_of(int v) const noexcept {
     if (!second || v == 0) return v;
     if (size % 2 == 1) return size - v;
@@ -34,7 +34,7 @@ struct Tree {
     const int upper = (place ^ low) | 2 * low;
     return upper < size ? upper : place ^ low;
   }
-  /// The children of a place; 0 where there is none.
+  /// The children of a place; 0 for none.
   [[nodiscard]] std::array<int, 2> children(int place) const noexcept {
     if (place == 0) return {static_cast<int>(std::bit_floor(unsigned_of(size - 1))), 0};
     int half = (place & -place) / 2;

@@ -2,11 +2,11 @@
 // tree, the two roots swap their sums, and the result goes down both trees. About 3 log2(n)
 // messages of the whole vector one after the other; an inner rank sends it three times and receives
 // it three times. Run in segments, with sums of later ones going up while results of earlier ones
-// come down, that is the doubly pipelined algorithm of Traeff (arXiv:2109.12626, 2021): the
-// pipeline is the executor's, the schedule is that of one segment. Any n, any operator, one
+// come down, it is the doubly pipelined algorithm of Traeff (arXiv:2109.12626, 2021): the executor
+// pipelines the segments, and the schedule is that of one segment. Any n, any operator, one
 // expression tree for all elements. On one switch direct and rabenseifner, which keep order too,
-// move less; kept for networks where a rank should talk to few others, and as the example of a
-// pipeline that needs none of its own.
+// move less. It is kept for networks where a rank should send to few others, and as the example of
+// a pipeline without code for one.
 #include "patterns.hpp"
 
 namespace tutti::v0::algorithms {

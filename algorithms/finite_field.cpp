@@ -19,13 +19,14 @@ FiniteField::FiniteField(int order) : order_{order} {
   const std::optional<PrimePower> power = prime_power(order);
   expects(power.has_value(), "the order of a field is a prime power");
   prime_ = power->prime;
-  // In a prime field x is a number, the least one that will do; else the least polynomial is taken.
+  // In a prime field x is the least suitable number; else c is the least suitable polynomial.
   int tried = 1;
   while (!try_polynomial(power->exponent == 1 ? order - tried : tried)) ++tried;
 }
 
-/// Takes x^k = -c(x) for the polynomial c whose coefficients are the digits; good if the powers of
-/// x are all elements but 0, which makes x^k + c(x) primitive, and multiplication as easy as that.
+/// Sets x^k = -c(x) for the polynomial c whose coefficients are the digits. It succeeds if the
+/// powers of x are all elements but 0: then x^k + c(x) is primitive, and powers are all that
+/// multiplication needs.
 bool FiniteField::try_polynomial(int coefficients) {
   powers_.assign(1, 1);
   logarithms_.assign(static_cast<std::size_t>(order_), -1);

@@ -1,4 +1,4 @@
-// Graphs as values: links, distances, and which ranks sit where.
+// Graphs as values: links, distances, and the ranks on routers.
 #include "graph.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 namespace tutti::v0 {
 namespace {
 
-/// The lines that were read so far.
+/// The lines read so far.
 class EdgeList {
  public:
   void read(std::string_view line) {
@@ -58,7 +58,7 @@ class EdgeList {
     }
   }
 
-  /// A router or rank; there are no more ranks in a list than routers in the largest graph.
+  /// Reads a router or rank; a list has at most as many ranks as the largest graph has routers.
   int number(std::string_view word) const {
     constexpr int kMost = kMostRouters - 1;
     int value = 0;
@@ -93,7 +93,7 @@ class EdgeList {
 
   int line_ = 0;
   int routers_ = 0;
-  std::map<std::pair<int, int>, int> edges_{};  // and the line of each
+  std::map<std::pair<int, int>, int> edges_{};  // with the line of each
   std::map<int, RankLine> ranks_{};
 };
 

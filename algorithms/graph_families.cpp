@@ -1,4 +1,4 @@
-// The families of graphs whose links are plain to see; graph_slim_fly.cpp has the other one.
+// The families of graphs with simple links; graph_slim_fly.cpp has the other one.
 #include "graph.hpp"
 
 namespace tutti::v0 {
@@ -57,7 +57,7 @@ Graph Graph::torus(std::span<const int> sides) {
     stride /= side;
     for (int a = 0; a < routers; ++a) {
       const int at = a / stride % side;
-      // Around a side of two there is but one link; a side of one has none.
+      // A side of two has only one link; a side of one has none.
       if (at + 1 < side) edges.push_back({a, a + stride});
       else if (side > 2) edges.push_back({a, a - at * stride});
     }

@@ -8,7 +8,7 @@
 namespace tutti::v0 {
 namespace {
 
-/// Calls visit for what stands between separators.
+/// Calls visit for each word between separators.
 template <class Visit>
 void each_word(std::string_view text, char separator, Visit visit) {
   while (true) {

@@ -38,7 +38,7 @@ Graph Graph::slim_fly(int q) {
       for (int a = 0; a < q; ++a)
         for (int b = 0; b < q; ++b) {
           const int other = field.plus(b, field.power(exponent));
-          // Where a difference is among the powers, so is its opposite: each link comes up twice.
+          // If a difference is among the powers, so is its opposite: each link appears twice.
           if (b < other) edges.push_back({router(side, a, b), router(side, a, other)});
         }
   for (int x = 0; x < q; ++x)

@@ -1,6 +1,6 @@
 // Shortest-path spanning trees from every router, for multitree. Routers of one depth choose their
-// parents one after the other: of the neighbours that are nearer to the root the one over whose
-// link the fewest chunks go in that round, then the one that takes in the fewest, then the next by
+// parents one after the other, among the neighbours nearer to the root: first by the fewest chunks
+// over the link in that round, then by the fewest chunks that the neighbour receives, then by
 // number. Greedy, deterministic, O(routers * links).
 #include <algorithm>
 #include <tuple>
@@ -25,7 +25,7 @@ const SpanningTrees& Graph::trees() const {
 SpanningTrees Graph::grow_trees() const {
   const auto n = static_cast<std::size_t>(routers());
   SpanningTrees trees;
-  // Router by router: who is as far from the root as the root is from it.
+  // Row by row: the distance from a router to a root equals that from the root.
   trees.depth.reserve(n * n);
   for (int router = 0; router < routers(); ++router)
     for (const int distance : distances(router)) {

@@ -1,4 +1,4 @@
-// Where ranks are in the groups of a hierarchy.
+// The positions of ranks in the groups of a hierarchy.
 #include "grouping.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Grouping make_grouping(const Hierarchy& hierarchy, int size) {
   return grouping;
 }
 
-/// What groups are made of, and what was made of it.
+/// The last inputs, and the grouping made from them.
 struct Remembered {
   std::vector<int> groups{}, group_of{};
   int size = 0;

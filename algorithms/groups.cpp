@@ -1,4 +1,4 @@
-// How ranks fall into the groups of a hierarchy.
+// The division of ranks into the groups of a hierarchy.
 #include <algorithm>
 #include <numeric>
 
@@ -57,13 +57,13 @@ std::vector<std::vector<Rank>> groups_of(const Hierarchy& hierarchy, int size) {
 Choice on_hosts(Choice choice, std::span<const int> hosts) {
   if (hosts.empty() || choice.hierarchy == nullptr || choice.hierarchy->has_groups()) return choice;
   Hierarchy hierarchy = *choice.hierarchy;
-  std::vector<int> known;  // numbered as they are met
+  std::vector<int> known;  // in the order of their first ranks
   for (const int host : hosts) {
     const auto found = std::ranges::find(known, host);
     hierarchy.group_of.push_back(static_cast<int>(found - known.begin()));
     if (found == known.end()) known.push_back(host);
   }
-  // Mostly the ranks of a host are consecutive, which a shorter text describes.
+  // The ranks of a host are usually consecutive, and a shorter text describes them.
   if (std::ranges::is_sorted(hierarchy.group_of)) {
     hierarchy.groups.assign(known.size(), 0);
     for (const int group : hierarchy.group_of) ++hierarchy.groups[static_cast<std::size_t>(group)];

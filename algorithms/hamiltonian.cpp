@@ -1,5 +1,5 @@
-// Complete graphs: Walecki's zigzags (Lucas, 1892). Tori of two sides from 3 on: small ones made
-// longer; of other sides torus_rings searches.
+// Complete graphs have Walecki's zigzags (Lucas, 1892). Tori of two sides from 3 on are lengthened
+// from small ones. For other tori torus_rings searches.
 #include "hamiltonian.hpp"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 using Tour = std::vector<int>;
 
-/// Zigzags over 2m routers use every link among them once; a router more joins the ends of each,
-/// and another one, where there is one, stands in the middle of each.
+/// Zigzags over 2m routers use every link among them once. One more router joins the ends of each,
+/// and if there is another one, it is in the middle of each.
 std::vector<Tour> complete_cycles(int routers) {
   const int m = (routers - 1) / 2;
   std::vector<Tour> cycles;
@@ -30,7 +30,7 @@ std::vector<Tour> complete_cycles(int routers) {
   return cycles;
 }
 
-/// Goes along the links that a cycle leaves. @return where that leads until it is back.
+/// @return the cycle along the links that `cycle` does not use, up to its first return.
 Tour rest_of(const Graph& graph, const Tour& cycle) {
   const std::size_t n = cycle.size();
   std::vector<std::pair<int, int>> beside(n);  // on the cycle, of each router

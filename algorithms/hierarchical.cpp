@@ -5,11 +5,11 @@
 // group and a broadcast from there. A broadcast scatters within the root's group, broadcasts on
 // each lane, and gathers within each group. With one lane it may go through one rank of each group,
 // the root or the first, as a reduce does. Rounds and bytes are those of its stages; between N
-// groups 2(N-1) vectors travel in all, N-1 of a broadcast or reduce, the least possible, if the
-// second one has the least volume. Any groups, commutative operators. Open MPI's HAN, UCC's rab and
-// split_rail, and the lanes of Traeff, arXiv:1910.13373, are choices of it. Wins where groups are
-// nearer to each other inside than outside; lanes for large vectors, where one rank does not fill
-// the way out.
+// groups 2(N-1) vectors travel in all, N-1 for a broadcast or reduce, the least possible, if the
+// second algorithm has the least volume. Any groups, commutative operators. Open MPI's HAN, UCC's
+// rab and split_rail, and the lanes of Traeff, arXiv:1910.13373, are choices of it. Wins if ranks
+// of a group are nearer to each other than to others; lanes win for large vectors, if one rank does
+// not fill the links out of its group.
 #include "levels.hpp"
 
 namespace tutti::v0::algorithms {
@@ -31,7 +31,7 @@ Schedule hierarchical_all_reduce(const Shape& shape, Rank self) {
   const std::uint32_t lanes = levels.lanes();
   Schedule between{levels.units_between(1) * lanes};
   const Schedule within = levels.within(0, lanes);
-  // What ends with one group is finished there, in the round of its last fold.
+  // With one group, the result is finished in the round of its last fold.
   if (levels.groups() == 1) return then(within, levels.within(2, lanes));
   if (levels.index() < lanes) between = on_piece(levels.between(1), levels.index(), lanes);
   return then(unfinished(within), then(between, levels.within(2, lanes)));

@@ -1,23 +1,24 @@
 // Hierarchical all-to-all: the ranks of one index in their groups are a lane. Within each group, a
-// rank gives every other one what is for it, and for all ranks of its lane in other groups; then
-// ranks exchange on each lane what their groups have for each other. So a rank talks to the ranks
-// of its group and of its lane, in place of all, and every block goes to another group once. Where
-// groups differ in size there are as many lanes as the smallest has ranks, and those behind them
-// get what comes from other groups from a rank on a lane, in one round more. Rounds are those of
-// both stages; bytes nearly twice the vector. Any groups. The node-aware transpose of Traeff,
-// arXiv:1910.13373. Wins for small blocks and many groups, where messages between groups cost more
+// rank sends to every other one the blocks for it, and for all ranks of its lane in other groups.
+// Then the ranks of each lane exchange the blocks that their groups have for each other. So a rank
+// sends to the ranks of its group and of its lane only, and every block crosses to another group
+// once. If groups differ in size, there are as many lanes as the smallest group has ranks; other
+// ranks get their blocks of other groups from a rank on a lane, in one more round. Rounds are those
+// of both stages; bytes nearly twice the vector. Any groups. The node-aware transpose of Traeff,
+// arXiv:1910.13373. Wins for small blocks and many groups, if messages between groups cost more
 // than bytes.
 #include "levels.hpp"
 
 namespace tutti::v0::algorithms {
 namespace {
 
-/// Which block of all is for whom.
+/// Lists of blocks, by sender and receiver.
 class PairBlocks {
  public:
   PairBlocks(const Levels& levels, std::uint32_t n) : levels_{levels}, n_{n} {}
 
-  /// What a rank of this group has for another one, and for what that serves in other groups.
+  /// The blocks of a rank of this group for another one, and for the ranks that it serves in other
+  /// groups.
   std::span<const std::uint32_t> inside(std::uint32_t from, std::uint32_t to) {
     blocks_.clear();
     const int own = levels_.group();
@@ -29,7 +30,7 @@ class PairBlocks {
         });
     return blocks_;
   }
-  /// What a group has for what this lane serves in another one.
+  /// The blocks of a group for the ranks that this lane serves in another group.
   std::span<const std::uint32_t> between(int from, int to, std::uint32_t lane) {
     blocks_.clear();
     for (std::uint32_t index = 0; from != to && index < levels_.size_of(from); ++index)
@@ -38,7 +39,7 @@ class PairBlocks {
       });
     return blocks_;
   }
-  /// What all other groups have for one rank of this group.
+  /// The blocks of all other groups for one rank of this group.
   std::span<const std::uint32_t> abroad(std::uint32_t to) {
     blocks_.clear();
     for (int group = 0; group < levels_.groups(); ++group)
@@ -66,7 +67,7 @@ std::size_t slots_in(const Schedule& schedule) {
   return slots;
 }
 
-/// A round in which ranks behind the lanes get what came from other groups.
+/// A round in which ranks without a lane get their blocks of other groups.
 Schedule pass_on(const Levels& levels, PairBlocks& blocks, std::uint32_t units) {
   const std::uint32_t lanes = levels.block_lanes();
   const std::uint32_t own = levels.index();

@@ -1,18 +1,18 @@
-// Hierarchical collectives over a block of each rank, and the barrier. An all-gather joins the
-// blocks of each lane, the ranks of one index in their groups, between the groups, and then within
-// each group what its lanes have; a reduce-scatter goes the same way backwards. So every block, or
-// sum of a group, goes to each other group once, which is the least possible, and no rank gets one
-// twice. Where groups differ in size there are as many lanes as the smallest has ranks, and those
-// behind them pass their blocks to ranks on lanes beforehand, or get them afterwards. A barrier is
-// one within each group, then one on each lane; a rank on no lane gets the end from one that is.
-// Rounds are those of both stages, and one more if a rank is on no lane. Any groups,
-// commutative operators. Wins where groups are nearer to each other inside than outside.
+// Hierarchical collectives over a block of each rank, and the barrier. A lane is the ranks of one
+// index in their groups. An all-gather joins the blocks of each lane between groups, and then the
+// blocks of all lanes within each group; a reduce-scatter is its reversal. So every block, or sum
+// of a group, goes to each other group once, which is the least possible, and no rank gets one
+// twice. If groups differ in size, there are as many lanes as the smallest group has ranks; other
+// ranks pass their blocks to ranks on lanes beforehand, or get them afterwards. A barrier is one
+// within each group, then one on each lane; a rank without a lane is released by a rank on one.
+// Rounds are those of both stages, and one more if a rank is on no lane. Any groups, commutative
+// operators. Wins if ranks of a group are nearer to each other than to others.
 #include "levels.hpp"
 
 namespace tutti::v0::algorithms {
 namespace {
 
-/// The stage between groups over `n` blocks, of which ranks behind the lanes do nothing.
+/// The stage between groups over `n` blocks. Ranks without a lane do nothing in it.
 Schedule between(const Levels& levels, std::uint32_t n) {
   if (levels.index() >= levels.block_lanes()) return Schedule{n};
   std::vector<std::uint32_t> blocks;
@@ -26,7 +26,7 @@ Schedule between(const Levels& levels, std::uint32_t n) {
        }});
 }
 
-/// The stage within this rank's group over `n` blocks, which are those of its lanes.
+/// The stage within this rank's group, over the `n` blocks of its lanes.
 Schedule within(const Levels& levels, std::uint32_t n) {
   std::vector<std::vector<std::uint32_t>> blocks(levels.size_of(levels.group()));
   for (std::uint32_t index = 0; index < levels.block_lanes(); ++index)
@@ -39,11 +39,11 @@ Schedule within(const Levels& levels, std::uint32_t n) {
        }});
 }
 
-/// Which way blocks are passed.
+/// The direction in which blocks are passed.
 enum class Direction : std::uint8_t { to_lanes, from_lanes };
 
-/// A round in which ranks behind the lanes pass their blocks, or get them; all have the same one
-/// where there is one.
+/// A round in which ranks without a lane pass their blocks, or get them. All ranks have the same
+/// block if there is only one.
 Schedule pass(const Levels& levels, std::uint32_t n, Direction way) {
   const std::uint32_t lanes = levels.block_lanes();
   const auto block = [n](Rank rank) { return Slots{Space::out, n == 1 ? 0 : unsigned_of(rank)}; };
@@ -75,7 +75,7 @@ Schedule hierarchical_all_gather(const Shape& shape, Rank self) {
 Schedule hierarchical_reduce_scatter(const Shape& shape, Rank self) {
   const Levels levels{shape, self};
   const std::uint32_t n = unsigned_of(shape.size);
-  // What ends with one group is finished there.
+  // With one group, results are finished in its stage.
   if (levels.groups() == 1) return refine(within(levels, n), n * levels.parts());
   Schedule after = then(between(levels, n), pass(levels, n, Direction::from_lanes));
   return refine(then(unfinished(within(levels, n)), std::move(after)), n * levels.parts());

@@ -1,9 +1,9 @@
 // Hierarchical scatter and gather: between groups, the blocks of all ranks of a group travel as
-// one, from the root to one rank of each other group, its first, and within each group from there.
-// A gather goes the same way backwards. So a block goes to another group once, and the root talks
-// to one rank of each only. Rounds are those of both stages. Any groups. Wins for small blocks
-// where groups are nearer to each other inside than outside; of large ones the second hop costs
-// more than the messages that it saves.
+// one, from the root to the first rank of each other group, which scatters them within its group. A
+// gather is the reversal. So a block crosses to another group once, and the root sends to one rank
+// of each group only. Rounds are those of both stages. Any groups. Wins for small blocks if ranks
+// of a group are nearer to each other than to others; for large ones the second hop costs more than
+// the messages that it saves.
 #include "levels.hpp"
 
 namespace tutti::v0::algorithms {
@@ -19,7 +19,7 @@ GroupBlocks blocks_of_group(const Levels& levels, int group) {
   return ranks;
 }
 
-/// The stage between groups over `n` blocks, in which only one rank of each takes part.
+/// The stage between groups over `n` blocks, in which one rank of each group takes part.
 Schedule between_leaders(const Levels& levels, std::uint32_t n) {
   if (!levels.leads()) return Schedule{n};
   std::vector<GroupBlocks> groups;

@@ -21,7 +21,7 @@ bool has_both(const Catalog& catalog, const CollectivePair& pair, std::string_vi
                              [&](Collective way) { return catalog.find(way, name) != nullptr; });
 }
 
-/// Whether the operand works for both of a pair: itself, and what it is made of.
+/// Whether the operand, and all its own operands, exist for both collectives of a pair.
 bool goes_both(const Catalog& catalog, const CollectivePair& pair, std::string_view operand) {
   const Expression expression = take_apart(operand);
   return has_both(catalog, pair, expression.name) &&
@@ -30,7 +30,7 @@ bool goes_both(const Catalog& catalog, const CollectivePair& pair, std::string_v
          });
 }
 
-/// The names that both of a pair have.
+/// The names of algorithms that both collectives of a pair have.
 std::string names_of(const Catalog& catalog, const CollectivePair& pair) {
   std::string names;
   for (const Algorithm* const row : catalog.rows())
@@ -51,7 +51,7 @@ void read_parameter(Hierarchy& hierarchy, std::string_view text, std::string_vie
            "': expected groups=4, groups=5+3, ranks=0+1+0+1 or lanes=1");
 }
 
-/// What runs within groups in an all_reduce: onto lanes, or to one leader.
+/// The collectives within groups of an all_reduce: onto lanes, or to one leader.
 const CollectivePair& pair_of(const Catalog& catalog, std::string_view operand, int lanes) {
   const std::string_view name = take_apart(operand).name;
   const bool can_lead = goes_both(catalog, kToTheLeader, operand);
@@ -64,7 +64,7 @@ const CollectivePair& pair_of(const Catalog& catalog, std::string_view operand, 
       names_of(catalog, kToTheLeader) + ")");
 }
 
-/// What a broadcast does within groups: it goes on from one leader, or gathers what came on lanes.
+/// The collective within groups of a broadcast: from one leader, or a gather of the lanes' parts.
 Collective way_of_broadcast(const Catalog& catalog, std::string_view operand, int lanes) {
   const bool can_lead = goes_both(catalog, {broadcast, broadcast}, operand);
   const bool can_gather = goes_both(catalog, {all_gather, all_gather}, operand);

@@ -1,7 +1,7 @@
 // In-order binary tree: a reduce that keeps operand order for every root. The tree over ranks
 // [begin, end) is rooted at end-1; the lower half of the others is one subtree, the upper half the
 // other. The root of all, n-1, passes the result to the user's root. About 1 + log2(n) rounds of
-// the whole vector. Open MPI has it as "in-order binary". For operators that do not commute.
+// the whole vector. Open MPI has it as "in-order binary". It is for operators that do not commute.
 #include "patterns.hpp"
 
 namespace tutti::v0::algorithms {

@@ -1,6 +1,6 @@
 // k-nomial trees: broadcast and reduce, ceil(log_k n) rounds of the whole vector, any n and root;
 // binomial is k = 2. A rank's subtree is the run of ranks that follow it, so the reduce keeps
-// operand order where the root is rank 0. Larger k: fewer rounds, more messages at once per rank.
+// operand order if the root is rank 0. Larger k: fewer rounds, more messages at once per rank.
 // MPICH and UCC have them as "knomial". Win for small vectors.
 #include "patterns.hpp"
 

@@ -58,7 +58,7 @@ Schedule Levels::part(std::size_t stage, int group, int index, std::uint32_t lan
 }
 
 Schedule Levels::within(std::size_t stage, std::uint32_t lanes) const {
-  // All ranks cut the vector alike, though groups of different sizes would do it differently.
+  // All ranks cut the vector into equally many units, even if groups differ in size.
   std::uint32_t units = 1;
   for (const int group : grouping_->kinds)
     units = std::lcm(units, part(stage, group, 0, lanes).units());

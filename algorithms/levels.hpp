@@ -10,30 +10,30 @@
 
 namespace tutti::v0::algorithms {
 
-/// The groups of a hierarchical algorithm, and where one rank is in them. Each group has a leader:
-/// the root, or its first rank. Throws Error{invalid_argument} where groups or algorithms do not
-/// fit.
+/// The groups of a hierarchical algorithm, and the position of one rank in them. Each group has a
+/// leader: the root, or its first rank. Throws Error{invalid_argument} if groups or algorithms do
+/// not fit.
 class Levels {
  public:
   Levels(const Shape& shape, Rank self);
 
   [[nodiscard]] int groups() const { return static_cast<int>(grouping_->groups.size()); }
-  /// Whether results are scattered over the ranks of a group, and not on its leader only.
+  /// Whether results are scattered over the ranks of a group, or on its leader only.
   [[nodiscard]] bool scatters() const;
-  /// On how many lanes the groups work with each other.
+  /// The number of lanes between groups.
   [[nodiscard]] std::uint32_t lanes() const { return lanes_; }
-  /// On how many they do where every rank has a block: within one group nobody needs another's
-  /// lane.
+  /// The lanes if every rank has a block. One group needs no lanes between groups, so each of its
+  /// ranks is one.
   [[nodiscard]] std::uint32_t block_lanes() const { return groups() == 1 ? size_of(0) : lanes_; }
-  /// Calls visit(rank) for the ranks of a group that a lane serves: its own there, and those behind
-  /// the lanes that are as far behind it.
+  /// Calls visit(rank) for the ranks of a group that a lane serves: those whose index modulo the
+  /// number of lanes is the lane.
   template <class Visit>
   void served(int group, std::uint32_t lane, Visit visit) const {
     for (std::uint32_t index = lane; index < size_of(group); index += block_lanes())
       visit(unsigned_of(rank(group, index)));
   }
   [[nodiscard]] std::uint32_t index() const { return unsigned_of(index_); }
-  /// This rank's group, and the ranks of any.
+  /// This rank's group, and the number of ranks of any group.
   [[nodiscard]] int group() const { return group_; }
   [[nodiscard]] std::uint32_t size_of(int group) const {
     return static_cast<std::uint32_t>(this->group(group).size());
@@ -44,18 +44,18 @@ class Levels {
   [[nodiscard]] bool leads() const { return leader_of(group_) == index_; }
   [[nodiscard]] bool has_root() const { return root_group_ == group_; }
 
-  /// A stage within this rank's group, to or from its leader where it has a root. @param lanes that
-  /// have blocks, where it scatters or gathers; the ranks after them have none.
+  /// A stage within this rank's group, to or from its leader if it has a root. @param lanes ranks
+  /// of the group that have blocks, if the stage scatters or gathers.
   [[nodiscard]] Schedule within(std::size_t stage, std::uint32_t lanes) const;
-  /// The first stage within this rank's group, over whole blocks, to or from its leader where it
-  /// has a root.
+  /// The first stage within this rank's group, over whole blocks, to or from its leader if it has a
+  /// root.
   [[nodiscard]] Schedule inside() const;
-  /// Into how many parts both stages cut a block, in groups of whatever size.
+  /// The number of parts into which both stages cut a block, for all sizes of groups.
   [[nodiscard]] std::uint32_t parts() const;
-  /// A stage between the leaders if the one within has a root, else between the ranks of this one's
-  /// index; from the root's group, or to it, if it has a root.
+  /// A stage between groups: among the leaders if the stage within groups has a root, else among
+  /// the ranks of this rank's index. It is from or to the root's group if it has a root.
   [[nodiscard]] Schedule between(std::size_t stage) const;
-  /// The units of that, of any rank.
+  /// The units of between(stage), equal for all ranks.
   [[nodiscard]] std::uint32_t units_between(std::size_t stage) const;
 
  private:

@@ -1,10 +1,10 @@
-// Linear: every block goes straight to its rank, k of them at a time. All-to-all: in each round a
-// rank sends to the next k ranks on and receives from the k before. Scatter and gather: the root
-// sends to k ranks, or receives from them. ceil((n-1)/k) rounds, (n-1)/n of the vector, only the
-// counts a rank itself sends or gets; any n and root. k = 1 is pairwise exchange, k = n-1 the
-// direct one. Open MPI has it as "linear_sync", MPICH as "scattered". On one switch all take the
-// same time but for the rounds; it wins where one transfer does not fill the network and all at
-// once congest it, as where hundreds of ranks answer one root.
+// Linear: every block goes straight to its rank, k blocks at a time. All-to-all: in each round a
+// rank sends to the next k ranks and receives from the k ranks before. Scatter and gather: the root
+// sends to k ranks, or receives from them. ceil((n-1)/k) rounds, (n-1)/n of the vector; a rank
+// needs only the counts that it sends or gets. Any n and root. k = 1 is pairwise exchange, k = n-1
+// the direct one. Open MPI has it as "linear_sync", MPICH as "scattered". On one switch all take
+// the same time apart from rounds; it wins if one transfer does not fill the network and all at
+// once congest it, for example if hundreds of ranks send to one root.
 #include "patterns.hpp"
 
 namespace tutti::v0::algorithms {
@@ -25,8 +25,8 @@ Schedule exchange(const Shape& shape, Rank self, int in_flight) {
   return schedule.end_round();
 }
 
-/// The blocks of all ranks but the root, read and written as results, so that they may be those
-/// that another schedule has left.
+/// Scatters the blocks of all ranks but the root. It reads them as results, so that another
+/// schedule may have written them.
 Schedule scatter_by(const Shape& shape, Rank self, int in_flight) {
   Schedule schedule{unsigned_of(shape.size), 0, in_flight < shape.size - 1};
   const Cycle cycle{shape.size, self};

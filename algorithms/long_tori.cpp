@@ -1,8 +1,8 @@
-// Rings of tori of two sides, however long: a small torus whose sides are even or odd alike gets
-// two rows more at a time. Between two rows some links are the ring's, and the others are the other
-// ring's. In the first new row the ring goes from each of its links to where the next one is, in
-// the second one back again, and then on as before. So does the other ring with the links that are
-// left, and both stay one ring. That all tori have two such rings is known (Kotzig 1973).
+// Rings of tori of two sides of any length: a small torus, whose sides have the same parity, gets
+// two more rows at a time. Between two rows, one ring has some of the links, the other ring the
+// rest. In the first new row the ring runs from each of its links to the column of its next one, in
+// the second new row back again, and then on as before. The other ring does the same with the other
+// links, so both stay single rings. All tori are known to have two such rings (Kotzig 1973).
 #include <algorithm>
 #include <utility>
 
@@ -19,8 +19,7 @@ struct RowRing {
 
   [[nodiscard]] int column(std::size_t at) const { return tour[at % tour.size()] % columns; }
   [[nodiscard]] int row(std::size_t at) const { return tour[at % tour.size()] / columns; }
-  /// The row that the link behind a router leads on from, if rows are counted upwards; -1 if it
-  /// stays in its row.
+  /// The lower row of the ring's link after position `at`; -1 if the link stays in its row.
   [[nodiscard]] int below_link(std::size_t at) const {
     if (row(at) == row(at + 1)) return -1;
     return (row(at) + 1) % rows == row(at + 1) ? row(at) : row(at + 1);
@@ -33,7 +32,7 @@ RowRing transposed(RowRing ring) {
   return ring;
 }
 
-/// In which columns a ring has links from a row to the next one.
+/// The columns in which a ring has links from a row to the next one.
 std::vector<bool> links_above(const RowRing& ring, int row) {
   std::vector<bool> links(static_cast<std::size_t>(ring.columns));
   for (std::size_t at = 0; at < ring.tour.size(); ++at)
@@ -41,7 +40,7 @@ std::vector<bool> links_above(const RowRing& ring, int row) {
   return links;
 }
 
-/// The way of a link of this column through `more` new rows, from below.
+/// The path that replaces a link of this column in `more` new rows, from below.
 std::vector<int> way_through(const std::vector<bool>& links, int column, int first, int more) {
   const auto columns = static_cast<int>(links.size());
   std::vector<int> there{column};
@@ -55,7 +54,7 @@ std::vector<int> way_through(const std::vector<bool>& links, int column, int fir
   return way;
 }
 
-/// @param rows as many, or an even number more.
+/// @param rows the ring's own number of rows, plus an even number.
 RowRing lengthened(const RowRing& ring, int rows) {
   int row = 0;  // above which both rings have links
   std::vector<bool> links = links_above(ring, row);

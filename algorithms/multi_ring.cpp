@@ -1,9 +1,9 @@
-// Multi-ring: the vector is cut into as many pieces as there are rings through the network, in both
-// directions, that share no link; each piece is reduced on its ring, all at once.
-// Rounds 2(n-1); bytes sent per rank 2(n-1)/n of the vector, over as many links at a time as there
-// are rings. Rings, complete graphs, tori and hypercubes; commutative operators. Rings of both
-// directions, and several at once, are those of NCCL and RCCL. Wins for the largest vectors where
-// one link does not use up what a rank can send; multitree has fewer rounds.
+// Multi-ring: the rings through the network share no link, and run in both directions. The vector
+// is cut into a piece for each ring; all pieces are reduced at once, each on its ring. Rounds
+// 2(n-1); bytes sent per rank 2(n-1)/n of the vector, over as many links at a time as there are
+// rings. Rings, complete graphs, tori and hypercubes; commutative operators. Rings of both
+// directions, and several at once, are those of NCCL and RCCL. Wins for the largest vectors if one
+// link is slower than a rank can send; multitree has fewer rounds.
 #include <tutti/spi/graph.hpp>
 
 #include "patterns.hpp"
@@ -22,7 +22,7 @@ struct RingView {
   }
 };
 
-/// Rings in both directions; up to two ranks these are one.
+/// Rings in both directions. Up to two ranks both directions are the same.
 std::vector<RingView> rings_of(const Graph& graph, Rank self) {
   const std::vector<Rank> ranks = ranks_of(graph);
   const int n = graph.routers();
@@ -51,8 +51,8 @@ Schedule multi_ring_all_reduce(const Shape& shape, Rank self) {
   Schedule schedule{unsigned_of(n * static_cast<int>(rings.size()))};
   if (n == 1) return schedule.finish({});
   schedule.reserve(rings.size() * (4 * static_cast<std::size_t>(n - 1) + 1));
-  // As in ring.cpp, and on all rings at once: they are many and long, too long to be joined from
-  // their schedules.
+  // The steps of ring.cpp, on all rings at once. Rings are too many and too long to join their
+  // schedules.
   for (int k = 1; k < 2 * n - 1; ++k) {
     for (const RingView& ring : rings) {
       const Slots received = ring.unit(-k - 1);

@@ -1,12 +1,12 @@
-// Multitree: every rank owns a block and is the root of a shortest-path tree through the network,
-// on which its block is reduced towards it, and given back. Every message crosses one link. Rounds
-// 2D for a network of diameter D, D for reduce-scatter and all-gather; bytes sent per rank 2(n-1)/n
-// of the vector, near that also round by round. Any network, one rank on each router, commutative
-// operators. Its special cases: on a ring both directions at once (n rounds, not 2(n-1)), on a
-// hypercube a butterfly, on a complete graph the direct exchange, on a Slim Fly four rounds. Huang
-// et al., MultiTree, ISCA 2021, with other trees: graph_trees.cpp. Wins for large and middle
-// vectors where messages that share a link slow each other down; loses to log-round algorithms on a
-// single switch, and on networks with hubs.
+// Multitree: every rank owns a block and is the root of a shortest-path tree through the network.
+// Its block is reduced along the tree to the root, and broadcast back. Every message crosses one
+// link. Rounds 2D for a network of diameter D, D for reduce-scatter and all-gather; bytes sent per
+// rank 2(n-1)/n of the vector, near that also round by round. Any network, one rank on each router,
+// commutative operators. Its special cases: on a ring both directions at once (n rounds, not
+// 2(n-1)), on a hypercube a butterfly, on a complete graph the direct exchange, on a Slim Fly four
+// rounds. Huang et al., MultiTree, ISCA 2021, with other trees: graph_trees.cpp. Wins for large and
+// middle vectors if messages that share a link slow each other down; loses to log-round algorithms
+// on a single switch, and on networks with hubs.
 #include <tutti/spi/graph.hpp>
 
 #include "patterns.hpp"

@@ -32,7 +32,7 @@ std::size_t edits(std::string_view a, std::string_view b) {
 
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> choices) {
   if (word.size() < 2) return {};
-  // One letter in three, or one of two: further away it is no typing error.
+  // Up to one letter in three, and at least one: more edits are not a typing error.
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::string_view nearest;
   for (const std::string_view choice : choices) {

@@ -9,8 +9,7 @@
 
 namespace tutti::v0 {
 
-/// @param word as written. @param choices what would be right. @return the choice fewest edits
-/// away, or nothing where none is near.
+/// @param word as written. @return the choice with the fewest edits, or empty if none is near.
 [[nodiscard]] std::string_view nearest_word(std::string_view word,
                                             std::span<const std::string_view> choices);
 

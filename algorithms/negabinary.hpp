@@ -19,13 +19,14 @@ inline constexpr std::uint32_t kNegativeDigits = 0xAAAAAAAA;
   return (kNegativeDigits ^ negabinary) - kNegativeDigits;
 }
 
-/// Where digits differ from the next higher ones.
+/// Marks digits that differ from the next higher digit.
 [[nodiscard]] constexpr std::uint32_t changes_in(std::uint32_t digits) noexcept {
   return digits ^ digits >> 1;
 }
 
-/// Whom a rank meets at a step: 1, -1, 3, -5, 11, .. further along if it is even, and as far back
-/// if it is odd, so that the peer's peer is the rank itself. Any even number of ranks.
+/// The peer of a rank at a step: at distance 1, -1, 3, -5, 11, .. for an even rank, and the
+/// opposite distance for an odd one, so that the peer's peer is the rank itself. Any even number of
+/// ranks.
 [[nodiscard]] constexpr Rank swing_peer(const Cycle& cycle, int step) noexcept {
   const int power = 1 << (step + 1);
   const int distance = (1 - (step % 2 == 0 ? -power : power)) / 3;

@@ -1,6 +1,6 @@
 // Neighbour exchange all-gather: ranks swap with the left and the right neighbour in turn, two
 // blocks at a time. n/2 rounds, (n-1)/n of the vector, even n only. Chen, Zhang, Sun and Yuan,
-// ICPADS 2005. Wins over the ring where latency still matters and only neighbours are near.
+// ICPADS 2005. Wins over the ring if latency still matters and only neighbours are near.
 #include <array>
 
 #include "patterns.hpp"

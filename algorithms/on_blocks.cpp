@@ -8,7 +8,7 @@
 namespace tutti::v0 {
 namespace {
 
-/// What a step over blocks is over those that they stand for: runs of consecutive units.
+/// Replaces the blocks of a step by the blocks that they stand for, as runs of consecutive units.
 class Meaning {
  public:
   /// @param factor every unit becomes this many.
@@ -43,7 +43,7 @@ class Meaning {
  private:
   [[nodiscard]] std::uint32_t units() const { return blocks_.own * parts_; }
   [[nodiscard]] std::uint32_t block(std::uint32_t unit) const { return unit % units() / parts_; }
-  /// The unit's place where its block stands for the first one.
+  /// The unit's place if its block stood for block 0.
   [[nodiscard]] std::uint32_t place(std::uint32_t unit) const {
     return unit / units() * blocks_.count * parts_ + unit % parts_;
   }

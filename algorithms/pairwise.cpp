@@ -1,8 +1,8 @@
-// Pairwise exchange: in round k every rank sends to the rank k further and receives from the one k
-// before. n-1 rounds. Reduce-scatter sends (n-1)/n of the vector; lower ranks' operands are
-// taken from the left, higher ones' are gathered in scratch, so that operand order is kept.
-// Open MPI and MPICH have it as "pairwise". Wins for large blocks where a burst to all would
-// congest. Of the all-to-alls it is the linear one with one transfer in flight.
+// Pairwise exchange: in round k every rank sends to the rank k after it and receives from the rank
+// k before it. n-1 rounds. Reduce-scatter sends (n-1)/n of the vector; lower ranks' operands are
+// taken from the left, higher ones' are gathered in scratch, so that operand order is kept. Open
+// MPI and MPICH have it as "pairwise". Wins for large blocks if a burst to all would congest the
+// network. The pairwise all-to-all is the linear one with one transfer in flight.
 #include "patterns.hpp"
 
 namespace tutti::v0::algorithms {

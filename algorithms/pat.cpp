@@ -1,11 +1,10 @@
-// PAT ("parallel aggregated trees"): one binomial tree per rank, all of them walked at once, far
-// distances first. Up to a blocks of different trees travel in one message: log2(a) rounds spread
-// each rank's block over a parts of the cycle, then N/a - 1 rounds fill the parts, N being n
-// rounded up to a power of two and a at most N/2. (n-1)/n of the vector, any n, commutative
-// operators; backwards the all-gather is the reduce-scatter. Jeaugey, arXiv:2506.20252, 2025; in
-// NCCL since 2.23. a = N/2 is a butterfly of log2(N) rounds, a = 1 takes n-1 small steps. On one
-// switch it loses to circulant and bruck; kept as what NCCL runs, which needs buffers of a blocks
-// only.
+// PAT ("parallel aggregated trees"): one binomial tree per rank, all at once, far distances first.
+// Up to a blocks of different trees travel in one message: log2(a) rounds spread each rank's block
+// over a parts of the cycle, then N/a - 1 rounds fill the parts, N being n rounded up to a power of
+// two and a at most N/2. (n-1)/n of the vector, any n, commutative operators; backwards the
+// all-gather is the reduce-scatter. Jeaugey, arXiv:2506.20252, 2025; in NCCL since 2.23. a = N/2 is
+// a butterfly of log2(N) rounds, a = 1 takes n-1 small steps. On one switch it loses to circulant
+// and bruck. It is kept because NCCL runs it, and because it needs buffers of only a blocks.
 #include <string>
 
 #include <tutti/error.hpp>

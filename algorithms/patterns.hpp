@@ -12,12 +12,12 @@
 
 namespace tutti::v0::algorithms {
 
-/// The signature of every generator, for declaring them by name.
+/// The signature of every generator.
 using Builder = Schedule(const Shape& shape, Rank self);
 
-/// Building blocks over one unit per rank: afterwards rank r holds unit r complete, or all units.
+/// Building blocks over one unit per rank. After them rank r has the complete unit r, or all units.
 Builder ring_reduce_scatter, ring_all_gather, circulant_reduce_scatter, circulant_all_gather;
-/// In-order binomial tree from the root: afterwards rank r holds unit r of n.
+/// In-order binomial tree from the root. After it rank r has unit r of n.
 Builder binomial_scatter;
 /// Trees over the vector as one unit.
 Builder binomial_broadcast, binomial_reduce;
@@ -26,7 +26,7 @@ Builder binomial_broadcast, binomial_reduce;
   return static_cast<std::uint32_t>(value);
 }
 
-/// Rounds in which what one rank has can reach `size` ranks; digits that tell them apart.
+/// Rounds in which data of one rank can reach `size` ranks; binary digits that number them.
 [[nodiscard]] constexpr int ceil_log2(int size) noexcept {
   return static_cast<int>(std::bit_width(unsigned_of(size - 1)));
 }
@@ -70,8 +70,8 @@ struct Rooted {
   }
 };
 
-/// Calls visit(Slots) for units of the result in this order, with units beside each other as one
-/// run, whether they go up or down.
+/// Calls visit(Slots) for units of the result in this order. Adjacent units are one run, ascending
+/// or descending.
 template <class Visit>
 void runs_of(std::span<const Slots> units, Visit visit) {
   Slots run{Space::out, 0, 0};
@@ -86,32 +86,31 @@ void runs_of(std::span<const Slots> units, Visit visit) {
 }
 
 /// A rank's place in the in-order binary tree over ranks [begin, end): the last rank is its root,
-/// the lower half of the others is one subtree, the upper half the other. -1 where there is no
-/// rank.
+/// the lower half of the others is one subtree, the upper half the other. -1 is no rank.
 struct InOrderNode {
   Rank parent = -1;
   std::array<Rank, 2> children = {-1, -1};  // in the order of ranks
 };
 [[nodiscard]] InOrderNode in_order_node(int begin, int end, Rank self) noexcept;
 
-/// A reduce's schedule for its root: each unit of the result is marked complete in the round that
-/// receives into it last, so that an average is rounded once; what no round receives into, at the
-/// end.
+/// A reduce's schedule for its root. Each unit of the result is finished in the last round that
+/// receives into it, so that an average is rounded once; units without a receive are finished at
+/// the end.
 [[nodiscard]] Schedule finish_each(const Schedule& schedule);
 
-/// The reduce_scatter that an all_gather is backwards. Commutative operators.
+/// The reduce_scatter that is the reversal of an all_gather. Commutative operators.
 [[nodiscard]] inline Schedule reduce_scatter_from(const Schedule& all_gather, Rank self) {
   return reverse(all_gather, Reversal::reduce).finish({Space::out, unsigned_of(self)});
 }
 
-/// The network of algorithms that want one rank on each of its routers. Throws
-/// Error{invalid_argument} where it is missing or has other ranks. @param example of a choice.
+/// The network of a choice. Throws Error{invalid_argument} if there is none, or if it does not have
+/// one of the ranks on each router. @param example of a choice.
 [[nodiscard]] const Graph& graph_of(const Shape& shape, const char* example);
 
 /// The rank of each router of such a network.
 [[nodiscard]] std::vector<Rank> ranks_of(const Graph& graph);
 
-/// Where the operand of `peer` stands in the order of ranks.
+/// The side of the operand of `peer`, in the order of ranks.
 [[nodiscard]] constexpr Side side_of(Rank peer, Rank self) noexcept {
   return peer < self ? Side::left : Side::right;
 }

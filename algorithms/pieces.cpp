@@ -1,4 +1,4 @@
-// Schedules on a part of a vector, for algorithms made of others.
+// Schedules on a part of a vector, for algorithms that combine others.
 #include <tutti/spi/schedule.hpp>
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace tutti::v0 {
 namespace {
 
-/// Where the units of a vector lie in another one: units below `end` by `offset` further on, the
-/// others nowhere.
+/// The places of a vector's units in another vector: `offset` further for units below `end`, none
+/// for others.
 struct Move {
   std::uint32_t from_units;
   std::uint32_t to_units;

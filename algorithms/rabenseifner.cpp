@@ -1,8 +1,8 @@
 // Rabenseifner's butterfly: reduce-scatter by halving the vector while distances double, then
-// all-gather back along the same way. 2 log2(n) rounds, 2(n-1)/n of the vector (and the whole
-// vector twice more on the folded ranks where n is no power of two). Keeps operand order, and every
-// element has the expression tree of recursive doubling. Rabenseifner, ICCS 2004. Wins for middle
-// sizes.
+// all-gather along the same exchanges in reverse. 2 log2(n) rounds, 2(n-1)/n of the vector (and the
+// whole vector twice more on the folded ranks if n is not a power of two). Keeps operand order, and
+// every element has the expression tree of recursive doubling. Rabenseifner, ICCS 2004. Wins for
+// middle sizes.
 #include <vector>
 
 #include "butterflies.hpp"

@@ -1,5 +1,5 @@
 // Recursive doubling, the butterfly of least latency: in round k ranks at distance 2^k exchange all
-// they have. All-reduce: log2(n) rounds of the whole vector, two more where n is no power of two;
+// their data. All-reduce: log2(n) rounds of the whole vector, two more if n is not a power of two;
 // keeps operand order. All-gather: log2(n) rounds, (n-1)/n of the vector, powers of two only.
 // Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005. Wins for small vectors.
 #include "butterflies.hpp"

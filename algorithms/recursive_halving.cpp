@@ -1,6 +1,6 @@
 // Recursive halving reduce-scatter: ranks at distance n/2, n/4, ... swap the half of the vector
-// that the other one's side needs. log2(n) rounds, (n-1)/n of the vector; where n is no power of
-// two, extra ranks hand their vector to a neighbour first and get their block last. Commutative
+// that the other one's side needs. log2(n) rounds, (n-1)/n of the vector; if n is not a power of
+// two, surplus ranks send their vector to a neighbour first and get their block last. Commutative
 // operators. Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005. Wins for small and middle sizes.
 #include "butterflies.hpp"
 
@@ -17,7 +17,8 @@ Schedule recursive_halving_reduce_scatter(const Shape& shape, Rank self) {
   const bool carries = power.first_of(v) != self;
   if (carries) schedule.round({RecvReduce{self - 1, {Space::out, 0, n}, Side::left}});
 
-  // Blocks of the virtual ranks [begin, end), a run because virtual ranks keep the order.
+  // Blocks of the virtual ranks [begin, end). They are one run because virtual ranks keep the
+  // order.
   const auto blocks = [&](int begin, int end) {
     return Slots{Space::out, unsigned_of(power.first_of(begin)),
                  unsigned_of(power.first_of(end) - power.first_of(begin))};

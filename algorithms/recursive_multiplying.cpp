@@ -1,8 +1,8 @@
 // Recursive multiplying with radix k: ranks whose numbers differ in one digit to base k exchange
-// all they have, and each folds what it got in the order of ranks. log_k(n) rounds of k-1 vectors
-// out and in; where n is no power of k two rounds more, in which neighbours stand in for the
-// surplus ranks. Keeps operand order. k = 2 is recursive doubling. MPICH has it as "recexch". Wins
-// for tiny vectors where a round costs more than a message: 16 ranks and more on few cores, or a
+// all their data, and each folds the operands in the order of ranks. log_k(n) rounds of k-1 vectors
+// out and in; if n is not a power of k, two more rounds, in which surplus ranks send to a neighbour
+// and receive from it. Keeps operand order. k = 2 is recursive doubling. MPICH has it as "recexch".
+// Wins for tiny vectors if a round costs more than a message: 16 ranks and more on few cores, or a
 // network card with k ports.
 #include "butterflies.hpp"
 

@@ -1,5 +1,5 @@
 /// @file
-/// How arguments are refused.
+/// Rejects arguments.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// Prefix reductions. Hillis-Steele: in round k a rank gets what covers the 2^k ranks before those
-// it has; ceil(log2 n) rounds of the whole vector, one more where the own operand is left out. Wins
-// for small vectors. W. D. Hillis, G. L. Steele, CACM 29(12), 1986. Chain: every rank waits for the
-// one before; n-1 vectors one after the other, but every rank sends one only, so that in segments
-// it wins for large vectors. Both keep operands in order.
+// Prefix reductions. Hillis-Steele: in round k a rank gets the sum of the 2^k ranks before those
+// that it has; ceil(log2 n) rounds of the whole vector, one more if the own operand is left out.
+// Wins for small vectors. W. D. Hillis, G. L. Steele, CACM 29(12), 1986. Chain: every rank waits
+// for the one before it; n-1 vectors one after the other, but every rank sends only one, so that in
+// segments it wins for large vectors. Both keep operands in order.
 #include "patterns.hpp"
 
 namespace tutti::v0::algorithms {
@@ -50,7 +50,7 @@ Schedule chain_exscan(const Shape& shape, Rank self) {
   Schedule schedule{1, 1};
   const bool is_last = self + 1 == shape.size;
   if (self == 0) return is_last ? schedule : schedule.round({Send{1, kIn}});
-  // The own operand is put aside first, since in place the result takes its place.
+  // The own operand is copied first, since in place the result overwrites it.
   if (!is_last) schedule.round({Copy{kIn, kOwn}});
   schedule.round({Recv{self - 1, kOut}});
   if (!is_last) schedule.round({Reduce{kOut, kOwn, Side::left}}).round({Send{self + 1, kOwn}});

@@ -1,12 +1,13 @@
-// The all-reduce of Slim Fly networks MMS(q), by the lines of the affine plane: rank (s, a, b) is
-// s q^2 + a q + b, a row has equal s and a, and the vector is cut into q^2 blocks. In each row
-// every rank reduces q blocks, one per cross link; then it sends each over its link, but the one of
-// its partner; then partners, linked too, swap what they have reduced, which is complete; and back.
-// 5 rounds; bytes sent per rank 2 - 1/q^2 of the vector; every message between rows crosses one
-// link. 2 q^2 ranks, commutative operators; for k ranks per router, hierarchical(.., slim_fly).
-// Derived from the incidence y = m x + c. That partners keep each other's block until they swap
-// saves two blocks and all scratch. Multitree has one round less and loads links less; this one
-// wins where a rank's connection is the bottleneck, and its peers come without a search.
+// The all-reduce of Slim Fly networks MMS(q), by the lines of the affine plane: rank (s, a, b) is s
+// q^2 + a q + b, a row has equal s and a, and the vector is cut into q^2 blocks. In each row every
+// rank reduces q blocks, one per cross link. It then sends each block over its link, except that of
+// its partner. Partners, which are linked too, then swap their reduced blocks, which are complete.
+// The way back is the reversal. 5 rounds; bytes sent per rank 2 - 1/q^2 of the vector; every
+// message between rows crosses one link. 2 q^2 ranks, commutative operators; for k ranks per
+// router, hierarchical(.., slim_fly). Derived from the incidence y = m x + c. Partners keep each
+// other's block until they swap, which saves two blocks and all scratch. Multitree has one round
+// less and loads links less; this one wins if a rank's connection is the bottleneck, and needs no
+// search for its peers.
 #include "finite_field.hpp"
 #include "patterns.hpp"
 

@@ -1,7 +1,7 @@
-// Sparbit all-gather: distances halve, far ranks first, and what a rank holds doubles, without the
-// rotation of Bruck's, for any n. ceil(log2 n) rounds, (n-1)/n of the vector; the early, far
-// messages are small and the late, near ones large. Loch and Koslovski, arXiv:2109.08751, 2021.
-// On one switch its time is that of bruck; it wins where neighbours share a host.
+// Sparbit all-gather: distances halve, far ranks first, and the blocks of a rank double, without
+// the rotation of Bruck's, for any n. ceil(log2 n) rounds, (n-1)/n of the vector; the early, far
+// messages are small and the late, near ones large. Loch and Koslovski, arXiv:2109.08751, 2021. On
+// one switch its time is that of bruck; it wins if neighbours share a host.
 #include "patterns.hpp"
 
 namespace tutti::v0::algorithms {
@@ -9,8 +9,8 @@ namespace tutti::v0::algorithms {
 Schedule sparbit_all_gather(const Shape& shape, Rank self) {
   const Cycle cycle{shape.size, self};
   const std::uint32_t n = unsigned_of(shape.size);
-  // A rank sends one block less at the distances whose bit is set here: the last one it has would
-  // come around to a rank that has it. Bits below the lowest of n never do.
+  // A rank sends one block less at the distances whose bit is set here, since the receiver has the
+  // last one already. Bits below the lowest set bit of n are never set.
   const int low = std::countr_zero(n);
   const std::uint32_t shorter = (~(n >> low) | 1) << low;
   Schedule schedule{n};

@@ -1,5 +1,5 @@
 /// @file
-/// Steps that are found out of the order of their rounds, as those of several trees.
+/// Steps that are not generated in the order of their rounds, such as those of several trees.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@ namespace tutti::v0::algorithms {
 
 /// A rank's place in a tree.
 struct TreePlace {
-  Rank parent = -1;  // of what is not the root
+  Rank parent = -1;  // -1 for the root
   std::vector<Rank> children{};
-  int depth = 0;  // messages on the way from the root
+  int depth = 0;  // messages on the path from the root
 };
 
 /// Steps by the numbers of their rounds, in any order.
@@ -24,8 +24,8 @@ class StepsByRound {
     if (index >= rounds_.size()) rounds_.resize(index + 1);
     rounds_[index].push_back(step);
   }
-  /// What goes down a tree: a message that ends at depth d belongs to round d of its sender and of
-  /// its receiver. Backwards it is what goes up.
+  /// Adds the steps of a broadcast down a tree: a message to depth d is in round d of its sender
+  /// and of its receiver. The reversal is a reduce up the tree.
   void along_tree(const TreePlace& place, const Slots& slots) {
     if (place.depth > 0) add(place.depth, Recv{place.parent, slots});
     for (const Rank child : place.children) add(place.depth + 1, Send{child, slots});

@@ -1,9 +1,10 @@
-// Swing: in step s a rank meets the one at distance 1, -1, 3, -5, 11, .. (even ranks that way, odd
-// ranks the other), so that on a ring the load of a link grows half as fast as under recursive
-// doubling. Each phase has ceil(log2 n) rounds and sends (n-1)/n of the vector, most of it to
-// neighbours; even numbers of ranks, commutative operators. De Sensi et al., NSDI 2024: the version
-// of least volume; that of least latency gives ranks different bits, and no more speed than
-// recursive doubling. On one switch its time is that of circulant; it wins on rings and tori.
+// Swing: in step s a rank exchanges with the one at distance 1, -1, 3, -5, 11, .. (even ranks in
+// this direction, odd ranks in the other), so that on a ring the load of a link grows half as fast
+// as under recursive doubling. Each phase has ceil(log2 n) rounds and sends (n-1)/n of the vector,
+// most of it to neighbours; even numbers of ranks, commutative operators. De Sensi et al., NSDI
+// 2024: the version of least volume; the version of least latency gives ranks different bits, and
+// is not faster than recursive doubling. On one switch its time is that of circulant; it wins on
+// rings and tori.
 #include <vector>
 
 #include "negabinary.hpp"
@@ -11,8 +12,8 @@
 namespace tutti::v0::algorithms {
 namespace {
 
-/// The step in which a block leaves an even rank for the rank `distance` further along. Where both
-/// ways around the cycle are sums of steps, the one that turns off later is taken.
+/// The step in which a block leaves an even rank for the rank `distance` further. If both
+/// directions around the cycle are sums of steps, it is the one with the later step.
 int step_towards(int distance, int size) {
   const std::uint32_t mask = (std::uint32_t{1} << ceil_log2(size)) - 1;
   const int most = static_cast<int>(~kNegativeDigits & mask);
@@ -25,7 +26,7 @@ int step_towards(int distance, int size) {
   return step;
 }
 
-/// Of each step of the reduce-scatter, the distances of the ranks whose blocks an even rank sends.
+/// For each step of the reduce-scatter: the distances of the ranks whose blocks an even rank sends.
 std::vector<std::vector<int>> distances_by_step(int size) {
   std::vector<std::vector<int>> distances(static_cast<std::size_t>(ceil_log2(size)));
   for (int distance = 1; distance < size; ++distance)
@@ -33,7 +34,7 @@ std::vector<std::vector<int>> distances_by_step(int size) {
   return distances;
 }
 
-/// Calls visit(Slots) for the units at these distances, in an order on which both ends agree.
+/// Calls visit(Slots) for the units at these distances, in an order that is equal at both ends.
 template <class Visit>
 void units_at(const Cycle& cycle, const std::vector<int>& distances, Visit visit) {
   std::vector<Slots> units;

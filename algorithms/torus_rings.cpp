@@ -1,7 +1,8 @@
-// Rings of tori whose sides are of any length: links of two colours change places in squares, which
-// joins rings, splits them or leaves their number. What does not add to it is kept, until each
-// colour is one ring. That all tori have such colourings is known (Kotzig 1973; Foregger 1978;
-// Aubert and Schneider 1982); up to 64 routers they are found, and mostly for more.
+// Rings of tori with sides of any length. The search exchanges links of two colours in random
+// squares, which joins rings, splits them or keeps their number. It undoes exchanges that add
+// rings, until each colour is one ring. All tori are known to have such colourings (Kotzig 1973;
+// Foregger 1978; Aubert and Schneider 1982). The search finds them up to 64 routers, and mostly for
+// more.
 #include <random>
 
 #include "colored_links.hpp"
@@ -10,9 +11,9 @@
 namespace tutti::v0 {
 
 std::vector<std::vector<int>> torus_rings(const std::vector<int>& sides) {
-  constexpr std::int64_t kMostSteps = 5'000'000;  // along rings: tens of milliseconds
+  constexpr std::int64_t kMostSteps = 5'000'000;  // routers visited: tens of milliseconds
   ColoredLinks links{sides};
-  std::vector<int> counts(sides.size());  // of the colour that is no rings, too
+  std::vector<int> counts(sides.size());  // also of the colour without rings
   int left = -links.colors();
   for (int color = 0; color < links.colors(); ++color)
     left += counts[static_cast<std::size_t>(color)] = links.count(color);

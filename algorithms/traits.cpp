@@ -5,14 +5,14 @@
 
 namespace tutti::v0 {
 
-/// Whether a Slim Fly has so many routers.
+/// Whether there is a Slim Fly of `size` routers.
 static bool is_slim_fly(int size) noexcept {
   int q = 3;
   while (q < size / (2 * q)) ++q;
   return q * 2 * q == size && prime_power(q);
 }
 
-/// What is admitted, after "it serves".
+/// The admitted sizes, in words that follow "it supports".
 static std::string_view words_of(Sizes sizes) noexcept {
   switch (sizes) {
     case Sizes::any: return "any number of ranks";
