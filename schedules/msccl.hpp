@@ -8,7 +8,7 @@
 
 namespace tutti::v0::written {
 
-/// @param collective any. @return MSCCL's name for it, or ours where it has none.
+/// @return MSCCL's name of a collective, or tutti's if MSCCL has none.
 [[nodiscard]] std::string_view msccl_name(Collective collective) noexcept;
 
 }  // namespace tutti::v0::written

@@ -25,9 +25,9 @@ struct Chunks {
 /// One end of a message, or a local step.
 struct StepEnd {
   std::size_t rank = 0;
-  Step::Kind kind = Step::Kind::finish;  // which stands for a nop
-  Chunks into{};                         // or what is sent
-  Chunks from{};                         // of local steps
+  Step::Kind kind = Step::Kind::finish;  // finish stands for a nop
+  Chunks into{};                         // of a send: its source
+  Chunks from{};                         // the source of a local step
   WrittenPlace place{};
 };
 
@@ -35,7 +35,7 @@ std::string text_of_part(const StepEnd& part) {
   return text_of_place(part.rank, part.place);
 }
 
-/// Calls a function, whose errors are those of a part.
+/// Calls a function; errors get the place of a part.
 template <class Work>
 auto at_part(const StepEnd& part, Work work) {
   try {
@@ -45,19 +45,19 @@ auto at_part(const StepEnd& part, Work work) {
   }
 }
 
-/// Something that comes later: in a later round, or in the same one, whose steps read what stood
-/// there before.
+/// A node that waits for another one: at least `rounds` rounds later. 0 is allowed, since steps of
+/// a round read the values before it.
 struct Dependent {
   std::size_t node = 0;
   std::size_t rounds = 1;
 };
 
-/// What happens at once: a message, with both its ends, or a local step.
+/// A message with both its ends, or a local step.
 struct Node {
   std::vector<StepEnd> parts{};
   std::vector<Dependent> dependents{};
   std::vector<std::size_t> earlier{};
-  std::size_t group = 0;  // of those that must be in one round, numbered as they may follow
+  std::size_t group = 0;  // of nodes in one round; groups are in topological order
   std::size_t round = 0;
 };
 
@@ -70,7 +70,7 @@ Chunks chunks_of(const std::string& buffer, std::int64_t first, std::int64_t cou
   return {buffer.front(), first, count};
 }
 
-/// The steps of a file, and which of them waits for which.
+/// The steps of a file, and their dependencies.
 class DependencyGraph {
  public:
   explicit DependencyGraph(const XmlAlgorithm& xml) : xml_{xml} {
@@ -107,16 +107,17 @@ class DependencyGraph {
   }
 
  private:
-  /// The first and the last node of a step: what it waits for, and what waits for it.
+  /// The first and the last node of a step. The first waits for other steps, and other steps wait
+  /// for the last.
   struct Ends {
     std::size_t first = 0;
     std::size_t last = 0;
-    Step::Kind kind = Step::Kind::finish;  // of the last,
-    bool folds = false;                    // and whether the first, or what a nop stands before,
-                                           // is a fold, of which a round may have several
+    Step::Kind kind = Step::Kind::finish;  // of the last
+    // Whether the first one, or the step behind a nop, is a fold. A round may have several folds.
+    bool folds = false;
   };
   struct Pending {
-    std::vector<std::size_t> sends{};  // nodes with that end only, the latest first
+    std::vector<std::size_t> sends{};  // nodes with that end only, the earliest first
     std::vector<std::size_t> receives{};
   };
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // sender, receiver, channel
@@ -125,7 +126,7 @@ class DependencyGraph {
     nodes_.emplace_back().parts.push_back(part);
     return nodes_.size() - 1;
   }
-  /// One end of a message: the other one may be there already.
+  /// Adds one end of a message. The other end may have been added already.
   std::size_t add_end(const Key& key, const StepEnd& part) {
     const bool sends = part.kind == Step::Kind::send;
     Pending& pending = pending_[key];
@@ -147,7 +148,7 @@ class DependencyGraph {
       add_edge(before.last, after.first, 0);
     else link(before.last, before.kind, after.first);
   }
-  /// A message has left its sender when it is in the round; all else has to be over.
+  /// Steps behind a send may be in its round. Steps behind any other node are in a later round.
   void link(std::size_t before, Step::Kind kind, std::size_t after) {
     const bool may_be_same = kind == Step::Kind::send || kind == Step::Kind::finish;
     add_edge(before, after, may_be_same ? 0 : 1);
@@ -158,11 +159,11 @@ class DependencyGraph {
     nodes_[after].earlier.push_back(before);
   }
 
-  /// The nodes in an order in which each comes before those that wait for it, but for circles.
+  /// The nodes in an order in which each is before those that wait for it, except in cycles.
   std::vector<std::size_t> in_order() const {
     std::vector<std::size_t> order;
     std::vector<bool> seen(nodes_.size(), false);
-    std::vector<std::pair<std::size_t, std::size_t>> path;  // nodes, and how many went on from each
+    std::vector<std::pair<std::size_t, std::size_t>> path;  // nodes, dependents visited
     for (std::size_t start = 0; start < nodes_.size(); ++start) {
       if (seen[start]) continue;
       seen[start] = true;
@@ -182,7 +183,7 @@ class DependencyGraph {
     std::ranges::reverse(order);
     return order;
   }
-  /// Circles are groups (Kosaraju 1978). @return how many groups there are.
+  /// Makes each cycle a group (Kosaraju 1978). @return the number of groups.
   std::size_t find_groups() {
     std::size_t groups = 0;
     std::vector<bool> seen(nodes_.size(), false);
@@ -220,7 +221,7 @@ class DependencyGraph {
     const bool is_local = type == "re" || type == "cpy";
     if (!sends && !receives && !is_local)
       reject_written(fmt::format("'{}' is not a step", type.substr(0, 40)));
-    // What is received and passed on without being kept is kept where the own operand was.
+    // A result that is passed on and not kept overwrites the own operand.
     const bool keeps_at_source = type == "s" || type == "rrs";
     const Chunks into = keeps_at_source ? chunks_of(step.srcbuf, step.srcoff, step.cnt)
                                         : chunks_of(step.dstbuf, step.dstoff, step.cnt);
@@ -265,8 +266,8 @@ class DependencyGraph {
     while (index + 1 < block.steps.size() && block.steps[index].type == "nop") ++index;
     return block.steps[index].type.starts_with("rr");
   }
-  /// Whether a receive may be in the round of the one before: they are told apart by their order,
-  /// and touch nothing that those before touch which may be in that round.
+  /// Whether a receive may be in the round of the receive before: messages are matched by their
+  /// order, and this one uses no chunk that others of the round use, unless all reduce.
   static bool joins(const XmlBlock& block, std::size_t index) {
     const auto receives = [](const XmlStep& step) {
       return step.type == "r" || step.type == "rrc";
@@ -307,7 +308,7 @@ class DependencyGraph {
 /// No known program moves more chunks than this.
 constexpr std::int64_t kMostChunks = std::int64_t{1} << 22;
 
-/// Adds what a node does to the schedules of its ranks, chunk by chunk.
+/// Adds the steps of a node to the schedules of its ranks, chunk by chunk.
 void add(const Node& node, SlotLayout& layout, WrittenSchedules& written) {
   if (node.parts.front().kind == Step::Kind::finish) return;
   const bool is_message = node.parts.size() == 2;
@@ -333,7 +334,7 @@ void add(const Node& node, SlotLayout& layout, WrittenSchedules& written) {
   }
 }
 
-/// A result is complete at the end, since MSCCL's programs have no mark for it.
+/// Finishes all results at the end, since MSCCL's programs do not mark complete ones.
 void finish(std::vector<Schedule>& schedules, const SlotLayout& layout) {
   const Contract& contract = layout.contract();
   const std::int64_t parts = layout.units() / contract.blocks();

@@ -52,7 +52,7 @@ Slots SlotLayout::scratch(std::int64_t chunk, std::int64_t unit) const {
   return {Space::scratch, static_cast<std::uint32_t>(chunk * units_ + unit), 1};
 }
 
-/// Of the input and the output.
+/// The slot of a chunk of the input or the output.
 Slots SlotLayout::outer(std::size_t rank, char buffer, std::int64_t chunk) const {
   const auto self = static_cast<std::int64_t>(rank);
   const std::int64_t n = contract_.size;

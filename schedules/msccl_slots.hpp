@@ -1,5 +1,5 @@
 /// @file
-/// The slot of a schedule that a chunk in a buffer of MSCCL becomes.
+/// Maps chunks of MSCCL's buffers to slots of schedules.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class SlotLayout {
   std::int64_t per_block_ = 1;
   std::int64_t units_ = 1;
   std::int64_t planes_ = 0;
-  std::vector<std::map<std::int64_t, std::int64_t>> holds_{};  // which unit a chunk of scratch is
+  std::vector<std::map<std::int64_t, std::int64_t>> holds_{};  // by rank: units of scratch chunks
   std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t>> written_{};
 };
 

@@ -63,7 +63,7 @@ std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) result += c;  // names hold no control characters
+    if (static_cast<unsigned char>(c) >= 0x20) result += c;  // control characters are dropped
   }
   return result + '"';
 }
@@ -88,7 +88,7 @@ std::string json_of(const Step& step) {
   return json + "}";
 }
 
-/// "[" + the parts with commas between them + "]".
+/// A JSON array of `count` parts.
 template <class Count, class Part>
 std::string json_array(Count count, Part part) {
   std::string json = "[";

@@ -12,11 +12,11 @@
 
 namespace tutti::v0 {
 
-/// What is printed.
+/// Schedules to print.
 struct Printed {
   std::string algorithm{};                ///< With its parameters, such as "knomial:k=4".
-  Collective collective{};                ///< What it computes.
-  Rank root = 0;                          ///< Shown where the collective is rooted.
+  Collective collective{};                ///< The collective of the schedules.
+  Rank root = 0;                          ///< Printed if the collective is rooted.
   std::span<const Schedule> schedules{};  ///< Of all ranks, in the order of ranks.
   std::optional<Rank> only{};             ///< One rank instead of all; a picture highlights it.
 };
@@ -24,7 +24,7 @@ struct Printed {
 /// @param noun in the singular. @return such as "1 rank" or "2 ranks".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);
 
-/// @param slots any. @return such as "out[3]" or "scratch[0..7]".
+/// @return such as "out[3]" or "scratch[0..7]".
 [[nodiscard]] std::string text_of(const Slots& slots);
 
 /// @return one line per step, ending with a newline.
@@ -36,8 +36,7 @@ struct Printed {
 
 /// Draws ranks from left to right and time downwards; a message is an arrow, labelled with its
 /// units.
-/// @param printed what; the schedules must fit together. @return a standalone SVG document. Throws
-/// Error{invalid_argument} where a receive is never met by a send.
+/// @return a standalone SVG document. Throws Error{invalid_argument} if a receive has no send.
 [[nodiscard]] std::string to_svg(const Printed& printed);
 
 }  // namespace tutti::v0

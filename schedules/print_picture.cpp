@@ -44,7 +44,7 @@ struct CountSteps {
   }
 };
 
-/// Names units as a person would: runs that continue each other are joined.
+/// The units of a message, in words. Adjacent runs are joined.
 std::string label_of(const Printed& printed, std::span<const Step> round, Rank peer) {
   const std::uint32_t units = printed.schedules.front().units();
   const auto ranks = static_cast<std::uint32_t>(printed.schedules.size());
@@ -79,8 +79,8 @@ bool is_reduced(std::span<const Step> round, Rank peer) {
   });
 }
 
-/// Messages that every rank sends to the rank at one distance go around, like the ranks of a ring;
-/// unless there are so many of them that the picture would have more ends than lines.
+/// Draws messages past the last rank, as on a ring, if every rank sends one over the same distance.
+/// With more than two distances in a step, the picture would have too many ends of arrows.
 void wrap(Picture& picture) {
   const auto offset = [&picture](const Arrow& arrow) {
     return (arrow.to - arrow.from + picture.ranks) % picture.ranks;
@@ -107,7 +107,7 @@ void add_marks(Picture& picture, Rank rank, int step, std::span<const Step> roun
   for (const Mark::Kind kind : kinds) picture.marks.push_back({kind, rank, step});
 }
 
-/// How much of the vector a rank sends at most, such as "1.75 of the vector".
+/// The most that a rank sends, such as "1.75 of the vector".
 std::string volume_of(const Printed& printed) {
   const std::span<const Schedule> schedules = printed.schedules;
   std::uint64_t most = 0;
@@ -117,7 +117,7 @@ std::string volume_of(const Printed& printed) {
       if (step.kind() == Step::Kind::send) sent += step.slots().count;
     most = std::max(most, sent);
   }
-  // Of an all_to_all a rank has one row of blocks only.
+  // In an all_to_all a rank has only one row of blocks.
   const bool has_row = printed.collective == Collective::all_to_all;
   const std::uint64_t units = schedules.front().units() / (has_row ? schedules.size() : 1);
   const std::uint64_t hundredths = (most * 100 + units / 2) / units;
@@ -127,7 +127,7 @@ std::string volume_of(const Printed& printed) {
   return text + (has_row ? " of its vector" : " of the vector");
 }
 
-/// Whether a rank sends so many messages in one step that their labels would cover each other.
+/// Whether a rank sends too many messages in one step, so that labels would overlap.
 bool labels_crowd(const Picture& picture) {
   constexpr int kMostAtOnce = 4;
   std::map<std::pair<Rank, int>, int> counts;

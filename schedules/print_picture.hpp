@@ -1,6 +1,6 @@
 /// @file
-/// What a picture of a collective shows, before it has coordinates: messages and local work, each
-/// at the step of the data flow at which it happens.
+/// The contents of a picture of a collective, without coordinates: messages and local work, each at
+/// its step of the data flow.
 #pragma once
 
 #include <optional>
@@ -18,35 +18,34 @@ struct Arrow {
   int start = 0;         ///< Step before which it leaves.
   int end = 1;           ///< Step after which it has arrived.
   bool reduces = false;  ///< Whether the receiver reduces it.
-  bool wraps = false;    ///< Whether it takes the way around, past the last rank.
+  bool wraps = false;    ///< Whether it is drawn past the last rank, as on a ring.
   std::string label{};   ///< Its units; empty if every message is the whole vector.
 };
 
 /// Work that a rank does by itself.
 struct Mark {
-  /// What it is.
+  /// The kind of work.
   enum class Kind { combine, local_reduce, copy, finish };
-  Kind kind = Kind::copy;  ///< What it is; combine is the reduction of what arrived.
-  Rank rank = 0;           ///< Whose.
-  int step = 0;            ///< After which step.
+  Kind kind = Kind::copy;  ///< Combine is the reduction of received data.
+  Rank rank = 0;           ///< The rank.
+  int step = 0;            ///< The step before it.
 };
 
-/// All there is to draw.
+/// The contents of a picture.
 struct Picture {
   int ranks = 0;                ///< Columns.
   int steps = 0;                ///< Rows: the longest chain of rounds.
   std::vector<Arrow> arrows{};  ///< Messages.
   std::vector<Mark> marks{};    ///< Local work.
-  std::string title{};          ///< Which algorithm.
+  std::string title{};          ///< The algorithm.
   std::string subtitle{};       ///< Its rounds, messages and volume.
 };
 
-/// @param printed what to draw. @return the picture. Throws Error{invalid_argument} where a receive
-/// is never met by a send.
+/// @return the picture of schedules. Throws Error{invalid_argument} if a receive has no send.
 [[nodiscard]] Picture picture_of(const Printed& printed);
 
-/// How many ranks a message passes, in the direction it is drawn: negative to the left.
-/// @param arrow the message. @param ranks how many there are. @return the distance.
+/// @return the distance of a message in columns, as it is drawn; negative to the left. @param ranks
+/// number of ranks.
 [[nodiscard]] int distance_of(const Arrow& arrow, int ranks) noexcept;
 
 }  // namespace tutti::v0

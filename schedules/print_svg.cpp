@@ -23,7 +23,7 @@ constexpr double kLeft = 64;  // room for the numbers of the steps
 constexpr double kTop = 112;  // room for the title and the names of the ranks
 constexpr double kRight = 28;
 constexpr double kBottom = 64;  // room for the legend
-constexpr double kLeast = 660;  // so that title and legend fit
+constexpr double kLeast = 660;  // wide enough for title and legend
 
 /// A coordinate with one decimal, independent of the locale.
 std::string at(double value) {
@@ -109,7 +109,7 @@ class Drawing {
     return ranks <= 8 ? 92 : 72;
   }
 
-  /// Long messages need tall rows, or their arrows would lie flat.
+  /// Sets the heights of rows. Long arrows need tall rows, since flat arrows are hard to read.
   void place_rows() {
     std::vector<double> heights(static_cast<std::size_t>(picture_.steps), 0.0);
     for (const Arrow& arrow : picture_.arrows) {
@@ -172,7 +172,7 @@ class Drawing {
                       attribute("fill", is_root ? "#ffffff" : kInk));
   }
 
-  /// The ends of an arrow; it goes on beyond the last rank if it wraps.
+  /// The ends of an arrow; a wrapping arrow ends past the last rank.
   [[nodiscard]] std::pair<Point, Point> ends(const Arrow& arrow) const {
     const int distance = distance_of(arrow, picture_.ranks);
     return {{x(arrow.from), y(arrow.start)}, {x(arrow.from + distance), y(arrow.end)}};
@@ -211,8 +211,8 @@ class Drawing {
     }
   }
 
-  /// Labels stand between two columns but off their middle, and those of messages to the left a
-  /// little nearer to the sender, so that the labels of arrows that cross do not meet.
+  /// The point of a label. It is between two columns but not in the middle, and a little nearer to
+  /// the sender for messages to the left, so that labels of crossing arrows do not overlap.
   [[nodiscard]] Point label_point(const Arrow& arrow) const {
     const int distance = distance_of(arrow, picture_.ranks);
     const double reach = std::abs(distance);

@@ -16,7 +16,7 @@ namespace tutti::v0::written {
 namespace {
 
 constexpr std::int64_t kMostRanks = 4096;
-/// On all ranks together. A proof keeps some tens of bytes for each.
+/// The most slots on all ranks together. A proof needs some tens of bytes for each.
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 22;
 
 void need(std::string_view what, std::int64_t is, std::int64_t least, std::int64_t most) {
@@ -47,7 +47,7 @@ bool touches(const Slots& slots, const Finding& finding) {
          finding.slot < std::int64_t{slots.first} + slots.count;
 }
 
-/// Where the file has the step that a finding is about, as far as it is known.
+/// The place in the file of a finding's step; empty if it is not known.
 std::string place_of(const Finding& finding, const WrittenSchedules& written) {
   const auto rank = static_cast<std::size_t>(finding.rank);
   if (finding.rank < 0 || rank >= written.places.size() || finding.round < 0) return {};

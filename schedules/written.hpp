@@ -24,9 +24,9 @@ struct WrittenStep {
   std::int64_t peer = -1;          ///< Of messages.
   std::string_view space{};        ///< "in", "out" or "scratch".
   std::int64_t first = -1;         ///< First slot.
-  std::int64_t count = -1;         ///< How many slots.
+  std::int64_t count = -1;         ///< Number of slots.
   std::string_view from_space{};   ///< Of reduce and copy.
-  std::int64_t from_first = -1;    ///< Likewise.
+  std::int64_t from_first = -1;    ///< Of reduce and copy.
   std::string_view side = "left";  ///< Of reductions.
 };
 
@@ -37,22 +37,23 @@ struct WrittenStep {
 /// Error{invalid_argument}. @param shape of a file.
 void check(const WrittenShape& shape);
 
-/// Throws Error{invalid_argument} that names the fault. @param step of a file. @param shape that
-/// was checked. @return the step of a schedule.
+/// @return the step of a schedule. Throws Error{invalid_argument} that names the fault.
+/// @param shape was checked.
 [[nodiscard]] Step step_of(const WrittenStep& step, const WrittenShape& shape);
 
-/// @param step any. @return whether it copies a part of the input to the same part of the output:
-/// in place both are one memory, and else what no step writes is copied anyway. Readers drop it.
+/// @return whether a step copies a part of the input to the same part of the output. Readers drop
+/// such steps: in place both parts are one memory, and otherwise output that no step writes equals
+/// the input.
 [[nodiscard]] bool is_own_copy(const Step& step) noexcept;
 
 /// @param gpu the rank. @param place of a step. @return such as "gpu 0, tb 1, step 2".
 [[nodiscard]] std::string text_of_place(std::size_t gpu, const WrittenPlace& place);
 
-/// @param name of a collective. @return it. Throws Error{invalid_argument}.
+/// @return the collective of a name. Throws Error{invalid_argument}.
 [[nodiscard]] Collective written_collective(std::string_view name);
 
-/// Proves what was written down. Throws Error{invalid_argument} with the first thing that is wrong.
-/// @param written any. @return all that holds.
+/// Proves schedules of a file. Throws Error{invalid_argument} with the first fault. @return all
+/// traits that hold.
 [[nodiscard]] Traits proved_traits(const WrittenSchedules& written);
 
 }  // namespace tutti::v0::written

@@ -1,4 +1,4 @@
-// Algorithms in files, from their text to rows of a catalog.
+// Turns schedules of files into rows of a catalog.
 #include <algorithm>
 
 #include <tutti/error.hpp>
@@ -9,7 +9,7 @@
 namespace tutti::v0 {
 namespace {
 
-/// The weaker of what two tables have.
+/// The traits that two tables have in common.
 Traits both(const Traits& a, const Traits& b) {
   return {.ordered = std::min(a.ordered, b.ordered),
           .rank_identical = std::min(a.rank_identical, b.rank_identical),
@@ -19,8 +19,8 @@ Traits both(const Traits& a, const Traits& b) {
           .lockstep = a.lockstep && b.lockstep};
 }
 
-/// A name as a catalog takes it: letters are small, and what is none, nor a digit, is one
-/// underscore between words.
+/// A name in the form of a catalog: lower-case letters and digits; all between words becomes one
+/// underscore.
 std::string word_of(std::string_view name) {
   std::string word;
   for (const char c : name) {

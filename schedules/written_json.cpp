@@ -1,4 +1,4 @@
-// Schedules as `tutti show --format json` writes them.
+// Reads schedules that `tutti show --format json` writes.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace tutti::v0 {
 
-using namespace written;  // NOLINT(google-build-using-namespace): what reads the parts
+using namespace written;  // NOLINT(google-build-using-namespace): the readers of parts
 
 namespace {
 

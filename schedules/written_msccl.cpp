@@ -1,4 +1,4 @@
-// Schedules that were written as XML of MSCCL.
+// Reads schedules from XML of MSCCL.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace tutti::v0 {
 
-using namespace written;  // NOLINT(google-build-using-namespace): what reads the parts
+using namespace written;  // NOLINT(google-build-using-namespace): the readers of parts
 
 namespace {
 
@@ -32,7 +32,7 @@ std::string_view space_of(const std::string& buffer) {
   return buffer;
 }
 
-/// A step of ours, or a piece of one.
+/// A step that tutti wrote, or a piece of one.
 Step read_step(const XmlStep& xml, const XmlBlock& block, const WrittenShape& shape) {
   WrittenStep step{.space = space_of(xml.dstbuf),
                    .first = xml.dstoff,
@@ -44,7 +44,7 @@ Step read_step(const XmlStep& xml, const XmlBlock& block, const WrittenShape& sh
     step.space = step.from_space;
     step.first = xml.srcoff;
   }
-  if (!xml.space.empty()) {  // our own slots
+  if (!xml.space.empty()) {  // slots of tutti
     step.space = xml.space;
     step.first = xml.first;
     step.from_space = xml.from_space;
@@ -67,7 +67,7 @@ Step read_step(const XmlStep& xml, const XmlBlock& block, const WrittenShape& sh
   return step_of(step, shape);
 }
 
-/// Where a step stands, and its pieces, which follow each other.
+/// Steps by round and order; pieces of one step follow each other.
 using Places = std::map<std::pair<std::int64_t, std::int64_t>, Step>;
 
 void add_piece(Places& places, const XmlStep& xml, const Step& piece) {
@@ -105,7 +105,7 @@ Schedule read_rank(const XmlRank& rank, const WrittenShape& shape) {
   for (const XmlBlock& block : rank.blocks)
     for (std::size_t i = 0; i < block.steps.size(); ++i) try {
         const XmlStep& step = block.steps[i];
-        const bool is_own_copy = step.type == "cpy" && step.round < 0;  // for others
+        const bool is_own_copy = step.type == "cpy" && step.round < 0;  // for other readers
         if ((step.type != "nop" || step.finish == 1) && !is_own_copy)
           add_piece(places, step, read_step(step, block, shape));
       } catch (const Error& error) {

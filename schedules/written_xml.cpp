@@ -26,7 +26,7 @@ std::int64_t number_of(std::string_view key, std::string_view text) {
   return value;
 }
 
-/// An attribute that an element may have, and where it goes.
+/// An attribute that an element may have, and its member.
 template <class Element>
 struct Attribute {
   std::string_view name;
@@ -34,7 +34,7 @@ struct Attribute {
   std::string Element::*text = nullptr;
 };
 
-/// Others are for those that run the file: channels, protocols, sizes.
+/// Reads known attributes. Others are for programs that run the file: channels, protocols, sizes.
 template <class Element, std::size_t N>
 Element read(const Attribute<Element> (&known)[N], const char** attributes) {
   Element element;
@@ -77,7 +77,7 @@ constexpr Attribute<XmlStep> kOfStep[] = {{"type", nullptr, &XmlStep::type},
 /// The most elements of a file. Each takes some hundred bytes of memory.
 constexpr std::size_t kMostElements = std::size_t{1} << 22U;
 
-/// What is being read.
+/// The state of the parser.
 class Reader {
  public:
   void begin(std::string_view element, const char** attributes) {
@@ -102,7 +102,7 @@ class Reader {
     is_read_ = true;
   }
   [[nodiscard]] XmlAlgorithm finish() { return std::move(algorithm_); }
-  /// @return where in the file something is wrong, as far as it has been read, and a colon.
+  /// @return the place in the file up to which it was read, for errors.
   [[nodiscard]] std::string where() const {
     if (depth_ < 3 || algorithm_.ranks.empty()) return {};
     const XmlRank& rank = algorithm_.ranks.back();
@@ -125,7 +125,7 @@ struct Free {
 };
 using Parser = std::unique_ptr<XML_ParserStruct, Free>;
 
-/// Handlers get the parser itself, and stop it when something is wrong.
+/// Handlers get the parser itself, and stop it after an error.
 Reader& reader_of(void* parser) {
   return *static_cast<Reader*>(XML_GetUserData(static_cast<XML_Parser>(parser)));
 }

@@ -1,5 +1,5 @@
 /// @file
-/// MSCCL's XML as it stands in a file: elements and numbers, without a meaning yet.
+/// MSCCL's XML as data: elements and numbers, not yet interpreted.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@ namespace tutti::v0::written {
 struct XmlStep {
   std::string type{};            ///< "s", "r", "rrc", "rcs", "rrs", "rrcs", "re", "cpy", "nop".
   std::string srcbuf{};          ///< "i", "o" or "s".
-  std::string dstbuf{};          ///< Likewise.
+  std::string dstbuf{};          ///< As srcbuf.
   std::int64_t srcoff = 0;       ///< In chunks.
-  std::int64_t dstoff = 0;       ///< Likewise.
+  std::int64_t dstoff = 0;       ///< In chunks.
   std::int64_t cnt = 1;          ///< Chunks.
-  std::int64_t depid = -1;       ///< Threadblock that it waits for,
-  std::int64_t deps = -1;        ///< and after which of its steps.
-  std::int64_t round = -1;       ///< Of ours: in which round it is,
-  std::int64_t order = -1;       ///< and at which place; pieces of one step share it.
-  std::string space{};           ///< Of ours: of its slots, "in", "out" or "scratch",
-  std::int64_t first = -1;       ///< and the first of them;
-  std::string from_space{};      ///< the same of the other operand,
-  std::int64_t from_first = -1;  ///< or of what is copied.
-  std::string side = "left";     ///< Of ours: where the incoming operand stands.
-  std::int64_t finish = 0;       ///< Of ours: 1 where a nop stands for a Finish.
+  std::int64_t depid = -1;       ///< Threadblock that it waits for.
+  std::int64_t deps = -1;        ///< Step of that threadblock that it waits for.
+  std::int64_t round = -1;       ///< tutti's: number of the round.
+  std::int64_t order = -1;       ///< tutti's: position in the round; pieces of a step share it.
+  std::string space{};           ///< tutti's: "in", "out" or "scratch", of its slots.
+  std::int64_t first = -1;       ///< tutti's: the first slot.
+  std::string from_space{};      ///< tutti's: space of the other operand, or of the source.
+  std::int64_t from_first = -1;  ///< tutti's: first slot of the other operand, or of the source.
+  std::string side = "left";     ///< tutti's: the side of the incoming operand.
+  std::int64_t finish = 0;       ///< tutti's: 1 if a nop stands for a Finish.
 };
 
 /// A `tb`: steps one after the other.
 struct XmlBlock {
-  std::int64_t id = 0;           ///< By which steps wait for it.
-  std::int64_t send = -1;        ///< To which gpu it sends.
-  std::int64_t recv = -1;        ///< From which it receives.
+  std::int64_t id = 0;           ///< Number that steps name to wait for it.
+  std::int64_t send = -1;        ///< The gpu that it sends to.
+  std::int64_t recv = -1;        ///< The gpu that it receives from.
   std::int64_t chan = 0;         ///< Channel.
   std::vector<XmlStep> steps{};  ///< In order.
 };
@@ -43,7 +43,7 @@ struct XmlBlock {
 /// A `gpu`: one rank.
 struct XmlRank {
   std::int64_t id = 0;             ///< The rank.
-  std::int64_t paced = 0;          ///< Of ours: whether rounds are flow control.
+  std::int64_t paced = 0;          ///< tutti's: whether rounds are flow control.
   std::vector<XmlBlock> blocks{};  ///< Its threadblocks.
 };
 
@@ -54,15 +54,14 @@ struct XmlAlgorithm {
   std::int64_t ngpus = 0;        ///< Ranks.
   std::int64_t chunks = 0;       ///< `nchunksperloop`.
   std::int64_t inplace = 0;      ///< Whether input and output are one memory.
-  std::int64_t root = 0;         ///< Of ours.
-  std::int64_t units = -1;       ///< Of ours: offsets are slots of so many units,
-  std::int64_t planes = -1;      ///< and so many planes.
+  std::int64_t root = 0;         ///< tutti's: the root.
+  std::int64_t units = -1;       ///< tutti's: units of a vector, whose slots offsets are.
+  std::int64_t planes = -1;      ///< tutti's: number of planes.
   std::vector<XmlRank> ranks{};  ///< In the order of the file.
 };
 
-/// Reads a file. Throws Error{invalid_argument} for what is no such XML, for elements and
-/// attributes in the wrong place, and for document types, which could make much of little.
-/// @param text of the file. @return its content.
+/// Reads a file. Throws Error{invalid_argument} for other XML, for misplaced elements and
+/// attributes, and for document types, whose entities could expand to very long texts.
 [[nodiscard]] XmlAlgorithm parse_xml(std::string_view text);
 
 }  // namespace tutti::v0::written
