@@ -81,9 +81,9 @@ Topology single_switch(int hosts, const LinkSpeed& speed) {
   return Routers{"switch:" + std::to_string(hosts), 1, hosts, speed}.build();
 }
 
-/// The digits of a vertex of level i identify it: those above the level its subtree, the others one
-/// of the equal vertices there. It is linked to the vertices of the next level that differ in one
-/// digit only.
+/// The digits of a vertex of level i identify it: digits above the level its subtree, the others
+/// one of the equal vertices in it. It is linked to the vertices of the next level that differ in
+/// one digit only.
 Topology fat_tree(std::span<const int> down, std::span<const int> up, const LinkSpeed& speed) {
   const std::string name = "fat_tree:" + join_numbers(down) + ":up=" + join_numbers(up);
   if (down.empty() || down.size() != up.size())

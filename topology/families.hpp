@@ -14,8 +14,8 @@ namespace tutti::v0 {
 /// All functions throw Error{invalid_argument} if a number is out of range, or the network would be
 /// too large. Hosts are numbered switch by switch.
 
-/// As `hosts` of a router: the routers are the hosts, as in a torus of compute nodes. Such a host
-/// has several links, and forwards messages of others.
+/// The value of `hosts` for networks whose routers are the hosts, such as a torus of compute nodes.
+/// Such a host has several links, and forwards messages of others.
 inline constexpr int kDirect = 0;
 
 /// All hosts at one switch. @param hosts at least 1. @param speed of all links, here and below.

@@ -136,7 +136,7 @@ bool are_on_rails(std::span<const Locality> localities) noexcept {
 Topology gpu_network(std::string name, std::span<const int> host_of,
                      std::span<const Locality> localities, const GpuSpeeds& speeds) {
   expects(host_of.size() == localities.size(), "each GPU has a host and a locality");
-  // A GPU has at most two links of its own, and its island's and its rail's one for each.
+  // A GPU has at most two links of its own; its island and its rail have one for each GPU.
   if (host_of.size() > Topology::kMost / 4)
     reject_network("network " + name + ": " + std::to_string(host_of.size()) +
                    " GPUs are too many, expected at most " + std::to_string(Topology::kMost / 4));

@@ -11,7 +11,7 @@
 
 namespace tutti::v0 {
 
-/// @return whether this build has hwloc, which the next two functions use.
+/// @return whether this build has hwloc, which locality_of and machine_topology use.
 [[nodiscard]] bool has_hwloc() noexcept;
 
 /// @param usable a bit for each processor that a process may run on. @return their package and

@@ -14,9 +14,9 @@ NetworkSpeed speed_of(std::size_t bytes, Duration time) noexcept {
   return gigabits < kClassLimit ? NetworkSpeed::gigabit_1 : NetworkSpeed::gigabits_10;
 }
 
-// A long probe takes longer than a short one for its bytes alone, since both wait for the network's
-// latency alike. If the latency is most of the time, or cores are busy, a small difference is not
-// significant, and does not show that the network is fast.
+// A long probe takes longer than a short one only because of its bytes, since both wait for the
+// latency of the network. If the latency is most of the time, or cores are busy, a small difference
+// is not significant, and does not show that the network is fast.
 NetworkSpeed speed_between(Duration short_probe, Duration long_probe) noexcept {
   const Duration difference = long_probe - short_probe;
   const NetworkSpeed seen = speed_of(kLongProbeBytes - kShortProbeBytes, difference);

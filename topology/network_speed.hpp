@@ -26,8 +26,8 @@ inline constexpr std::size_t kLongProbeBytes = std::size_t{1280} << 10;
 
 /// @param bytes that a connection carried. @param time that they took, without the latency.
 [[nodiscard]] NetworkSpeed speed_of(std::size_t bytes, Duration time) noexcept;
-/// @param short_probe time from sending kShortProbeBytes to the receipt of the answer. @param
-/// long_probe the same for kLongProbeBytes.
+/// @param short_probe time from sending kShortProbeBytes to the receipt of the answer.
+/// @param long_probe this time for kLongProbeBytes.
 [[nodiscard]] NetworkSpeed speed_between(Duration short_probe, Duration long_probe) noexcept;
 
 }  // namespace tutti::v0

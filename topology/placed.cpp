@@ -39,7 +39,7 @@ TopologyFacts facts_at(const Topology& network, std::span<const int> host_of) {
 /// A part of a host: the host, and the package and cache if known.
 using HostPart = std::array<int, 3>;
 
-/// The parts of hosts that become vertices: those of hosts with several.
+/// The parts of hosts that become vertices: those of hosts with several parts.
 class HostParts {
  public:
   HostParts(std::span<const int> host_of, std::span<const Locality> localities) {
@@ -49,7 +49,7 @@ class HostParts {
       if (at.cache >= 0) caches_[{host_of[rank], at.package}].insert(at.cache);
     }
   }
-  /// The parts that contain a rank, from the inmost, with the level of each one's own link.
+  /// The parts that contain a rank, innermost first, with the level of each part's own link.
   [[nodiscard]] std::vector<std::pair<HostPart, int>> around(int host, const Locality& at) const {
     std::vector<std::pair<HostPart, int>> parts;
     if (at.cache >= 0 && caches_.at({host, at.package}).size() > 1)

@@ -8,7 +8,7 @@
 
 namespace tutti::v0 {
 
-/// @param what is wrong.
+/// Throws Error{invalid_argument}. @param what the fault.
 [[noreturn]] inline void reject_network(const std::string& what) {
   throw Error{ErrorCode::invalid_argument, what};
 }

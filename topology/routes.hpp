@@ -60,8 +60,8 @@ class Routes {
 
   const Topology& topology_;
   Routing routing_;
-  std::vector<int> inner_{};             // number of each vertex with several links among these
-  std::size_t inners_ = 0;               // number of these
+  std::vector<int> inner_{};  // by vertex: its number among vertices with several links, or -1
+  std::size_t inners_ = 0;    // number of vertices with several links
   std::vector<std::uint16_t> places_{};  // coordinates of each cell of a grid
   std::vector<NextHopTable> tables_{};   // by goal, an inner vertex; empty: not searched
   std::size_t searched_ = 0;             // number of tables that are not empty

@@ -58,7 +58,7 @@ struct EndpointCosts {
 /// The facts about a network apart from its links.
 struct TopologyFacts {
   std::optional<Grid> grid{};   ///< Of the vertices with several links, if they form one.
-  std::vector<Level> levels{};  ///< From the inmost; may be empty.
+  std::vector<Level> levels{};  ///< Innermost first; may be empty.
   EndpointCosts endpoints{};    ///< Of its hosts.
   std::string assumed{};        ///< Its costs that are assumed, for a person; may be empty.
 };
@@ -97,7 +97,7 @@ class Topology {
   [[nodiscard]] const std::vector<Link>& links() const noexcept { return links_; }
   /// @return the grid of the vertices with several links, if it is known.
   [[nodiscard]] const std::optional<Grid>& grid() const noexcept { return facts_.grid; }
-  /// @return from the inmost level; may be empty.
+  /// @return the levels, innermost first; may be empty.
   [[nodiscard]] const std::vector<Level>& levels() const noexcept { return facts_.levels; }
   [[nodiscard]] const EndpointCosts& endpoints() const noexcept { return facts_.endpoints; }
   /// @return the assumed costs, such as "links of NVLink", or an empty text.
