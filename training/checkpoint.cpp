@@ -1,4 +1,4 @@
-// Checkpoints: written by rank 0, given to all ranks.
+// Checkpoints: rank 0 writes them, and all ranks load them.
 #include <memory>
 #include <system_error>
 
@@ -6,10 +6,10 @@
 #include <tutti/call_name.hpp>
 #include <tutti/training/checkpoint.hpp>
 
-#include "overlap/arrays.hpp"
 #include "base/all_or_none.hpp"
 #include "base/different_lines.hpp"
 #include "checkpoint_table.hpp"
+#include "overlap/arrays.hpp"
 
 namespace tutti::v0 {
 namespace detail {

@@ -17,7 +17,7 @@ namespace {
 /// System calls move at most 2 GiB.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
-/// @param call a system call. @return what it returned when no signal interrupted it.
+/// Repeats a system call until no signal interrupts it. @return its result.
 template <class SystemCall>
 auto without_signals(SystemCall call) {
   auto result = call();

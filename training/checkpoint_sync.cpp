@@ -1,4 +1,4 @@
-// Checkpoints with arrays that are divided among ranks, and with the state of a GradientSync.
+// Checkpoints of arrays divided among ranks, and of the state of a GradientSync.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -31,7 +31,8 @@ OwnBlocks own_blocks(const GradientSync& sync, std::size_t parameters) {
   return own;
 }
 
-/// @param shards with an element for each of this rank's parts. @return where each lies in it.
+/// @param shards has an element for each element of this rank's parts. @return the parts, with
+/// their places in it.
 OwnBlocks own_blocks_in(const GradientSync& sync, std::size_t parameters, const Parameter& shards) {
   OwnBlocks own = own_blocks(sync, parameters);
   for (const auto& bucket : sync.shards())
@@ -105,11 +106,11 @@ void check_whole(std::span<const Parameter> whole, std::span<const Parameter> pa
 struct CheckpointTransfer {
   Communicator& world;
   Options options;
-  std::vector<Parameter> parameters;  // those that are tied have no elements
+  std::vector<Parameter> parameters;  // tied ones have no elements
   Result<void> outcome{};
   CheckpointFile* file = nullptr;  // on rank 0
   std::optional<ArrayMover> mover{};
-  std::vector<float> whole{};  // one array of any parameter
+  std::vector<float> whole{};  // memory for one array of any parameter
 
   /// Throws on all ranks if one has failed so far, or fails in this part.
   template <class Part>
@@ -124,7 +125,7 @@ struct CheckpointTransfer {
     return detail::gather_blocks(world, own.blocks, options);
   }
 
-  /// @param move is called for each parameter, with its array and this rank's part.
+  /// Calls `move` for each parameter, with its array and this rank's part.
   template <class Move>
   void for_each(const OwnBlocks& own, std::size_t bytes, Move move) {
     const auto blocks = blocks_of(own);
@@ -133,7 +134,7 @@ struct CheckpointTransfer {
   }
 };
 
-/// One rank's part of an array that others have their own of.
+/// An array with one rank's part only, since each rank has its own version of it.
 detail::DividedArray of_rank(const detail::DividedArray& all, std::size_t rank) {
   detail::DividedArray one = all;
   for (std::size_t i = 0; i < one.blocks.size(); ++i)
@@ -162,8 +163,8 @@ void save_kept(CheckpointTransfer& transfer, const SavedSync& saved,
   }
 }
 
-/// Divides the elements that another number of ranks left out of one parameter: each rank gets an
-/// equal share. @param is_kept whether this program's compression keeps such elements.
+/// Divides the elements of one parameter that a job of another number of ranks has left out: each
+/// rank gets an equal share. @param is_kept whether this program's compression keeps such elements.
 void share_out(CheckpointTransfer& transfer, const SavedSync& saved, std::size_t parameter,
                double share, bool is_kept, const OwnBlocks& own) {
   const std::size_t count = transfer.parameters[parameter].count;
@@ -258,7 +259,7 @@ void save_checkpoint(Communicator& world, const std::filesystem::path& path,
     save_kept(transfer, saved, kept);
     if (checkpoint && transfer.outcome)
       transfer.outcome = detail::attempt([&] { checkpoint->finish(extra); });
-    checkpoint.reset();  // no rank finds a file that is not whole afterwards
+    checkpoint.reset();  // afterwards no rank finds an incomplete file
     transfer.all_or_none([] {});
   });
 }

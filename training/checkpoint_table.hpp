@@ -23,22 +23,21 @@ namespace tutti::v0::detail {
 /// Rejects arrays that cannot be saved. @param arrays of the program. Throws
 /// Error{invalid_argument}.
 void check_saved(std::span<const Parameter> arrays);
-/// @param arrays of a checkpoint. @param table of them. @param extra_bytes behind them. @return how
-/// its file begins.
+/// @param table of the arrays. @param extra_bytes behind them. @return the header of a checkpoint.
 [[nodiscard]] CheckpointHeader header_of(std::span<const Parameter> arrays,
                                          const std::string& table, std::uint64_t extra_bytes);
-/// Throws Error{invalid_argument} where this rank wants other arrays than there are. @param rank of
-/// it. @param header of the file. @param saved the file's table. @param arrays that it wants.
+/// Throws Error{invalid_argument} if this rank's arrays differ from those of the file. @param rank
+/// this rank. @param saved the file's table. @param arrays of this rank.
 void compare_saved(Rank rank, const CheckpointHeader& header, const std::string& saved,
                    std::span<const Parameter> arrays);
 /// Broadcasts bytes that rank 0 reads. An exception of a read is stored, since the other ranks wait
 /// for bytes.
-/// @param world the ranks. @param file on rank 0, else null. @param bytes of all. @param outcome of
-/// rank 0's readings so far. @param options of which the timeout counts.
+/// @param file on rank 0, else null. @param outcome of rank 0's reads so far. @param options only
+/// the timeout counts.
 void spread(Communicator& world, CheckpointFile* file, std::span<std::byte> bytes,
             Result<void>& outcome, const Options& options);
 
-/// A checkpoint that is being written. The old one stays until it is complete; an incomplete one is
+/// Writes a checkpoint. The old one stays until the new one is complete; an incomplete one is
 /// deleted.
 class NewCheckpoint {
  public:
@@ -47,10 +46,10 @@ class NewCheckpoint {
   NewCheckpoint(const NewCheckpoint&) = delete;
   NewCheckpoint& operator=(const NewCheckpoint&) = delete;
   ~NewCheckpoint();
-  /// Writes what stands in front of the arrays. @param arrays that follow. @param extra_bytes
-  /// behind them. Throws Error{transport}.
+  /// Writes the header and the table. @param arrays follow. @param extra_bytes behind them. Throws
+  /// Error{transport}.
   void begin(std::span<const Parameter> arrays, std::uint64_t extra_bytes);
-  /// @return where arrays are written.
+  /// @return the file, to write arrays.
   [[nodiscard]] CheckpointFile& file() noexcept { return file_; }
   /// Writes the end, and replaces the old file. @param extra bytes. Throws
   /// Error{transport}.

@@ -8,8 +8,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Large enough that the time of messages and writes depends on bytes only, and small beside any
-/// model.
+/// Large enough that messages and writes cost only their bytes, and small compared to any model.
 constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
 
 }  // namespace
@@ -17,8 +16,8 @@ constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
 struct ArrayMover::Chunk {
   std::size_t first = 0;              // element of the array
   std::size_t count = 0;              // elements
-  std::vector<Block> blocks{};        // by rank: elements of the array that lie in it
-  std::vector<std::size_t> counts{};  // by rank: bytes of them
+  std::vector<Block> blocks{};        // by rank: its elements of the chunk
+  std::vector<std::size_t> counts{};  // by rank: bytes of its elements
   bool has_any = false;
 };
 
@@ -78,7 +77,7 @@ void ArrayMover::save(CheckpointFile* file, const DividedArray& array, const std
     for (std::size_t i = 0; i < chunk.blocks.size(); ++i) {
       if (chunk.counts[i] == 0) continue;
       copy_bytes(whole.data() + (chunk.blocks[i].first - chunk.first) * array.bytes, from,
-                  chunk.counts[i]);
+                 chunk.counts[i]);
       from += chunk.counts[i];
     }
     outcome = attempt([&] { file->write(whole); });
@@ -98,8 +97,8 @@ void ArrayMover::load(CheckpointFile* file, const DividedArray& array, std::byte
     for (std::size_t i = 0; rank == 0 && i < chunk.blocks.size(); ++i) {
       if (chunk.counts[i] == 0) continue;
       copy_bytes(packed_.data() + packed,
-                  whole.data() + (chunk.blocks[i].first - chunk.first) * array.bytes,
-                  chunk.counts[i]);
+                 whole.data() + (chunk.blocks[i].first - chunk.first) * array.bytes,
+                 chunk.counts[i]);
       packed += chunk.counts[i];
     }
     const std::size_t begin = (chunk.blocks[rank].first - array.blocks[rank].first) * array.bytes;

@@ -13,7 +13,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Containers change the name of the host; the boot tells hosts of one name apart.
+/// Containers change the name of the host; the boot id distinguishes hosts of one name.
 std::string identity_of_host() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';

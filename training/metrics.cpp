@@ -1,4 +1,4 @@
-// Evaluation that is exact: what ranks have measured, added up.
+// Exact evaluation: adds up the metrics of all ranks.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -35,7 +35,7 @@ std::string words_of(std::string_view name, const Metric& metric) {
   return words;
 }
 
-/// Before anything was added to it.
+/// The value of a metric before the first addition.
 double neutral_of(MetricKind kind) noexcept {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return kind == MetricKind::greatest ? -kInfinity : kind == MetricKind::least ? kInfinity : 0;
@@ -48,7 +48,7 @@ void add_exactly(std::string_view name, std::int64_t& total, std::int64_t count)
   total = result;
 }
 
-/// All but the matrix.
+/// Adds to everything but the matrix.
 void add_to(std::string_view name, Metric& metric, double number, std::int64_t count) {
   add_exactly(name, metric.count, count);
   const bool is_greatest = metric.kind == MetricKind::greatest;
@@ -57,13 +57,13 @@ void add_to(std::string_view name, Metric& metric, double number, std::int64_t c
   else if (std::isnan(number) || is_new) metric.number = number;
 }
 
-/// What is added up of a metric, but for the matrix.
+/// The numbers of a metric that ranks add up, without the matrix.
 struct MetricNumbers {
   double number = 0;
-  std::int64_t count = 0;  // of a matrix the samples, so that a total that is too large is noticed
+  std::int64_t count = 0;  // for a matrix its samples, to detect a total that is too large
 };
 
-/// Throws where a rank has others than rank 0.
+/// Throws if a rank's metrics differ from those of rank 0.
 void compare_metrics(Communicator& world, const Metrics& own, Duration timeout) {
   std::string words;
   for (const auto& [name, metric] : own) words += words_of(name, metric) + "\n";

@@ -1,4 +1,4 @@
-// A function that is called once on each host.
+// Calls a function once on each host.
 #include <tutti/attempt.hpp>
 #include <tutti/call_name.hpp>
 #include <tutti/training/once_per_node.hpp>

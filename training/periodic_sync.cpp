@@ -51,7 +51,7 @@ PeriodicOptions agreed_options(Communicator& world, std::span<const Parameter> w
   return options;
 }
 
-/// Movements lie in buckets.
+/// The changes of weights, as arrays in buckets.
 std::vector<Parameter> movements_of(std::span<const Parameter> weights) {
   std::vector<Parameter> movements{weights.begin(), weights.end()};
   for (Parameter& movement : movements) movement.data = nullptr;

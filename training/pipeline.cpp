@@ -1,4 +1,4 @@
-// Items that pass through stages, without blocking.
+// Passes items through stages, without blocking.
 #include <tutti/attempt.hpp>
 #include <tutti/spi/fork_guard.hpp>
 #include <tutti/spi/occupancy.hpp>
@@ -21,16 +21,16 @@ constexpr Occupancy::Words kPipelineWords{.object = "the Pipeline",
                                           .instead = "",
                                           .otherwise = ""};
 
-/// Items whose times are kept, to suggest a depth.
+/// Number of items whose times are stored, to suggest a depth.
 constexpr std::size_t kTimedItems = 64;
 /// A run sleeps at least this long, so that tests of operations leave the processor to others.
 constexpr Duration kShortestStageNap = std::chrono::microseconds{20};
-/// A run sleeps at most this long while a stage is a function that has to be asked.
+/// A run sleeps at most this long while a stage is a function that must be polled.
 constexpr Duration kLongestStageNap = std::chrono::milliseconds{1};
 /// A run sleeps at most this long while all stages are threads, which wake it.
 constexpr Duration kLongestThreadNap = std::chrono::milliseconds{100};
 
-/// To be called where an exception is handled. @return an Error with that nested in it.
+/// Call it in a handler. @return an Error with the handled exception nested in it.
 std::exception_ptr error_of_stage(const std::string& where, std::uint64_t item) {
   try {
     ErrorCode code = ErrorCode::aborted;
@@ -44,7 +44,7 @@ std::exception_ptr error_of_stage(const std::string& where, std::uint64_t item) 
       text = error.what();
     } catch (const std::exception& error) {
       text = error.what();
-    } catch (...) {  // keeps the text
+    } catch (...) {  // the text stays
     }
     std::throw_with_nested(
         Error{code, "Pipeline: " + where + " failed at item " + std::to_string(item) + ": " + text,
@@ -56,11 +56,11 @@ std::exception_ptr error_of_stage(const std::string& where, std::uint64_t item) 
 
 }  // namespace
 
-/// Item i lies in slot i modulo depth. Stages have items in their order, so how many a stage has
-/// done is the number of the item that it is at, or that comes next.
+/// Item i is in slot i modulo depth. Stages process items in order, so the number of items that a
+/// stage has done is the number of its current or next item.
 class PipelineCore::State {
  public:
-  /// A call of the program's, in the process that made the threads.
+  /// A call of the program, in the process that made the threads.
   class Call {
    public:
     explicit Call(const std::shared_ptr<State>& state)
@@ -68,7 +68,7 @@ class PipelineCore::State {
     [[nodiscard]] State* operator->() const noexcept { return state_.get(); }
 
    private:
-    std::shared_ptr<State> state_;  // which a function of a stage may drop
+    std::shared_ptr<State> state_;  // a function of a stage may drop the other handles
     Occupied occupied_;
   };
 
@@ -94,8 +94,8 @@ class PipelineCore::State {
     }
   }
 
-  /// Work of threads and functions ends before the slots do. An operation is dropped, as any
-  /// Request that nobody waits for: the other ranks may never start it.
+  /// Waits for threads and functions, since they use the slots. An operation is dropped, like any
+  /// Request without a wait: the other ranks may never start it.
   ~State() {
     const auto is_at_work = [](const LineStage& stage) {
       return stage.is_busy && stage.calls.kind != StageKind::request;
@@ -103,7 +103,7 @@ class PipelineCore::State {
     for (finish_all(); std::ranges::any_of(stages_, is_at_work); finish_all()) bell_.wait(nap());
   }
 
-  /// The last handle ends, maybe within a function of a stage.
+  /// Ends the last handle, which may be in a function of a stage.
   static void end(std::shared_ptr<State> state) noexcept {
     if (state->guard_ && state->guard_->is_forked()) {  // the threads are the parent's
       static_cast<void>(new auto(std::move(state)));
@@ -112,7 +112,8 @@ class PipelineCore::State {
     state->is_destroyed_ = true;
     state->bell_.ring();
     if (stage_of_thread != state.get()) return;
-    // This thread cannot wait for its own end. Where there is no other, the state stays.
+    // This thread cannot wait for its own end. If no other thread can start, the state is not
+    // freed.
     static_cast<void>(attempt([&] {
       auto* const last = new auto(std::move(state));
       start_thread([last] { delete last; }).detach();
@@ -139,7 +140,7 @@ class PipelineCore::State {
     const auto begin = PipelineClock::now();
     finish_all();
     check_destroyed();
-    // From the last one on, so that the first one finds the slot that the last one has left.
+    // Last stage first, so that the first stage can use the slot that the last one frees.
     for (std::size_t i = stages_.size(); i-- > 0 && !error_; check_destroyed()) begin_next(i);
     if (is_running_ && (error_ || !has_more_) && !is_busy()) {
       is_running_ = false;
@@ -179,7 +180,7 @@ class PipelineCore::State {
     std::unique_ptr<StageThread> thread{};
     bool is_busy = false;
     PipelineClock::time_point began{};
-    StageReport report{};  // whose items are those that it has done
+    StageReport report{};  // its items are the ones done
   };
 
   void check_process() const {
@@ -196,8 +197,8 @@ class PipelineCore::State {
   [[nodiscard]] bool is_busy() const {
     return std::ranges::any_of(stages_, [](const LineStage& stage) { return stage.is_busy; });
   }
-  /// Calls a function of the program's. @return what it returned, or nothing if it threw, which
-  /// is kept where it is the first error.
+  /// Calls a function of the program. @return its result, or nothing if it throws. The first error
+  /// is stored.
   template <class Function>
   std::optional<bool> guarded(const std::string& where, std::uint64_t item, Function function) {
     try {
@@ -256,7 +257,8 @@ class PipelineCore::State {
     changed_ = PipelineClock::now();
   }
 
-  /// In proportion to what was waited, so that it adds little to that; threads ring.
+  /// The sleep is proportional to the wait so far, so that it adds little. Threads end it by the
+  /// bell.
   [[nodiscard]] Duration nap() const {
     Duration nap = kLongestThreadNap;
     for (const LineStage& stage : stages_) {
@@ -271,8 +273,8 @@ class PipelineCore::State {
 
   static inline thread_local const State* stage_of_thread = nullptr;
 
-  std::shared_ptr<void> slots_;     // outlive what works on them
-  std::optional<ForkGuard> guard_;  // where there are threads
+  std::shared_ptr<void> slots_;     // must outlive the stages
+  std::optional<ForkGuard> guard_;  // if there are threads
   Occupancy occupancy_;
   std::atomic<bool> is_destroyed_ = false;
   std::size_t depth_;
@@ -285,7 +287,7 @@ class PipelineCore::State {
   PipelineClock::time_point began_{}, changed_{};
   Duration elapsed_{0};
   Duration longest_poll_{0};
-  std::vector<std::vector<Duration>> times_;  // of the last items, each in a row of its own
+  std::vector<std::vector<Duration>> times_;  // of the last items, by item, then by stage
 };
 
 PipelineCore::PipelineCore(std::vector<StageCalls> stages, std::size_t depth,

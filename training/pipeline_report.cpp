@@ -9,10 +9,11 @@
 namespace tutti::v0 {
 namespace {
 
-/// Simulated items; enough of them that the first and the last ones do not count for much.
+/// Number of simulated items: enough that the first and the last ones hardly matter.
 constexpr std::size_t kImaginedItems = 256;
 
-/// @return when the last item leaves the last stage, if each stage takes for it what it took.
+/// @return the time at which the last item leaves the last stage, if stages take their measured
+/// times.
 Duration time_of_pipeline(std::span<const std::vector<Duration>> times, std::size_t items,
                           std::size_t depth) {
   std::vector<Duration> left(items);                 // when each item has left its slot

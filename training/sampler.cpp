@@ -82,7 +82,7 @@ void DistributedSampler::set_epoch(std::uint64_t epoch) noexcept {
   start_.consumed = advanced_ = 0;
 }
 
-/// @return the samples of a rank with most of them, from the start on.
+/// @return the most samples of a rank, from the start on.
 std::uint64_t DistributedSampler::rounds() const noexcept {
   const std::uint64_t left = start_.samples - start_.consumed;
   const bool is_partial = left % ranks_ != 0 && start_.padding != SamplePadding::drop;
@@ -96,7 +96,7 @@ std::size_t DistributedSampler::size() const noexcept {
   return own - std::min(own, advanced_);
 }
 
-/// All ranks come here, and rank 0 warns.
+/// Called by all ranks; rank 0 warns.
 void DistributedSampler::warn_of_end() const {
   if (has_warned_ || rank_ != 0) return;
   has_warned_ = true;
@@ -124,7 +124,7 @@ void DistributedSampler::advance(std::size_t count) noexcept {
 
 SamplerState DistributedSampler::state() const noexcept {
   SamplerState now = start_;
-  // At the end nothing is left, also of what was dropped.
+  // At the end no sample is left, even if some were dropped.
   now.consumed = advanced_ == rounds() ? start_.samples : start_.consumed + advanced_ * ranks_;
   return now;
 }

@@ -1,4 +1,4 @@
-// Memory that the processes of a host have in common.
+// Memory that the processes of a host share.
 #include <tutti/training/shared_array.hpp>
 
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// The open descriptor of an owner's memory, and the identity of that memory: in another namespace
-/// of processes the number may be that of another process.
+/// The open descriptor of an owner's memory, and the identity of that memory. In another namespace
+/// of processes, its process number may be that of another process.
 struct OpenMemory {
   std::int64_t process = 0;
   std::int64_t descriptor = -1;
@@ -66,8 +66,8 @@ class SharedDescriptor {
   int number_ = -1;
 };
 
-/// Throws if the host has less memory: the system would return addresses, and end the process that
-/// touches them.
+/// Throws if the host has less memory. The system would return addresses, and kill the process that
+/// uses them.
 SharedDescriptor make_shared_memory(Rank rank, std::size_t count, std::size_t element_bytes) {
   const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L));
   const auto page = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L));
@@ -79,14 +79,14 @@ SharedDescriptor make_shared_memory(Rank rank, std::size_t count, std::size_t el
   const std::size_t bytes = count * element_bytes;
   const FileSizeSignalBlocked blocked;
   SharedDescriptor memory{::memfd_create("tutti_shared_array", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  // Nobody may cut it short, which would end the others when they touch what is gone.
+  // No process may truncate it: the others would be killed when they use the missing part.
   if (memory.number() < 0 || ::ftruncate(memory.number(), static_cast<off_t>(bytes)) != 0 ||
       ::fcntl(memory.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     fail_to_share(rank, "allocate " + std::to_string(bytes) + " bytes");
   return memory;
 }
 
-/// Opens the memory of another process, or of another thread, that has no name.
+/// Opens the unnamed memory of another process, or of another thread.
 SharedDescriptor open_shared_memory(Rank rank, Rank owner, const OpenMemory& opened) {
   const std::string path =
       "/proc/" + std::to_string(opened.process) + "/fd/" + std::to_string(opened.descriptor);
@@ -144,7 +144,7 @@ void SharedMemory::make(Communicator& world, std::size_t count, std::size_t elem
     base_ = map_shared_memory(self, memory, count * element_bytes);
     bytes_ = count * element_bytes;
   };
-  // Owners close what others open only when these have done so.
+  // Owners close their memory only after the others have opened it.
   try {
     all_or_none(exchange, open);
   } catch (...) {

@@ -1,5 +1,5 @@
 /// @file
-/// Threads on which stages of a Pipeline block.
+/// Threads for stages of a Pipeline that block.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,13 @@ namespace tutti::v0::detail {
 /// Wakes one thread that waits for others.
 class StageBell {
  public:
-  /// Something has happened.
+  /// Wakes the thread that waits, or lets its next wait return at once.
   void ring() {
     const std::lock_guard lock{mutex_};
     is_rung_ = true;
     rung_.notify_one();
   }
-  /// Waits until it is rung, if it was not since the last wait. @param longest when to return at
-  /// the latest.
+  /// Waits for a ring since the last wait. @param longest the most time to wait.
   void wait(Duration longest) {
     std::unique_lock lock{mutex_};
     rung_.wait_for(lock, longest, [&] { return is_rung_; });
@@ -44,7 +43,7 @@ class StageBell {
 class StageThread {
  public:
   using Function = std::function<void(std::size_t slot, std::uint64_t item)>;
-  /// @param function what to call. @param bell is rung after each call. Throws as start_thread.
+  /// @param bell is rung after each call. Throws as start_thread.
   StageThread(Function function, StageBell& bell)
       : function_{std::move(function)}, bell_{&bell}, thread_{start_thread([this] { work(); })} {}
   StageThread(const StageThread&) = delete;
@@ -53,14 +52,14 @@ class StageThread {
     go_to(Phase::stopped);
     thread_.join();
   }
-  /// Begins with an item; the one before has been found to be finished.
+  /// Starts an item. is_finished() must have returned true, or thrown, for the item before.
   void start(std::size_t slot, std::uint64_t item) {
     slot_ = slot;
     item_ = item;
     go_to(Phase::asked);
   }
-  /// Throws what the function threw. Does not block. @return whether it has returned and was found
-  /// to have done so.
+  /// Does not block. Throws the exception of the function. @return whether the function has
+  /// returned since start(); true only once.
   bool is_finished() {
     if (phase_ != Phase::done) return false;
     phase_ = Phase::idle;
@@ -92,7 +91,7 @@ class StageThread {
   Function function_;
   StageBell* bell_;
   std::atomic<Phase> phase_ = Phase::idle;
-  std::size_t slot_ = 0;  // this and the next two are the thread's while it is asked
+  std::size_t slot_ = 0;  // used by the thread while it is asked, as are the next two
   std::uint64_t item_ = 0;
   std::exception_ptr error_;
   std::thread thread_;
