@@ -1,4 +1,4 @@
-// A rank's rows of a square grid, and what conjugate gradients do with them. Nothing here
+// A rank's rows of a square grid, and the operations of conjugate gradients on them. Nothing here
 // communicates.
 #pragma once
 
@@ -8,8 +8,7 @@
 
 namespace poisson {
 
-// Which rows of a grid of `side` x `side` inner points are a rank's: as many as of the others, or
-// one more.
+// A rank's rows of a grid of `side` x `side` inner points. Ranks differ by at most one row.
 struct Rows {
   int first = 0;
   int count = 0;
@@ -21,7 +20,7 @@ struct Rows {
 }
 
 // Values at the rank's points, with one more row above and below: a neighbor's nearest row, or the
-// boundary, where everything is zero.
+// boundary, whose values are zero.
 class Field {
  public:
   Field(int rows, int side)

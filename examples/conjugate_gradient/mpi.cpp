@@ -5,7 +5,7 @@
 
 namespace {
 
-// Two calls, each of which sends one way and receives from the other. MPI_PROC_NULL is nobody.
+// Two calls. Each sends in one direction and receives from the other. MPI_PROC_NULL is no rank.
 void exchange(int rank, int size, poisson::Field& field) {
   const int above = rank > 0 ? rank - 1 : MPI_PROC_NULL;
   const int below = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;

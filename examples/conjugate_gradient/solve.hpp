@@ -1,5 +1,5 @@
 // Conjugate gradients (Hestenes & Stiefel, 1952) for -laplace(u) = f on the unit square, u = 0 at
-// its boundary. How ranks talk to each other is the program's, so that two ways stand side by side.
+// its boundary. The programs provide the communication, so that tutti and MPI can be compared.
 #pragma once
 
 #include <cmath>
@@ -13,12 +13,13 @@ namespace poisson {
 
 struct Outcome {
   int iterations = 0;
-  double residual = 0;  // the 2-norm of f - A u, beside that of f
-  double energy = 0;    // u f, which tells whether u is the same
+  double residual = 0;  // the 2-norm of f - A u, relative to that of f
+  double energy = 0;    // u f, to compare u between runs
 };
 
-// Two charges off any symmetry, times the square of the points' distance. They are points, so that
-// the solution has waves of all lengths; of a smooth one rounding would be most of the residual.
+// Two charges without symmetry, times the square of the points' distance. They are points, so that
+// the solution has waves of all lengths; for a smooth solution, most of the residual would be
+// rounding.
 inline Field right_side(Rows rows, int side) {
   Field f(rows.count, side);
   const auto put = [&](double x, double y, double charge) {
@@ -58,7 +59,7 @@ Outcome solve(int side, int rank, int ranks, Exchange exchange, Sum sum) {
   return outcome;
 }
 
-// Points each way: what the program is told, or 128. Each rank has a row at least.
+// The points along a side: the argument, or 128, and at least one row per rank.
 inline int side_of(int count, char** words, int ranks) {
   const int side = count > 1 ? std::atoi(words[1]) : 128;
   return side < ranks ? ranks : side;

@@ -1,4 +1,4 @@
-// Which arrays of a model ranks make equal, and which they reduce.
+// The arrays of a model that ranks keep equal, and those that they reduce.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ inline std::vector<tutti::Parameter> buffers(Model& model) {
   return arrays;
 }
 
-// What the optimizer remembers of each weight.
+// The optimizer's state for each weight.
 inline std::vector<tutti::Parameter> velocities(Model& model) {
   std::vector<tutti::Parameter> arrays;
   for (Tensor* tensor : model.tensors())
@@ -38,23 +38,23 @@ inline std::vector<tutti::Parameter> gradients(Model& model, const Options& opti
   for (Tensor* tensor : model.tensors()) {
     arrays.push_back(tutti::Parameter::of(tensor->name, tensor->gradient));
     arrays.back().rows = tensor->rows;
-    if (options.views) arrays.back().data = nullptr;  // GradientSync says where
+    if (options.views) arrays.back().data = nullptr;  // GradientSync provides the memory
   }
   return arrays;
 }
 
-// Gradients are those of a part of the batch, divided by its whole size: their sum is wanted, which
-// is right for shares of unequal sizes too.
+// A rank's gradients are those of its part of the batch, divided by the size of the whole batch. So
+// their sum is the gradient of the batch, even if parts have different sizes.
 inline tutti::GradientOptions sync_options(const Options& options) {
   using tutti::GradientOrder, tutti::GradientStorage;
   return {.bucket_bytes = options.bucket_bytes,
           .first_bucket_bytes = options.bucket_bytes,
-          .order = GradientOrder::reversed,  // as backward goes
+          .order = GradientOrder::reversed,  // the order of backward
           .storage = options.views ? GradientStorage::views : GradientStorage::copies,
           .average = false};
 }
 
-// Puts gradients where GradientSync has room for them, which saves copies.
+// Stores gradients in the memory of GradientSync, which saves copies.
 inline void use_views(Model& model, const tutti::GradientSync& sync) {
   std::size_t i = 0;
   for (Tensor* tensor : model.tensors())

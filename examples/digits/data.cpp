@@ -19,7 +19,7 @@ std::uint64_t mix(std::uint64_t x) {
 
 constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15U;
 
-// How much ink a glyph has at a point, between its dots too.
+// The ink of a glyph at a point, interpolated between its dots.
 float ink_at(std::string_view glyph, float x, float y) {
   const auto dot = [&](int column, int row) {
     const bool is_inside = column >= 0 && column < kGlyphWidth && row >= 0 && row < kGlyphHeight;

@@ -1,4 +1,4 @@
-// Images of digits, made rather than loaded: a font, distorted and with noise.
+// Images of digits, generated from a distorted font with noise.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ inline constexpr int kSide = 16;  // pixels of an image, each way
 inline constexpr int kPixels = kSide * kSide;
 inline constexpr int kClasses = 10;
 
-// Some images, one after the other, and which digit each is.
+// Images, one after the other, and the digit of each.
 struct Samples {
   std::vector<float> pixels{};
   std::vector<int> labels{};
@@ -20,8 +20,8 @@ struct Samples {
   [[nodiscard]] std::size_t size() const { return labels.size(); }
 };
 
-// Numbers that depend on nothing but what they are asked for, so that sample i is the same whoever
-// draws it, in whatever order, and on however many ranks.
+// Random numbers that depend only on the seed and the index. So sample i is the same on every rank,
+// in any order, and on any number of ranks.
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t index);
@@ -33,14 +33,14 @@ class Random {
   std::uint64_t counter_ = 0;
 };
 
-// Samples rank, rank + ranks, rank + 2 ranks, ... of the first `count` that a seed has.
+// Samples rank, rank + ranks, rank + 2 ranks, ... of the first `count` samples of a seed.
 [[nodiscard]] Samples draw(std::size_t count, std::uint64_t seed, int rank = 0, int ranks = 1);
 
 // The order of an epoch: a permutation of 0 .. count - 1.
 [[nodiscard]] std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t epoch);
 
-// Of the samples that `which` names, every ranks-th from the rank-th. All ranks together have each
-// once, and where their number cannot be divided some have one more.
+// Every ranks-th of the samples in `which`, from the rank-th on. All ranks together have each
+// sample once; if the number is not a multiple of the ranks, some ranks have one more.
 [[nodiscard]] Samples share_of(const Samples& samples, std::span<const std::size_t> which, int rank,
                                int ranks);
 

@@ -7,7 +7,7 @@ namespace digits {
 
 namespace {
 
-// to += factor * from, which compilers make vector instructions of.
+// to += factor * from. Compilers vectorize this loop.
 void add(std::span<float> to, float factor, std::span<const float> from) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
 }
@@ -18,7 +18,7 @@ float dot(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-// Row i of a matrix of that many columns.
+// Row i of a matrix with this many columns.
 template <class Array>
 auto row(Array& matrix, std::size_t i, std::size_t columns) {
   return std::span{matrix}.subspan(i * columns, columns);
@@ -28,7 +28,7 @@ Tensor make_tensor(const std::string& name, std::size_t count, std::size_t rows 
   return {.name = name, .values = std::vector<float>(count), .rows = rows};
 }
 
-// He et al., ICCV 2015.
+// The initial weights of He et al., ICCV 2015.
 void fill(Tensor& weights, std::size_t inputs, Random random) {
   const float bound = std::sqrt(6.0F / static_cast<float>(inputs));
   for (float& weight : weights.values) weight = random.between(-bound, bound);
@@ -120,7 +120,7 @@ class Convolution final : public Layer {
   }
 
  private:
-  // For each filter's element: the parts of rows of inputs and outputs between which it stands.
+  // For each element of each filter: the parts of rows of inputs and outputs that it connects.
   template <class Function>
   void each_pair_of_rows(std::size_t samples, Function function) const {
     const std::size_t side = in().side, image = side * side;
@@ -156,7 +156,7 @@ class Pooling final : public Layer {
   }
 
  private:
-  // Which of the four inputs of an output is the largest.
+  // The largest of an output's four inputs.
   [[nodiscard]] std::size_t largest_of(std::span<const float> in, std::size_t output) const {
     const std::size_t side = out().side, image = output / (side * side);
     const std::size_t y = output / side % side, x = output % side;

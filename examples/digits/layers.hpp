@@ -1,4 +1,4 @@
-// What networks are made of, with gradients written by hand.
+// The layers of networks, with gradients written by hand.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,18 @@
 
 namespace digits {
 
-// What is learned: weights or biases of a layer. Or what is only remembered, such as means.
+// Learned values of a layer, such as weights and biases, or other values that it stores, such as
+// means.
 struct Tensor {
   std::string name{};
   std::vector<float> values{};
-  std::size_t rows = 0;                // of the matrix that it is, if it is one
-  std::vector<float> gradient_here{};  // where the gradient lies, unless it is put elsewhere
+  std::size_t rows = 0;                // of a matrix
+  std::vector<float> gradient_here{};  // memory of the gradient, unless it is elsewhere
   std::span<float> gradient{};
   std::vector<float> velocity{};
 };
 
-// What layers pass on: for each sample so many channels of square images.
+// The data between layers: for each sample, channels of square images.
 struct Shape {
   std::size_t channels = 1;
   std::size_t side = 1;
@@ -37,14 +38,14 @@ class Layer {
   Layer& operator=(const Layer&) = delete;
   virtual ~Layer() = default;
   [[nodiscard]] Shape out() const { return out_; }
-  // Arrays that are learned, the last one first: as their gradients are done.
+  // Learned arrays, last one first: the order in which their gradients are complete.
   [[nodiscard]] virtual std::vector<Tensor*> learned() { return {}; }
-  // Arrays that training remembers beside.
+  // Other arrays that training stores.
   [[nodiscard]] virtual std::vector<Tensor*> remembered() { return {}; }
   virtual void forward(std::span<const float> in, std::span<float> out, std::size_t samples,
                        bool is_training) = 0;
-  // From the loss's gradient by outputs, adds those by what is learned to their gradients, and
-  // stores that by inputs, unless it has no room.
+  // From the gradient of the loss by outputs: adds to the gradients of learned arrays, and stores
+  // the gradient by inputs in `below`, unless that is empty.
   virtual void backward(std::span<const float> in, std::span<const float> out,
                         std::span<const float> above, std::span<float> below,
                         std::size_t samples) = 0;
@@ -56,7 +57,7 @@ class Layer {
   Shape in_, out_;
 };
 
-// All inputs to all outputs.
+// Connects all inputs to all outputs.
 [[nodiscard]] std::unique_ptr<Layer> make_dense(Shape in, std::size_t out, Random random,
                                                 const std::string& name);
 // Negative numbers become zeros.
@@ -66,8 +67,8 @@ class Layer {
                                                       const std::string& name);
 // The largest of 2 x 2.
 [[nodiscard]] std::unique_ptr<Layer> make_pooling(Shape in);
-// Numbers of a channel get mean 0 and variance 1 over the batch, then a scale and an offset that
-// are learned (Ioffe, Szegedy, ICML 2015). Means and variances of the last batches are remembered.
+// Values of a channel get mean 0 and variance 1 over the batch, then a learned scale and offset
+// (Ioffe, Szegedy, ICML 2015). The layer stores means and variances of the last batches.
 [[nodiscard]] std::unique_ptr<Layer> make_batch_norm(Shape in, const std::string& name);
 
 }  // namespace digits

@@ -10,7 +10,8 @@ namespace {
 
 constexpr float kMomentum = 0.9F;
 
-// Numbers become probabilities. Returns the loss: minus the logarithm of the right one's.
+// Turns values into probabilities. Returns the loss: minus the logarithm of the right label's
+// probability.
 double softmax(std::span<float> out, int label) {
   const float largest = std::ranges::max(out);
   float sum = 0;
@@ -88,7 +89,7 @@ void Model::backward(const Samples& samples, std::size_t batch,
     const std::vector<Tensor*> learned = layers_[i]->learned();
     if (!adds_)
       for (Tensor* tensor : learned) std::ranges::fill(tensor->gradient, 0.0F);
-    // Nobody asks for the gradient of pixels.
+    // The gradient by pixels is not needed.
     std::vector<float> below(i == 0 ? 0 : outputs_[i].size());
     layers_[i]->backward(outputs_[i], outputs_[i + 1], above, below, samples.size());
     for (std::size_t done = 0; done < learned.size(); ++done) on_gradient(--next);

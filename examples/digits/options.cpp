@@ -30,7 +30,7 @@ std::string printed(T value) {
   return {digits.data(), std::to_chars(digits.begin(), digits.end(), value).ptr};
 }
 
-// A flag whose value is a number, or text. Its default is what `value` has now.
+// A flag whose value is a number, or text. Its default is the current `value`.
 template <class T>
 Flag flag(Program program, std::string name, std::string values, T& value, std::string meaning) {
   return {program,

@@ -7,8 +7,7 @@
 
 namespace digits {
 
-// Lines: computing and waiting, and below them each bucket from when its reduction began to its
-// end.
+// Lines: computing and waiting, then the reduction of each bucket, from its beginning to its end.
 [[nodiscard]] std::string timeline(const tutti::GradientSync& sync);
 
 }  // namespace digits

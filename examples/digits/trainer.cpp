@@ -1,4 +1,4 @@
-// Trains a network to read digits, with every option that there is:
+// Trains a network to read digits, with every option of tutti:
 // `tutti run -n 4 trainer --strategy sharded --model cnn --checkpoint weights.ckpt`.
 #include <csignal>
 #include <cstdio>
@@ -21,7 +21,7 @@
 namespace digits {
 namespace {
 
-// Where training is; a checkpoint has it beside the arrays.
+// The progress of training, which a checkpoint has besides the arrays.
 struct Progress {
   tutti::SamplerState samples{};
   std::uint64_t step = 0;
@@ -59,7 +59,7 @@ class Trainer {
   }
 
  private:
-  // Which buckets, and what is done with them.
+  // The buckets, and their reduction.
   tutti::GradientOptions gradient_options() {
     tutti::GradientOptions all = sync_options(options_);
     if (!options_.settings.empty()) all = tutti::load_gradient_options(options_.settings, all);
@@ -112,7 +112,7 @@ class Trainer {
     periodic_ = std::make_unique<tutti::PeriodicSync>(world_, arrays, all);
   }
 
-  // A part of each tensor is this rank's to update.
+  // Updates this rank's part of each tensor.
   void update(std::span<const tutti::ParameterShard> parts) {
     for (const tutti::ParameterShard& part : parts)
       model_.update_part(part.parameter, part.first, {static_cast<float*>(part.data), part.count},
@@ -151,12 +151,12 @@ class Trainer {
       periodic_->step();
       return;
     }
-    sync_->wait();  // where gradients are clipped, too
-    // With shards update was called, for each bucket.
+    sync_->wait();  // also clips gradients
+    // With shards, update was called for each bucket.
     if (options_.strategy != "sharded") model_.update(options_.rate);
   }
 
-  // Forward and backward, in so many parts; gradients travel with the last one.
+  // Forward and backward, in parts. Gradients are reduced during the last part.
   void compute(std::span<const std::size_t> which, std::size_t all) {
     const auto parts = static_cast<std::size_t>(options_.accumulate);
     for (std::size_t part = 0; part < parts; ++part) {
@@ -209,7 +209,7 @@ class Trainer {
     }
   }
 
-  // Equal on all ranks.
+  // The arrays that are equal on all ranks.
   std::vector<tutti::Parameter> state() {
     std::vector<tutti::Parameter> arrays = weights(model_);
     const auto append = [&](std::vector<tutti::Parameter> more) {
@@ -231,7 +231,7 @@ class Trainer {
 
   void save() {
     if (periodic_) {
-      // A checkpoint has one rank's arrays, so all ranks go on with the same ones.
+      // A checkpoint has the arrays of one rank, so all ranks continue with equal ones.
       periodic_->exchange_now();
       for (Tensor* tensor : model_.tensors()) world_.all_reduce(tensor->velocity, tutti::average);
     }
@@ -243,7 +243,7 @@ class Trainer {
                            std::as_bytes(std::span{&all, 1}));
   }
 
-  // Goes on where a checkpoint is, if there is one; with any number of ranks.
+  // Continues from a checkpoint, if there is one, on any number of ranks.
   void resume() {
     const bool is_there = world_.rank() == 0 && std::filesystem::exists(options_.checkpoint);
     if (world_.broadcast(std::uint8_t{is_there}, 0) == 0) return;

@@ -1,4 +1,4 @@
-// Runs an algorithm that a file says: `tutti run -n 5 from_file both_ways.json`.
+// Runs an algorithm from a file: `tutti run -n 5 from_file both_ways.json`.
 #include <fstream>
 #include <iostream>
 #include <memory>

@@ -1,4 +1,4 @@
-// Runs an algorithm of one's own beside those of tutti: `tutti run -n 4 own_algorithm`.
+// Runs an algorithm of your own beside those of tutti: `tutti run -n 4 own_algorithm`.
 #include <iostream>
 #include <memory>
 #include <vector>
@@ -19,6 +19,6 @@ int main() {
   for (int rank = 0; rank < world.size(); ++rank)
     if (all[static_cast<std::size_t>(rank)] != rank) return 1;
 
-  // Without a name tutti chooses, from all of them.
+  // Without a name, tutti chooses among all algorithms.
   if (world.rank() == 0) std::cout << world.explain(tutti::call::all_gather(own, all)) << "\n";
 }

@@ -1,4 +1,4 @@
-// The function that is tested: part of a program that runs under mpirun, srun or `tutti run`.
+// The tested function: part of a program that runs under mpirun, srun or `tutti run`.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // Tests of normalise() on five ranks within this process. Any test framework works as well: the
-// function that runs on each rank reports by what it throws, or by variables of the test.
+// function that runs on each rank reports by exceptions, or by variables of the test.
 #include <cstdio>
 #include <optional>
 #include <stdexcept>
@@ -18,7 +18,7 @@ void check(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error{what};
 }
 
-// Each seed is another order of messages: the result is always the same.
+// Each seed is a different order of messages: the result is always the same.
 void test_result(std::uint64_t seed) {
   const auto errors = tutti::sim::run_ranks(
       {.size = kRanks, .seed = seed}, [](tutti::Communicator& world) {
@@ -29,7 +29,7 @@ void test_result(std::uint64_t seed) {
   for (const auto& error : errors) check(!error, "no rank fails");
 }
 
-// A rank that dies is named by an error on all others, and none of them hangs.
+// If a rank dies, all others get an error that names it, and none of them hangs.
 void test_death() {
   const auto errors = tutti::sim::run_ranks(
       {.size = kRanks,
@@ -45,14 +45,15 @@ void test_death() {
   }
 }
 
-// A rank that never calls is named at the deadline. Time is virtual: nobody waits for that hour.
+// At the deadline the errors name the rank that never calls. Time is virtual: the test does not
+// take that hour.
 void test_absence() {
   const auto errors = tutti::sim::run_ranks(
       {.size = kRanks},
       [](tutti::Communicator& world) {
         std::vector<double> part(4, 1.0);
         if (world.rank() != 4) normalise(world, part);
-        else world.recv(part, 0);  // a bug: nobody sends
+        else world.recv(part, 0);  // a bug: no rank sends
       },
       {.timeout = std::chrono::hours{1}});
   for (const auto& error : errors) check(error.has_value(), "every rank fails");

@@ -1,11 +1,11 @@
-"""Trains on rows that lie on other ranks: while one batch trains, the rows of the next ones travel.
+"""Trains on rows of other ranks: while one batch trains, the rows of the next batches travel.
 
     tutti run -n 4 python examples/python/pipeline.py             two batches travel
     tutti run -n 4 python examples/python/pipeline.py --depth 0   rows travel when their batch is due
 
-Each rank keeps a part of a table, as in training on a graph or with large embeddings. Three stages follow each
-other: the sampler chooses rows of all ranks, the gather brings them, the trainer uses them. Both ways end with
-the same weights.
+Each rank keeps a part of a table, as in training on a graph or with large embeddings. Training has three
+stages: the sampler chooses rows of all ranks, the gather fetches them, the trainer uses them. Both commands end
+with the same weights.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def sample(step: int, rank: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def gather(step: int) -> tuple[np.ndarray, tutti.Request]:
-    """Starts to bring the rows of a batch."""
+    """Starts to fetch the rows of a batch."""
     wanted = [sample(step, rank) for rank in range(world.size)]
     given = [table[rows[owners == world.rank]] for owners, rows in wanted]
     received = np.bincount(wanted[world.rank][0], minlength=world.size)

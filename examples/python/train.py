@@ -2,7 +2,7 @@
 
     python examples/python/train.py                                       one process, nothing to synchronise
     tutti run -n 2 python examples/python/train.py --sync attach          two processes of this host
-    torchrun --nproc-per-node 2 examples/python/train.py --sync hook      likewise, by another launcher
+    torchrun --nproc-per-node 2 examples/python/train.py --sync hook      two processes, started by torchrun
     srun python examples/python/train.py --sync backend                   several hosts; see docs/starting.md
 
 none: each rank trains alone. gloo: DistributedDataParallel over Gloo. hook: the same with tutti's hook.
@@ -30,7 +30,7 @@ def model() -> nn.Module:
 
 
 def batch(step: int, rank: int, size: int, samples: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The own part of a step's samples, the same as if one rank had them all."""
+    """This rank's part of a step's samples, which do not depend on the number of ranks."""
     random = torch.Generator().manual_seed(step)
     x = torch.randn(samples, 64, generator=random)
     y = x[:, :10].argmax(dim=1)
