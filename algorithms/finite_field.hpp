@@ -15,7 +15,7 @@ struct PrimePower {
   int exponent;
 };
 
-/// @param q any. @return q as the power of a prime, if it is one.
+/// @return q as the power of a prime, if it is one.
 [[nodiscard]] std::optional<PrimePower> prime_power(int q) noexcept;
 
 /// GF(q). Elements are 0 .. q - 1: the digits of an element in base p, its characteristic, are the

@@ -1,4 +1,4 @@
-// Graphs read from a list of links, line by line.
+// Reads graphs from a list of links, line by line.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -77,7 +77,7 @@ class EdgeList {
     if (a == b) fail(line_, "router " + std::to_string(a) + " is linked with itself");
     const auto [found, is_new] = edges_.try_emplace(std::pair{a, b}, line_);
     if (!is_new)
-      fail(line_, "the link " + std::to_string(a) + " - " + std::to_string(b) + " stands in line " +
+      fail(line_, "the link " + std::to_string(a) + " - " + std::to_string(b) + " is in line " +
                       std::to_string(found->second) + " already");
     routers_ = std::max(routers_, b + 1);
   }

@@ -1,4 +1,4 @@
-// Graphs read from one line of text.
+// Reads graphs from one line of text.
 #include <algorithm>
 
 #include "expression.hpp"

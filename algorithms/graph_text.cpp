@@ -1,4 +1,4 @@
-// Graphs written as parse_graph reads them.
+// Writes graphs in the notation of parse_graph.
 #include "graph.hpp"
 
 namespace tutti::v0 {

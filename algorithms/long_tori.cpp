@@ -56,7 +56,7 @@ std::vector<int> way_through(const std::vector<bool>& links, int column, int fir
 
 /// @param rows the ring's own number of rows, plus an even number.
 RowRing lengthened(const RowRing& ring, int rows) {
-  int row = 0;  // above which both rings have links
+  int row = 0;  // both rings have links above it
   std::vector<bool> links = links_above(ring, row);
   while (std::ranges::count(links, true) % ring.columns == 0) links = links_above(ring, ++row);
   const int more = rows - ring.rows;

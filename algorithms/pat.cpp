@@ -14,7 +14,7 @@
 namespace tutti::v0::algorithms {
 namespace {
 
-/// Builds the all-gather. A block is known by the distance of its owner; it arrives from the rank
+/// Builds the all-gather. A block's number is the distance of its owner; it arrives from the rank
 /// at the distance of its lowest bit.
 class Trees {
  public:

@@ -1,5 +1,5 @@
-// Recursive halving reduce-scatter: ranks at distance n/2, n/4, ... swap the half of the vector
-// that the other one's side needs. log2(n) rounds, (n-1)/n of the vector; if n is not a power of
+// Recursive halving reduce-scatter: ranks at distance n/2, n/4, ... exchange the half of the vector
+// that the other rank's side needs. log2(n) rounds, (n-1)/n of the vector; if n is not a power of
 // two, surplus ranks send their vector to a neighbour first and get their block last. Commutative
 // operators. Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005. Wins for small and middle sizes.
 #include "butterflies.hpp"

@@ -1,7 +1,7 @@
-// Ring: every rank sends to its right neighbour only. Rounds 2(n-1); bytes sent per rank 2(n-1)/n
-// of the vector, the least possible. Any number of ranks, commutative operators. Patarasuk and
-// Yuan, JPDC 69(2), 2009. Wins for large vectors and wherever links are shared; its latency grows
-// with n, so it loses for small ones.
+// Ring: every rank sends to its right neighbour only.
+// Rounds 2(n-1); bytes sent per rank 2(n-1)/n of the vector, the least possible. Any number of
+// ranks, commutative operators. Patarasuk and Yuan, JPDC 69(2), 2009. Wins for large vectors and
+// wherever links are shared; its latency grows with n, so it loses for small ones.
 #include "patterns.hpp"
 
 namespace tutti::v0::algorithms {

@@ -53,7 +53,7 @@ enum class CheckKind : std::uint8_t {
 /// Number of enumerators of CheckKind.
 inline constexpr int kCheckKinds = 29;
 
-/// @param kind any enumerator. @return its name, such as "counted_twice".
+/// @return the name of a check, such as "counted_twice".
 [[nodiscard]] std::string_view name_of(CheckKind kind) noexcept;
 
 /// One fault.

@@ -61,7 +61,8 @@ Graph random_graph(int size, RandomNumbers& random) {
   return Graph::from_edges(size, edges).with_ranks_on(routers);
 }
 
-/// Groups as text: equal, unequal, of single ranks, one of all, and not of consecutive ranks.
+/// Groups as text: equal ones, unequal ones, single ranks, all ranks, and ranks that are not
+/// consecutive.
 std::vector<std::string> groupings(int size, RandomNumbers& random) {
   std::vector<std::string> texts{"groups=1"};
   if (size == 1) return texts;

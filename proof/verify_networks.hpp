@@ -13,7 +13,6 @@ namespace tutti::verifying {
 /// Random numbers in a range, equal on every platform (std::uniform_int_distribution is not).
 class RandomNumbers {
  public:
-  /// @param seed any.
   explicit RandomNumbers(std::uint64_t seed) : engine_{seed} {}
   /// @return a number in [low, high].
   [[nodiscard]] int between(int low, int high) {

@@ -26,7 +26,7 @@ struct Chunks {
 struct StepEnd {
   std::size_t rank = 0;
   Step::Kind kind = Step::Kind::finish;  // finish stands for a nop
-  Chunks into{};                         // of a send: its source
+  Chunks into{};                         // the destination; of a send the source
   Chunks from{};                         // the source of a local step
   WrittenPlace place{};
 };
@@ -148,7 +148,8 @@ class DependencyGraph {
       add_edge(before.last, after.first, 0);
     else link(before.last, before.kind, after.first);
   }
-  /// Steps behind a send may be in its round. Steps behind any other node are in a later round.
+  /// Steps behind a send or a nop may be in its round. Steps behind any other node are in a later
+  /// round.
   void link(std::size_t before, Step::Kind kind, std::size_t after) {
     const bool may_be_same = kind == Step::Kind::send || kind == Step::Kind::finish;
     add_edge(before, after, may_be_same ? 0 : 1);

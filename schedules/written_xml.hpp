@@ -55,7 +55,7 @@ struct XmlAlgorithm {
   std::int64_t chunks = 0;       ///< `nchunksperloop`.
   std::int64_t inplace = 0;      ///< Whether input and output are one memory.
   std::int64_t root = 0;         ///< tutti's: the root.
-  std::int64_t units = -1;       ///< tutti's: units of a vector, whose slots offsets are.
+  std::int64_t units = -1;       ///< tutti's: units of the vector; offsets are slots.
   std::int64_t planes = -1;      ///< tutti's: number of planes.
   std::vector<XmlRank> ranks{};  ///< In the order of the file.
 };

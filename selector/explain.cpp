@@ -39,7 +39,7 @@ std::string words_of(const LinkCosts& costs) {
          nanoseconds(costs.beta) +
          (costs.half_duplex ? " per byte in and per byte out, " : " per byte moved, ") +
          nanoseconds(costs.gamma) + " per byte reduced, " +
-         (costs.gamma_read == 0 ? "" : nanoseconds(costs.gamma_read) + " where it was read, ");
+         (costs.gamma_read == 0 ? "" : nanoseconds(costs.gamma_read) + " if read in place, ");
 }
 
 std::string Selection::explain() const {

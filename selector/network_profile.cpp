@@ -100,7 +100,7 @@ class AlikeRounds {
     if (network_.is_one_switch()) return;
     followed_ += messages * size_;
     if (followed_ > kMostMessages)
-      reject_length(size_, "more than " + std::to_string(kMostMessages) + " messages differ");
+      reject_length(size_, "more than " + std::to_string(kMostMessages) + " messages need routes");
   }
   [[nodiscard]] Crossing of_one(const Outgoing& message) {
     if (shifts_.insert(message.first).second) follow(1);

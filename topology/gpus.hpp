@@ -33,11 +33,11 @@ struct GpuSpeeds {
 /// @return whether there are ranks, and the rail of each one's GPU is known.
 [[nodiscard]] bool are_on_rails(std::span<const Locality> localities) noexcept;
 
-/// Joins GPUs. Those of one island are joined by NVLink; islands of one host, and GPUs that are
-/// alone in theirs, by PCIe; those of different hosts by the rail of both, and if their rails
-/// differ, through another GPU of one of their hosts or through the spine. GPUs of one host with
-/// unknown islands form one island. The levels of the network are islands, if a host has several,
-/// and hosts, if there are several.
+/// Joins GPUs. NVLink joins those of one island. PCIe joins islands of one host, and GPUs that are
+/// alone in theirs. A rail joins GPUs of different hosts; if two of them have different rails, the
+/// path leads through another GPU of one of their hosts, or through the spine. GPUs of one host
+/// with unknown islands form one island. The levels of the network are islands, if a host has
+/// several, and hosts, if there are several.
 /// @param host_of the host of each GPU. @param localities the island and rail of each GPU. @return
 /// GPU r is host r of the network. Throws Error{invalid_argument} if a rail is below zero or there
 /// are too many GPUs. Complexity: linear, apart from a logarithm.

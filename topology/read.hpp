@@ -20,10 +20,10 @@ struct NamedTopology {
 /// objects with the names `from` and `to`, and optionally `count` (the number of parallel links),
 /// `latency_ns`, `per_message_ns` and `gbit_per_s`; the last three may also be given beside `hosts`
 /// for all links, as may `name`. `levels` describes which hosts are near each other, such as GPUs
-/// of one host, from the inmost level: objects with `name` and `parts`, an array of arrays of names
-/// of hosts, in which each host occurs once. `message_ns` is the time in which a host sends a
-/// message, `reduce_gb_per_s` the speed of its reductions, and `assumed` a text that lists assumed
-/// values. Throws Error{invalid_argument} that contains what is wrong.
+/// of one host, innermost first: objects with `name` and `parts`, an array of arrays of names of
+/// hosts, in which each host occurs once. `message_ns` is the time in which a host sends a message,
+/// `reduce_gb_per_s` the speed of its reductions, and `assumed` a text that lists assumed values.
+/// Throws Error{invalid_argument} that contains what is wrong.
 [[nodiscard]] NamedTopology read_json_topology(std::string_view text);
 
 /// Reads networks from SLURM's topology.conf, by the rules of Slurm's own parser: a line per switch

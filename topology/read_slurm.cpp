@@ -122,7 +122,7 @@ class ConfFields {
   std::string_view plain_value() {
     const std::string_view value = rest_.substr(0, rest_.find_first_of(kBlanks));
     if (value.find('"') != value.npos)
-      line_.reject("a quote stands inside '" + std::string{value} +
+      line_.reject("a quote is inside '" + std::string{value} +
                    "': expected quotes around a whole value");
     rest_.remove_prefix(value.size());
     return value;

@@ -185,7 +185,7 @@ TEST(Graphs, BadEdgeListsNameLineAndCause) {
             "line 2: expected two routers such as '0 1', or a "
             "rank and its router such as 'rank 5 2'");
   EXPECT_EQ(list_refusal("0 1\n1 1"), "line 2: router 1 is linked with itself");
-  EXPECT_EQ(list_refusal("0 1\n2 1\n1 0"), "line 3: the link 0 - 1 stands in line 1 already");
+  EXPECT_EQ(list_refusal("0 1\n2 1\n1 0"), "line 3: the link 0 - 1 is in line 1 already");
   EXPECT_EQ(list_refusal("0 1\nrank 0"),
             "line 2: expected a rank and its router such as 'rank 5 2'");
   EXPECT_EQ(list_refusal("0 1\nrank 0 1\nrank 0 0"),

@@ -149,7 +149,7 @@ TEST(TopologyFiles, OfSlurmThatMakeNoSenseAreRefused) {
       {"SwitchName=s Nodes=", "line 1: 'Nodes' has no value"},
       {"SwitchName=s Nodes=\"a", "line 1: the quotation '\"a' has no end"},
       {"SwitchName=s Nodes=\"a\"b", "line 1: 'b' follows a quote"},
-      {"SwitchName=s Nodes=a\"b\"", "line 1: a quote stands inside 'a\"b\"'"},
+      {"SwitchName=s Nodes=a\"b\"", "line 1: a quote is inside 'a\"b\"'"},
       {"include nodes.conf", "line 1: Include is not supported"},
       {"SwitchName=s Nodes=a\n\\\nBlockName=b", "line 2: unknown key 'BlockName'"},
       {"SwitchName=s Nodes=a\nSwitchName=t Nodes=a", "line 2: node a is linked to two switches"},
