@@ -1,7 +1,17 @@
-# tutti._fast, the calls of the Python package that programs make most often: one module for CPython from 3.11
-# on. Makes the target tutti_fast if Python's headers are found. The project has the language C.
-# tutti_add_python_module(source folder)
-function(tutti_add_python_module source folder)
+# The modules of the Python package that are made from C. The project has the language C.
+#   tutti_declarations  tutti._declarations: the headers of C for ctypes, written by a script
+#   tutti_fast          tutti._fast: the calls that programs make most often, one module for CPython from 3.11 on;
+#                       no target if Python's headers are not found
+# tutti_add_python_modules(source folder)
+function(tutti_add_python_modules source folder)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(script ${source}/python/write_declarations.py)
+  file(GLOB headers CONFIGURE_DEPENDS ${source}/c/include/tutti_c/*.h)
+  add_custom_command(OUTPUT ${folder}/_declarations.py
+    COMMAND Python3::Interpreter -B ${script} ${folder}/_declarations.py
+    DEPENDS ${script} ${source}/c/declarations.py ${headers})
+  add_custom_target(tutti_declarations ALL DEPENDS ${folder}/_declarations.py)
+
   file(GLOB sources CONFIGURE_DEPENDS ${source}/python/_fast*.c)
   find_package(Python3 3.11 QUIET COMPONENTS Interpreter Development.Module)
   if(NOT sources OR NOT Python3_Development.Module_FOUND)

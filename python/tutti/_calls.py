@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
-from . import _library, arrays
-from ._library import ANY_RANK, COLLECTIVES, OPERATORS, PAIR_OPERATORS, USER_OPERATOR
+from . import _declarations, arrays
+from ._declarations import ANY_RANK, COLLECTIVES, OPERATORS, USER_OPERATOR
 from ._integers import EXACT, Integer
 from ._numbers import Numbers, index_of, integer_of, is_integer, is_number, list_of
 from ._options import KNOWN, CallOptions, options_of
 from .arrays import Buffer
 from .errors import ArgumentError
-from .operators import Operator
+from .operators import PAIR_OPERATORS, Operator
 
 if TYPE_CHECKING:
     from .communicator import Communicator
@@ -85,7 +85,7 @@ class Prepared:
     def __init__(self, world: Communicator, spec: Spec, x: Any, out: Any) -> None:
         self.spec = spec
         self.arguments = arguments = _BINDERS[spec.name](world, spec, x, out)
-        self.call = _library.Call(size=ctypes.sizeof(_library.Call), collective=COLLECTIVES[arguments.collective or spec.name])
+        self.call = _declarations.Call(size=ctypes.sizeof(_declarations.Call), collective=COLLECTIVES[arguments.collective or spec.name])
         self._keep: list[Any] = []
         self.operator: Operator | None = None
         _check_pair(spec.name, arguments.input, arguments.output)
@@ -116,7 +116,7 @@ class Prepared:
         if is_of_bytes:
             call.in_count *= call.element_bytes
             call.out_count *= call.element_bytes
-            call.type, call.element_bytes = _library.DATATYPES["uint8"], 1
+            call.type, call.element_bytes = _declarations.DATATYPES["uint8"], 1
 
     def _set_peers(self, spec: Spec) -> None:
         call = self.call
@@ -372,6 +372,6 @@ _BINDERS: dict[str, Callable[[Communicator, Spec, Any, Any], Arguments]] = {
     "recv": _bind_recv,
     "barrier": _bind_barrier,
 }
-_COMPLEX = (_library.DATATYPES["complex64"], _library.DATATYPES["complex128"])
+_COMPLEX = (_declarations.DATATYPES["complex64"], _declarations.DATATYPES["complex128"])
 _COPIES_OF_ONE = frozenset({"broadcast", "send", "recv"})
 _REDUCTIONS = frozenset({"all_reduce", "scan", "exscan", "reduce", "reduce_scatter"})

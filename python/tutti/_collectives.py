@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Generic, Sequence, TypeVar, Union, Unpack
 
 from ._calls import Spec
+from ._declarations import ANY_RANK
 from ._options import CallOptions
-from ._library import ANY_RANK
 from .arrays import Array
 from .operators import Operator
 

@@ -7,11 +7,12 @@ import os
 import threading
 from typing import Any, TypedDict, Unpack
 
-from . import _library
+from . import _declarations
 from ._apart import make, make_apart
 from ._callbacks import Callback, Failures, watch
+from ._declarations import DETERMINISMS, AllGatherFunction
 from ._handles import Handle, Turn
-from ._library import DETERMINISMS, AllGatherFunction, library
+from ._library import library
 from ._numbers import index_of
 from ._options import encoded, enumerator, nanoseconds
 from .communicator import Communicator
@@ -119,7 +120,7 @@ def init(
 
 
 def _communicator_options(options: InitOptions, progress_thread: bool) -> Any:
-    inner = _library.CommunicatorOptions()
+    inner = _declarations.CommunicatorOptions()
     library.tutti_communicator_options_defaults(inner, ctypes.sizeof(inner))
     inner.timeout = nanoseconds(options.get("call_timeout"), "init") or inner.timeout or _DEFAULT_TIMEOUT
     inner.progress_thread = bool(progress_thread)
@@ -132,7 +133,7 @@ def _communicator_options(options: InitOptions, progress_thread: bool) -> Any:
 
 
 def _init_options(options: InitOptions, inner: Any) -> Any:
-    given = _library.InitOptions()
+    given = _declarations.InitOptions()
     library.tutti_init_options_defaults(given, ctypes.sizeof(given))
     given.communicator = ctypes.pointer(inner)
     values: dict[str, Any] = dict(options)
@@ -163,8 +164,8 @@ def _init_over(source: Any, given: Any, is_private: bool | None, result: Handle)
 
     failures = Failures()
     is_of_mpi = package == "mpi4py"
-    channel = _library.Channel(
-        size=ctypes.sizeof(_library.Channel),
+    channel = _declarations.Channel(
+        size=ctypes.sizeof(_declarations.Channel),
         rank=source.Get_rank(),
         ranks=ranks,
         name=(package if is_of_mpi else name).encode(),

@@ -14,7 +14,7 @@ import operator
 import sys
 from typing import Any, Callable
 
-from ._library import DATATYPES
+from ._declarations import DATATYPES
 from ._numbers import is_numpy_scalar
 from .arrays import Buffer
 from .errors import ArgumentError

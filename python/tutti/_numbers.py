@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from . import arrays
-from ._library import DATATYPES
+from ._declarations import DATATYPES
 from .arrays import PYTHON_TYPES, SIZES, Buffer, read
 from .errors import ArgumentError
 

@@ -6,8 +6,9 @@ import ctypes
 import math
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from . import _library, memory
-from ._library import DETERMINISMS, FOREVER, library
+from . import _declarations, memory
+from ._declarations import DETERMINISMS, FOREVER
+from ._library import library
 from ._numbers import index_of, integer_of
 from .errors import ArgumentError
 
@@ -87,7 +88,7 @@ def options_of(spec: Spec, arguments: Arguments, counts: Any) -> Any:
     has_counts = counts is not None and spec.name in ("all_gather", "reduce_scatter")
     if not given and gpu is None and not is_visible and not has_counts:
         return None
-    options = _library.Options()
+    options = _declarations.Options()
     library.tutti_options_defaults(options, ctypes.sizeof(options))
     options.algorithm = encoded(given.get("algorithm", ""), "algorithm")
     options.transport = encoded(given.get("transport", ""), "transport")

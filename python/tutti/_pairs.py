@@ -10,7 +10,7 @@ import re
 import sys
 from typing import Any
 
-from ._library import INDEXED
+from ._declarations import INDEXED
 from ._numbers import Numbers, integer_of
 from .arrays import BYTES, Buffer, read
 from .errors import ArgumentError

@@ -6,9 +6,10 @@ import ctypes
 import time
 from typing import NamedTuple
 
-from . import _library
+from . import _declarations
+from ._declarations import ANY_RANK, FOREVER, PENDING
 from ._handles import Handle
-from ._library import ANY_RANK, FOREVER, PENDING, library
+from ._library import library
 from ._numbers import index_of
 from ._options import nanoseconds
 from .errors import TimeoutError, check
@@ -40,7 +41,7 @@ def probe(handle: Handle, source: int, tag: int, timeout: float | None, usual_ti
 def probe_for(handle: Handle, source: int, tag: int, slice: int) -> Arrival | None:
     """Looks for a message for so many nanoseconds, in the turn of the thread."""
     source, tag = index_of(source, "probe: the source"), index_of(tag, "probe: the tag")
-    arrival = _library.Arrival(size=ctypes.sizeof(_library.Arrival))
+    arrival = _declarations.Arrival(size=ctypes.sizeof(_declarations.Arrival))
     status = library.tutti_probe(handle.pointer, source, tag, slice, ctypes.byref(arrival))
     if status == PENDING:
         return None

@@ -9,13 +9,15 @@ import ctypes
 import pickle
 from typing import TYPE_CHECKING, Any, Callable, Sequence, Unpack
 
-from . import _library, _pickles, memory
+from . import _declarations, _pickles, memory
 from ._collectives import Calls, Op
+from ._declarations import ANY_RANK, OPERATORS
 from ._handles import Handle, Turn
-from ._library import ANY_RANK, OPERATORS, PAIR_OPERATORS, library
+from ._library import library
 from ._options import CallOptions
 from .arrays import Array
 from .errors import raise_last
+from .operators import PAIR_OPERATORS
 
 if TYPE_CHECKING:
     from . import _fast
@@ -41,7 +43,7 @@ def calls_of(handle: Handle, rank: int) -> _fast.Calls | None:
     if _fast is None:
         return None
     if not _Binding.is_bound:
-        options = _library.Options()
+        options = _declarations.Options()
         library.tutti_options_defaults(options, ctypes.sizeof(options))
         options.visible = 1
         _fast.bind(
@@ -59,7 +61,7 @@ def calls_of(handle: Handle, rank: int) -> _fast.Calls | None:
     return _fast.Calls(handle, handle.turn, rank)
 
 
-def bind_objects(call: _library.ObjectCall, new_handle: Callable[[Turn], Handle]) -> None:
+def bind_objects(call: _declarations.ObjectCall, new_handle: Callable[[Turn], Handle]) -> None:
     """Makes the extension know functions for objects. call: what is the same in all calls; it lives on."""
     if _fast is not None:
         _fast.bind_objects(

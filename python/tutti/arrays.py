@@ -15,7 +15,7 @@ import sys
 from typing import Any, Callable, Iterable
 
 from . import _dlpack
-from ._library import DATATYPES
+from ._declarations import DATATYPES
 from .errors import ArgumentError
 
 Array = Any

@@ -7,12 +7,13 @@ import functools
 import operator as _operator
 from typing import TYPE_CHECKING, Any, Sequence, overload
 
-from . import _library, arrays, requests
+from . import _declarations, arrays, requests
 from ._apart import make_apart
 from ._calls import Prepared, Spec
 from ._collectives import Calls
+from ._declarations import ANY_RANK, COLLECTIVES, OPERATORS, PENDING
 from ._handles import Handle, Owned, Turn
-from ._library import ANY_RANK, COLLECTIVES, OPERATORS, PAIR_OPERATORS, PENDING, library
+from ._library import library
 from ._notify import Notices
 from ._numbers import index_of, list_of
 from ._options import enumerator
@@ -20,6 +21,7 @@ from ._probes import Arrival, probe, probe_for
 from ._quick import QuickCalls, calls_of
 from .errors import ArgumentError, Error, TransportError, check
 from .memory import Memory, allocate
+from .operators import PAIR_OPERATORS
 from .requests import Plan, Request
 
 if TYPE_CHECKING:
@@ -223,8 +225,8 @@ class Communicator(QuickCalls):
         count = index_of(bytes, "explain: bytes", 64) // itemsize
         gathers = collective in ("gather", "all_gather", "all_to_all")
         scatters = collective in ("scatter", "reduce_scatter", "all_to_all")
-        call = _library.Call(
-            size=ctypes.sizeof(_library.Call),
+        call = _declarations.Call(
+            size=ctypes.sizeof(_declarations.Call),
             collective=enumerator(COLLECTIVES, collective, "collective"),
             type=datatype,
             element_bytes=itemsize,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _library, arrays
+from . import _declarations, arrays
 from ._apart import make_apart, run_apart
 from ._handles import Handle, Turn
 from ._library import library
@@ -55,7 +55,7 @@ def attach(
     Raises TransportError on all ranks, which names a rank and what it lacks: the driver, a GPU, NCCL.
     """
     check_world(world, "attach")
-    raw = _library.CudaOptions()
+    raw = _declarations.CudaOptions()
     library.tutti_cuda_options_defaults(raw, ctypes.sizeof(raw))
     raw.device = _current_device() if device is None else index_of(device, "attach: device")
     raw.transport = encoded(transport, "transport")

@@ -6,7 +6,7 @@ import builtins
 import ctypes
 from typing import Any, NoReturn
 
-from . import _library
+from . import _declarations
 from ._library import library
 
 
@@ -103,14 +103,15 @@ _CLASSES: dict[str, type[Error]] = {
         BugError,
     )
 }
+_CODES = {number: code for code, number in _declarations.STATUSES.items()}
 
 
 def last_error() -> Error:
     """The last error of this thread."""
-    last = _library.LastError(size=ctypes.sizeof(_library.LastError))
+    last = _declarations.Error(size=ctypes.sizeof(_declarations.Error))
     library.tutti_last_error(ctypes.byref(last))
-    code = _library.STATUSES.get(last.status, "bug")
-    cause = _library.STATUSES.get(last.cause, code)
+    code = _CODES.get(last.status, "bug")
+    cause = _CODES.get(last.cause, code)
     text = (last.text or b"").decode("utf-8", "replace").replace("tutti::cuda::", "tutti.cuda.")
     return _CLASSES.get(code, BugError)(text, code, last.rank, cause, last.call)
 

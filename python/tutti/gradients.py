@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from . import _library, arrays, memory
+from . import _declarations, arrays, memory
 from ._apart import make_apart, run_apart
 from ._handles import Handle, Turn
 from ._library import library
@@ -143,7 +143,7 @@ class _Parameters:
     def __init__(self, given: Mapping[str, Array | Parameter], call: str, has_data: bool = True) -> None:
         check_arrays(given, call)
         self.count = len(given)
-        self.array = (_library.Parameter * self.count)()
+        self.array = (_declarations.Parameter * self.count)()
         self.buffers: list[Buffer] = []
         for raw, (name, value) in zip(self.array, given.items()):
             parameter = value if isinstance(value, Parameter) else Parameter(value)
@@ -209,7 +209,7 @@ class GradientSync:
             )
 
     def _options(self, given: GradientOptions) -> Any:
-        raw = _library.GradientOptions()
+        raw = _declarations.GradientOptions()
         library.tutti_gradient_options_defaults(raw, ctypes.sizeof(raw))
         values: dict[str, Any] = dict(given)
         for name in (*_BYTES, *_COUNTS):
@@ -220,9 +220,9 @@ class GradientSync:
         if not hasattr(values.get("max_norm", 0.0), "__float__"):
             raise TypeError(f"GradientSync: max_norm is a {type(values['max_norm']).__name__}, and must be a number")
         raw.max_norm = float(values.get("max_norm", raw.max_norm))
-        raw.order = enumerator(_library.ORDERS, given["order"], "order") if "order" in given else raw.order
-        raw.storage = enumerator(_library.STORAGES, given.get("storage", "copies"), "storage")
-        raw.unused = enumerator(_library.UNUSED, given.get("unused", "error"), "value of unused")
+        raw.order = enumerator(_declarations.ORDERS, given["order"], "order") if "order" in given else raw.order
+        raw.storage = enumerator(_declarations.STORAGES, given.get("storage", "copies"), "storage")
+        raw.unused = enumerator(_declarations.UNUSED, given.get("unused", "error"), "value of unused")
         raw.compression = encoded(given.get("compression", ""), "compression")
         raw.algorithm = encoded(given.get("algorithm", ""), "algorithm")
         raw.timeout = nanoseconds(given.get("timeout"), "GradientSync")
@@ -269,7 +269,7 @@ class GradientSync:
 
     def wait(self) -> StepReport:
         """Waits until all gradients are reduced on all ranks. Returns the report of the step."""
-        raw = _library.StepReport(size=ctypes.sizeof(_library.StepReport))
+        raw = _declarations.StepReport(size=ctypes.sizeof(_declarations.StepReport))
         try:
             self._run(library.tutti_gradient_wait, ctypes.byref(raw))
         finally:

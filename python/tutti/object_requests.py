@@ -8,8 +8,9 @@ from typing import Any, Callable, Generator, Generic, Iterable, Literal, TypeVar
 from . import _notify, _pickles
 from ._apart import make
 from ._data import Piece as Bytes
+from ._declarations import ANY_RANK, OBJECT_KINDS, PENDING, Object, ObjectCall, Piece
 from ._handles import Handle, Turn
-from ._library import ANY_RANK, PENDING, Object, ObjectCall, Piece, library
+from ._library import library
 from ._numbers import index_of
 from ._options import nanoseconds
 from .arrays import _Export
@@ -19,7 +20,6 @@ from .requests import wait_in_slices
 T = TypeVar("T")
 Codec = Literal["pickle", "data"]
 Encoded = Union[list[list[Bytes]], Exception]  # the pieces of each object, or why they could not be encoded
-KINDS = {"broadcast": 0, "scatter": 1, "gather": 2, "all_gather": 3, "all_to_all": 4, "send": 5, "recv": 6}
 _MOST_BYTES = {"pickle": 1 << 40, "data": 1 << 30}  # of one object
 
 
@@ -210,7 +210,7 @@ def sender_of(kind: str, root: int, peer: int) -> int | None:
 def call_of(kind: str, codec: Codec, timeout: float | None = None) -> ObjectCall:
     call = ObjectCall()
     library.tutti_object_call_defaults(ctypes.byref(call), ctypes.sizeof(call))
-    call.kind = KINDS[kind]
+    call.kind = OBJECT_KINDS[kind]
     call.type = codec.encode()
     call.most_bytes = _MOST_BYTES[codec]
     call.timeout = nanoseconds(timeout, kind)

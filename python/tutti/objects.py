@@ -6,11 +6,10 @@ import functools
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, TypeVar
 
 from . import _notify, _quick
+from ._declarations import ANY_RANK, OBJECT_KINDS
 from ._handles import Handle
-from ._library import ANY_RANK
 from ._probes import probe
 from .object_requests import (
-    KINDS,
     Codec,
     ObjectRequest,
     ObjectStarts,
@@ -148,7 +147,7 @@ class Objects:
         except Exception as error:
             failure = error
         if self._fast is not None and codec == "pickle" and timeout is None and failure is None:
-            got = self._fast.objects(KINDS[kind], root, peer, tag, objects)
+            got = self._fast.objects(OBJECT_KINDS[kind], root, peer, tag, objects)
             if type(got) is list:
                 return got
             if got is not NotImplemented:

@@ -1,4 +1,4 @@
-"""Operators of reductions that a program defines."""
+"""Operators of reductions: those on pairs, and those that a program defines."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Any, Callable
 
 from . import arrays
 from ._callbacks import Callback, Failures, watch
+from ._declarations import CombineFunction, ReleaseFunction
 from ._handles import Handle, Turn
-from ._library import CombineFunction, ReleaseFunction, library
+from ._library import library
 from .arrays import Array
 from .errors import ArgumentError, check
+
+PAIR_OPERATORS = frozenset({"min_loc", "max_loc"})
 
 
 class Operator:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Iterable, I
 
 from . import _notify, _quick
 from ._calls import Prepared
+from ._declarations import FOREVER, PENDING
 from ._handles import Handle
-from ._library import FOREVER, PENDING, library
+from ._library import library
 from ._numbers import list_of
 from ._options import nanoseconds
 from .arrays import Array

@@ -16,7 +16,7 @@ import pytest
 
 import ranks
 import tutti
-from tutti import _dlpack, _library, arrays
+from tutti import _declarations, _dlpack, arrays
 from tutti.memory import import_file, is_visible
 
 IS_NUMPY_2 = not np.__version__.startswith("1.")
@@ -300,7 +300,7 @@ def check_memory(world: tutti.Communicator) -> None:
     from tutti.memory import _visible
 
     assert not _visible
-    for dtype in _library.DATATYPES:
+    for dtype in _declarations.DATATYPES:
         if dtype != "bytes":
             memory = world.empty(3, dtype)
             assert memory.view().nbytes == memory.nbytes == 3 * memory.itemsize

@@ -111,7 +111,7 @@ def check_closed(world: tutti.Communicator) -> None:
         world.group([0, 0])
     assert world.hosts == [list(range(world.size))] and world.local_rank == world.rank
     assert world.waits() == ""
-    for name in tutti._library.COLLECTIVES:
+    for name in tutti._declarations.COLLECTIVES:
         if name not in ("barrier", "send", "recv", "sendrecv"):
             assert world.explain(name, 1 << 20)
     assert "ring" in world.explain("all_reduce", 1 << 20, dtype="float64", op="max")

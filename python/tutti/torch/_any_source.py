@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 from torch import Tensor
 
-from .._library import ANY_RANK
+from .._declarations import ANY_RANK
 from .._probes import probe_for
 from ..communicator import Communicator
 from ..errors import TimeoutError

@@ -6,8 +6,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any, NoReturn
 
-from .. import _library
-from .._library import COLLECTIVES, library
+from .. import _declarations
+from .._declarations import COLLECTIVES
+from .._library import library
 from ..communicator import Communicator
 from ..errors import ArgumentError, Error, check
 from .errors import of_dist
@@ -20,7 +21,7 @@ def reject(
 
     name: of the call. to, source, tag: of messages. Without a right one a message has no place.
     """
-    call = _library.Call(size=ctypes.sizeof(_library.Call), collective=COLLECTIVES[name])
+    call = _declarations.Call(size=ctypes.sizeof(_declarations.Call), collective=COLLECTIVES[name])
     call.to, call.from_, call.tag = _number(to), _number(source), _number(tag)
     text = str(error)
     reason = text if text.startswith(name) else f"{name}: {text}"
