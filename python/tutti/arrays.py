@@ -357,12 +357,14 @@ def _from_cuda_interface(interface: dict[str, Any], x: Any) -> Buffer:
         raise ArgumentError(
             f"has elements of another byte order than this machine's ({interface['typestr']}): convert it first"
         )
-    kinds = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
-    name = "bool" if kind == "b" else f"{kinds.get(kind, '')}{8 * size}"
+    name = "bool" if kind == "b" else f"{TYPESTR_KINDS.get(kind, '')}{8 * size}"
     buffer = Buffer(address or 0, shape, DATATYPES.get(name, BYTES), size, x, is_read_only)
     buffer.is_gpu = True
     buffer.stream = interface.get("stream") or 0
     return buffer
+
+
+TYPESTR_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 
 
 def _is_contiguous(shape: tuple[int, ...], strides: list[int], step: int) -> bool:

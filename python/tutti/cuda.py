@@ -27,7 +27,7 @@ from .arrays import Buffer
 from .communicator import Communicator, check_world
 from .errors import ArgumentError, check
 
-_KINDS = {"bool": "b", "int": "i", "uint": "u", "float": "f", "complex": "c"}  # of typestr
+_KINDS = {name: kind for kind, name in arrays.TYPESTR_KINDS.items()}
 
 
 def attach(

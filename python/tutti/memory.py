@@ -108,7 +108,7 @@ class Memory:
         more dimension, of their two parts."""
         raw: Any = memoryview(self._raw()).cast("B")
         shape = [*self.shape, 2] if self.dtype.startswith("complex") else list(self.shape)
-        format = _FORMATS[self.dtype]
+        format = _format_of(self.dtype, self.itemsize)
         view: memoryview = raw.cast(format, shape) if self.nbytes else raw.cast(format)
         return view
 
@@ -172,20 +172,13 @@ class Memory:
         return Buffer(pages.address, self.shape, self._datatype, self.itemsize, pages)
 
 
-_FORMATS = {
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "uint8": "B",
-    "uint16": "H",
-    "uint32": "I",
-    "uint64": "Q",
-    "float16": "H",
-    "bfloat16": "H",
-    "float32": "f",
-    "float64": "d",
-    "complex64": "f",
-    "complex128": "d",
-    "bool": "?",
-}
+def _format_of(dtype: str, itemsize: int) -> str:
+    """The format of the module struct for the numbers of an element. Floats that it lacks are unsigned integers."""
+    if dtype == "bool":
+        return "?"
+    kind = dtype.rstrip("0123456789")
+    bytes = itemsize // 2 if kind == "complex" else itemsize
+    if kind in ("float", "complex") and bytes >= 4:
+        return "fd"[bytes // 8]
+    integer = "bhiq"[bytes.bit_length() - 1]
+    return integer if kind == "int" else integer.upper()
