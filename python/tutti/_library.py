@@ -7,7 +7,6 @@ of them is used, so that `import tutti` is quick.
 from __future__ import annotations
 
 import ctypes
-import glob
 import os
 from typing import Any
 
@@ -32,9 +31,10 @@ QUICK = frozenset(
 
 def path() -> str:
     """The file of the shared library: the one of this package, or the system's."""
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_lib", "libtutti_c.so*")
-    found = sorted(glob.glob(beside))
-    return found[0] if found else "libtutti_c.so.0"
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_lib")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    found = sorted(name for name in names if name.startswith("libtutti_c.so"))
+    return os.path.join(folder, found[0]) if found else "libtutti_c.so.0"
 
 
 class _Library:
