@@ -37,7 +37,7 @@ SCALARS = {
     "size_t": "c_size_t",
     "double": "c_double",
 }
-# Python checks their numbers before it stores them, or they have none that a program gives.
+# Python checks the numbers of these before it stores them, or makes them itself.
 UNCHECKED = ("tutti_call", "tutti_piece", "tutti_object")
 TABLES = {
     "tutti_status": "STATUSES",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 
-from . import _declarations, arrays
-from ._declarations import ANY_RANK, COLLECTIVES, OPERATORS, USER_OPERATOR
+from . import arrays
+from ._declarations import ANY_RANK, COLLECTIVES, DATATYPES, OPERATORS, USER_OPERATOR, Call
 from ._integers import EXACT, Integer
 from ._numbers import Numbers, index_of, integer_of, is_integer, is_number, list_of
 from ._options import KNOWN, CallOptions, options_of
@@ -51,7 +51,7 @@ class Spec:
 class Arguments:
     """The arrays of a call: what it reads, what it writes, and what it returns."""
 
-    __slots__ = ("input", "output", "result", "numbers", "is_list", "collective")
+    __slots__ = ("input", "output", "result", "numbers", "is_list", "collective", "key")
 
     def __init__(
         self,
@@ -61,6 +61,7 @@ class Arguments:
         numbers: Numbers | Integer | None = None,
         is_list: bool = False,
         collective: str = "",
+        key: Buffer | None = None,
     ) -> None:
         self.input = input
         self.output = output
@@ -68,6 +69,7 @@ class Arguments:
         self.numbers = numbers
         self.is_list = is_list
         self.collective = collective  # in place of the call's own; without an operator
+        self.key = key or input or output  # the array that all ranks pass
 
     def finish(self) -> Any:
         """The result, once the call has ended."""
@@ -80,23 +82,23 @@ class Arguments:
 class Prepared:
     """A call of the shared library. It keeps all memory alive to which the call points."""
 
-    __slots__ = ("spec", "call", "options", "arguments", "operator", "_keep")
+    __slots__ = ("spec", "call", "options", "arguments", "operator")
 
     def __init__(self, world: Communicator, spec: Spec, x: Any, out: Any) -> None:
         self.spec = spec
-        self.arguments = arguments = _BINDERS[spec.name](world, spec, x, out)
-        self.call = _declarations.Call(size=ctypes.sizeof(_declarations.Call), collective=COLLECTIVES[arguments.collective or spec.name])
-        self._keep: list[Any] = []
+        traits = TRAITS[spec.name]
+        self.arguments = arguments = traits.bind(world, spec, x, out)
+        self.call = Call(size=ctypes.sizeof(Call), collective=COLLECTIVES[arguments.collective or spec.name])
         self.operator: Operator | None = None
         _check_pair(spec.name, arguments.input, arguments.output)
-        self._set_arrays(arguments, world._copies_bytes and spec.name in _COPIES_OF_ONE)
+        self._set_arrays(arguments, world._copies_bytes and traits.copies_one)
         self._set_peers(spec)
-        counts = _counts_of(world, spec)
-        self.options = options_of(spec, arguments, counts)
-        if spec.name in _REDUCTIONS and not arguments.collective:
-            self._set_operator(world, spec.op, x)
+        counts = None
         if spec.counts is not None:
-            self._set_own_counts(world, spec, counts)
+            self.call.in_counts, self.call.out_counts, counts = _counts_of(world, spec)
+        self.options = options_of(spec, arguments, counts)
+        if traits.reduces and not arguments.collective:
+            self._set_operator(world, spec.op, x)
 
     def options_pointer(self) -> Any:
         return None if self.options is None else ctypes.byref(self.options)
@@ -116,7 +118,7 @@ class Prepared:
         if is_of_bytes:
             call.in_count *= call.element_bytes
             call.out_count *= call.element_bytes
-            call.type, call.element_bytes = _declarations.DATATYPES["uint8"], 1
+            call.type, call.element_bytes = DATATYPES["uint8"], 1
 
     def _set_peers(self, spec: Spec) -> None:
         call = self.call
@@ -162,15 +164,6 @@ class Prepared:
             raise ArgumentError(f"{self.spec.name}: x and out have pairs of different types: they must be equal")
         (self.call.type,) = types
 
-    def _set_own_counts(self, world: Communicator, spec: Spec, counts: Any) -> None:
-        if spec.name == "all_to_all":
-            self.call.in_counts, self.call.out_counts = counts
-        elif spec.name == "scatter":
-            self.call.in_counts = counts
-        elif spec.name == "gather":
-            self.call.out_counts = counts
-        self._keep.append(counts)
-
 
 def _check_pair(name: str, input: Buffer | None, output: Buffer | None) -> None:
     if input is None or output is None:
@@ -195,19 +188,19 @@ def _sizes(counts: Sequence[int], size: int, name: str) -> Any:
     return (ctypes.c_size_t * size)(*(index_of(count, f"{name}: a count", 64) for count in numbers))
 
 
-def _counts_of(world: Communicator, spec: Spec) -> Any:
-    """The counts as the shared library reads them: one array, or two of an all_to_all."""
-    counts = spec.counts
-    if counts is None:
-        return None
-    if spec.name == "all_to_all":
-        if not hasattr(counts, "__len__") or len(counts) != 2:
-            raise ArgumentError("all_to_all: counts are two sequences, of the blocks of x, and of those of out")
-        sent, received = counts
-        return _sizes(sent, world.size, spec.name), _sizes(received, world.size, spec.name)
-    if spec.name in ("scatter", "gather") and world.rank != spec.root:
-        return (ctypes.c_size_t * world.size)()  # only the root's counts are read
-    return _sizes(counts, world.size, spec.name)
+def _counts_of(world: Communicator, spec: Spec) -> tuple[Any, Any, Any]:
+    """Counts as the shared library reads them: of the blocks of x, of those of out, and those of an option."""
+    traits = TRAITS[spec.name]
+    if traits.x_has_blocks and traits.out_has_blocks:
+        if not hasattr(spec.counts, "__len__") or len(spec.counts) != 2:
+            raise ArgumentError(f"{spec.name}: counts are two sequences, of the blocks of x, and of those of out")
+        sent, received = spec.counts
+        return _sizes(sent, world.size, spec.name), _sizes(received, world.size, spec.name), None
+    is_read = not traits.is_rooted or world.rank == spec.root
+    counts = _sizes(spec.counts, world.size, spec.name) if is_read else (ctypes.c_size_t * world.size)()
+    if not traits.is_rooted:
+        return None, None, counts
+    return (counts, None, None) if traits.x_has_blocks else (None, counts, None)
 
 
 # The arrays of each collective.
@@ -243,7 +236,7 @@ def _is_exact(x: Any, spec: Spec) -> bool:
 
 
 def _bind_integer(world: Communicator, spec: Spec, x: Any) -> Arguments:
-    is_rooted = spec.name == "reduce"
+    is_rooted = TRAITS[spec.name].is_rooted
     gets = not is_rooted or world.rank == spec.root
     ranks = {"scan": world.rank + 1, "exscan": world.rank}.get(spec.name, world.size) if gets else 0
     number = Integer(x, spec.name, str(spec.op), ranks, world.size if gets else 0)
@@ -296,7 +289,7 @@ def _bind_scatter(world: Communicator, spec: Spec, x: Any, out: Any) -> Argument
         return Arguments(None, output, out)
     if x is None:
         raise ArgumentError("scatter: the root must pass x, all ranks' blocks")
-    return Arguments(arrays.read(x, spec.name, "x"), output, out)
+    return Arguments(arrays.read(x, spec.name, "x"), output, out, key=output)
 
 
 def _own_block(world: Communicator, spec: Spec, whole: Buffer) -> Buffer:
@@ -356,22 +349,31 @@ def _bind_barrier(world: Communicator, spec: Spec, x: Any, out: Any) -> Argument
     return Arguments(None, None)
 
 
-_BINDERS: dict[str, Callable[[Communicator, Spec, Any, Any], Arguments]] = {
-    "all_reduce": _bind_vector,
-    "scan": _bind_vector,
-    "exscan": _bind_exscan,
-    "reduce": _bind_reduce,
-    "broadcast": _bind_broadcast,
-    "scatter": _bind_scatter,
-    "gather": _bind_gather,
-    "all_gather": _bind_all_gather,
-    "reduce_scatter": _bind_both,
-    "all_to_all": _bind_both,
-    "sendrecv": _bind_both,
-    "send": _bind_send,
-    "recv": _bind_recv,
-    "barrier": _bind_barrier,
+class CallTraits(NamedTuple):
+    """What a call does with its arrays."""
+
+    bind: Callable[[Communicator, Spec, Any, Any], Arguments]
+    reduces: bool = False
+    is_rooted: bool = False
+    x_has_blocks: bool = False  # one for each rank
+    out_has_blocks: bool = False
+    copies_one: bool = False  # every rank passes one array, whose elements become those of another rank's
+
+
+TRAITS = {
+    "all_reduce": CallTraits(_bind_vector, reduces=True),
+    "scan": CallTraits(_bind_vector, reduces=True),
+    "exscan": CallTraits(_bind_exscan, reduces=True),
+    "reduce": CallTraits(_bind_reduce, reduces=True, is_rooted=True),
+    "broadcast": CallTraits(_bind_broadcast, is_rooted=True, copies_one=True),
+    "scatter": CallTraits(_bind_scatter, is_rooted=True, x_has_blocks=True),
+    "gather": CallTraits(_bind_gather, is_rooted=True, out_has_blocks=True),
+    "all_gather": CallTraits(_bind_all_gather, out_has_blocks=True),
+    "reduce_scatter": CallTraits(_bind_both, reduces=True, x_has_blocks=True),
+    "all_to_all": CallTraits(_bind_both, x_has_blocks=True, out_has_blocks=True),
+    "sendrecv": CallTraits(_bind_both),
+    "send": CallTraits(_bind_send, copies_one=True),
+    "recv": CallTraits(_bind_recv, copies_one=True),
+    "barrier": CallTraits(_bind_barrier),
 }
-_COMPLEX = (_declarations.DATATYPES["complex64"], _declarations.DATATYPES["complex128"])
-_COPIES_OF_ONE = frozenset({"broadcast", "send", "recv"})
-_REDUCTIONS = frozenset({"all_reduce", "scan", "exscan", "reduce", "reduce_scatter"})
+_COMPLEX = (DATATYPES["complex64"], DATATYPES["complex128"])

@@ -78,15 +78,13 @@ def enumerator(values: dict[str, int], name: str, what: str) -> int:
 
 
 def options_of(spec: Spec, arguments: Arguments, counts: Any) -> Any:
-    """The options of a call, or None if all are defaults."""
+    """The options of a call, or None if all are defaults. counts: those that are equal on all ranks."""
     given = spec.options
     gpu = arguments.input or arguments.output
     if gpu is not None and not gpu.is_gpu:
         gpu = None
-    key = arguments.output if spec.name == "scatter" else arguments.input or arguments.output
-    is_visible = key is not None and memory.is_visible(key.address)
-    has_counts = counts is not None and spec.name in ("all_gather", "reduce_scatter")
-    if not given and gpu is None and not is_visible and not has_counts:
+    is_visible = arguments.key is not None and memory.is_visible(arguments.key.address)
+    if not given and gpu is None and not is_visible and counts is None:
         return None
     options = _declarations.Options()
     library.tutti_options_defaults(options, ctypes.sizeof(options))
@@ -99,7 +97,7 @@ def options_of(spec: Spec, arguments: Arguments, counts: Any) -> Any:
     options.timeout = nanoseconds(given.get("timeout"), spec.name)
     options.determinism = enumerator(DETERMINISMS, given.get("determinism", "default"), "determinism")
     options.visible = bool(given.get("visible", is_visible))
-    if has_counts:
+    if counts is not None:
         options.counts, options.count_of_counts = counts, len(counts)
     stream = given.get("stream")
     if stream is not None or gpu is not None:

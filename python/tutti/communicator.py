@@ -7,11 +7,11 @@ import functools
 import operator as _operator
 from typing import TYPE_CHECKING, Any, Sequence, overload
 
-from . import _declarations, arrays, requests
+from . import arrays, requests
 from ._apart import make_apart
-from ._calls import Prepared, Spec
+from ._calls import TRAITS, Prepared, Spec
 from ._collectives import Calls
-from ._declarations import ANY_RANK, COLLECTIVES, OPERATORS, PENDING
+from ._declarations import ANY_RANK, COLLECTIVES, OPERATORS, PENDING, Call
 from ._handles import Handle, Owned, Turn
 from ._library import library
 from ._notify import Notices
@@ -214,7 +214,7 @@ class Communicator(QuickCalls):
     def explain(self, collective: str, bytes: int, *, dtype: Any = "float32", op: str = "sum", root: int = 0) -> str:
         """The algorithm that a call gets, the predicted time of each candidate, and why others are
         rejected. bytes: of a rank's vector, or of a block."""
-        operator = enumerator(OPERATORS, op, "operator")
+        number, operator = enumerator(COLLECTIVES, collective, "collective"), enumerator(OPERATORS, op, "operator")
         if op in PAIR_OPERATORS:
             from ._pairs import pairs_of_dtype  # few programs need it
 
@@ -223,17 +223,15 @@ class Communicator(QuickCalls):
             datatype = arrays.datatype_of(dtype)
             itemsize = arrays.SIZES[datatype]
         count = index_of(bytes, "explain: bytes", 64) // itemsize
-        gathers = collective in ("gather", "all_gather", "all_to_all")
-        scatters = collective in ("scatter", "reduce_scatter", "all_to_all")
-        call = _declarations.Call(
-            size=ctypes.sizeof(_declarations.Call),
-            collective=enumerator(COLLECTIVES, collective, "collective"),
+        call = Call(
+            size=ctypes.sizeof(Call),
+            collective=number,
             type=datatype,
             element_bytes=itemsize,
             in_=1 << 20,  # a place, which is not read
             out=1 << 50,
-            in_count=count * (self.size if scatters else 1),
-            out_count=count * (self.size if gathers else 1),
+            in_count=count * (self.size if TRAITS[collective].x_has_blocks else 1),
+            out_count=count * (self.size if TRAITS[collective].out_has_blocks else 1),
             op=operator,
             root=index_of(root, "explain: root"),
         )

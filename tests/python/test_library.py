@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tutti import _declarations, _library
+from tutti._calls import TRAITS
 from tutti._collectives import Calls
 
 C = pathlib.Path(__file__).parents[2] / "c"
@@ -96,7 +97,8 @@ def test_names() -> None:
     assert sorted(number for values in named for number in values) == sorted(numbers.values())
 
 
-def test_calls_list_the_operators() -> None:
+def test_calls() -> None:
+    assert set(TRAITS) == set(_declarations.COLLECTIVES)
     text = Calls.__doc__ or ""
     assert not [name for name in _declarations.OPERATORS if f'"{name}"' not in text]
 

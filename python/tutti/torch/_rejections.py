@@ -6,8 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, NoReturn
 
-from .. import _declarations
-from .._declarations import COLLECTIVES
+from .._declarations import COLLECTIVES, Call
 from .._library import library
 from ..communicator import Communicator
 from ..errors import ArgumentError, Error, check
@@ -21,7 +20,7 @@ def reject(
 
     name: of the call. to, source, tag: of messages. Without a right one a message has no place.
     """
-    call = _declarations.Call(size=ctypes.sizeof(_declarations.Call), collective=COLLECTIVES[name])
+    call = Call(size=ctypes.sizeof(Call), collective=COLLECTIVES[name])
     call.to, call.from_, call.tag = _number(to), _number(source), _number(tag)
     text = str(error)
     reason = text if text.startswith(name) else f"{name}: {text}"
