@@ -18,15 +18,14 @@ class ActiveCalls {
   using CachedExecution = ProgramCache::CachedExecution;
   using List = std::list<CachedExecution>;
 
-  /// @param order of the calls.
   explicit ActiveCalls(const CallOrder& order) noexcept : order_{order} {}
 
-  /// @return executions that were acquired, the latest first.
+  /// @return the executions that were acquired, the latest first.
   [[nodiscard]] List& in_use() noexcept { return in_use_; }
   [[nodiscard]] const List& in_use() const noexcept { return in_use_; }
-  /// @return those that wait for their start, in the order of the calls.
+  /// @return the executions that wait for their start, in the order of the calls.
   [[nodiscard]] List& queued() noexcept { return queued_; }
-  /// @return where an execution is in a list, or its end.
+  /// @return the position of an execution in a list, or the list's end.
   [[nodiscard]] static List::iterator find(List& list, const Execution& execution) noexcept;
 
   /// @return whether an execution has started and not ended.
@@ -34,12 +33,12 @@ class ActiveCalls {
   /// The oldest collective that has not ended, or the next one.
   struct Oldest {
     std::uint64_t sequence;
-    std::uint64_t summary = 0;  ///< As in make_fingerprint, if it is known.
+    std::uint64_t summary = 0;  ///< The summary for make_fingerprint, or 0 if it is unknown.
   };
   [[nodiscard]] Oldest oldest_collective() const noexcept;
-  /// @return the execution of the oldest collective, or null where that waits for its start.
+  /// @return the execution of the oldest collective, or null if that one waits for its start.
   [[nodiscard]] const Execution* oldest_started() const noexcept;
-  /// @return a plan that runs, the one made first, or null.
+  /// @return of the plans that run, the one made first, or null.
   [[nodiscard]] const Execution* oldest_plan() const noexcept;
   /// @return whether a collective has not ended.
   [[nodiscard]] bool has_collective() const noexcept {

@@ -11,15 +11,15 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// So many counts are listed.
+/// A text lists at most this many counts.
 constexpr std::size_t kMostListed = 16;
 
-/// As the user called it.
+/// @return the name of the function that the user called.
 std::string_view name_of_call(const Problem& problem) noexcept {
   return problem.name.empty() ? name_of(problem.contract.collective) : problem.name;
 }
 
-/// Everything that must be equal on all ranks, but the call's number.
+/// @return a hash of everything that must be equal on all ranks, except the call's number.
 std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noexcept {
   std::uint64_t hash = combine(0, static_cast<std::uint64_t>(problem.contract.collective));
   hash = combine(hash, static_cast<std::uint64_t>(problem.contract.root));
@@ -47,7 +47,8 @@ bool is_average_of_halves(const Operator& op, Datatype type) noexcept {
   return op.kind() == OperatorKind::average && is_half(type);
 }
 
-/// Whether every rank waits for a message of each other one, or for one that comes of it.
+/// Whether every rank needs data of each other rank, directly or through others, so that none ends
+/// the call before all have begun it.
 bool awaits_all(const Problem& problem) {
   if (problem.own_counts || !problem.counts.empty() || problem.count == 0) return false;
   const Collective collective = problem.contract.collective;
@@ -61,7 +62,7 @@ namespace {
 Binding bind_lowered(const Problem& problem, const Candidate& chosen, Rank self, Layout layout,
                      LoweringOptions lowering, int in_flight) {
   const Operator& op = problem.op == nullptr ? sum : *problem.op;
-  // Of graphs and hierarchies, which are the user's own, the verifier has seen some only.
+  // The verifier has proved these traits on sample graphs and hierarchies, not on the user's.
   const bool is_seen = !chosen.choice.graph && !chosen.choice.hierarchy;
   lowering.element_bytes = problem.element_bytes;
   lowering.divides = op.kind() == OperatorKind::average;
@@ -88,7 +89,7 @@ Binding bind_lowered(const Problem& problem, const Candidate& chosen, Rank self,
       .has_own_counts = problem.own_counts,
       .may_leave_unmatched = problem.own_counts || is_rooted(problem.contract.collective),
       .awaits_all = awaits_all(problem)};
-  // How many are in flight decides on which tags segments travel.
+  // The number of segments in flight determines the tags of segments, so ranks must agree on it.
   binding.fingerprint = combine(combine(fingerprint_of(problem, binding), chosen.digest),
                                 static_cast<std::uint64_t>(in_flight));
   return binding;
@@ -100,11 +101,11 @@ Binding bind_shape(const Problem& problem, const Candidate& chosen, const Transp
                    int in_flight) {
   const Capabilities& can = transport.capabilities();
   Layout layout = layout_of(problem, transport.self());
-  // Where a rank does not know how long the others' blocks are they could not agree on segments.
+  // Ranks that do not know the lengths of the others' blocks could not agree on segments.
   const std::size_t segments =
       problem.own_counts ? 1
                          : segment_count(problem.bytes(), chosen.segment_bytes, layout.largest());
-  // A transport may combine on another thread, which a user's function need not expect.
+  // A transport may combine on another thread, for which a user's function may not be prepared.
   const bool is_user = problem.op != nullptr && problem.op->kind() == OperatorKind::user;
   return bind_lowered(problem, chosen, transport.self(), std::move(layout),
                       {.segments = segments,

@@ -7,7 +7,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// The options of a call, and the communicator's where the call has none.
+/// @return the options of a call, with the communicator's in place of those that it leaves out.
 Options completed(Options options, const Call& call, const CommunicatorOptions& defaults) {
   if (!options.determinism) options.determinism = defaults.determinism;
   const auto found = defaults.algorithms.find(call.collective);

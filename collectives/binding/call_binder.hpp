@@ -1,5 +1,5 @@
 /// @file
-/// From a call to its shape: the cached one, or one that is checked, chosen for and bound.
+/// Finds the shape of a call in the cache, or makes one.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,12 @@
 
 namespace tutti::v0::detail {
 
-/// Has what calls run: the cache of shapes, and the scratch and the outbox of executions. For a
-/// shape that is not in the cache it checks the call, chooses an algorithm, and lowers its
-/// schedule.
+/// Owns the cache of shapes, and the scratch and the outbox of executions. For a shape that is not
+/// in the cache it checks the call, chooses an algorithm, and lowers its schedule.
 class CallBinder {
  public:
-  /// All but the selectors live longer. @param memory of the kind buffers lie in. @param calls gets
-  /// each shape in words.
+  /// All arguments except the selectors outlive this. @param memory of the kind in which buffers
+  /// lie. @param calls gets the description of each shape.
   CallBinder(Transport& transport, Memory& memory, CallCounter& calls,
              const CommunicatorOptions& options, Selectors selectors)
       : transport_{transport}, calls_{calls}, options_{options},
@@ -37,10 +36,10 @@ class CallBinder {
     if (ProgramCache::Shape* const known = cache_.find(call, options)) return *known;
     return cache_.add(call, options, bind(call, options));
   }
-  /// @return what a collective asks for, with the communicator's options where the call has none.
-  /// Throws Error{invalid_argument}.
+  /// @return the problem of a collective. The communicator's options replace those that the call
+  /// leaves out. Throws Error{invalid_argument}.
   [[nodiscard]] Problem problem_of(const Call& call, const Options& options) const;
-  /// @return what would run, and why.
+  /// @return the choice for a problem, with its reasons.
   [[nodiscard]] Selection select(const Problem& problem) {
     return selectors_.select_with_times(problem);
   }
@@ -48,7 +47,7 @@ class CallBinder {
   void check_transport(std::string_view transport) const {
     static_cast<void>(selectors_.route_of(transport));
   }
-  /// Whether ranks outnumber the cores that they have; the same on all ranks.
+  /// Whether there are more ranks than cores for them; the same on all ranks.
   [[nodiscard]] bool shares_cores() const noexcept { return selectors_.shares_cores(); }
 
  private:

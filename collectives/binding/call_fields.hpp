@@ -1,5 +1,5 @@
 /// @file
-/// Which fields of a Call a rank reads. The others may hold anything, and are never looked at.
+/// The fields of a Call that a rank reads. The others may hold anything.
 #pragma once
 
 #include <tutti/call.hpp>
@@ -26,7 +26,7 @@ namespace tutti::v0::detail {
   return call.collective != Collective::barrier &&
          is_among(traits_of(call.collective).writers, self, call.root);
 }
-/// The counts of its own blocks that a rank reads, or none.
+/// @return the counts of its own blocks that a rank reads, or none.
 [[nodiscard]] inline OwnCounts counts_read(const Call& call, Rank self) noexcept {
   if (!call.own_counts || is_message(call)) return {};
   const bool is_root = self == call.root;

@@ -45,7 +45,7 @@ void check_operator(const Call& call) {
                               " is not defined for datatype " + std::string{name_of(call.type)});
 }
 
-/// All offsets are counted in one std::size_t.
+/// Rejects vectors whose offsets in bytes do not fit in std::size_t.
 void check_size(const Problem& problem) {
   const std::size_t most = most_elements(problem.element_bytes);
   bool fits = problem.count <= most / problem.contract.blocks();
@@ -61,7 +61,7 @@ void check_size(const Problem& problem) {
            "the vector of all blocks is too large to be addressed in memory");
 }
 
-/// The size of a block by the caller's own buffers.
+/// @return the elements of a block, derived from the caller's buffers.
 std::size_t block_count(const Call& call, int size) {
   if (call.collective == Collective::barrier) return 1;
   if (is_scattering(call.collective)) return call.out_count;
@@ -86,8 +86,8 @@ void check_count(Collective collective, const char* which, std::size_t is, std::
                            std::to_string(should));
 }
 
-/// The elements by which the output may lie behind the input's start, or the input behind the
-/// output's.
+/// @return for a call in place, the elements from the start of the longer buffer to that of the
+/// other one, which is the rank's own block of it; zero if both start together.
 std::size_t in_place_offset(const Layout& layout) {
   const auto own = static_cast<std::uint32_t>(layout.self());
   const Collective collective = layout.contract().collective;
@@ -116,8 +116,8 @@ void check_overlap(std::string_view name, const Layout& layout, std::size_t elem
                                           : ""));
 }
 
-/// Whether the bits of a result depend on the order in which operands are reduced, and on what is
-/// rounded between: not of integers, which wrap, nor where one of the operands is taken.
+/// Whether the bits of a result depend on the order in which operands are reduced, and on rounding
+/// between. They do not for integers, which wrap, nor for operators that select an operand.
 bool depends_on_order(const Call& call, int size) {
   if (!is_reduction(call.collective) || size == 1) return false;
   switch (call.op->kind()) {
@@ -135,7 +135,7 @@ Determinism level_of(const Call& call, const Options& options, int size) {
   return depends_on_order(call, size) ? level : Determinism::fast;
 }
 
-/// What one rank knows of the sizes of blocks where each knows its own only.
+/// @return the sizes of blocks that this rank knows, for a call in which each knows only its own.
 OwnCounts own_counts(const Call& call, Rank self, int size) {
   const auto need = [&](const char* which, Counts counts) {
     if (counts.size() != static_cast<std::size_t>(size))
@@ -159,7 +159,7 @@ OwnCounts own_counts(const Call& call, Rank self, int size) {
   }
 }
 
-/// What a rank keeps must be as long in its input as in its output.
+/// Rejects a call if the block that a rank keeps differs in length between input and output.
 void check_kept(const Problem& problem, Rank self) {
   const auto kept = [&](Counts counts) {
     return counts[counts.size() == 1 ? 0 : static_cast<std::size_t>(self)];
@@ -182,14 +182,14 @@ Layout layout_of(const Problem& problem, Rank self) {
 void check_enumerator(std::string_view name, std::string_view what, int value, int count) {
   if (value >= 0 && value < count) return;
   reject(name, std::string{what} + " " + std::to_string(value) +
-                   " is none that there is; expected 0 .. " + std::to_string(count - 1));
+                   " does not exist; expected 0 .. " + std::to_string(count - 1));
 }
 
 void check_timeout(std::string_view name, Duration timeout) {
   if (timeout >= Duration::zero()) return;
   reject(name, "the timeout is " + std::to_string(timeout.count()) +
                    " ns; expected more than zero, zero for that of the communicator, or "
-                   "Duration::max() to wait for ever");
+                   "Duration::max() for no limit");
 }
 
 void check_elements(std::string_view name, const Call& call) {
@@ -221,7 +221,7 @@ TouchedBytes touched_bytes(const Layout& layout, std::size_t element_bytes, cons
   TouchedBytes bytes;
   if (contract.collective == Collective::barrier) return bytes;
   if (uses_input(contract, layout.self())) bytes.read = of(in, layout.in_total());
-  const bool only_reads =  // what it broadcasts
+  const bool only_reads =  // the root of a broadcast in place
       contract.collective == Collective::broadcast && layout.self() == contract.root && in == out;
   if (uses_output(contract, layout.self()) && !only_reads)
     bytes.written = of(out, layout.out_total());
@@ -231,7 +231,7 @@ TouchedBytes touched_bytes(const Layout& layout, std::size_t element_bytes, cons
 void check_started(bool is_enlisted) {
   if (is_enlisted)
     throw Error{ErrorCode::invalid_argument,
-                "the call is of a batch that has not started yet; wait for it after the batch"};
+                "the call is in a batch that has not started yet; wait for it after the batch"};
 }
 
 Problem check(const Call& call, const Options& options, Rank self, int size) {
@@ -257,7 +257,7 @@ Problem check(const Call& call, const Options& options, Rank self, int size) {
   if (call.collective == Collective::barrier) {
     if (call.own_counts || !options.counts.empty())
       reject(call.collective, "a barrier has no elements; give no counts");
-    problem.op = &bit_or;  // The token is a bit of a byte, whatever the call says.
+    problem.op = &bit_or;  // The token of a barrier is a bit of a byte; the call's type is unread.
     problem.type = Datatype::u8;
     problem.element_bytes = 1;
     return problem;

@@ -1,5 +1,5 @@
 /// @file
-/// Checks of calls: what is asked of a communicator becomes a Problem, or an error.
+/// Checks of calls: a call becomes a Problem, or an error.
 #pragma once
 
 #include <cstddef>
@@ -12,34 +12,33 @@
 
 namespace tutti::v0::detail {
 
-/// Checks a call made on rank `self` of `size`. Throws Error{invalid_argument}.
-/// @return what it asks.
+/// Checks a collective called on rank `self` of `size`. Throws Error{invalid_argument}.
 [[nodiscard]] Problem check(const Call& call, const Options& options, Rank self, int size);
 
-/// The layout of a problem's buffers on one rank.
+/// @return the layout of a problem's buffers on one rank.
 [[nodiscard]] Layout layout_of(const Problem& problem, Rank self);
 
-/// Checks only where buffers lie. Throws Error{invalid_argument} that begins with the call's name.
+/// Checks that the buffers are not null and do not overlap. Throws Error{invalid_argument}, whose
+/// text begins with the call's name, as do all checks below that take one.
 void check_buffers(std::string_view name, const Layout& layout, std::size_t element_bytes,
                    const void* in, const void* out);
-/// Memory of the caller's that a call reads, and that it writes.
+/// The caller's memory that a call reads, and the memory that it writes.
 struct TouchedBytes {
   std::span<const std::byte> read{};
   std::span<const std::byte> written{};
 };
-/// @param in where the input begins. @param out where the output begins. @return what the call
-/// touches.
+/// @param in where the input begins. @param out where the output begins.
 [[nodiscard]] TouchedBytes touched_bytes(const Layout& layout, std::size_t element_bytes,
                                          const void* in, const void* out);
-/// Refuses an enumerator that there is not, as a call made by hand may name it, likewise.
-/// @param what such as "datatype". @param value of the enumerator. @param count of all there are.
+/// Rejects a number that is no enumerator, which a program can cast to the enumeration.
+/// @param what such as "datatype". @param count number of enumerators.
 void check_enumerator(std::string_view name, std::string_view what, int value, int count);
-/// Refuses a timeout that is less than zero, likewise.
+/// Rejects a timeout below zero.
 void check_timeout(std::string_view name, Duration timeout);
-/// Refuses to look for the end of a call whose batch has not started. @param is_enlisted whether it
-/// is one. Throws Error{invalid_argument}.
+/// Throws Error{invalid_argument} if a call whose end is tested or awaited is of a batch that has
+/// not started. @param is_enlisted whether it is.
 void check_started(bool is_enlisted);
-/// Refuses an element that cannot be, likewise.
+/// Rejects an element whose size is not that of its datatype.
 void check_elements(std::string_view name, const Call& call);
 
 }  // namespace tutti::v0::detail

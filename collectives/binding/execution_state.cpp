@@ -1,4 +1,4 @@
-// The waits of an execution, in words and for the other ranks.
+// Describes the wait of an execution, as text and for other ranks.
 #include <string>
 
 #include "collectives/execution/execution.hpp"

@@ -23,8 +23,8 @@ bool receives(const Call& call) noexcept {
   return call.point_to_point != PointToPoint::send;
 }
 
-/// Of an all_to_all of two ranks, what the one does that keeps nothing: block 1 is what it sends,
-/// block 2 what it receives. The steps name these ranks.
+/// A message is bound as the part of rank 0 in an all_to_all of two ranks, in which no rank keeps a
+/// block: it sends block 1 and receives block 2. Steps name the real peers.
 constexpr Contract kOfTwo{Collective::all_to_all, 2, 0};
 constexpr std::uint32_t kSent = 1;
 constexpr std::uint32_t kReceived = 2;
@@ -49,8 +49,8 @@ void check_kind(const Call& call) {
 void check_peer(const Call& call, Rank peer, int size) {
   if (peer == any_rank && call.point_to_point == PointToPoint::recv)
     reject(call,
-           "only a call that waits receives from any rank; probe_now returns the sender of a "
-           "message that has come, to be received from that rank");
+           "only a blocking call receives from any rank; probe_now returns the sender of a "
+           "message that has arrived, so that a call can name that rank");
   if (peer < 0 || peer >= size)
     reject(call, "rank " + std::to_string(peer) + " is not in this communicator; expected 0 .. " +
                      std::to_string(size - 1));
@@ -87,13 +87,13 @@ void check_tag(const Call& call, std::uint32_t tags) {
   if (call.tag >= 0 && static_cast<std::uint32_t>(call.tag) < tags) return;
   check_kind(call);
   reject(call, "tag " + std::to_string(call.tag) +
-                   (tags == 0 ? " cannot be: this transport has no tags to spare"
+                   (tags == 0 ? " is not available: this transport has no tags to spare"
                               : " is not within 0 .. " + std::to_string(tags - 1)));
 }
 
 Binding bind_point_to_point(const Call& call) {
   const std::string_view name = name_of(call.point_to_point);
-  // Whoever receives elements waits for them, if they are none or not.
+  // A message of no elements is sent and awaited too.
   const LoweringOptions lowering{.element_bytes = call.element_bytes, .keeps_empty = true};
   return {.programs = std::make_unique<Programs>(schedule_of(call), layout_of(call), lowering),
           .op = OperatorKind::sum,

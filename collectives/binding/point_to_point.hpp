@@ -11,17 +11,17 @@
 namespace tutti::v0::detail {
 
 /// Checks a point-to-point call made on a communicator of `size` ranks. Throws
-/// Error{invalid_argument}. @param options of it. @param size number of ranks.
+/// Error{invalid_argument}.
 void check_point_to_point(const Call& call, const Options& options, int size);
 
-/// Refuses a tag that there is not. Throws Error{invalid_argument}. @param tags how many the
-/// transport has for such calls.
+/// Rejects a tag out of range. Throws Error{invalid_argument}. @param tags how many tags the
+/// transport has for point-to-point calls.
 void check_tag(const Call& call, std::uint32_t tags);
 
-/// @param call that was checked. @return what runs it.
+/// @param call a checked one.
 [[nodiscard]] Binding bind_point_to_point(const Call& call);
 
-/// @param binding of a point-to-point call. @param tag the user's. @return the call in words.
+/// @param binding of a point-to-point call. @param tag the user's. @return a text for people.
 [[nodiscard]] std::string words_of(const Binding& binding, int tag);
 
 }  // namespace tutti::v0::detail

@@ -1,6 +1,5 @@
 /// @file
-/// The cache of programs: shapes of calls, what was chosen and lowered for them, and executions
-/// that are idle.
+/// The cache of programs: shapes of calls, with their bindings and idle executions.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +15,21 @@
 
 namespace tutti::v0::detail {
 
-/// Keeps what may be used again, the most recently used first, within a budget of bytes. The shape
-/// used last stays, with one execution, so that a loop over one shape never allocates.
+/// Keeps shapes and executions for later calls within a budget of bytes, the most recently used
+/// first. The last used shape stays with one execution, so that a loop over it never allocates.
 class ProgramCache {
  public:
   struct Shape;
-  /// An execution and whose it is. It goes from list to list, which allocates nothing.
+  /// An execution and its shape. It moves between lists without an allocation.
   struct CachedExecution {
     Execution execution;
     Shape* shape;
-    std::size_t counted = 0;  ///< Of its bytes, in the budget: none while it is in use.
+    std::size_t counted = 0;  ///< Its bytes in the budget; zero while it is in use.
 
     CachedExecution(Outbox& outbox, Scratch& scratch, Shape& owner, int instances)
         : execution{outbox, scratch, owner.binding, instances}, shape{&owner} {}
   };
-  /// A shape that was bound.
+  /// A shape with its binding and its idle executions.
   struct Shape {
     ShapeKey key;  // views into the members below
     std::string algorithm;
@@ -39,37 +38,37 @@ class ProgramCache {
     std::vector<std::size_t> in_counts;
     std::vector<std::size_t> out_counts;
     std::shared_ptr<const Binding> binding{};
-    std::list<CachedExecution> idle{};  // the one used last first
-    std::size_t users = 0;
-    std::size_t counted = 0;  // of its bytes, without those of executions
+    std::list<CachedExecution> idle{};  // the last used first
+    std::size_t users = 0;              // its executions in use
+    std::size_t counted = 0;            // its bytes in the budget, without its executions
     std::size_t hash = 0;
 
     explicit Shape(const ShapeKey& shape);
   };
 
-  /// @param outbox and @param scratch of executions. @param calls forgets shapes that are evicted.
-  /// @param budget bytes of all that nobody uses. @param instances of an execution at most.
+  /// @param calls forgets the descriptions of evicted shapes. @param budget bytes of shapes and
+  /// idle executions. @param instances the most segments that an execution runs at once.
   ProgramCache(Outbox& outbox, Scratch& scratch, CallCounter& calls, std::size_t budget,
                int instances) noexcept
       : outbox_{outbox}, self_{outbox.transport().self()}, scratch_{scratch}, calls_{calls},
         budget_{budget}, instances_{instances} {}
 
-  /// @return the shape of a call, the first one from now on, or null.
+  /// @return the shape of a call, which becomes the most recently used, or null.
   [[nodiscard]] Shape* find(const Call& call, const Options& options);
-  /// @return a shape that was not there, with what was bound for it.
+  /// Adds a shape that find() did not find. @return it.
   Shape& add(const Call& call, const Options& options, std::shared_ptr<const Binding> binding);
-  /// @return an execution that is idle, which stays here.
+  /// @return an idle execution, a new one if there is none. It stays in the cache.
   [[nodiscard]] CachedExecution& idle(Shape& shape);
-  /// Counts bytes anew, which a run may have changed.
+  /// Updates the bytes of an execution and its shape, which a run may have changed.
   void recount(CachedExecution& held) noexcept;
-  /// The same of a shape without executions, whose programs a call on a stream may have made.
+  /// Updates the bytes of a shape alone, whose programs a call on a stream may have made.
   void recount(Shape& shape) noexcept;
   /// Moves the first idle execution to the front of a list. @return it.
   Execution& acquire(Shape& shape, std::list<CachedExecution>& to) noexcept;
-  /// Moves it back. @param from its list. @param held its place there.
+  /// Moves an execution back. @param from its list. @param held its position there.
   void put_back(std::list<CachedExecution>& from,
                 std::list<CachedExecution>::iterator held) noexcept;
-  /// Forgets what nobody uses, the least recently used first, until the budget is met.
+  /// Frees unused shapes and idle executions, the least recently used first, down to the budget.
   void evict() noexcept {
     if (bytes_ > budget_) evict_some();
   }

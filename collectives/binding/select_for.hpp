@@ -1,5 +1,5 @@
 /// @file
-/// The choice of a communicator, as data; Communicator::explain puts it in words.
+/// The choice of a communicator, as data; Communicator::explain returns it as text.
 #pragma once
 
 #include <tutti/communicator.hpp>
@@ -8,9 +8,8 @@
 
 namespace tutti::v0 {
 
-/// @param communicator of ranks. @param call a collective, whose buffers are not looked at.
-/// @param options of the call. @return what it would run, and every candidate. Throws
-/// Error{invalid_argument} as the call.
+/// @param call a collective, whose buffers are not read or written. @return the choice for it, and
+/// every candidate. Throws Error{invalid_argument} as the call would.
 [[nodiscard]] detail::Selection select_for(Communicator& communicator, const Call& call,
                                            const Options& options);
 

@@ -15,7 +15,8 @@ int number_of(const std::optional<Determinism>& level) noexcept {
   return level ? static_cast<int>(*level) : kDeterminisms;
 }
 
-/// Whether there is something to apply, which the other calls of a shape do not check again.
+/// Whether the operator has a function to apply. Only the first call of a shape is checked, so this
+/// is part of the key.
 bool has_function_of(const Operator& op) noexcept {
   return op.kind() != OperatorKind::user || (op.function() != nullptr && *op.function());
 }
@@ -43,7 +44,7 @@ ShapeKey::ShapeKey(const Call& call, const Options& options, Rank self) noexcept
 }
 
 bool ShapeKey::fits(const Call& call, const Options& options, Rank self) const noexcept {
-  // Most calls of a loop fit, so all of it is looked at, without a branch between.
+  // Most calls of a loop fit, so all fields are compared without a branch between them.
   const std::size_t differing_sizes =
       (in_count ^ call.in_count) | (out_count ^ call.out_count) |
       (element_bytes ^ call.element_bytes) | (segment ^ options.segment) |
@@ -77,7 +78,7 @@ std::size_t ShapeKey::hash() const noexcept {
               static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op));
   hash = combine(combine(hash, in_count), out_count);
   hash = combine(combine(hash, segment), static_cast<std::uint64_t>(root));
-  // A call of one block has no counts. If it has some, they are rejected unread.
+  // The counts of a call whose vector is one block are rejected, and need not be readable.
   const bool has_blocks =
       point_to_point == PointToPoint::none && Contract{collective, 2}.blocks() > 1;
   for (const Counts list : {has_blocks ? counts : Counts{}, own.in, own.out})

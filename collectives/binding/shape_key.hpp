@@ -1,5 +1,5 @@
 /// @file
-/// What calls have in common that may share a binding.
+/// The key of a shape: the properties that calls of one binding have in common.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct ShapeKey {
   int determinism = kDeterminisms;  // not given
   std::string_view algorithm{};
   std::string_view transport{};
-  std::string_view name{};  // as CallName; lives for ever
+  std::string_view name{};  // as CallName; a literal
   Counts counts{};
   bool own_counts = false;
   OwnCounts own{};
@@ -41,10 +41,10 @@ struct ShapeKey {
   Rank to = 0;
   Rank from = 0;
 
-  /// @param self the rank, which decides whose counts the call reads.
+  /// @param self the own rank, on which the counts depend that the call reads.
   ShapeKey(const Call& call, const Options& options, Rank self) noexcept;
-  /// Whether a call has this shape. Told without making the call's own key, since every call of a
-  /// loop asks it.
+  /// Whether a call has this shape. It compares fields without making the call's key, since every
+  /// call of a loop runs it.
   [[nodiscard]] bool fits(const Call& call, const Options& options, Rank self) const noexcept;
   [[nodiscard]] std::size_t hash() const noexcept;
 };

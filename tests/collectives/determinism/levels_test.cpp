@@ -133,7 +133,7 @@ TEST(LevelsOfSelection, RefuseWhatIsForcedAndDoesNotKeepThem) {
                 .find("is asked for"),
             std::string::npos);
   EXPECT_EQ(refusal(world[0], {.determinism = static_cast<Determinism>(5)}),
-            "all_reduce: determinism 5 is none that there is; expected 0 .. 4");
+            "all_reduce: determinism 5 does not exist; expected 0 .. 4");
 }
 
 /// Every rank sends its vector to all others, and folds theirs to its own, each in another order.
