@@ -7,7 +7,7 @@ bool is_in_place(const Binding& binding, RunBuffers buffers) noexcept {
   const auto out = reinterpret_cast<std::uintptr_t>(buffers.out);
   const std::size_t in_bytes = binding.layout().in_total() * binding.element_bytes;
   const std::size_t out_bytes = binding.layout().out_total() * binding.element_bytes;
-  // A pointer to what the rank does not read or write may be any.
+  // A buffer that the rank does not read or write may have any pointer.
   return in_bytes > 0 && out_bytes > 0 && in < out + out_bytes && out < in + in_bytes;
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// A binding: what all calls of one shape share, and what one run of it reads and writes.
+/// A binding, which all calls of one shape share, and the arrays of one run.
 #pragma once
 
 #include <cstddef>
@@ -17,28 +17,27 @@
 
 namespace tutti::v0::detail {
 
-/// A shape that has been chosen for and bound: everything that calls of this shape share.
+/// The choice for a shape and its programs, which all calls of this shape share.
 struct Binding {
   std::unique_ptr<Programs> programs{};  ///< The operations of this rank.
   OperatorKind op{};                     ///< Meaningful if the collective reduces.
-  Datatype type{};                       ///< Of the elements.
-  std::size_t element_bytes = 1;         ///< Of one element.
-  std::size_t segments = 1;              ///< Pieces the vector is run in.
-  std::size_t segment_bytes = 0;         ///< As asked; 0 if whole.
-  std::string algorithm{};               ///< With parameters.
-  std::uint8_t route = 0;                ///< As Transfer::route.
-  std::uint64_t fingerprint = 0;         ///< Of all that must be equal on all ranks but the number.
-  bool is_scaled = false;                ///< Whether places have exponents, see Place.
-  std::string_view name{};               ///< Name of the call, such as "all_reduce".
-  bool is_collective = true;             ///< Else it is messages between two ranks.
-  bool has_own_counts = false;           ///< As Call::own_counts.
-  /// Whether ranks that call it differently may all end, with messages left over.
+  Datatype type{};
+  std::size_t element_bytes = 1;  ///< Bytes of one element.
+  std::size_t segments = 1;       ///< Segments of the vector.
+  std::size_t segment_bytes = 0;  ///< Length that was asked for; 0 if the vector is not cut.
+  std::string algorithm{};        ///< With its parameters.
+  std::uint8_t route = 0;         ///< As Transfer::route.
+  std::uint64_t fingerprint = 0;  ///< Hash of all that ranks must agree on, except the number.
+  bool is_scaled = false;         ///< Whether places have exponents, see Place.
+  std::string_view name{};        ///< Name of the call, such as "all_reduce".
+  bool is_collective = true;      ///< False for a point-to-point call.
+  bool has_own_counts = false;    ///< As Call::own_counts.
+  /// Whether all ranks may end the call although they disagree about it, with a message left over.
   bool may_leave_unmatched = false;
   bool is_visible = false;  ///< Whether it is lowered for memory that peers see, on streams.
   std::optional<NativeCall> native{};  ///< A call of a library, in place of programs.
   bool awaits_all = false;             ///< Whether no rank ends it before all have begun it.
 
-  /// @return sizes and places.
   [[nodiscard]] const Layout& layout() const noexcept { return programs->layout(); }
   [[nodiscard]] bool is_barrier() const noexcept {
     return is_collective && layout().contract().collective == Collective::barrier;
@@ -54,8 +53,8 @@ struct RunBuffers {
 /// @return whether a run's input and output share memory.
 [[nodiscard]] bool is_in_place(const Binding& binding, RunBuffers buffers) noexcept;
 
-/// @param op of the call. @param combination of a program of the binding. @return how its operands
-/// are combined, without their addresses and exponents.
+/// @param combination of a program of the binding. @return the fold that does it, without the
+/// addresses and exponents of its operands.
 [[nodiscard]] inline Fold fold_of(const Binding& binding, const Operator& op,
                                   const Combination& combination) noexcept {
   return {.type = binding.type,
@@ -66,8 +65,8 @@ struct RunBuffers {
           .divisor_exponent = combination.finish ? -combination.destination.exponent : 0};
 }
 
-/// @param combination any. @param places its operands. @param exponents as many, which are set to
-/// those of a fold: by what powers of two the operands are multiplied.
+/// Sets the exponents of a fold: the powers of two by which its operands are multiplied.
+/// @param places the operands. @param exponents one per operand.
 void set_exponents(const Combination& combination, std::span<const Place> places,
                    std::span<std::int8_t> exponents) noexcept;
 

@@ -9,7 +9,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// The rounds of ranks, as if messages were buffered.
+/// Plays the rounds of ranks with buffered messages.
 class ContributionPlay {
  public:
   ContributionPlay(std::vector<Schedule> schedules, int size, Rank self)
@@ -23,7 +23,7 @@ class ContributionPlay {
     }
   }
 
-  /// @param note called with (step, contributions of its slots) for what `self` receives, in order.
+  /// @param note called with (step, contributions) for each slot that `self` receives, in order.
   template <class Note>
   void run(const Note& note) {
     for (bool moved = true; moved;) {
@@ -51,7 +51,7 @@ class ContributionPlay {
     bool adds = false;
   };
 
-  /// Identifies the message from one rank to another: by their distance in a rotational schedule.
+  /// @return the key of messages from one rank to another: in a rotational schedule, the distance.
   [[nodiscard]] std::uint64_t key_of(Rank from, Rank to) const noexcept {
     const auto source = static_cast<std::uint64_t>(from);
     const auto target = static_cast<std::uint64_t>(to);
@@ -67,7 +67,7 @@ class ContributionPlay {
     return space == Space::in ? 1 : state.slots[slot_of(state, space, index)];
   }
 
-  /// Sends what a round sends, and ends it where all that it receives is there.
+  /// Sends the messages of a round, and ends the round if all messages that it receives are there.
   template <class Note>
   bool advance(RankState& state, bool is_noted, const Note& note) {
     if (state.round == state.schedule.rounds()) return false;
@@ -91,7 +91,7 @@ class ContributionPlay {
     return true;
   }
 
-  /// Moves come before what is added, whatever the order of the steps.
+  /// Slots are overwritten before anything is added to them, in any order of the steps.
   template <class Note>
   void end_round(RankState& state, std::span<const Step> steps, bool is_noted, const Note& note) {
     written_.clear();

@@ -1,5 +1,5 @@
 /// @file
-/// How many ranks' elements are in what a rank receives.
+/// The number of ranks whose elements are summed up in each received message.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,23 @@
 
 namespace tutti::v0::detail {
 
-/// Counts contributions in the messages of one rank. Averages of f16 and bf16 need that: what
-/// stands between two rounds is a sum of c contributions divided by the least power of two from c
-/// up, so that it is in the range of the contributions, however many there are.
+/// Counts the contributions in the messages of one rank, for averages of f16 and bf16. Between two
+/// rounds these keep a sum of c contributions divided by the least power of two that is not below
+/// c, so that it stays in the range of the contributions.
 class Contributions {
  public:
-  /// Plays the schedules of all ranks; of `rotational` ones, as Traits::rotational, that of `self`
-  /// alone, since every message then has its like among its own.
-  /// @param size number of ranks. @param self whose messages. @param build makes a rank's schedule.
+  /// Plays the schedules of all ranks. If they are `rotational`, as Traits::rotational, it plays
+  /// that of `self` alone, whose messages then stand for those of all ranks.
+  /// @param size number of ranks. @param self the rank whose messages are counted.
+  /// @param build makes a rank's schedule.
   Contributions(int size, Rank self, bool rotational, const std::function<Schedule(Rank)>& build);
 
-  /// @param step index among all steps of the rank's schedule: a receive. @return by slot.
+  /// @param step index of a receive among all steps of the rank's schedule. @return the
+  /// contributions by slot.
   [[nodiscard]] std::span<const std::uint32_t> of(std::size_t step) const {
     return std::span{counts_}.subspan(first_[step], first_[step + 1] - first_[step]);
   }
-  /// @return bytes it holds.
+  /// @return its bytes of memory.
   [[nodiscard]] std::size_t footprint() const noexcept {
     return sizeof(Contributions) + first_.capacity() * sizeof(std::size_t) +
            counts_.capacity() * sizeof(std::uint32_t);
@@ -37,7 +39,7 @@ class Contributions {
   std::vector<std::uint32_t> counts_{};
 };
 
-/// @param contributions one or more. @return the power of two, as its logarithm, by which their sum
+/// @param contributions one or more. @return the logarithm of the power of two by which their sum
 /// is divided between rounds.
 [[nodiscard]] constexpr std::int8_t exponent_of(std::uint32_t contributions) noexcept {
   std::int8_t exponent = 0;

@@ -1,5 +1,5 @@
 /// @file
-/// Where the blocks of a vector lie in one rank's buffers, and how they are cut.
+/// The places of a vector's blocks in one rank's buffers.
 #pragma once
 
 #include <cstddef>
@@ -15,39 +15,38 @@ namespace tutti::v0::detail {
 /// A run of elements inside a block or buffer.
 struct Extent {
   std::size_t offset = 0;  ///< First element.
-  std::size_t count = 0;   ///< How many.
+  std::size_t count = 0;   ///< Number of elements.
 };
 
 /// Sizes and places of all blocks, seen from one rank. Counts are elements.
 class Layout {
  public:
-  /// Equal blocks. @param contract the collective. @param self the rank. @param count of each
-  /// block.
+  /// Equal blocks. @param count elements of each block.
   Layout(const Contract& contract, Rank self, std::size_t count);
-  /// Unequal blocks. @param contract the collective. @param self the rank. @param counts per block.
+  /// Unequal blocks. @param counts elements by block.
   Layout(const Contract& contract, Rank self, std::vector<std::size_t> counts);
-  /// Blocks of which the rank knows its own only; the others count as empty. @param contract the
-  /// collective. @param self the rank. @param own their sizes, as many as the rank has of them.
+  /// Blocks of which the rank knows only the sizes of its own; the others count as empty.
+  /// @param own the sizes of its own, one per block.
   Layout(const Contract& contract, Rank self, const OwnCounts& own);
 
   [[nodiscard]] const Contract& contract() const noexcept { return contract_; }
   [[nodiscard]] Rank self() const noexcept { return self_; }
-  /// Elements of a block.
+  /// @return elements of a block.
   [[nodiscard]] std::size_t count(std::uint32_t block) const noexcept {
     if (knows_own_) return own_count(block);
     return counts_.empty() ? equal_count_ : counts_[block];
   }
   /// Whether all blocks have one size.
   [[nodiscard]] bool is_equal() const noexcept { return counts_.empty() && !knows_own_; }
-  /// The largest block, or the one block's size.
+  /// @return elements of the largest block.
   [[nodiscard]] std::size_t largest() const noexcept { return largest_; }
-  /// First element of a block in the caller's input, which must hold it.
+  /// @return the first element of a block in the caller's input, which must hold it.
   [[nodiscard]] std::size_t in_offset(std::uint32_t block) const noexcept;
-  /// First element of a block in the caller's output, which must hold it.
+  /// @return the first element of a block in the caller's output, which must hold it.
   [[nodiscard]] std::size_t out_offset(std::uint32_t block) const noexcept;
-  /// Elements of the whole input.
+  /// @return elements of the whole input.
   [[nodiscard]] std::size_t in_total() const noexcept { return in_offsets_.back(); }
-  /// Elements of the whole output.
+  /// @return elements of the whole output.
   [[nodiscard]] std::size_t out_total() const noexcept { return out_offsets_.back(); }
 
  private:

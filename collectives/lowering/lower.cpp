@@ -1,5 +1,4 @@
-// From the rounds of a schedule to a program: sizes and places of what is sent, received and
-// combined.
+// Turns the rounds of a schedule into a program: operations with the places of all their bytes.
 #include <algorithm>
 #include <map>
 #include <span>
@@ -33,14 +32,14 @@ class Lowering {
       lower();
       ++program_.rounds;
     }
-    builder_.begin_round(false);  // what no round writes waits for nothing
+    builder_.begin_round(false);  // results that no round writes wait for nothing
     for (const RoundFold& result : rounds_.results()) add_fold(result, {});
     builder_.end_round();
     return builder_.finish(homes_.held_bytes());
   }
 
  private:
-  /// A wait whose result the next round sends back, or a send whose answer the next one receives.
+  /// A wait whose result the next round sends back, or a send whose result the next one receives.
   struct Forwarding {
     std::uint32_t message = 0;  // number in the program
     std::uint32_t next = 0;     // index in the next round
@@ -74,7 +73,7 @@ class Lowering {
       bytes += add_pieces(run, operation);
       if (operation.kind == OperationKind::wait) homes_.pass(run, builder_.messages(), 0);
     }
-    // Mostly both ends know that there is nothing to send, so nothing is sent.
+    // Usually both ends know that the message is empty, and leave it out.
     if (bytes == 0 && !lowering_.keeps_empty) return;
     Accesses accesses;
     for (const Run& run : message.runs)
@@ -83,7 +82,7 @@ class Lowering {
       add_combinations(*fold, operation);
       touch(*fold, accesses);
     }
-    // From now on the peer may store what it makes of this to where the next round receives that.
+    // From now on the peer may store its result where the next round receives it.
     if (message.is_send && received_.forwards[index] != kNoMessage)
       touch(next_.messages[received_.forwards[index]].runs[0], accesses.writes);
     numbers_[index] = builder_.messages();
@@ -109,7 +108,7 @@ class Lowering {
     touch(fold.destination, accesses.writes);
   }
 
-  /// @return the message of the round before that a send gives back the result of, or kNoMessage.
+  /// @return the wait of the previous round whose result this send returns, or kNoMessage.
   [[nodiscard]] std::uint32_t waited_before(std::uint32_t index) const {
     const auto found = std::ranges::find_if(forwardings_, [&](const Forwarding& forwarding) {
       return forwarding.next == index && round_.messages[index].is_send;
@@ -122,7 +121,7 @@ class Lowering {
     return received_.messages[index] == Receiving::wait ? OperationKind::wait : OperationKind::recv;
   }
 
-  /// What a message is combined with while it comes, in the order of its bytes.
+  /// @return the folds that combine a message while it arrives, in the order of its bytes.
   [[nodiscard]] std::vector<const RoundFold*> combined_with(std::uint32_t message) const {
     std::vector<const RoundFold*> folds;
     for (std::size_t i = 0; i < round_.folds.size(); ++i)
@@ -135,7 +134,7 @@ class Lowering {
     return folds;
   }
 
-  /// @return their bytes.
+  /// Adds the pieces of a run. @return their bytes.
   std::size_t add_pieces(const Run& run, Operation& operation) {
     std::size_t bytes = 0;
     Homes::RunCursor cursor{homes_, run};
@@ -157,7 +156,7 @@ class Lowering {
     return bytes;
   }
 
-  /// @return numbers of the messages that it waits for.
+  /// @return the numbers of the waits whose messages a fold reads.
   [[nodiscard]] std::vector<std::uint32_t> waited_by(const RoundFold& fold) const {
     std::vector<std::uint32_t> waited;
     for (std::uint32_t i = 0; i < round_.messages.size(); ++i)
@@ -185,7 +184,7 @@ class Lowering {
     Homes::RunCursor to{homes_, fold.destination};
     std::vector<Homes::RunCursor> from;
     for (const Run& operand : fold.operands) from.emplace_back(homes_, operand);
-    std::size_t offset = 0;  // in each message that it waits for, and so in its result
+    std::size_t offset = 0;  // in each message that the fold waits for, and in its result
     units_.for_each_block(
         fold.destination.first, fold.destination.count,
         [&](const Extent& extent, std::uint32_t block) {
@@ -214,7 +213,7 @@ class Lowering {
     return received_.forwards[static_cast<std::size_t>(index)] != kNoMessage;
   }
 
-  /// Adds it, or its elements to the one before where they follow that everywhere.
+  /// Adds a combination, or extends the last one if all its places continue those of the last one.
   void add_combination(Combination combination, const std::vector<Place>& places,
                        Operation& operation) {
     const bool is_void = places.size() == 1 && !combination.finish &&
@@ -229,7 +228,7 @@ class Lowering {
     program_.combinations.push_back(combination);
     ++operation.combinations;
   }
-  /// In place a unit of a result stands where its input does.
+  /// In place, the result of a unit lies where its input does.
   [[nodiscard]] bool is_same_memory(const Place& from, const Place& to) const noexcept {
     return from == to || (in_place_ && from.base == Base::in && to.base == Base::out);
   }
@@ -246,7 +245,7 @@ class Lowering {
            std::ranges::equal(program_.results_of(last), places.subspan(last.operands), follows);
   }
 
-  /// Both messages of a pair are numbered when the round of the second one has been lowered.
+  /// Connects the pairs that began in the previous round: both their messages have numbers now.
   void connect_forwards() {
     for (const Forwarding& forwarding : forwardings_) {
       Forward& forward = program_.forwards[forwarding.message];
@@ -274,13 +273,13 @@ class Lowering {
   Receives receives_;
   ProgramBuilder builder_;
   Program& program_ = builder_.program();
-  Round round_{};                          // that is being lowered
+  Round round_{};                          // being lowered
   Round next_{};                           // the one after it
-  Received received_{};                    // what was decided of it
-  std::vector<std::uint32_t> numbers_{};   // of its messages in the program, or kNoMessage
-  std::vector<std::uint32_t> ordinals_{};  // of its messages between the two ranks
-  std::vector<Forwarding> forwardings_{};  // into the next round
-  std::map<std::pair<Rank, bool>, std::uint32_t> counts_{};  // of messages from and to a rank
+  Received received_{};                    // the decisions for round_
+  std::vector<std::uint32_t> numbers_{};   // of round_'s messages in the program, or kNoMessage
+  std::vector<std::uint32_t> ordinals_{};  // of round_'s messages, by peer and direction
+  std::vector<Forwarding> forwardings_{};  // from the last lowered round into the one after it
+  std::map<std::pair<Rank, bool>, std::uint32_t> counts_{};  // messages, by peer and direction
 };
 
 }  // namespace

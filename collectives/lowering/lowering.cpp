@@ -10,7 +10,8 @@ Programs::Programs(Schedule schedule, Layout layout, const LoweringOptions& lowe
       footprint_{sizeof(Programs) + schedule_.footprint() +
                  (lowering.contributions ? lowering.contributions->footprint() : 0)} {}
 
-/// Of equal blocks there are at most two kinds of segments, which differ by one element.
+/// Segments of equal blocks have at most two lengths, which differ by one element. All segments of
+/// one length share a program.
 Programs::Found Programs::find(std::size_t segment, bool in_place) {
   std::size_t kind = segment;
   std::size_t shift = 0;

@@ -14,7 +14,7 @@ void ProgramBuilder::begin_round(bool waits) {
   first_of_round_ = size_of(program_.operations);
 }
 
-/// The next round comes after all that nothing else of this one comes after.
+/// The next paced round starts after the operations of this one that no other of it follows.
 void ProgramBuilder::end_round() {
   if (!paced_ || is_followed_.empty()) return;
   last_.clear();
@@ -22,7 +22,7 @@ void ProgramBuilder::end_round() {
     if (!is_followed_[i]) last_.push_back(first_of_round_ + i);
 }
 
-/// Those that start at the same time are one batch, be they of several rounds.
+/// Messages that start after the same operations are one batch, even if they are of several rounds.
 void ProgramBuilder::add_message(Operation operation, const Accesses& accesses,
                                  std::uint32_t answered) {
   Numbers before = last_;
@@ -45,7 +45,7 @@ void ProgramBuilder::end_messages() {
   if (first_open_ < size_of(program_.operations)) add_batch(first_open_, before_open_);
 }
 
-/// Combinations that wait for the same operations are one.
+/// Combinations that can run in a row, without a wait between them, are one operation.
 void ProgramBuilder::add_combine(Operation operation, const Accesses& accesses,
                                  std::span<const std::uint32_t> waited) {
   Numbers before = this->before(accesses);
@@ -88,7 +88,7 @@ std::uint32_t ProgramBuilder::add(Operation operation) {
   return size_of(program_.operations) - 1;
 }
 
-/// The operations from `first` on start when some others are done.
+/// Makes a batch of the operations from `first` on, which starts when those of `before` are done.
 void ProgramBuilder::add_batch(std::uint32_t first, Numbers before) {
   const auto index = size_of(program_.batches);
   Batch batch{.first = first, .end = size_of(program_.operations)};
@@ -112,7 +112,7 @@ ProgramBuilder::Numbers ProgramBuilder::before(const Accesses& accesses) const {
   return before;
 }
 
-/// Leaves out those that others of them come after anyway.
+/// Removes operations after which another one of the list starts anyway.
 void ProgramBuilder::reduce(Numbers& before) const {
   std::ranges::sort(before);
   before.erase(std::unique(before.begin(), before.end()), before.end());

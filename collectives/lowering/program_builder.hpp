@@ -1,5 +1,5 @@
 /// @file
-/// Puts a program together: its operations, and which come after which.
+/// Builds a program: its operations, and the order between them.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,32 @@
 
 namespace tutti::v0::detail {
 
-/// An operation starts when those have ended that wrote what it reads, and those that touched what
-/// it writes; a message after the one before to or from the same peer, since they match in that
-/// order. Where rounds are flow control one begins when the one before has ended, and its messages
-/// start at once.
+/// An operation starts after the earlier operations that wrote what it reads, and after those that
+/// touched what it writes. A message also starts after the previous one to (or from) the same peer,
+/// since messages match in that order. A paced round starts when the previous one has ended; its
+/// messages then start at once.
 class ProgramBuilder {
  public:
   /// @param paced as Schedule::paced.
   explicit ProgramBuilder(bool paced) noexcept : paced_{paced} {}
 
-  /// What is made. Pieces and combinations are added to it, then the operation that has them.
+  /// @return the unfinished program. The caller adds pieces and combinations to it, then the
+  /// operation that has them.
   [[nodiscard]] Program& program() noexcept { return program_; }
-  /// @return how many messages there are.
+  /// @return the number of messages so far.
   [[nodiscard]] std::uint32_t messages() const noexcept { return size_of(program_.messages); }
 
-  /// @param waits whether it comes after the one before, where rounds are flow control.
+  /// @param waits whether a paced round starts after the previous one.
   void begin_round(bool waits = true);
-  /// Adds a message of the round. @param operation its message is numbered here.
-  /// @param accesses what it touches. @param answered the number of a message that was waited for,
-  /// whose signal it comes after, or kNoMessage.
+  /// Adds a message of the round, and numbers it. @param answered the message of a wait after whose
+  /// signal this one starts, or kNoMessage.
   void add_message(Operation operation, const Accesses& accesses, std::uint32_t answered);
-  /// Adds what combines. @param operation with one combination or more. @param accesses what it
-  /// touches. @param waited numbers of messages that may go when it is done.
+  /// Adds combinations. @param operation with one or more. @param waited numbers of the messages
+  /// whose memory is released when they are done.
   void add_combine(Operation operation, const Accesses& accesses,
                    std::span<const std::uint32_t> waited);
   void end_round();
-  /// @return the program. @param held_bytes see there.
+  /// @return the program. @param held_bytes as Program::held_bytes.
   [[nodiscard]] Program finish(std::size_t held_bytes);
 
   template <class T>
@@ -60,15 +60,15 @@ class ProgramBuilder {
   Program program_{};
   LastAccesses accesses_{};
   std::uint32_t first_of_round_ = 0;
-  std::uint32_t first_open_ = 0;     // message that is in no batch yet
-  Numbers before_open_{};            // what those messages come after
-  Numbers before_last_{};            // what the last operation comes after
+  std::uint32_t first_open_ = 0;     // first operation that is in no batch yet
+  Numbers before_open_{};            // operations after which the messages without a batch start
+  Numbers before_last_{};            // operations after which the last one starts
   std::vector<bool> is_followed_{};  // by operation of the round: by another one of it
-  Numbers last_{};                   // operations that a paced round comes after
-  std::map<std::pair<Rank, bool>, std::uint32_t> last_of_peer_{};  // message to it, or from it
+  Numbers last_{};                   // operations after which a paced round starts
+  std::map<std::pair<Rank, bool>, std::uint32_t> last_of_peer_{};  // by peer and direction
   std::vector<std::uint32_t> batch_of_{};                          // by operation
   std::vector<Numbers> before_{};                                  // by batch
-  std::map<std::uint32_t, std::uint32_t> signals_{};               // by message that was waited for
+  std::map<std::uint32_t, std::uint32_t> signals_{};               // by message of a wait
 };
 
 }  // namespace tutti::v0::detail

@@ -24,9 +24,9 @@ std::uint32_t find_message(const Round& round, Rank peer, bool is_send) {
 
 }  // namespace
 
-/// A combination that waits for several messages holds all of their senders up until the last one
-/// has come. Where messages are sent and received in rounds of the same number all of them come;
-/// elsewhere one of the senders may be what another one waits for.
+/// A combination that waits for several messages blocks all their senders until the last message is
+/// there. With LoweringOptions::lockstep all of them arrive; otherwise one of the senders might
+/// have to wait for another.
 Received Receives::decide(const Round& round, const Round& next) {
   find_uses(round);
   Received received{.messages = std::vector<Receiving>(round.messages.size(), Receiving::store),
@@ -41,7 +41,7 @@ Received Receives::decide(const Round& round, const Round& next) {
     } else if (use.is_staged && use.units == 0 && use.is_alone) {
       const bool waits = may_wait(message, use);
       if (waits && lowering_.stores_results) forward = find_answer(round, message, use, next);
-      // What is not stored at its sender's is worth a wait where stages are spared by it.
+      // If the result is not stored at the sender, waiting pays only if it spares stages.
       const bool spares = forward != kNoMessage || !use.is_only || !lowering_.stores_results;
       if (waits && spares) received.messages[i] = Receiving::wait;
       else if (lowering_.combines && use.has_two) received.messages[i] = Receiving::combine;
@@ -82,7 +82,8 @@ void Receives::find_uses(const Round& round) {
   }
 }
 
-/// Whether a fold may happen at any time of the round.
+/// Whether a fold may run at any time of the round: no other fold or message writes what it
+/// touches, or reads what it writes.
 bool Receives::is_alone(const Round& round, const RoundFold& fold) const {
   const auto meets = [this](const Run& a, const Run& b) { return overlap(a, b, in_place_); };
   const auto is_touched_by_write = [&](const Run& written) {
@@ -111,8 +112,8 @@ bool Receives::is_one_piece(const RoundMessage& message) const {
   return message.runs.size() == 1 && homes_.is_contiguous(message.runs[0]);
 }
 
-/// What one fold makes of a message, if the next round sends that back and nothing else. Nothing
-/// else of this round writes what the fold writes, so that is what it leaves there.
+/// @return the message of the next round that returns the fold's result to the sender, and nothing
+/// else, or kNoMessage. The fold is alone, so nothing else of this round writes that result.
 std::uint32_t Receives::find_answer(const Round& round, const RoundMessage& message,
                                     const MessageUse& use, const Round& next) const {
   const Run& made = round.folds[use.fold].destination;
@@ -121,9 +122,10 @@ std::uint32_t Receives::find_answer(const Round& round, const RoundMessage& mess
   return is_same(next.messages[answer].runs[0], made) ? answer : kNoMessage;
 }
 
-/// The peer reads what we send and writes what we receive next. Nobody else may read or write that
-/// until the next round, unless it is the same elements, which the peer reads and then writes one
-/// by one.
+/// @return the receive of the next round whose place the peer may store to, or kNoMessage. The peer
+/// does so after it has read the sent message. So nothing else of this round may touch that place.
+/// The message itself may lie there if it is the same elements: the peer reads each before it
+/// writes it.
 std::uint32_t Receives::find_spared(const Round& round, const RoundMessage& message,
                                     const Round& next) const {
   if (!lowering_.visible || !is_one_piece(message) ||

@@ -1,5 +1,5 @@
 /// @file
-/// The part of lowering that decides what becomes of the messages of a round.
+/// The part of lowering that decides how the messages of a round are received.
 #pragma once
 
 #include <cstddef>
@@ -14,42 +14,41 @@ namespace tutti::v0::detail {
 
 /// How a message is received.
 enum class Receiving : std::uint8_t {
-  store,    ///< To where it belongs, or, what is still to be combined or copied, to a stage.
-  combine,  ///< By combining what comes while it comes.
-  wait      ///< It stays where its sender has it, and is combined from there.
+  store,    ///< Into its destination, or into a stage if it is still to be combined or copied.
+  combine,  ///< Combined while it arrives.
+  wait      ///< It stays in the sender's memory, and is combined from there.
 };
 
-/// What was decided of one round.
+/// The decisions for one round.
 struct Received {
-  std::vector<Receiving> messages{};      ///< By message; of sends it means nothing.
-  std::vector<std::uint32_t> combined{};  ///< By fold: the message that is combined as it comes.
-  /// By message: of a wait the send of the next round that gives back what is made of it, of a send
-  /// the receive of the next round that waits for that.
+  std::vector<Receiving> messages{};      ///< By message; meaningless for sends.
+  std::vector<std::uint32_t> combined{};  ///< By fold: the message that it combines on arrival.
+  /// By message: for a wait, the send of the next round that returns its result; for a send, the
+  /// receive of the next round that gets the peer's result.
   std::vector<std::uint32_t> forwards{};
 };
 
-/// Decides, round by round.
+/// Decides for one round after the other.
 class Receives {
  public:
-  /// @param lowering what may be done. @param homes has sizes and places. Both live longer.
-  /// @param in_place whether a unit's input and output are the same memory.
+  /// @param lowering and @param homes outlive this. @param in_place whether a unit's input and
+  /// output are the same memory.
   Receives(const LoweringOptions& lowering, const Homes& homes, bool in_place)
       : lowering_{lowering}, homes_{homes}, in_place_{in_place} {}
 
-  /// @param round which is decided. @param next the one after it, or an empty one.
-  /// @return what becomes of its messages.
+  /// @param next the round after `round`, or an empty one.
   [[nodiscard]] Received decide(const Round& round, const Round& next);
 
  private:
-  /// Units of a received message by the folds that read them.
+  /// The use of a received message by the folds that read it.
   struct MessageUse {
-    std::uint32_t units = 0;  // that no fold reads
-    std::uint32_t folds = 0;  // that read some
-    std::uint32_t fold = 0;   // the last of them
-    bool is_staged = true;    // all of it
-    bool is_alone = true;     // so are all folds
-    bool has_two = true;      // operands, all folds
-    bool is_only = true;      // what comes, of all folds
+    std::uint32_t units = 0;  // units that no fold reads
+    std::uint32_t folds = 0;  // folds that read some of it
+    std::uint32_t fold = 0;   // the last of these folds
+    bool is_staged = true;    // whether no part of it is received into its destination
+    bool is_alone = true;     // whether all these folds are alone, see is_alone()
+    bool has_two = true;      // whether all these folds have two operands, one of them a message
+    bool is_only = true;      // whether none of these folds reads another message
   };
   void find_uses(const Round& round);
   [[nodiscard]] bool is_alone(const Round& round, const RoundFold& fold) const;

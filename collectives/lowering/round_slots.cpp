@@ -25,7 +25,7 @@ RoundSlots::RoundSlots(const Schedule& schedule, const Layout& layout, bool in_p
   find_held(schedule);
 }
 
-/// A rank names few of all slots of the vector, which are n * n in an all_to_all.
+/// Collects the slots that steps name: few of the vector's, which are n * n in an all_to_all.
 void RoundSlots::find_slots(const Schedule& schedule) {
   std::vector<std::uint32_t> ids;
   const auto add = [&](const Slots& slots) {
@@ -64,7 +64,6 @@ bool RoundSlots::is_written(std::uint32_t id) const {
   return found != slots_.end() && found->id == id && found->written;
 }
 
-/// Where one slot is read from, as it stands before this round.
 Base RoundSlots::source_base(Space space, std::uint32_t id) {
   const bool is_input = space == Space::in || (space == Space::out && !slot(id).written);
   if (!is_input) return home(id);
@@ -73,20 +72,17 @@ Base RoundSlots::source_base(Space space, std::uint32_t id) {
   return Base::in;
 }
 
-/// @return the contributions in one slot before this round.
 std::uint32_t RoundSlots::contributions_at(Space space, std::uint32_t id) {
   if (!counts_ || source_base(space, id) == Base::in) return 1;
   return slot(id).contributions;
 }
 
-/// Where one slot is written to.
 Base RoundSlots::home(std::uint32_t id) const {
   const bool is_result =
       id < units_ && layout_.contract().wants_output(layout_.self(), unit_of(id) / parts_);
   return is_result ? Base::out : Base::held;
 }
 
-/// Whether this round reads what would be overwritten there.
 bool RoundSlots::is_read(std::uint32_t id) {
   const Slot& own = slot(id);
   return own.read_at == stamp_ ||
@@ -104,7 +100,6 @@ Run RoundSlots::run_at(Base base, std::uint32_t id, std::uint32_t count) const {
   return {base, unit_of(id), count, place};
 }
 
-/// The run that `slots`, all of one base and as many contributions, is read from.
 Run RoundSlots::source(const Slots& slots) {
   const std::uint32_t id = id_of(slots.space, slots.first);
   Run run = run_at(source_base(slots.space, id), id, slots.count);
@@ -112,7 +107,6 @@ Run RoundSlots::source(const Slots& slots) {
   return run;
 }
 
-/// The run that `slots`, all of one base, is written to.
 Run RoundSlots::destination(const Slots& slots, std::uint32_t contributions) {
   const std::uint32_t id = id_of(slots.space, slots.first);
   for (std::uint32_t k = 0; k < slots.count; ++k) written_now_.emplace_back(id + k, contributions);
@@ -130,7 +124,7 @@ void RoundSlots::begin(std::uint32_t stamp, std::span<const Step> steps) {
   for (const Step& step : steps) mark(step);
 }
 
-/// Notes what the round reads and finishes.
+/// Notes the slots that a step reads or finishes.
 void RoundSlots::mark(const Step& step) {
   const auto reads = [this](const Slots& slots) {
     for (std::uint32_t k = 0; k < slots.count; ++k) {

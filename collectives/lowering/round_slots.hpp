@@ -1,5 +1,5 @@
 /// @file
-/// The slots of a schedule while lowering walks through its rounds.
+/// The state of a schedule's slots while its rounds are lowered.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,26 @@ namespace tutti::v0::detail {
 struct Run {
   Base base = Base::in;
   std::uint32_t first = 0;  ///< First unit, which gives sizes.
-  std::uint32_t count = 1;  ///< How many units.
+  std::uint32_t count = 1;  ///< Number of units.
   /// Index of the first slot among RoundSlots::held (held), or into Round::arrivals (message).
   std::uint32_t place = 0;
-  /// Ranks whose elements are summed up there; one where nobody asks.
+  /// Number of ranks whose elements are summed up there; one if contributions are not counted.
   std::uint32_t contributions = 1;
 };
 
-/// @param a a run. @param b another one of the same rank. @param in_place whether a unit's input
-/// and output are the same memory. @return whether they have memory in common that is there before
-/// the round.
+/// @param in_place whether a unit's input and output are the same memory. @return whether two runs
+/// of a rank share memory; the bytes of a message are shared with none.
 [[nodiscard]] bool overlap(const Run& a, const Run& b, bool in_place) noexcept;
 
-/// Knows of each slot what it holds before the round at hand, from where it is read, and to where
-/// it is written. A slot has an id: the unit for in and out, units + index for scratch.
+/// Keeps the state of each slot before the current round: whether it was written, and the memory
+/// from which it is read. A slot has an id: the unit for in and out, units + index for scratch.
 class RoundSlots {
  public:
-  /// As Rounds.
+  /// Arguments as those of Rounds.
   RoundSlots(const Schedule& schedule, const Layout& layout, bool in_place,
              const Contributions* contributions);
 
-  /// @return parts of a block.
+  /// @return the number of parts of a block.
   [[nodiscard]] std::uint32_t parts() const noexcept { return parts_; }
   /// @return the ids of slots with memory of the run's own, sorted.
   [[nodiscard]] const std::vector<std::uint32_t>& held() const noexcept { return held_; }
@@ -52,7 +51,7 @@ class RoundSlots {
   [[nodiscard]] Base source_base(Space space, std::uint32_t id);
   /// @return the memory to which one slot is written.
   [[nodiscard]] Base home(std::uint32_t id) const;
-  /// Whether this round reads what would be overwritten there.
+  /// Whether this round reads the memory to which a slot is written.
   [[nodiscard]] bool is_read(std::uint32_t id);
   /// Whether this round finishes a slot.
   [[nodiscard]] bool is_finished(std::uint32_t id) { return slot(id).finish_at == stamp_; }
@@ -62,13 +61,13 @@ class RoundSlots {
   /// @return the contributions in one slot before this round.
   [[nodiscard]] std::uint32_t contributions_at(Space space, std::uint32_t id);
 
-  /// A round begins. @param stamp its number, from one. @param steps of it.
+  /// Begins a round. @param stamp its number, from one.
   void begin(std::uint32_t stamp, std::span<const Step> steps);
-  /// All that the round wrote until now stands in its slots from now on.
+  /// Makes the writes of the round so far part of the slots' state.
   void complete();
-  /// @return the run that `slots`, all of one base and as many contributions, is read from.
+  /// @return the run from which `slots` are read. All have one base and equal contributions.
   [[nodiscard]] Run source(const Slots& slots);
-  /// Writes to `slots`, all of one home. @return the run.
+  /// Notes a write to `slots`, all of one home. @return the run that is written.
   [[nodiscard]] Run destination(const Slots& slots, std::uint32_t contributions);
 
   /// Calls visit(part) for the longest parts of `slots` whose slots agree in key(id).
@@ -86,7 +85,7 @@ class RoundSlots {
  private:
   struct Slot {
     std::uint32_t id = 0;
-    bool written = false;             // before this round; for Finish, by its other steps as well
+    bool written = false;             // before this round; for Finish, also by its other steps
     std::uint32_t input_read_at = 0;  // stamp of the last round that reads the input there
     std::uint32_t read_at = 0;        // stamp of the last round that reads what was written there
     std::uint32_t finish_at = 0;      // stamp of the round that finishes it
@@ -103,7 +102,7 @@ class RoundSlots {
 
   const Layout& layout_;
   bool in_place_;
-  bool counts_;  // contributions
+  bool counts_;  // whether contributions are counted
   std::uint32_t units_;
   std::uint32_t parts_;
   std::vector<Slot> slots_{};  // those that steps name, sorted

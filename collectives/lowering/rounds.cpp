@@ -9,11 +9,11 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// A step of a message, behind the first one of that message.
+/// The first step of a message, and one of its steps.
 using StepOfMessage = std::pair<std::size_t, std::size_t>;
 
-/// The steps with peers by message, as first mentioned: sorted, since a round may have a message to
-/// every rank.
+/// @return the steps with peers, grouped by message, in the order of the messages' first steps. It
+/// sorts them, since a round may have a message to every rank.
 std::vector<StepOfMessage> by_message(std::span<const Step> steps) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < steps.size(); ++i)
@@ -39,7 +39,8 @@ Rounds::Rounds(const Schedule& schedule, const Layout& layout, bool in_place,
                                                                                   in_place,
                                                                                   contributions} {}
 
-/// Splits a local step so that source and destination each have one base.
+/// Splits a local step so that in each part source and destination have one base each, and all
+/// slots have equal contributions.
 template <class Visit>
 void Rounds::split_local(const Step& step, Visit visit) {
   const Slots from = step.from();
@@ -105,7 +106,7 @@ void Rounds::add_receive(const Step& step, std::size_t index, std::vector<Run>& 
     });
     return;
   }
-  // What the round still reads must not be overwritten by what arrives.
+  // A message must not overwrite a slot that the round still reads.
   const auto key = [&](std::uint32_t id) {
     return std::tuple{slots_.home(id), slots_.is_read(id), coming(id)};
   };
@@ -136,10 +137,10 @@ void Rounds::add_local(std::span<const Step> steps) {
   copies_.clear();
 }
 
-/// Operands with the same destination belong together. Where destinations overlap without being
-/// equal, they are cut into single units first.
+/// Operands with the same destination form a fold. If destinations overlap without being equal,
+/// all are cut into single units first.
 void Rounds::add_folds() {
-  // Messages were added peer by peer, and before the local steps.
+  // So far they are ordered by peer, with those of local steps at the end.
   std::ranges::stable_sort(operands_, {}, &Operand::step);
   if (!are_disjoint_or_equal()) cut_operands();
   for (std::size_t i = 0; i < operands_.size(); ++i) {
@@ -206,8 +207,8 @@ void Rounds::cut_operands() {
   operands_ = std::move(cut);
 }
 
-/// Slots that the round finishes without folding into them. They are read as its other steps
-/// left them.
+/// Adds folds for slots that the round finishes without folding into them. They read the slots as
+/// the other steps of the round left them.
 void Rounds::add_finishes(std::span<const Step> steps) {
   for (const Step& step : steps) {
     if (step.kind() != Step::Kind::finish) continue;
@@ -229,7 +230,7 @@ std::vector<RoundFold> Rounds::results() const {
   const Contract& contract = layout_.contract();
   std::vector<RoundFold> results;
   const auto is_missing = [&](std::uint32_t unit) { return !slots_.is_written(unit); };
-  // Of the n * n blocks of an all_to_all one only is input and output of the same rank.
+  // In an all_to_all only one of the n * n blocks is both input and output of this rank.
   const bool is_pairs = contract.collective == Collective::all_to_all;
   const auto self = static_cast<std::uint32_t>(layout_.self());
   const std::uint32_t first = is_pairs ? self * static_cast<std::uint32_t>(contract.size + 1) : 0;

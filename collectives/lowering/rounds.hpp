@@ -1,7 +1,7 @@
 /// @file
-/// The part of lowering that comes first: what the steps of each round read and write, in runs of
-/// units instead of slots. It decides what is staged, what a first touch reads, and which slots
-/// need memory of the run's own.
+/// The first part of lowering: it turns the steps of each round from slots into runs of units. It
+/// decides which messages are staged, which slots are read from the input, and which need memory
+/// of the run's own.
 #pragma once
 
 #include <cstddef>
@@ -27,38 +27,39 @@ struct RoundFold {
   bool finish = false;
 };
 
-/// What a round does.
+/// The messages and folds of a round.
 struct Round {
-  std::vector<RoundMessage> messages{};  ///< One per peer and direction, as first mentioned.
-  std::vector<RoundFold> folds{};        ///< After what they need of the round's messages.
-  std::vector<Run> arrivals{};           ///< What is received, but not to where it stays.
+  std::vector<RoundMessage> messages{};  ///< One per peer and direction, in the order of steps.
+  std::vector<RoundFold> folds{};        ///< They run after the messages that they read.
+  std::vector<Run> arrivals{};           ///< Received runs that a fold moves to their destination.
 };
 
-/// Walks through a schedule, and turns the steps of each round into messages and folds of runs.
+/// Turns the steps of one round after the other into messages and folds of runs.
 class Rounds {
  public:
-  /// @param schedule outlives this. @param layout likewise; which blocks the caller has memory for.
+  /// All arguments outlive this. @param layout states for which blocks the caller has memory.
   /// @param in_place whether a unit's input and output are the same memory. @param contributions
-  /// of the schedule, likewise, or null where nobody asks for them.
+  /// of the schedule, or null if they are not counted.
   Rounds(const Schedule& schedule, const Layout& layout, bool in_place,
          const Contributions* contributions = nullptr);
 
-  /// @return parts of a block.
+  /// @return the number of parts of a block.
   [[nodiscard]] std::uint32_t parts() const noexcept { return slots_.parts(); }
   /// @return the ids of slots with memory of the run's own, sorted.
   [[nodiscard]] const std::vector<std::uint32_t>& held() const noexcept { return slots_.held(); }
-  /// @return what the next round does. Throws Error{bug} if it breaks the rules of schedule.hpp.
+  /// @return the next round. Throws Error{bug} if it breaks the rules of schedule.hpp.
   [[nodiscard]] Round next();
-  /// @return after the last round, copies of results that no step writes: they are in the input.
+  /// To be called after the last round. @return copies of results that no step writes, from the
+  /// input.
   [[nodiscard]] std::vector<RoundFold> results() const;
 
  private:
-  /// An operand of a fold beside the own value.
+  /// An operand of a fold, other than the value of the slot itself.
   struct Operand {
     Slots into;
     Run from;
     Side side;
-    std::size_t step;  // of the round: operands stand as listed
+    std::size_t step;  // index in the round, which orders the operands
   };
 
   [[nodiscard]] std::uint32_t first_id(const Slots& slots) const noexcept {

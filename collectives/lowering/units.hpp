@@ -1,5 +1,5 @@
 /// @file
-/// Where the units of a vector lie, in bytes, in one segment.
+/// The places of a vector's units in one segment, in bytes.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,12 @@ namespace tutti::v0::detail {
 /// Turns runs of units into bytes.
 class Units {
  public:
-  /// @param layout outlives this. @param parts of a block. @param segment which one. @param
-  /// element_bytes size of an element. Where all blocks are equal offsets count from the segment.
+  /// @param layout outlives this. @param parts number of parts of a block. If all blocks are equal,
+  /// offsets count from the beginning of the segment.
   Units(const Layout& layout, std::uint32_t parts, Segment segment, std::size_t element_bytes)
       : layout_{layout}, parts_{parts}, segment_{segment}, element_bytes_{element_bytes} {}
 
-  /// @return elements of some parts of a block, as a run inside it.
+  /// @return the elements of some parts of a block, as a run inside it.
   [[nodiscard]] Extent extent(std::uint32_t block, std::uint32_t part,
                               std::uint32_t count) const noexcept {
     const Partition segments{layout_.count(block), segment_.count};
@@ -32,7 +32,7 @@ class Units {
     const std::size_t before = layout_.is_equal() ? 0 : segments.offset(segment_.index);
     return {before + begin, parts.offset(part + count) - begin};
   }
-  /// Calls visit(extent inside the block, block) for what of some units lies in each block.
+  /// Calls visit(extent inside the block, block) for each block that some of the units lie in.
   template <class Visit>
   void for_each_block(std::uint32_t first, std::uint32_t count, Visit visit) const {
     for (std::uint32_t unit = first; unit < first + count;) {
@@ -60,10 +60,10 @@ class Units {
   std::size_t element_bytes_;
 };
 
-/// Where memory of the run's own lies, and with it all places.
+/// The places of all runs: in the caller's buffers, in memory of the run's own, and in messages.
 class Homes {
  public:
-  /// @param units sizes; outlives this. @param rounds of which the held slots get places.
+  /// @param units outlives this. @param rounds whose held slots get places.
   Homes(const Units& units, const Rounds& rounds) : units_{units} {
     const std::uint32_t all = rounds.parts() * units.layout().contract().blocks();
     for (const std::uint32_t id : rounds.held()) {
@@ -72,32 +72,32 @@ class Homes {
     }
     stages_ = most_ = bytes_;
   }
-  /// A round begins, after all others: what was staged is not needed any more.
+  /// Begins the next round, whose stages take the memory of earlier ones.
   void begin_round(std::size_t arrivals) {
     arrivals_before_ += arrivals_.size();
     arrivals_.assign(arrivals, {});
     bytes_ = stages_;
   }
-  /// Gives what arrives a stage. @param run of Round::arrivals.
+  /// Gives an arrival a stage. @param run of Round::arrivals.
   void stage(const Run& run) {
     const std::size_t begin = bytes_;
     bytes_ += units_.bytes(run.first, run.count);
     arrivals_[run.place] = {{Base::held, 0, 0, begin}, run.first, {Area::stage, begin, bytes_}};
     most_ = std::max(most_, bytes_);
   }
-  /// It is not stored. @param run likewise. @param offset of its bytes in the message.
-  /// @param message number of the message.
+  /// Places an arrival in its message instead of a stage. @param run of Round::arrivals.
+  /// @param message number of the message. @param offset of its bytes in the message.
   void pass(const Run& run, std::uint32_t message, std::size_t offset) {
     Arrival& arrival = arrivals_[run.place];
     arrival = {{Base::message, 0, message, offset}, run.first, arrival.stage};
   }
-  /// Notes that a part of what arrives is touched. @param run likewise.
+  /// Adds the areas of an arrival to `touched`. @param run of Round::arrivals, or a part of one.
   void touch(const Run& run, std::vector<Touched>& touched) const {
     const std::size_t number = arrivals_before_ + run.place;
     touched.push_back({Area::arrival, number, number + 1});
     touched.push_back(arrivals_[run.place].stage);
   }
-  /// Walks along the places of a run's parts.
+  /// Returns the places of a run's parts, one after the other.
   class RunCursor {
    public:
     RunCursor(const Homes& homes, const Run& run) : homes_{homes}, base_{run.base} {
@@ -107,7 +107,7 @@ class Homes {
       next_ = arrival.place;
       next_.offset += homes.units_.bytes(arrival.first, run.first - arrival.first);
     }
-    /// @return where the next part lies. @param extent of it, in `block`.
+    /// @return the place of the next part. @param extent its elements inside `block`.
     Place next(const Extent& extent, std::uint32_t block) {
       if (base_ == Base::in || base_ == Base::out) return homes_.place_of(base_, extent, block);
       const Place place = next_;
@@ -121,7 +121,7 @@ class Homes {
     Place next_{};
   };
   [[nodiscard]] const Units& units() const noexcept { return units_; }
-  /// @param run of input, output or held. @return whether all of it is one piece.
+  /// @param run of input, output or held memory. @return whether it is contiguous.
   [[nodiscard]] bool is_contiguous(const Run& run) const {
     RunCursor cursor{*this, run};
     bool is_one = true;
@@ -141,7 +141,7 @@ class Homes {
   struct Arrival {
     Place place{};
     std::uint32_t first = 0;  // unit
-    Touched stage{};          // nothing if it has none
+    Touched stage{};          // empty if it has none
   };
   [[nodiscard]] Place place_of(Base base, const Extent& extent, std::uint32_t block) const {
     const Layout& layout = units_.layout();
