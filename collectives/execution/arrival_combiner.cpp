@@ -9,7 +9,7 @@
 
 namespace tutti::v0::detail {
 
-/// A part may end within an element, and lie where no element of its size should.
+/// A part may end within an element, and need not be aligned for elements.
 void ArrivalCombiner::combine(std::span<const std::byte> bytes) {
   constexpr std::size_t kBlockBytes = 4096;
   const std::size_t element_bytes = program_->element_bytes();
@@ -32,7 +32,7 @@ void ArrivalCombiner::combine(std::span<const std::byte> bytes) {
   }
 }
 
-/// Behind the last byte of a message comes the first one of the next.
+/// After the last combination of a message comes the first one of the next message.
 void ArrivalCombiner::combine_elements(std::span<const std::byte> elements) {
   const Program& program = program_->program();
   const std::size_t element_bytes = program_->element_bytes();
@@ -49,7 +49,7 @@ void ArrivalCombiner::combine_elements(std::span<const std::byte> elements) {
   }
 }
 
-/// The result's place, if the own operand lies elsewhere.
+/// @return the destination, if it is one run of bytes that does not overlap the own operand.
 std::byte* ArrivalCombiner::staging() noexcept {
   const Program& program = program_->program();
   const auto combinations = program.combinations_of(program.operations[operation_]);

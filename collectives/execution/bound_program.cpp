@@ -5,7 +5,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Where a message lies that is not stored.
+/// The address of a message that is not stored.
 std::byte nowhere{};
 
 Transfer::Kind kind_of(OperationKind kind) noexcept {
@@ -69,7 +69,7 @@ std::size_t BoundProgram::footprint() const noexcept {
 
 void BoundProgram::bind_combiners() {
   const Program& program = *program_;
-  constexpr std::size_t kLargestElement = 16;  // that built-in operators reduce
+  constexpr std::size_t kLargestElement = 16;  // of built-in operators
   for (std::size_t i = 0; i < program.messages.size(); ++i) {
     const std::uint32_t operation = program.messages[i];
     if (program.operations[operation].combinations == 0) continue;
@@ -93,7 +93,8 @@ void BoundProgram::bind_results() {
   }
 }
 
-/// A message that the rank only receives, and where it belongs, may stay at its sender.
+/// If the program only receives one message, directly into the output, the message may stay at its
+/// sender.
 void BoundProgram::bind_partitioned() {
   if (program_->size() != 1 || transfers_.size() != 1) return;
   Transfer& only = transfers_.front();
@@ -120,7 +121,7 @@ void BoundProgram::signal(const Operation& operation) {
   context_.transport.signal(waited.access, is_stored);
 }
 
-/// The address of an operand, be it in a peer's memory.
+/// @return the address of an operand, which may lie in a peer's memory.
 const std::byte* BoundProgram::operand_at(const Place& place) const noexcept {
   if (place.base == Base::message) return waited_[place.message].data + place.offset;
   return at(place);
@@ -168,8 +169,8 @@ void BoundProgram::combine_part(const Combination& combination, std::size_t firs
   context_.memory.fold(fold);
 }
 
-/// Finds the places of a combination's result in memory of peers. A result that is not to be stored
-/// there is sent later.
+/// Finds the places of a combination's result in the memory of peers. If a peer has opened none,
+/// the result is sent to it later.
 void BoundProgram::open_results(const Combination& combination) {
   context_.results.clear();
   for (const Place& place : program_->results_of(combination)) {

@@ -1,5 +1,5 @@
 /// @file
-/// A program at the buffers of one run: addresses, messages and folds.
+/// A program with the addresses, transfers and folds of one run.
 #pragma once
 
 #include <cstddef>
@@ -26,53 +26,52 @@ struct RunContext {
   Transport& transport;
   Memory& memory;
   std::shared_ptr<const Binding> binding;
-  Operator op{OperatorKind::sum};       ///< Of the call; a user's own only while it runs.
-  std::size_t lanes = 1;                ///< Segment runs.
-  const std::byte* in = nullptr;        ///< Where the input is read.
-  std::byte* out = nullptr;             ///< Where results are stored.
-  bool is_shared = false;               ///< Whether a unit's input and output are one memory.
-  std::size_t scratch_bytes = 0;        ///< Of each segment run.
-  std::uint32_t tag = 0;                ///< Of the first segment run; each has its own.
-  std::uint64_t fingerprint = 0;        ///< Of all messages.
-  Partitioned* partitions = nullptr;    ///< Or null.
-  std::size_t active = 0;               ///< Segment runs that have something to do.
-  std::size_t footprint = 0;            ///< Bytes of all segment runs.
-  std::vector<const void*> operands{};  ///< Of the fold at hand, as are the next ones.
-  std::vector<std::int8_t> exponents{};
-  std::vector<void*> results{};
+  Operator op{OperatorKind::sum};        ///< The call's; a user's own only while the call runs.
+  std::size_t lanes = 1;                 ///< Number of segment runs.
+  const std::byte* in = nullptr;         ///< Input.
+  std::byte* out = nullptr;              ///< Output.
+  bool is_shared = false;                ///< Whether a unit's input and output are one memory.
+  std::size_t scratch_bytes = 0;         ///< Scratch of each segment run.
+  std::uint32_t tag = 0;                 ///< Tag of the first segment run; each has its own.
+  std::uint64_t fingerprint = 0;         ///< Fingerprint of all messages.
+  Partitioned* partitions = nullptr;     ///< Null if the call starts as a whole.
+  std::size_t active = 0;                ///< Segment runs that have not ended.
+  std::size_t footprint = 0;             ///< Bytes of all segment runs.
+  std::vector<const void*> operands{};   ///< Operands of the current fold.
+  std::vector<std::int8_t> exponents{};  ///< Exponents of these.
+  std::vector<void*> results{};  ///< Places at peers where the current fold stores its result too.
 };
 
 /// A transfer; its address is the cookie.
 struct PendingTransfer {
   SegmentRun* run = nullptr;
-  bool is_done = false;    ///< Since it was posted.
-  bool is_spared = false;  ///< The next time: its bytes stand where they belong already.
+  bool is_done = false;    ///< Whether it has completed since it was posted.
+  bool is_spared = false;  ///< Whether it need not be posted next time: the receiver has the bytes.
 };
 
-/// Knows the address of each place of a program, the transfers of its messages, and what it folds,
-/// for the buffers of one run. Messages that stay where their sender has them are read there, and,
-/// where the sender receives what is made of them, that is stored there too.
+/// Keeps the transfers of a program, and folds, with the addresses of one run. It reads messages of
+/// waits in the sender's memory, and stores their results there too if the sender receives them.
 class BoundProgram {
  public:
   explicit BoundProgram(RunContext& context) noexcept : context_{context} {}
 
-  /// Takes the program of a segment. @return it.
+  /// Chooses the program of a segment. @return it.
   const Program& choose(std::size_t segment);
   [[nodiscard]] const Program& program() const noexcept { return *program_; }
-  /// @param memory scratch of the run.
+  /// Sets the scratch of the run.
   void set_scratch(std::byte* memory) noexcept {
     if (scratch_ != memory) unbind();
     scratch_ = memory;
   }
-  /// Buffers have moved.
+  /// Forgets all addresses, since buffers have moved.
   void unbind() noexcept { is_bound_ = false; }
   [[nodiscard]] bool is_bound() const noexcept { return is_bound_; }
-  /// Finds addresses, and makes transfers. @param run whose they are.
+  /// Finds addresses, and makes transfers. @param run the owner of the transfers.
   void bind(SegmentRun& run);
-  /// @return bytes of its lists.
+  /// @return its bytes of memory.
   [[nodiscard]] std::size_t footprint() const noexcept;
 
-  /// By message, as pending.
+  /// @return all transfers, by message.
   [[nodiscard]] std::span<Transfer> transfers() noexcept { return transfers_; }
   [[nodiscard]] const Transfer& transfer(std::uint32_t message) const noexcept {
     return transfers_[message];
@@ -89,14 +88,14 @@ class BoundProgram {
 
   /// Records a completed transfer, in a program with waits or partitions.
   void note(std::uint32_t message, std::size_t segment, const Completion& completion);
-  /// Ends an access to a message that was waited for.
+  /// Releases the message of a wait in its sender's memory.
   void signal(const Operation& operation);
   void combine(const Combination& combination);
   /// Combines some elements, from `first` on, of a combination with one incoming operand. Called by
   /// any thread.
   void combine_part(const Combination& combination, std::size_t first,
                     std::span<const std::byte> incoming) const;
-  /// @return the address of a place of the own rank, or of a result that is stored at a peer's.
+  /// @return the address of a place of the own rank, or of a result that is stored at a peer.
   [[nodiscard]] std::byte* at(const Place& place) const noexcept;
   [[nodiscard]] std::size_t element_bytes() const noexcept {
     return context_.binding->element_bytes;
@@ -117,13 +116,13 @@ class BoundProgram {
 
   RunContext& context_;
   const Program* program_ = nullptr;  // of the segment
-  std::size_t shift_ = 0;             // of input and output
+  std::size_t shift_ = 0;             // offset of the segment in input and output, in bytes
   std::byte* scratch_ = nullptr;
   bool is_bound_ = false;
   std::vector<Piece> pieces_{};
-  std::vector<Transfer> transfers_{};  // by message, as are the next ones
-  std::vector<PendingTransfer> pending_{};
-  std::vector<Waited> waited_{};  // where a program waits
+  std::vector<Transfer> transfers_{};       // by message
+  std::vector<PendingTransfer> pending_{};  // by message
+  std::vector<Waited> waited_{};            // by message; empty if the program has no forwards
   std::unique_ptr<ArrivalCombiner[]> combiners_{};
   std::size_t combiner_count_ = 0;
 };

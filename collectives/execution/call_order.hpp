@@ -10,13 +10,13 @@
 
 namespace tutti::v0::detail {
 
-/// Numbers collectives alike on all ranks. The first kWindow from the oldest pending one on have
-/// tags of their own; later ones wait. Tags are used again in the same order, so that a message
-/// that was never received, as after a disagreement about the root, matches a later call and is
-/// found to be wrong.
+/// Numbers collectives equally on all ranks. From the oldest pending collective on, kWindow
+/// collectives have tags of their own; later ones wait. Tags are reused in the same order. So a
+/// message that no call received, as when ranks disagree about the root, meets a later call, which
+/// sees by its fingerprint that it is wrong.
 class CallOrder {
  public:
-  /// @param tags of the transport. @param user_tags of messages between two ranks, at most.
+  /// @param tags of the transport. @param user_tags the most tags for messages between two ranks.
   CallOrder(std::uint32_t tags, std::uint32_t user_tags)
       : window_{std::min(kWindow, tags / kInstances)}, user_tags_{std::min(
                                                            user_tags, tags - window_ * kInstances)},
@@ -24,38 +24,38 @@ class CallOrder {
     expects(window_ > 0, "a transport has tags for one operation");
   }
 
-  /// @return tags of messages between two ranks, which lie behind those of collectives.
+  /// @return the number of tags for messages between two ranks. They follow those of collectives.
   [[nodiscard]] std::uint32_t user_tags() const noexcept { return user_tags_; }
-  /// @param user_tag below user_tags(). @return the transport's.
+  /// @param user_tag below user_tags(). @return the transport's tag for it.
   [[nodiscard]] std::uint32_t tag_of_message(int user_tag) const noexcept {
     return window_ * kInstances + static_cast<std::uint32_t>(user_tag);
   }
-  /// @return the number of the next plan, from one; 0 where the transport has no tags for plans, so
-  /// that their runs take positions as calls do.
+  /// @return the number of the next plan, from one; 0 if the transport has no tags for plans, whose
+  /// runs then take positions as calls do.
   [[nodiscard]] std::uint64_t next_plan() noexcept { return plan_places_ == 0 ? 0 : ++plans_; }
-  /// @param plan its number. @return the first of its tags, which lie behind those of messages.
-  /// Plans far apart share them.
+  /// @return the first tag of a plan. Tags of plans follow those of messages. Plans whose numbers
+  /// are far apart share them.
   [[nodiscard]] std::uint32_t tag_of_plan(std::uint64_t plan) const noexcept {
     return window_ * kInstances + user_tags_ +
            static_cast<std::uint32_t>(plan % plan_places_) * kInstances;
   }
-  /// @return collectives that have taken their positions.
+  /// @return the number of positions that were taken.
   [[nodiscard]] std::uint64_t count() const noexcept { return sequence_; }
-  /// @return the next position.
+  /// Takes the next position.
   Execution::CallPosition next() noexcept {
     const Execution::CallPosition position{sequence_++, place_ * kInstances};
     if (++place_ == window_) place_ = 0;
     laps_ = laps_ || place_ == 0;
     return position;
   }
-  /// @return the next position, at which something starts later, or never.
+  /// Takes the next position for a call that starts later, or never.
   Execution::CallPosition keep() {
     kept_.push_back(sequence_);
     return next();
   }
-  /// Makes sure that the next keep does not throw.
+  /// Makes sure that the next keep() does not throw.
   void prepare_to_keep() { kept_.reserve(kept_.size() + 1); }
-  /// Something has started at a position that was kept, or never will.
+  /// Ends a position that was kept: its call has started, or never will.
   void end_keeping(Execution::CallPosition position) noexcept {
     std::erase(kept_, position.sequence);
   }
@@ -63,30 +63,28 @@ class CallOrder {
   [[nodiscard]] std::uint64_t oldest_kept() const noexcept {
     return kept_.empty() ? sequence_ : *std::ranges::min_element(kept_);
   }
-  /// Asks for the oldest call only where the window may be full, once in a while.
-  /// @param wanted how many positions. @param oldest returns the number of the oldest pending call.
-  /// @return whether there are tags for them.
+  /// @param wanted number of positions. @param oldest returns the number of the oldest pending
+  /// call; it is called only if the window may be full. @return whether there are tags for them.
   template <class Oldest>
   [[nodiscard]] bool has_room(std::uint64_t wanted, Oldest oldest) noexcept {
     if (sequence_ + wanted - oldest_ <= window_) return true;
     oldest_ = oldest();
     return sequence_ + wanted - oldest_ <= window_;
   }
-  /// @return whether tags are about to be used again.
+  /// @return whether the window has started again since end_lap(), so that tags are reused.
   [[nodiscard]] bool laps() const noexcept { return laps_; }
-  /// That was looked at.
   void end_lap() noexcept { laps_ = false; }
 
  private:
   static constexpr std::uint32_t kWindow = 64;
   std::uint32_t window_;       // collectives with tags of their own
-  std::uint32_t user_tags_;    // behind those
-  std::uint32_t plan_places_;  // behind those, of kInstances tags each
-  std::uint64_t plans_ = 0;    // that were made
+  std::uint32_t user_tags_;    // tags after those of the window
+  std::uint32_t plan_places_;  // groups of kInstances tags after the user's
+  std::uint64_t plans_ = 0;    // number of the last plan
   std::uint64_t sequence_ = 0;
   std::uint64_t oldest_ = 0;  // no collective before this one is pending
-  std::uint32_t place_ = 0;   // of the next one in the window
-  bool laps_ = false;         // whether it is the first of a window but the first
+  std::uint32_t place_ = 0;   // of the next collective in the window
+  bool laps_ = false;         // set when the window starts again
   std::vector<std::uint64_t> kept_{};
 };
 

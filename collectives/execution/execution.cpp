@@ -9,7 +9,8 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Scratch that is not given back after a run, since acquiring it would cost as much as the run.
+/// Scratch of at most this many bytes is kept after a run, since acquiring it again would cost as
+/// much as the run.
 constexpr std::size_t kKeptScratch = 4096;
 
 }  // namespace
@@ -84,7 +85,8 @@ void Execution::resume() {
   for (SegmentRun& run : runs_) run.resume();
 }
 
-/// Makes the first segments ready. Where those are all, and their scratch is kept, they stay so.
+/// Makes the first segments ready. If there are no others, and their scratch is kept, they stay
+/// ready.
 void Execution::prepare(bool moved) {
   has_run_ = true;
   if (moved) {
@@ -98,8 +100,8 @@ void Execution::prepare(bool moved) {
               binding().segments <= runs_.size();
 }
 
-/// In place, a result of an all_to_all stands where an input of another round does, and perhaps of
-/// another segment, whatever the schedule: so all of the input is copied first.
+/// In place, a result of an all_to_all lies where an input of another round, or of another segment,
+/// does. So all of the input is copied first.
 void Execution::find_input() {
   const Layout& layout = binding().layout();
   const auto* const caller = static_cast<const std::byte*>(buffers_.in);
@@ -115,7 +117,7 @@ void Execution::find_input() {
   if (context_.in != before) unbind();
 }
 
-/// Acquires scratch for all lanes. The first segment of all is the largest.
+/// Acquires scratch for all lanes. The first segment needs the most.
 void Execution::acquire_scratch() {
   const std::size_t needed = runs_.front().program().held_bytes;
   if (block_.data != nullptr && needed > context_.scratch_bytes) {
@@ -137,7 +139,8 @@ void Execution::acquire_scratch() {
 }
 
 Execution::Awaited Execution::awaited() const noexcept {
-  // A missing receive accuses its sender; a missing send only its receiver's pace.
+  // A missing message shows that its sender is late. A pending send only shows a slow receiver, so
+  // sends come second.
   for (const bool is_send : {false, true})
     for (const SegmentRun& run : runs_) {
       const std::uint32_t message = run.find_awaited([&](std::uint32_t each) {

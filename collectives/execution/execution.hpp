@@ -22,30 +22,31 @@
 
 namespace tutti::v0::detail {
 
-/// Segments in flight at most; each has a tag of its own.
+/// The most segments in flight; each has a tag of its own.
 inline constexpr std::uint32_t kInstances = 8;
 
-/// Gives several segment runs the buffers, the scratch and the number of one call, and knows what
-/// the call waits for. Reused from call to call; nothing is allocated after the first.
+/// Runs one call: gives its segment runs their buffers, scratch and tags. It is reused from call to
+/// call, and allocates nothing after the first one.
 class Execution {
  public:
-  /// @param outbox where the first messages of batches are kept. @param scratch has memory of the
-  /// kind buffers lie in. @param binding what to do. @param instances segments in flight at most.
+  /// @param outbox keeps the first messages of batches. @param scratch has memory of the kind of
+  /// the buffers. @param instances the most segments in flight.
   Execution(Outbox& outbox, Scratch& scratch, std::shared_ptr<const Binding> binding,
             int instances);
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
   ~Execution();
 
-  using Buffers = RunBuffers;  ///< What to run on.
-  /// How the run is known to the other ranks. Passed by value, in registers.
+  using Buffers = RunBuffers;
+  /// The number and tag by which ranks match their runs. Passed by value, in registers.
   struct CallPosition {
     std::uint64_t sequence = 0;  ///< Number of the collective, or of the run of a plan.
-    std::uint32_t tag = 0;       ///< The first of kInstances tags, or, of two ranks, the only one.
+    std::uint32_t tag = 0;       ///< The first of kInstances tags; the only tag of a message.
   };
-  /// Starts; the timeout is how long to wait. Throws what Transport::post throws.
+  /// Starts. @param timeout after which it is late. Throws as Transport::post.
   void start(Buffers buffers, CallPosition position, Duration timeout);
-  /// Counts as under way from now on, until it starts. @param timeout of both.
+  /// Makes it count as under way before it starts. @param timeout for the wait and the run
+  /// together.
   void queue(Duration timeout) noexcept {
     is_queued_ = true;
     context_.active = 1;
@@ -56,27 +57,27 @@ class Execution {
   [[nodiscard]] bool is_queued() const noexcept { return is_queued_; }
   /// Makes the next run start segment by segment. @param partitions outlives the run.
   void partition(Partitioned& partitions) noexcept { set_partitions(&partitions); }
-  /// Asks again whether segments may start that might not.
+  /// Starts segments that Partitioned::is_ready held back, if they are ready now.
   void resume();
 
-  /// Holds a user's operator until reset. @param op of the call, which the collective reads.
+  /// Sets the operator of the call. A user's is kept until reset().
   void hold(const Operator& op) { context_.op = op; }
-  /// Gives the scratch back until the next start, unless it is little, and a user's operator.
-  /// Nothing may be pending.
+  /// Gives back the scratch, unless it is small, and drops a user's operator. Nothing may be
+  /// pending.
   void reset() noexcept;
-  /// Never gives the scratch back: peers may still write into it.
+  /// Gives up the scratch without giving it back, since peers may still write into it.
   void abandon() noexcept;
-  /// Bytes it holds between two runs, which do not change until the next.
+  /// @return its bytes of memory between two runs.
   [[nodiscard]] std::size_t footprint() const noexcept {
     return sizeof(Execution) + runs_.capacity() * sizeof(SegmentRun) + context_.footprint +
            kept_bytes_;
   }
 
-  /// Whether it is among the calls of a batch that has not started.
+  /// Sets whether it belongs to a batch that has not started.
   void set_enlisted(bool enlisted) noexcept { is_enlisted_ = enlisted; }
   [[nodiscard]] bool is_enlisted() const noexcept { return is_enlisted_; }
   [[nodiscard]] Notice& notice() noexcept { return notice_; }
-  /// Whether its handle ended within a call, after which it is given back.
+  /// Sets whether its handle was destroyed inside a call; it is given back after that call.
   void set_dropped(bool dropped) noexcept { is_dropped_ = dropped; }
   [[nodiscard]] bool is_dropped() const noexcept { return is_dropped_; }
   /// Whether nothing is left to do.
@@ -85,39 +86,39 @@ class Execution {
   [[nodiscard]] bool ran_on(const void* in, const void* out) const noexcept {
     return has_run_ && in == buffers_.in && out == buffers_.out;
   }
-  /// Number of the collective it runs or ran last; of a plan, that of the run, from one.
+  /// @return the number of the collective that it runs or ran last; for a plan, the number of that
+  /// run, from one.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return position_.sequence; }
-  /// The plan that it is, counted from one, or 0 for none: its runs take no positions.
+  /// Makes it a plan, whose runs take no positions. @param plan its number, from one; 0 for none.
   void set_plan(std::uint64_t plan) noexcept {
     plan_ = plan;
     position_ = {};
   }
   [[nodiscard]] std::uint64_t plan() const noexcept { return plan_; }
-  /// Whether it is one of the calls that all ranks make in the same order.
+  /// Whether all ranks must make this call in the same order.
   [[nodiscard]] bool is_ordered() const noexcept { return binding().is_collective && plan_ == 0; }
-  /// Tags that its messages travel on, from the first one of its position.
+  /// @return the number of tags of its messages, from CallPosition::tag on.
   [[nodiscard]] std::uint32_t tags() const noexcept {
     return static_cast<std::uint32_t>(runs_.size());
   }
-  /// The user's tag of its next run, of messages between two ranks.
+  /// Sets the user's tag of the next run of a point-to-point call.
   void set_user_tag(int tag) noexcept { user_tag_ = tag; }
   [[nodiscard]] int user_tag() const noexcept { return user_tag_; }
-  /// Whether to give up at this time. The clock is first read when there is nothing else to do,
-  /// since reading it costs as much as a small collective; the timeout counts from then.
+  /// Whether the timeout has passed. It counts from the first call of this function, which comes
+  /// when there is nothing else to do: reading the clock costs as much as a small collective.
   [[nodiscard]] bool is_late(Duration now) noexcept {
     if (since_ < Duration::zero()) since_ = now;
     return now >= deadline_after(since_, timeout_);
   }
-  /// What it waits for, for a person: algorithm, round, and the ranks awaited.
+  /// @return a text for people: the call, its algorithm, and the round that it waits in.
   [[nodiscard]] std::string state() const;
-  /// A rank it waits for.
+  /// A rank for which a call waits.
   struct Awaited {
-    Rank rank = -1;  ///< Or -1 for none.
-    bool receives =
-        false;  ///< Whether that rank has a message to receive; else it has one to send.
+    Rank rank = -1;         ///< -1: none.
+    bool receives = false;  ///< Whether that rank must receive a message; otherwise send one.
   };
   [[nodiscard]] Awaited awaited() const noexcept;
-  /// The same, for the other ranks. @param now the time.
+  /// @return its wait, for other ranks.
   [[nodiscard]] CallWait wait(Duration now) const noexcept;
   [[nodiscard]] const Binding& binding() const noexcept { return *context_.binding; }
 
@@ -138,17 +139,17 @@ class Execution {
   int user_tag_ = 0;
   Duration timeout_{0};
   bool has_run_ = false;
-  bool is_ready_ = false;  // to start at the buffers it ran on last
+  bool is_ready_ = false;  // to start at the buffers of its last run
   bool is_enlisted_ = false;
   bool is_dropped_ = false;
   bool is_queued_ = false;
   bool in_place_ = false;
   Notice notice_{};
-  Duration since_{-1};  // when the timeout began to count, or less than zero
+  Duration since_{-1};  // when the timeout began to count; less than zero: it has not
   std::vector<SegmentRun> runs_{};
-  ScratchBlock input_copy_{};   // of scratch, where results stand in place of other inputs
-  ScratchBlock block_{};        // of scratch, while it runs
-  std::size_t kept_bytes_ = 0;  // of scratch that is not given back
+  ScratchBlock input_copy_{};   // scratch for the input, if results would overwrite it too early
+  ScratchBlock block_{};        // scratch of all lanes
+  std::size_t kept_bytes_ = 0;  // bytes of block_ if it is kept between runs
 };
 
 }  // namespace tutti::v0::detail

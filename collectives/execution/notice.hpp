@@ -8,10 +8,10 @@
 
 namespace tutti::v0::detail {
 
-/// An eventfd that is signalled once, as Request::notify says.
+/// An eventfd that is signalled once, as Request::notify promises.
 class Notice {
  public:
-  /// @param eventfd in place of the one before; less than zero: none.
+  /// @param eventfd replaces the one before; less than zero: none.
   void set(int eventfd) noexcept { eventfd_ = eventfd; }
   [[nodiscard]] bool is_set() const noexcept { return eventfd_ >= 0; }
   void send() noexcept {

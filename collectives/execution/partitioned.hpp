@@ -1,5 +1,5 @@
 /// @file
-/// A partitioned request: a call whose data are made, and read, segment by segment.
+/// A partitioned request: a call whose data the program writes and reads segment by segment.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace tutti::v0::detail {
 
-/// Makes the data of a call, or reads them, segment by segment, as in MPI's partitioned
-/// communication. Called by the run's thread.
+/// Writes the data of a call, or reads them, segment by segment, as in MPI's partitioned
+/// communication. Its functions are called by the thread that runs the call.
 class Partitioned {
  public:
   Partitioned() = default;
@@ -18,10 +18,10 @@ class Partitioned {
   virtual ~Partitioned() = default;
   /// @return whether this rank may begin with a segment. If not, see Execution::resume.
   [[nodiscard]] virtual bool is_ready(std::size_t segment) noexcept = 0;
-  /// A segment was not moved: Transport::signal is up to the callee. Comes before `arrived`, to
-  /// ranks that only receive.
+  /// Called before `arrived`, on ranks that only receive, for a segment that stays in the sender's
+  /// memory: the callee must call Transport::signal.
   virtual void stays(std::size_t segment, const Completion& wait) = 0;
-  /// All of a segment has come.
+  /// Called when all of a segment has arrived.
   virtual void arrived(std::size_t segment) = 0;
 };
 

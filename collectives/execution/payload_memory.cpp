@@ -36,7 +36,7 @@ Buffer<std::byte> PayloadMemory::acquire_visible(std::size_t bytes) {
   if (memory == nullptr || bytes > kept_bytes_ / blocks_.size()) return {};
   try {
     return {allocate_zeroed(memory, bytes), bytes, true};
-  } catch (const std::bad_alloc&) {  // There may be more of the other kind.
+  } catch (const std::bad_alloc&) {  // ordinary memory may still be available
     return {};
   }
 }

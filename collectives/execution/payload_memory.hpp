@@ -1,5 +1,5 @@
 /// @file
-/// Memory that tasks move bytes through.
+/// Memory for the bytes that tasks move.
 #pragma once
 
 #include <array>
@@ -11,22 +11,22 @@
 
 namespace tutti::v0::detail {
 
-/// Keeps the largest blocks that come back, since new pages cost more than the bytes that pass
-/// through them.
+/// Keeps the largest blocks that are given back, since new pages cost more time than moving the
+/// bytes that they hold.
 class PayloadMemory {
  public:
-  /// @param kept_bytes in all, at most. @param group makes memory that peers see, or null; it lives
-  /// longer.
+  /// @param kept_bytes the most bytes that are kept. @param group makes memory that peers see, or
+  /// null; it outlives this.
   PayloadMemory(std::size_t kept_bytes, Group* group) noexcept
       : kept_bytes_{kept_bytes}, group_{group} {}
 
-  /// @param bytes that are needed, or none for the largest block there is. @return so many at
-  /// least where some are needed. Throws std::bad_alloc only then.
+  /// @param bytes needed; 0 for the largest kept block, if any. @return at least these bytes.
+  /// Throws std::bad_alloc only for more than 0.
   [[nodiscard]] RawBytes acquire(std::size_t bytes);
   /// @param memory that acquire returned.
   void give_back(RawBytes memory) noexcept;
-  /// Memory that peers see, which costs more yet. @param bytes that are needed. @return so many at
-  /// least, or none where there is no such memory, or it would be more than may be kept.
+  /// Acquires memory that peers see, which costs even more to make. @return at least `bytes`, or
+  /// none if there is no such memory, or if it would be too large to keep.
   [[nodiscard]] Buffer<std::byte> acquire_visible(std::size_t bytes);
   /// @param memory that acquire_visible returned.
   void give_back_visible(Buffer<std::byte> memory) noexcept;

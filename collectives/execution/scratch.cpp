@@ -9,8 +9,8 @@ Scratch::~Scratch() {
   for (const ScratchBlock& block : idle_) memory_.deallocate(block.data, block.bytes);
 }
 
-/// The smallest idle block that is large enough, and the latest of those. One that is more than
-/// twice as large is left to those who need it.
+/// Takes the smallest idle block that is large enough, the latest one of equal blocks. A block of
+/// more than twice the size is left for larger requests.
 ScratchBlock Scratch::acquire(std::size_t bytes) {
   auto best = idle_.rend();
   for (auto block = idle_.rbegin(); block != idle_.rend(); ++block) {
@@ -19,7 +19,7 @@ ScratchBlock Scratch::acquire(std::size_t bytes) {
     if (best->bytes == bytes) break;
   }
   if (best == idle_.rend()) {
-    idle_.reserve(blocks_ + 1);  // So that taking back never allocates, hence never fails.
+    idle_.reserve(blocks_ + 1);  // so that give_back never allocates, hence never fails
     std::byte* const data = memory_.allocate(bytes);
     ++blocks_;
     return {data, bytes};

@@ -14,14 +14,14 @@ void SegmentRun::bind() {
   context_.footprint += footprint_ - before;
 }
 
-/// An operation is done.
+/// Makes the batches ready that waited only for this operation.
 void SegmentRun::finish(std::uint32_t operation) {
   --left_;
   for (const std::uint32_t next : bound_.program().next_of(operation))
     if (--missing_[next] == 0) ready_[ready_count_++] = next;
 }
 
-/// Posts messages but those that stand at their receivers already.
+/// Posts the messages of a batch, except those whose bytes the receiver already has.
 void SegmentRun::post(const Batch& batch) {
   PendingTransfer* const pending = bound_.pending(batch.first_message);
   const std::span<const Transfer> transfers =
@@ -40,7 +40,7 @@ void SegmentRun::post(const Batch& batch) {
   }
   for (std::uint32_t i = 0; i < batch.messages; ++i)
     if (pending[i].is_done) finish(batch.first + i);
-  // Most short messages are done by now, and then nothing else is in the list.
+  // Most short messages are done by now, and are then the only completions.
   Transport& transport = context_.transport;
   for (; transport.completed() > 0; transport.pop_oldest()) {
     const Completion& completion = transport.oldest_completed();
@@ -60,8 +60,8 @@ void SegmentRun::combine(const Batch& batch) {
   }
 }
 
-/// @return the batch that is ready at `index`, with those ready behind it whose messages follow its
-/// own: they are posted together. `index` is then behind them.
+/// @return the batch ready_[index], merged with the next ones whose messages follow its own, so
+/// that they are posted together. Moves `index` behind them.
 Batch SegmentRun::pop_ready(std::size_t& index) const {
   const std::vector<Batch>& batches = bound_.program().batches;
   Batch batch = batches[ready_[index++]];
@@ -102,7 +102,7 @@ void SegmentRun::advance() {
   }
 }
 
-/// A completion is removed before anything is posted, which may remove more of them.
+/// Removes the completion before it posts anything, since post() may remove more of them.
 void SegmentRun::complete_oldest(Transport& transport) {
   const Completion& completion = transport.oldest_completed();
   SegmentRun& run = *reinterpret_cast<PendingTransfer*>(completion.cookie)->run;
@@ -111,7 +111,7 @@ void SegmentRun::complete_oldest(Transport& transport) {
   if (run.left_ == 0 || run.ready_count_ > 0) run.advance();
 }
 
-/// A transfer is done.
+/// Marks a transfer as done.
 void SegmentRun::complete(const Completion& completion) {
   auto* const pending = reinterpret_cast<PendingTransfer*>(completion.cookie);
   const std::uint32_t message = bound_.message_of(*pending);

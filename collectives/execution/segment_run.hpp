@@ -14,12 +14,12 @@
 
 namespace tutti::v0::detail {
 
-/// Starts each operation of a program as soon as the operations that it depends on are done: for
-/// every segment of one lane, which are as far apart as the execution has lanes. Each lane has a
-/// tag of its own.
+/// Runs the segments of one lane, one after the other. With n lanes, a lane has every n-th segment,
+/// and a tag of its own. Each operation of the program starts as soon as the operations that it
+/// depends on are done.
 class SegmentRun {
  public:
-  /// @param context of the execution, which lives longer. @param lane in [0, context.lanes).
+  /// @param context of the execution, which outlives this. @param lane in [0, context.lanes).
   SegmentRun(RunContext& context, std::uint32_t lane) noexcept
       : context_{context}, lane_{lane}, bound_{context} {}
 
@@ -28,9 +28,9 @@ class SegmentRun {
     segment_ = lane_;
     bound_.choose(segment_);
   }
-  /// Buffers have moved.
+  /// Forgets all addresses, since buffers have moved.
   void unbind() noexcept { bound_.unbind(); }
-  /// @param memory scratch of this lane.
+  /// Sets the scratch of this lane.
   void set_scratch(std::byte* memory) noexcept { bound_.set_scratch(memory); }
   /// Makes the segment ready to start.
   void begin() {
@@ -46,14 +46,14 @@ class SegmentRun {
     left_ = program.size();
     is_waiting_ = true;
   }
-  /// Starts what is ready, and the next segments, as far as that goes without waiting.
+  /// Starts all operations that are ready, and the next segments, without waiting.
   void advance();
-  /// Asks again whether a segment may start that might not.
+  /// Starts the segment that Partitioned::is_ready held back, if it is ready now.
   void resume() {
     if (is_waiting_) advance();
   }
-  /// Continues after the oldest transfer that is done, of whatever execution. @param transport that
-  /// has one.
+  /// Continues the run, of any execution, to which the oldest completion belongs. @param transport
+  /// that has a completion.
   static void complete_oldest(Transport& transport);
 
   [[nodiscard]] const Program& program() const noexcept { return bound_.program(); }
@@ -61,8 +61,8 @@ class SegmentRun {
   [[nodiscard]] const Transfer& transfer(std::uint32_t message) const noexcept {
     return bound_.transfer(message);
   }
-  /// @param counts whether a message does. @return the first one that was posted and is not done,
-  /// or kNoMessage.
+  /// @param counts returns whether a message is considered. @return the first such message that was
+  /// posted and is not done, or kNoMessage.
   template <class Counts>
   [[nodiscard]] std::uint32_t find_awaited(Counts counts) const {
     if (is_waiting_ || left_ == 0) return kNoMessage;
@@ -88,10 +88,10 @@ class SegmentRun {
   std::uint32_t lane_;
   std::size_t segment_ = 0;
   BoundProgram bound_;
-  bool is_waiting_ = false;               // for its start, and for its partition to be ready
+  bool is_waiting_ = false;               // for Partitioned::is_ready
   std::uint32_t left_ = 0;                // operations that are not done
   std::vector<std::uint32_t> missing_{};  // by batch: operations before it that are not done
-  std::vector<std::uint32_t> ready_{};    // other batches that may start: the first ready_count_
+  std::vector<std::uint32_t> ready_{};    // batches that may start: the first ready_count_
   std::size_t ready_count_ = 0;
   std::size_t footprint_ = 0;
 };

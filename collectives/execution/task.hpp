@@ -1,6 +1,6 @@
 /// @file
-/// Tasks: several calls that belong together, such as those of an object collective, and go on
-/// whenever the engine polls.
+/// Tasks: operations of several calls, such as an object collective. They advance whenever the
+/// engine polls.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace tutti::v0::detail {
 
-/// What the engine keeps from Engine::start until it is done. Called by the thread that is in the
-/// engine.
+/// An operation that the engine keeps from Engine::start until it is done. Its functions are called
+/// by the thread that is in the engine.
 class Task {
  public:
   Task() = default;
@@ -22,35 +22,34 @@ class Task {
   Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
 
-  /// Finds what it needs. Nothing has happened where it throws.
+  /// Acquires its resources. If it throws, it has no effect.
   virtual void prepare() = 0;
-  /// @return positions that it needs: those at which its first calls start, and those kept for
-  /// later.
+  /// @return the number of positions that it needs: for its first calls, and for later ones.
   [[nodiscard]] virtual std::uint32_t positions() const noexcept = 0;
-  /// Its position has come: advance starts its first calls.
+  /// Lets advance() start its first calls.
   virtual void let_start() noexcept = 0;
-  /// Its first calls have started. Throws Error, of which the communicator has failed.
+  /// Called when its first calls have started. Throws the Error of which the communicator failed.
   virtual void started() = 0;
-  /// Goes on from what is done. Throws Error, of which the communicator fails.
+  /// Continues after completed calls. Throws an Error, with which the communicator fails.
   virtual void advance() = 0;
-  /// Gives back what was prepared or is under way; in the latter case the communicator fails.
+  /// Releases its resources. If it is under way, the communicator fails.
   virtual void drop() noexcept = 0;
-  /// Drops it while it is under way, or waits for others.
+  /// Drops a task that is under way, or waits for older ones.
   virtual void drop_pending() noexcept = 0;
   /// @return whether nothing is left to do.
   [[nodiscard]] virtual bool done() const noexcept = 0;
-  /// Messages of one source and tag are received task by task, in the order in which tasks began.
-  /// @return both, of a task that still receives.
+  /// @return the source and tag of a task that still receives. Tasks receive messages of one source
+  /// and tag in the order in which they began.
   [[nodiscard]] virtual std::optional<std::pair<Rank, int>> receives() const noexcept = 0;
 
-  /// The program is about to receive the next message of this source and tag: a task that would
-  /// receive one before receives it first.
+  /// Called before the program receives the next message of this source and tag. If the task has
+  /// to receive an earlier one of them, it does so first.
   virtual void precede_receive(Rank from, int tag) {
     static_cast<void>(from), static_cast<void>(tag);
   }
 
   [[nodiscard]] Notice& notice() noexcept { return notice_; }
-  /// Its handle ended within a call, after which drop_pending follows.
+  /// Called when its handle is destroyed inside a call; drop_pending follows after that call.
   void set_dropped() noexcept { is_dropped_ = true; }
   [[nodiscard]] bool is_dropped() const noexcept { return is_dropped_; }
 
