@@ -17,13 +17,13 @@ using Memory = CallStatus::Memory;
 
 /// Time that ranks have to answer a question.
 constexpr Duration kTimeToAnswer = std::chrono::milliseconds{500};
-/// The same where no rank is late yet.
+/// Time to answer while no rank is late yet.
 constexpr Duration kTimeToAnswerInPassing = std::chrono::milliseconds{100};
 /// Time that ranks have to enter a call, so that a majority can be found.
 constexpr std::chrono::milliseconds kTimeToCome{1000};
 /// A rank that has left is asked about this many of its latest calls.
 constexpr std::uint64_t kLookedBack = 8;
-/// Between two questions meanwhile: the first pause, and the longest one.
+/// The first and the longest pause between two questions in this time.
 constexpr std::chrono::milliseconds kPause{1};
 constexpr std::chrono::milliseconds kLongestPause{50};
 
@@ -31,7 +31,7 @@ std::string name_of_rank(Rank rank) {
   return "rank " + std::to_string(rank);
 }
 
-/// Such as "3.0 s" or "500 ms".
+/// @return a text such as "3.0 s" or "500 ms".
 std::string words_of(Duration time) {
   const auto milliseconds = std::chrono::round<std::chrono::milliseconds>(time).count();
   if (time < std::chrono::seconds{1}) return std::to_string(milliseconds) + " ms";
@@ -39,7 +39,7 @@ std::string words_of(Duration time) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
 }
 
-/// @return what a rank does, in place of the call that another one waits for.
+/// @return a text: what a rank does instead of the call in which another one waits for it.
 std::string words_of(const CallStatus& found, const CallStatus::Wait& wait) {
   switch (found.state) {
     case State::unknown:
@@ -66,7 +66,7 @@ std::string words_of(const CallStatus& found, const CallStatus::Wait& wait) {
   return "has entered " + call + " too, and is stalled there, or does something else";
 }
 
-/// @return whether the name of a call is that of a collective in which each rank may give its own
+/// @return whether a call's name is that of a collective in which each rank may give its own
 /// counts.
 bool may_have_own_counts(std::string_view call) {
   for (int i = 0; i < kCollectives; ++i) {
@@ -80,8 +80,9 @@ bool may_have_own_counts(std::string_view call) {
   return false;
 }
 
-/// Another possible reason, of the own call or of one that the chain of waits ends at. Nobody sends
-/// an empty block, since in an exchange among neighbours every rank would wait for all others then.
+/// @return another possible reason for the timeout: counts that disagree, in the own call or in the
+/// last one of the chain. An empty block is not sent, since otherwise every rank of an exchange
+/// between neighbours would wait for all others.
 std::string hint_for(const Binding& binding, const CallStatus& culprit,
                      const CallStatus::Wait& wait) {
   const bool has_gone_on = wait.number > 0 && culprit.begun > wait.number;
@@ -91,15 +92,15 @@ std::string hint_for(const Binding& binding, const CallStatus& culprit,
              : "";
 }
 
-/// The number of a call near another one. @param residue of it, as Error::call says.
+/// @return the number of the call nearest to `latest` that has a residue, see Error::call.
 std::uint64_t near(std::uint64_t latest, std::uint64_t residue) {
   const std::uint64_t back = (latest - residue) % kFingerprintCalls;
   if (back <= latest && back < kFingerprintCalls / 2) return latest - back;
   return latest + (kFingerprintCalls - back);
 }
 
-/// @param rejection of a message, which ended a call at its other end. @param found what its rank
-/// replied.
+/// Adds the reason to the error of a call whose message the other rank rejected. @param found the
+/// reply of that rank.
 Error with_reason(const Error& rejection, Rank culprit, const CallStatus& found) {
   const std::string reason = found.words.empty() ? "" : ": " + found.words;
   return {ErrorCode::mismatch, rejection.what() + reason, culprit};
@@ -142,7 +143,7 @@ Error Blame::explained(const Error& mismatch, std::uint64_t latest) const {
             ? group_->inquire(std::array{culprit}, mismatch.call(), kTimeToAnswer).front()
             : CallStatus{});
   }
-  // Without a number it is of one message, whose two ends disagree.
+  // An error without a number is about one message, whose two ends disagree.
   if (mismatch.call() == 0 || mismatch.culprit() < 0) return mismatch;
   const std::uint64_t number =
       mismatch.call() > kPlanCalls ? mismatch.call() : near(latest, mismatch.call());
@@ -191,7 +192,7 @@ std::optional<Error> Blame::disagreement(std::uint64_t number,
   const Majority first{all, number, false};
   if (!first.differs()) return {};
   const Majority last{ask_until_decided(number), number, false};
-  return (last.differs() ? last : first).verdict();  // some may have gone meanwhile
+  return (last.differs() ? last : first).verdict();  // some ranks may have left meanwhile
 }
 
 std::optional<Error> Blame::disagreement_with_awaited(const CallWait& wait) const {
@@ -199,7 +200,7 @@ std::optional<Error> Blame::disagreement_with_awaited(const CallWait& wait) cons
   const std::vector<CallStatus> both{
       calls_.status_of(wait.number),
       group_->inquire(std::array{wait.rank}, wait.number, kTimeToAnswerInPassing).front()};
-  // A transport notices that a rank has left if that rank has made this communicator.
+  // The transport reports that a rank has left only if that rank had made this communicator.
   const CallStatus& awaited = both.back();
   if (wait.number > 0 && awaited.state == State::left && awaited.begun == 0 &&
       awaited.memory == Memory::none)

@@ -1,5 +1,5 @@
 /// @file
-/// Whether calls may run, and which rank is at fault where they cannot.
+/// The diagnosis of calls: whether they may run, and which rank is at fault if they cannot.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ namespace tutti::v0::detail {
 /// failure.
 class Diagnosis {
  public:
-  /// All but shared ones live longer. @param counter of the calls. @param group asks the other
-  /// ranks, or null. @param failure_signal of the other ranks, or null.
+  /// The transport and the group outlive this. @param group asks the other ranks, or null.
+  /// @param failure_signal of the other ranks, or null.
   Diagnosis(Transport& transport, std::shared_ptr<CallCounter> counter, Group* group,
             std::shared_ptr<const FailureSignal> failure_signal)
       : counter_{std::move(counter)}, order_{transport.capabilities().tags, kUserTags},

@@ -45,14 +45,14 @@ void Failures::fail_as_caught() {
 void Failures::keep_as_caught() noexcept {
   try {
     fail_as_caught();
-  } catch (...) {  // It is kept, if there is memory for it.
+  } catch (...) {  // later calls throw it
   }
 }
 
 void Failures::end_as_caught() noexcept {
   try {
     is_quiet_ = transport_.abort(explained(caught(transport_.self())));
-  } catch (...) {  // There is no memory for words: the transport ends without any.
+  } catch (...) {  // no memory for a text: the transport ends without one
   }
 }
 
@@ -75,8 +75,8 @@ void Failures::complain() const {
   throw Error{*failure_};
 }
 
-/// Two ranks in different calls blame each other, so the other ranks are asked. If they agree, a
-/// rank may have left that had nothing more to do.
+/// Two ranks in different calls blame each other, so it asks the other ranks. A rank that is gone
+/// may have ended normally, after other calls than this rank's.
 Error Failures::explained(const Error& cause) const {
   const bool is_over = failure_ || (failure_signal_ && failure_signal_->is_raised());
   if (is_over) return cause;

@@ -1,5 +1,5 @@
 /// @file
-/// Failures: the first cause of which a communicator fails, for good, on all ranks.
+/// The first failure of a communicator, which ends it on all ranks.
 #pragma once
 
 #include <memory>
@@ -19,27 +19,27 @@
 
 namespace tutti::v0::detail {
 
-/// Of one communicator. Called by the thread that is in its engine.
+/// Keeps the first failure of a communicator. Called by the thread that is in its engine.
 class Failures {
  public:
-  /// All but the signal live longer. @param order and @param calls of this rank. @param group asks
-  /// the other ranks, or null. @param failure_signal of the other ranks, or null.
+  /// All arguments except the signal outlive this. @param order and @param calls of this rank.
+  /// @param group asks the other ranks, or null. @param failure_signal of the other ranks, or null.
   Failures(Transport& transport, const CallOrder& order, const CallCounter& calls, Group* group,
            std::shared_ptr<const FailureSignal> failure_signal) noexcept
       : transport_{transport}, order_{order}, calls_{calls}, group_{group},
         failure_signal_{std::move(failure_signal)} {}
 
-  /// @return whether it has failed.
+  /// @return whether the communicator has failed.
   [[nodiscard]] bool has_failed() const noexcept { return failure_.has_value(); }
-  /// @return whether no peer can write any more into what the failure left pending.
+  /// @return whether no peer can still write into memory of operations that the failure ended.
   [[nodiscard]] bool is_quiet() const noexcept { return is_quiet_; }
-  /// @return whether this process is a child of the one that made the communicator, as far as a
-  /// signal knows.
+  /// @return whether this process is a forked child of the one that made the communicator; false
+  /// without a failure signal.
   [[nodiscard]] bool is_forked() const noexcept {
     return failure_signal_ && failure_signal_->is_forked();
   }
-  /// Throws the cause, if it has failed: the one on which all ranks agree, where there is one, else
-  /// the one that this rank found.
+  /// Throws the cause if the communicator has failed: the one on which all ranks agree if there is
+  /// one, otherwise the one that this rank found.
   void check() const {
     if (failure_) complain();
   }
@@ -47,15 +47,15 @@ class Failures {
   void check_signal() const {
     if (failure_signal_) failure_signal_->check();
   }
-  /// It fails, if it has not. Throws as check. @param cause why.
+  /// Fails the communicator, if it has not failed yet. Throws as check().
   [[noreturn]] void fail(const Error& cause);
-  /// It fails of the exception that is being handled. Throws as check.
+  /// Fails the communicator with the exception that is being handled. Throws as check().
   [[noreturn]] void fail_as_caught();
-  /// It fails if this thread is interrupted: interrupt_by.
+  /// Fails the communicator if this thread is interrupted, see interrupt_by.
   void check_interrupt() {
     if (is_interrupted()) fail_interrupted();
   }
-  /// Does a part of an operation. What that throws fails the communicator.
+  /// Runs a part of an operation. An exception of it fails the communicator.
   template <class Action>
   std::invoke_result_t<Action> attempt(Action action) {
     check();
@@ -65,13 +65,12 @@ class Failures {
       fail_as_caught();
     }
   }
-  /// The same without a throw: later calls throw it.
+  /// Fails the communicator with the exception that is being handled, which only later calls throw.
   void keep_as_caught() noexcept;
-  /// It ends with the exception that is being handled, which is sent to the other ranks.
+  /// Ends the communicator with the exception that is being handled, and sends it to other ranks.
   void end_as_caught() noexcept;
-  /// It fails, since something is not waited for any more. @param what that is.
+  /// Fails the communicator, since a pending operation is dropped. @param what the operation.
   void give_up(const std::string& what) noexcept;
-  /// @return what finds the rank at fault.
   [[nodiscard]] Blame blame() const;
 
  private:

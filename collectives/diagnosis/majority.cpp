@@ -12,12 +12,12 @@ using Memory = CallStatus::Memory;
 
 constexpr const char* kMustAgree =
     "; all ranks must call the same collectives in the same order with matching arguments";
-/// Kinds of calls that are listed where there are no most.
+/// Without a majority, a text lists at most this many different calls.
 constexpr std::size_t kMostListed = 4;
-/// Ranks that are listed for each of them.
+/// A text lists at most this many ranks of a call.
 constexpr std::size_t kMostRanks = 8;
 
-/// Such as "ranks 0, 1 and 3".
+/// @return a text such as "ranks 0, 1 and 3".
 std::string names_of(std::span<const std::size_t> ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   const std::size_t listed = std::min(ranks.size(), kMostRanks);

@@ -1,5 +1,5 @@
 /// @file
-/// Majority: the reports of ranks about one call, and the rank whose report differs.
+/// The majority among the calls of all ranks, and the rank whose call differs.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,28 @@
 
 namespace tutti::v0::detail {
 
-/// The calls of one number of all ranks. Those that are gone, or have not come to it, do not count.
+/// Groups ranks by their call of one number. Ranks that are gone, or have not reached that call, do
+/// not count.
 class Majority {
  public:
-  /// @param all what was found out about each rank when asked for the call. @param number of it,
-  /// from one. @param differ whether it is certain that ranks differ: then one that has gone on so
-  /// far that it does not know the call any more is taken to differ from the others.
+  /// @param all the status of each rank about the call. @param number of the call, from one.
+  /// @param differ whether it is certain that ranks differ: a rank that is so far ahead that it has
+  /// forgotten the call then counts as one that differs.
   Majority(std::span<const CallStatus> all, std::uint64_t number, bool differ);
 
   /// Whether ranks differ.
   [[nodiscard]] bool differs() const noexcept { return groups_.size() > 1; }
-  /// Whether ranks that have not come yet can change nothing.
+  /// Whether ranks that have not reached the call yet cannot change the verdict.
   [[nodiscard]] bool is_decided() const noexcept;
-  /// If ranks differ: Error{mismatch} that names the first rank whose call is not that of more than
-  /// half of those that have come, or nobody if there are no such.
+  /// Needs differs(). @return Error{mismatch} that names a rank: the first that rejected its call,
+  /// or the first outside the majority; no rank if there is no majority.
   [[nodiscard]] Error verdict() const;
 
  private:
   struct CallGroup {
     std::uint64_t fingerprint = 0;
     bool has_forgotten = false;
-    std::uint64_t begun = 0;  // of its first rank
+    std::uint64_t begun = 0;  // latest call of its first rank
     std::string words{};
     std::vector<std::size_t> ranks{};
   };
@@ -42,7 +43,7 @@ class Majority {
   std::size_t size_;
   std::size_t voters_ = 0;
   std::size_t still_to_come_ = 0;
-  std::vector<CallGroup> groups_{};  // the largest first; of equal ones that of the lowest rank
+  std::vector<CallGroup> groups_{};  // the largest first; of equal ones, that of the lowest rank
 };
 
 }  // namespace tutti::v0::detail

@@ -13,8 +13,8 @@ void UnmatchedSearch::end() noexcept {
   }
 }
 
-/// Ranks start plans when they like, so a message of a later run belongs to no earlier one. While a
-/// plan runs, messages of that run may still arrive.
+/// Ranks start runs of a plan at different times, so a message of a later run is no error. While a
+/// plan runs, a message of that run is none either.
 void UnmatchedSearch::look_for_runs(const Execution& plan) {
   if (!transport_.has_unexpected() || plan.sequence() == 0) return;
   const std::uint64_t next = plan.sequence() + (plan.done() ? 1 : 0);
@@ -48,9 +48,9 @@ void UnmatchedSearch::look(bool thoroughly) {
   if (thoroughly) look_for_all_runs();
 }
 
-/// All messages that a rank sent before one that this call has received have arrived too. So where
-/// ranks disagree about an earlier call, the first call that waits for them fails, not the next
-/// one.
+/// If this call received a message of a rank, all earlier messages of that rank have arrived too.
+/// So if ranks disagree about an earlier call, the first call that waits for them fails, and not
+/// the one after it.
 void UnmatchedSearch::find_after(const Execution& execution) {
   if (failures_.has_failed()) return;
   if (execution.binding().awaits_all) is_likely_ = active_.has_collective();

@@ -1,5 +1,5 @@
 /// @file
-/// Messages that nobody receives: how a communicator finds out that ranks disagree.
+/// The search for messages that no call receives, which show that ranks disagree.
 #pragma once
 
 #include <tutti/spi/transport.hpp>
@@ -11,20 +11,20 @@
 
 namespace tutti::v0::detail {
 
-/// Looks for messages of calls that have ended, or that differ from the one that waits: a rank that
-/// only sends learns from nothing else that others see the call differently. It looks where a
-/// message waits for its receive, where this rank waits anyway, and thoroughly once in a window and
+/// Looks for messages of calls that have ended, or that differ from the pending one. A rank that
+/// only sends in a call has no other sign that ranks disagree about it. It looks when a message
+/// waits for its receive, and when this rank waits anyway; thoroughly once in a window of tags, and
 /// after a long wait.
 class UnmatchedSearch {
  public:
-  /// All of them live longer.
+  /// All arguments outlive this.
   UnmatchedSearch(Transport& transport, CallOrder& order, Failures& failures,
                   const ActiveCalls& active) noexcept
       : transport_{transport}, order_{order}, failures_{failures}, active_{active} {}
 
-  /// The transport is about to be polled.
+  /// To be called before the transport is polled.
   void note_poll() noexcept { has_looked_ = false; }
-  /// A collective is about to take its position. Throws Error{mismatch}. @param binding of it.
+  /// To be called before a collective takes its position. Throws Error{mismatch}.
   void look_before(const Binding& binding) {
     if (order_.laps() || (transport_.has_unexpected() && !has_looked_)) {
       const bool thoroughly = order_.laps();
@@ -33,7 +33,8 @@ class UnmatchedSearch {
     }
     is_likely_ = is_likely_ || binding.may_leave_unmatched;
   }
-  /// An operation is done, and is about to be reported. Throws the first failure.
+  /// To be called when an operation is done, before the program gets to know it. Throws the first
+  /// failure.
   void look_after(const Execution& execution) {
     if (execution.is_ordered() &&
         (transport_.has_unexpected() || (is_likely_ && execution.binding().awaits_all)))
@@ -41,11 +42,11 @@ class UnmatchedSearch {
   }
   /// @param thoroughly as Transport::find_unmatched. Throws Error{mismatch}.
   void look(bool thoroughly);
-  /// Looks for messages of runs that have ended. Throws Error{mismatch}.
+  /// Looks for messages of a plan's runs that have ended. Throws Error{mismatch}.
   void look_for_runs(const Execution& plan);
-  /// A plan that is not running will never run again: looks for its messages.
+  /// Ends a plan that is not running, and looks for its messages.
   void end_plan(Execution& execution) noexcept;
-  /// The communicator ends: reports a disagreement that no rank has noticed yet.
+  /// To be called when the communicator ends: reports a disagreement that no rank has found yet.
   void end() noexcept;
 
  private:
@@ -57,7 +58,7 @@ class UnmatchedSearch {
   Failures& failures_;
   const ActiveCalls& active_;
   bool has_looked_ = false;  // since the last poll
-  bool is_likely_ = false;   // a call may have left some, and none waited for all since
+  bool is_likely_ = false;   // a call may have left messages, and none waited for all ranks since
 };
 
 }  // namespace tutti::v0::detail

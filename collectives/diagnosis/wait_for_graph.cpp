@@ -5,16 +5,16 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// So many ranks are named at the beginning of a chain, and so many at its end.
+/// A printed chain names at most this many ranks at each end.
 constexpr std::size_t kNamed = 8;
 
-/// What keeps a rank from doing its part in a call, or nothing if no other rank does.
-/// @param number of the call, or 0 for a message between two ranks.
+/// @return the wait that keeps a rank from doing its part in a call, or null if it waits for no
+/// other rank. @param number of the call, or 0 for a message between two ranks.
 const CallStatus::Wait* obstacle(const CallStatus& found, std::uint64_t number) {
   if (found.state != CallStatus::State::there) return nullptr;
   const auto same = std::ranges::find(found.waits, number, &CallStatus::Wait::number);
   if (number > 0 && same != found.waits.end()) return &*same;
-  // Who has begun the call and does not wait in it has done its part, or does nothing.
+  // A rank that has begun the call and does not wait in it has done its part, or is stalled.
   const bool has_begun = number > 0 && number < kPlanCalls && found.begun >= number;
   return has_begun || found.waits.empty() ? nullptr : &found.waits.front();
 }

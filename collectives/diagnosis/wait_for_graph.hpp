@@ -1,5 +1,5 @@
 /// @file
-/// WaitForGraph: a rank waits for another one, which waits for a third: who is at the end.
+/// The chain of ranks that wait for one another, and the rank at its end.
 #pragma once
 
 #include <span>
@@ -10,24 +10,24 @@
 
 namespace tutti::v0::detail {
 
-/// From a rank to the one at the end of what it waits for. A rank may wait for several others; it
-/// goes on when all of them have, so that any of them leads to a cause.
+/// Follows the waits from one rank to the last one. A rank that waits for several others needs all
+/// of them, so the chain may follow any.
 class WaitForGraph {
  public:
-  /// @param all what was found out about each rank. @param self where it begins. @param wait of
-  /// that rank, for another one.
+  /// @param all the status of each rank. @param self the rank at which the chain begins.
+  /// @param wait of that rank for another one.
   WaitForGraph(std::span<const CallStatus> all, Rank self, const CallStatus::Wait& wait);
 
-  /// The rank at the end, which waits for no other as far as is known; or -1 where the chain ends
-  /// in a cycle, of which all ranks are alike.
+  /// @return the last rank, which waits for no other as far as is known; -1 if the chain ends in a
+  /// cycle, in which no rank is more at fault than the others.
   [[nodiscard]] Rank culprit() const noexcept { return is_cycle_ ? -1 : end_; }
-  /// Whether the first rank waits for the last one itself.
+  /// Whether the first rank waits directly for the last one.
   [[nodiscard]] bool is_direct() const noexcept { return steps_.size() == 1 && !is_cycle_; }
-  /// In which call the last one is awaited.
+  /// @return the wait for the last rank.
   [[nodiscard]] const CallStatus::Wait& last() const noexcept { return steps_.back().wait; }
-  /// The number of the earliest collective that a rank of the chain waits in, or 0 for none.
+  /// @return the number of the earliest collective in which a rank of the chain waits; 0 for none.
   [[nodiscard]] std::uint64_t earliest_call() const noexcept;
-  /// Who waits for whom, such as "rank 1 waits for rank 0 (barrier #2), rank 0 waits ...".
+  /// @return the chain, such as "rank 1 waits for rank 0 (barrier #2), rank 0 waits ...".
   [[nodiscard]] std::string words() const;
 
  private:

@@ -7,21 +7,19 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// From one thorough look for messages that nobody receives to the next. It costs some system
+/// Time between two thorough looks for messages that no call receives. A look costs some system
 /// calls.
 constexpr Duration kThoroughLooks = std::chrono::milliseconds{100};
-/// A collective to which nothing came for this long asks the rank it waits for whether it is in the
-/// same call.
+/// A collective that has waited for this long asks the awaited rank whether it is in the same call.
 constexpr Duration kPatience = std::chrono::milliseconds{200};
-/// Each next question comes when the wait has doubled, and this long after the last one at most.
+/// The next question comes when the wait has doubled, or this long after the last one.
 constexpr Duration kLongestSilence = std::chrono::seconds{10};
-/// From one report of waits to the next. Ranks that wait in vain ask for it, and they have waited
-/// for longer than that.
+/// Time between two reports of waits. A rank that reads the report has itself waited for longer.
 constexpr Duration kReports = std::chrono::milliseconds{2};
 
 }  // namespace
 
-/// The call at hand first, if it is one.
+/// Reports the call that the program waits for before the others.
 void WaitMonitor::report(const Execution* first, bool blocks, Duration now) noexcept {
   if (now < next_report_) return;
   next_report_ = now + kReports;
@@ -46,7 +44,7 @@ void WaitMonitor::end_wait(Duration now) noexcept {
   report(nullptr, false, now);
 }
 
-/// So a disagreement that no message shows is found long before the deadline.
+/// Finds a disagreement that no message shows, long before the deadline.
 void WaitMonitor::ask_awaited(Duration now) {
   if (now < next_question_) return;
   const Execution* oldest = active_.oldest_started();
@@ -58,7 +56,7 @@ void WaitMonitor::ask_awaited(Duration now) {
   if (const auto error = failures_.blame().disagreement_with_awaited(wait)) failures_.fail(*error);
 }
 
-/// Calls that wait for their start are looked at less often: they wait for what has started.
+/// Queued calls are checked less often, since they wait for calls that have started.
 void WaitMonitor::look(const Execution* first, bool blocks, Duration now) {
   if (blocks) failures_.check_interrupt();
   report(first, blocks, now);
