@@ -31,9 +31,10 @@ void StreamExecution::check_captured() const {
     throw Error{ErrorCode::invalid_argument,
                 "calls on this stream cannot be captured in a graph: '" + streams_.name() +
                     "' hands messages to a thread of the host; attach the GPU by \"nccl\""};
-  throw Error{ErrorCode::invalid_argument,
-              "a stream that is captured in a graph does nothing now; what waits for it, such as a "
-              "call with a handle, cannot be captured"};
+  throw Error{
+      ErrorCode::invalid_argument,
+      "a stream that is captured in a graph does nothing now; a call that waits for it, such "
+      "as one with a handle, cannot be captured"};
 }
 
 void StreamExecution::start() {
@@ -45,7 +46,7 @@ void StreamExecution::start() {
   mark_end();
 }
 
-/// The stream of the first one follows the others', which then follow it.
+/// The first message's stream waits for the streams of the others, which then wait for it.
 void StreamExecution::start_together(std::span<const std::shared_ptr<StreamExecution>> messages) {
   StreamTransport& streams = messages.front()->streams_;
   const Stream stream = messages.front()->stream_;

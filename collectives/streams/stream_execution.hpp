@@ -11,13 +11,12 @@
 
 namespace tutti::v0::detail {
 
-/// Enqueues the runs of one call on a stream, where they follow each other, and knows whether the
-/// last one has ended. Called by the thread that is in the communicator's engine.
+/// Enqueues the runs of one call on a stream, in order, and finds out whether the last one has
+/// ended. Called by the thread that is in the communicator's engine.
 class StreamExecution {
  public:
-  /// @param streams of the communicator, which live longer. @param binding what to do; null where
-  /// there is nothing to start, and only the stream is waited for. @param timeout of a wait for its
-  /// end.
+  /// @param streams of the communicator, which outlive this. @param binding of the call; null for a
+  /// wait for the stream alone. @param timeout of a wait for its end.
   StreamExecution(StreamTransport& streams, std::shared_ptr<const Binding> binding, Stream stream,
                   Duration timeout) noexcept
       : streams_{streams}, binding_{std::move(binding)}, stream_{stream}, timeout_{timeout} {}
@@ -26,29 +25,30 @@ class StreamExecution {
   [[nodiscard]] Stream stream() const noexcept { return stream_; }
   [[nodiscard]] Duration timeout() const noexcept { return timeout_; }
   [[nodiscard]] RunBuffers buffers() const noexcept { return buffers_; }
-  /// @param op of the call, if it reads one.
+  /// Sets the operator of the call.
   void set_operator(const Operator& op) { op_ = op; }
-  /// @param buffers of the next run.
+  /// Sets the buffers of the next run.
   void set_buffers(RunBuffers buffers) noexcept { buffers_ = buffers; }
-  /// Whether somebody asks for its end.
+  /// Marks the end of each run, so that find_end() can find it.
   void set_awaited() noexcept { is_awaited_ = true; }
   [[nodiscard]] bool is_awaited() const noexcept { return is_awaited_; }
-  /// Whether it is among the calls of a batch that has not started.
+  /// Sets whether it belongs to a batch that has not started.
   void set_enlisted(bool enlisted) noexcept { is_enlisted_ = enlisted; }
   [[nodiscard]] bool is_enlisted() const noexcept { return is_enlisted_; }
 
-  /// Rejects buffers and streams that cannot serve. Throws Error.
+  /// Throws Error if the stream or the buffers cannot be used.
   void check() const;
-  /// Enqueues a run. Throws Error: then some of it may have been enqueued.
+  /// Enqueues a run. Throws Error, when a part of it may have been enqueued.
   void start();
   /// Enqueues messages between two ranks as one group, on the stream of the first one, so that none
-  /// waits for another. @param messages whose bindings are such. Throws as start.
+  /// waits for another. Throws as start().
   static void start_together(std::span<const std::shared_ptr<StreamExecution>> messages);
-  /// Whatever is on the stream by now is waited for, if somebody asks. Throws Error.
+  /// If set_awaited() was called, makes find_end() wait for all that is on the stream now. Throws
+  /// Error.
   void mark_end();
-  /// @return whether the last run has not been found to have ended.
+  /// @return whether find_end() has not found the end of the last run yet.
   [[nodiscard]] bool is_pending() const noexcept { return mark_ != nullptr; }
-  /// @return whether it has ended. Throws Error that a part of it failed with.
+  /// @return whether the last run has ended. Throws the Error with which a part of it failed.
   [[nodiscard]] bool find_end();
 
  private:
@@ -62,7 +62,7 @@ class StreamExecution {
   RunBuffers buffers_{};
   bool is_awaited_ = false;
   bool is_enlisted_ = false;
-  std::unique_ptr<StreamMark> mark_{};  // its end; null: it has not begun, or has ended
+  std::unique_ptr<StreamMark> mark_{};  // the end of the last run; null if none is pending
 };
 
 }  // namespace tutti::v0::detail

@@ -1,5 +1,5 @@
 /// @file
-/// Where a program that is enqueued on a stream reads and writes.
+/// Memory that a program reads and writes on a stream.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace tutti::v0::detail {
 
-/// Device memory from here in the stream until where this ends.
+/// Device memory of a section of the stream: from the construction of this object to its end.
 class StreamMemory {
  public:
   StreamMemory(std::size_t bytes, StreamTransport& streams, Stream stream)
@@ -38,7 +38,7 @@ class StreamPlaces {
   StreamPlaces(const Program& program, RunBuffers buffers, StreamTransport& streams, Stream stream)
       : in_{static_cast<const std::byte*>(buffers.in)}, out_{static_cast<std::byte*>(buffers.out)},
         held_{program.held_bytes, streams, stream} {}
-  /// @param place of the run's own memory. @return its address.
+  /// @param place in no message. @return its address.
   [[nodiscard]] std::byte* at(const Place& place) const {
     switch (place.base) {
       // Nothing writes through a pointer into the input.
@@ -58,8 +58,8 @@ class StreamPlaces {
   StreamMemory held_;
 };
 
-/// What a call reads: in place, a result of an all_to_all, or of a message both ways, may stand
-/// where an input does that is still to be sent, and so that is copied first.
+/// The input of a call. In place, a result of an all_to_all, or of a message in both directions,
+/// may lie where an input is that was not sent yet, so the input is copied first.
 class StreamInput {
  public:
   StreamInput(const Binding& binding, RunBuffers buffers, StreamTransport& streams, Stream stream)
@@ -80,7 +80,7 @@ class StreamInput {
   std::optional<StreamMemory> copy_{};
 };
 
-/// @param pieces of a message. @return how many bytes they are.
+/// @return the bytes of all pieces of a message.
 [[nodiscard]] inline std::size_t bytes_of(std::span<const PlacedPiece> pieces) noexcept {
   std::size_t bytes = 0;
   for (const PlacedPiece& piece : pieces) bytes += piece.bytes;

@@ -23,7 +23,7 @@ NativeCall native_call_of(const Problem& problem) {
 Placement placement_of(const StreamTransport& streams, const std::vector<int>& hosts) {
   std::vector<Locality> localities = streams.localities();
   expects(localities.empty() || localities.size() == hosts.size(),
-          "where it is known in which part of its host a GPU is, each rank's host is known");
+          "if the places of GPUs in their hosts are known, the host of each rank is known");
   return {.hosts = hosts, .localities = std::move(localities)};
 }
 
@@ -35,12 +35,12 @@ StreamSelector::StreamSelector(StreamTransport& streams,
     : streams_{streams}, selectors_{std::vector{streams.cost_model()}, std::vector{streams.name()},
                                     catalog, placement_of(streams, hosts)} {}
 
-/// Where no algorithm is forced, the library's own call must keep every promise of the collective.
-/// @return why it cannot serve, or nothing.
+/// If no algorithm is forced, the library's own call must keep every promise of the collective.
+/// @return the reason why it cannot be used, or nothing.
 std::string StreamSelector::why_not_native(const Problem& problem) const {
   const std::string name = streams_.name();
   if (!problem.counts.empty() || problem.own_counts)
-    return name + " has no calls of unequal blocks";
+    return name + " has no calls with unequal blocks";
   if (problem.count == 0 || !streams_.has_native(native_call_of(problem)))
     return name + " has no such call";
   if (problem.determinism > Determinism::rank_identical)
@@ -49,15 +49,15 @@ std::string StreamSelector::why_not_native(const Problem& problem) const {
   if (!problem.algorithm.empty()) return {};
   const bool is_extreme = problem.op != nullptr && (problem.op->kind() == OperatorKind::min ||
                                                     problem.op->kind() == OperatorKind::max);
-  if (is_extreme && is_any_of(problem.type, ElementKind::real))
-    return "it gives NaN another meaning";
+  if (is_extreme && is_any_of(problem.type, ElementKind::real)) return "it treats NaN differently";
   if (problem.op != nullptr && problem.op->kind() == OperatorKind::average &&
       problem.type == Datatype::f16)
-    return "it divides each contribution first, which loses small ones";
+    return "it divides each contribution before the sum, which loses small ones";
   return {};
 }
 
-/// A round copies less than a rank's whole vector to memory that peers see.
+/// Whether the problem runs in memory that peers see. A round copies less than a rank's whole
+/// vector to such memory, which limits the size.
 bool StreamSelector::sees_peers(const Problem& problem) const {
   StreamPeers* const peers = streams_.peers();
   const bool is_user = problem.op != nullptr && problem.op->kind() == OperatorKind::user;
@@ -67,7 +67,7 @@ bool StreamSelector::sees_peers(const Problem& problem) const {
              peers->scratch_bytes() / static_cast<std::size_t>(problem.contract.size);
 }
 
-/// @return the problem, with costs of what runs.
+/// @return the problem as it would run, so that its costs are predicted.
 Problem StreamSelector::as_seen(const Problem& problem) const {
   Problem seen = problem;
   seen.visible = sees_peers(problem);

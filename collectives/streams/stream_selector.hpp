@@ -1,5 +1,5 @@
 /// @file
-/// The choice of what a collective runs on streams.
+/// The choice of an algorithm for a collective on a stream.
 #pragma once
 
 #include <memory>
@@ -17,19 +17,19 @@ namespace tutti::v0::detail {
 /// choices on all ranks.
 class StreamSelector {
  public:
-  /// @param streams of the communicator, which live longer. @param catalog as Selectors.
+  /// @param streams of the communicator, which outlive this. @param catalog as Selectors.
   /// @param hosts of the ranks, as CommunicatorParts::hosts.
   StreamSelector(StreamTransport& streams, const std::shared_ptr<const Catalog>& catalog,
                  const std::vector<int>& hosts);
 
-  /// @param problem checked. @param self the own rank. @return what it runs. Throws
-  /// Error{invalid_argument} where a forced algorithm cannot serve.
+  /// @param problem checked. @return the binding of the chosen call or schedule. Throws
+  /// Error{invalid_argument} if a forced algorithm cannot run it.
   [[nodiscard]] Binding bind(const Problem& problem, Rank self);
-  /// @return what it would run by schedules, and why.
+  /// @return the choice among schedules, with its reasons.
   [[nodiscard]] Selection select(const Problem& problem) {
     return selectors_.select(as_seen(problem));
   }
-  /// @return what it would run, in words.
+  /// @return a text that states the choice for a problem.
   [[nodiscard]] std::string explain(const Problem& problem);
 
  private:

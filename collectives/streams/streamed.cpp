@@ -13,7 +13,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// For those that a rank has, and those that it gets.
+/// Bytes for the tokens of a barrier: half for its own, half for those that it receives.
 constexpr std::size_t kTokenBytes = 128;
 
 /// A run of a program while it is enqueued.
@@ -24,7 +24,7 @@ class StreamRun {
       : binding_{binding}, op_{op}, program_{program}, streams_{streams}, stream_{stream},
         places_{program, buffers, streams, stream}, is_captured_{streams.is_captured(stream)} {}
 
-  /// @return the messages of the next round, which is over once they are exchanged.
+  /// @return the messages of the next round, which the caller exchanges before advance().
   [[nodiscard]] std::vector<StreamMessage> next_messages() {
     const std::span group = operations().subspan(next_, end_of_group() - next_);
     std::size_t packed = 0;
@@ -37,8 +37,8 @@ class StreamRun {
     for (const Operation& operation : group) add_message(operation, room, messages);
     return messages;
   }
-  /// Goes on behind the messages, to those of the next round or the end. @return whether there are
-  /// some.
+  /// Continues after the messages of a round, up to those of the next round or the end. @return
+  /// whether there is a next round.
   bool advance() {
     std::byte* room = pack_ ? pack_->data() : nullptr;
     for (const std::size_t end = end_of_group(); next_ < end; ++next_) {
@@ -66,7 +66,7 @@ class StreamRun {
   [[nodiscard]] std::span<const Operation> operations() const noexcept {
     return std::span{program_.operations}.first(program_.size());
   }
-  /// The messages of one round start at once.
+  /// @return the end of the messages of this round, which start together.
   [[nodiscard]] std::size_t end_of_group() const noexcept {
     std::size_t end = next_;
     while (end < operations().size() && is_message(operations()[end]) &&
@@ -76,9 +76,10 @@ class StreamRun {
   }
   [[nodiscard]] std::byte* at(const Place& place) const { return places_.at(place); }
 
-  /// @return whether a message goes through memory where its pieces lie one after the other, since
-  /// those of the other side may be cut in other places. In a graph all messages are in memory of
-  /// ours: NCCL registers a program's by itself there, and may hang where the other side's is not.
+  /// @return whether a message goes through memory that holds its pieces one after the other, since
+  /// the other rank may cut the message differently. In a graph all messages lie in the library's
+  /// memory: NCCL would register the program's memory itself, and may hang if the other rank's is
+  /// not registered.
   [[nodiscard]] bool is_packed(std::span<const PlacedPiece> pieces) const noexcept {
     return pieces.size() > 1 ||
            (is_captured_ && pieces.size() == 1 && pieces.front().place.base != Base::held);
@@ -107,7 +108,8 @@ class StreamRun {
   }
 
   void combine(const Operation& operation) {
-    expects(operation.kind == OperationKind::combine, "on a stream nobody waits for a signal");
+    expects(operation.kind == OperationKind::combine,
+            "no operation on a stream waits for a signal");
     for (const Combination& combination : program_.combinations_of(operation)) {
       const std::span<const Place> places = program_.operands_of(combination);
       std::byte* const destination = at(combination.destination);
@@ -135,15 +137,15 @@ class StreamRun {
   Stream stream_;
   StreamPlaces places_;
   bool is_captured_;
-  std::optional<StreamMemory> pack_{};  // of the messages under way
-  std::size_t next_ = 0;                // operation
+  std::optional<StreamMemory> pack_{};  // packed messages of this round
+  std::size_t next_ = 0;                // next operation
 };
 
 }  // namespace
 
 void enqueue(const Binding& binding, const Operator& op, RunBuffers buffers,
              StreamTransport& streams, Stream stream) {
-  // The tokens of a barrier belong to no caller.
+  // The caller of a barrier has no memory for its tokens.
   const StreamMemory tokens{binding.is_barrier() ? kTokenBytes : 0, streams, stream};
   if (binding.is_barrier()) buffers = {tokens.data(), tokens.data() + kTokenBytes / 2};
   const StreamInput input{binding, buffers, streams, stream};

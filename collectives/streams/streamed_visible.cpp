@@ -1,4 +1,4 @@
-// Calls on streams where ranks see each other's memory.
+// Calls on streams if ranks see each other's memory.
 #include <algorithm>
 #include <vector>
 
@@ -10,10 +10,9 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// A run of a program while it is enqueued, round by round. A rank announces all that it sends
-/// before it waits for anything, reads what others have announced, and waits until what it has
-/// announced was read before it goes on; so ranks wait for each other as with messages that nobody
-/// keeps.
+/// A run of a program while it is enqueued, round by round. In a round, a rank announces all its
+/// messages before it waits for any. It then reads the announced messages of others, and waits
+/// until its own were read. So each send waits for its receive, as if no message were buffered.
 class VisibleRun {
  public:
   VisibleRun(const Binding& binding, const Operator& op, const Program& program, RunBuffers buffers,
@@ -52,7 +51,7 @@ class VisibleRun {
     for_each(round, OperationKind::send, [&](const Operation& send) {
       if (send.pieces > 0) peers_.await_release(send.peer, stream_);
     });
-    // What is written now nobody reads any more.
+    // These may write where peers have read: all of them have released this rank's messages.
     for_each(round, OperationKind::combine, [&](const Operation& combine) {
       if (!reads_peers(combine)) combine_all(combine);
     });

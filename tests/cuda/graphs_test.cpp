@@ -104,8 +104,8 @@ TEST(GpuCaptures, RefuseWhatWaitsForThem) {
            return "no error";
          };
          const std::string expected =
-             "a stream that is captured in a graph does nothing now; what waits for it, such as a "
-             "call with a handle, cannot be captured";
+             "a stream that is captured in a graph does nothing now; a call that waits for it, "
+             "such as one with a handle, cannot be captured";
          Graph graph{world.device(rank), stream.get()};
          EXPECT_EQ(refusal([&] {
                      static_cast<void>(world[rank].async().all_reduce(data.span(), sum,
