@@ -19,10 +19,10 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// See BatchScope. Null, or an object on this thread's stack.
+/// The batch of this thread, an object on its stack, or null. See BatchScope.
 thread_local BatchScope* gathering = nullptr;
 
-/// The first exception of several communicators, each of which goes on without the others.
+/// Keeps the first exception of several communicators. The others continue.
 class FirstError {
  public:
   template <class Action>
@@ -41,8 +41,8 @@ class FirstError {
   std::exception_ptr error_{};
 };
 
-/// Waits for the calls of several communicators, polling them by turns. The thread sleeps
-/// in one of them for no longer than its idle_wait, since the others would not wake it.
+/// Waits for the calls of several communicators, and polls them by turns. The thread sleeps in one
+/// of them, for its idle_wait at most, since the others would not wake it.
 void wait_for_all(Engine* first, FirstError& errors) {
   IdleBackoff backoff;
   for (bool is_over = false; !is_over;) {
@@ -62,7 +62,7 @@ void wait_for_all(Engine* first, FirstError& errors) {
   }
 }
 
-/// Memory that a call of the batch touches.
+/// Memory that a call of the batch reads or writes.
 struct TouchedRange {
   const std::byte* begin;
   const std::byte* end;
@@ -72,7 +72,7 @@ struct TouchedRange {
 
 struct TouchedRanges {
   std::vector<TouchedRange> all{};
-  std::vector<TouchedRange> open{};  // those that reach beyond the current one's begin
+  std::vector<TouchedRange> open{};  // ranges that contain the begin of the current one
 };
 
 void add_range(std::vector<TouchedRange>& ranges, std::span<const std::byte> bytes,
@@ -81,8 +81,8 @@ void add_range(std::vector<TouchedRange>& ranges, std::span<const std::byte> byt
     ranges.push_back({bytes.data(), bytes.data() + bytes.size(), &call, is_written});
 }
 
-/// Refuses calls that touch what another one writes: they run at the same time, so that results
-/// would depend on timing. The lists keep their memory for the thread's next batch.
+/// Rejects a batch if a call touches memory that another one writes: they run at the same time, so
+/// results would depend on timing. The lists keep their memory for the thread's next batch.
 void check_apart(Engine* first) {
   TouchedRanges& touched = PerThread<TouchedRanges>::get();
   std::vector<TouchedRange>& ranges = touched.all;
@@ -135,7 +135,7 @@ BatchScope* BatchScope::current() noexcept {
 void BatchScope::reject(std::string_view what) {
   if (gathering != nullptr)
     throw Error{ErrorCode::invalid_argument,
-                std::string{what} + " cannot be within a batch, whose calls have not started yet"};
+                std::string{what} + " cannot be in a batch, whose calls have not started yet"};
 }
 
 void BatchScope::add(const std::shared_ptr<Engine>& engine) noexcept {
@@ -146,7 +146,7 @@ void BatchScope::add(const std::shared_ptr<Engine>& engine) noexcept {
   last_->keep();
 }
 
-/// That succeeds, since the engines are kept for this thread.
+/// Enters all engines. It succeeds, since add() has kept them for this thread.
 void BatchScope::enter() {
   for (Engine* engine = first_.get(); engine != nullptr; engine = engine->next_in_batch.get())
     engine->enter();

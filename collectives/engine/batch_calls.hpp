@@ -1,5 +1,5 @@
 /// @file
-/// Calls of one communicator in a batch.
+/// The calls of one communicator in a batch.
 #pragma once
 
 #include <vector>
@@ -10,23 +10,23 @@
 
 namespace tutti::v0::detail {
 
-/// Keeps the calls of one communicator that start together at the end of a batch, and those of them
-/// that the batch waits for.
+/// Keeps the calls of one communicator that start together at the end of a batch, and waits for the
+/// blocking ones.
 class BatchCalls {
  public:
-  /// @param calls live longer.
+  /// @param calls outlive this.
   explicit BatchCalls(HostCalls& calls) noexcept : calls_{calls} {}
 
-  /// How a call runs: how long, and whether the batch waits for it, and owns it.
+  /// The terms of a call.
   struct Enlistment {
     Duration timeout{0};
-    bool blocks = false;
+    bool blocks = false;  ///< Whether the batch waits for it, and owns it.
   };
-  /// Notes that a call will start with others. Throws as HostCalls::check_start.
+  /// Adds a call, which starts with the others. Throws as HostCalls::check_start.
   void add(Execution& execution, const void* in, void* out, const Enlistment& how);
-  /// Forgets it again, if it is one.
+  /// Removes a call, if it was added and has not started.
   void remove(Execution& execution) noexcept;
-  /// Calls a function of each execution that has not started, and of the bytes that it will touch.
+  /// Calls function(execution, bytes that it will touch) for each call that has not started.
   template <class Function>
   void for_each(Function function) const {
     for (const Enlisted& call : enlisted_) {
@@ -35,15 +35,15 @@ class BatchCalls {
                touched_bytes(binding.layout(), binding.element_bytes, call.in, call.out));
     }
   }
-  /// Starts them. Throws the first failure.
+  /// Starts all calls. Throws the first failure.
   void start();
-  /// Whether a call that blocks is pending, and may come to an end.
+  /// Whether a blocking call is pending, and the communicator has not failed.
   [[nodiscard]] bool has_awaited() const noexcept;
-  /// Polls for such calls once. Throws the first failure. @return whether anything moved.
+  /// Polls once for the blocking calls. Throws the first failure. @return whether anything moved.
   bool step_awaited();
-  /// Waits for all of them. Throws the first failure.
+  /// Waits for all blocking calls. Throws the first failure.
   void wait_awaited();
-  /// Forgets calls that have not started, and gives back those that blocked.
+  /// Drops calls that have not started, and gives back the blocking ones.
   void end() noexcept;
 
  private:

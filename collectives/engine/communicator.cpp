@@ -104,7 +104,7 @@ int Communicator::size() const noexcept {
 
 namespace {
 
-/// Gives an execution back however the scope is left.
+/// Gives an execution back at the end of the scope, also after an exception.
 class Acquired {
  public:
   Acquired(detail::Engine& engine, detail::Execution* execution) noexcept
@@ -121,10 +121,10 @@ class Acquired {
   detail::Execution* execution_;
 };
 
-/// A call that receives from any rank: once a message has come it is one from a rank.
+/// Waits for a message to a receive from any rank. @return the call with that message's sender.
 Call with_sender(detail::Engine& engine, Call call, const Options& options) {
   if (call.point_to_point != PointToPoint::recv) return call;
-  call.from = 0;  // any, since other errors are thrown before a message comes
+  call.from = 0;  // a valid rank, so that the check finds only other errors
   detail::check_point_to_point(call, options, engine.transport().size());
   call.from = engine.calls().await_message(any_rank, call.tag, options.timeout).from;
   return call;
@@ -151,16 +151,16 @@ void Communicator::run(const Call& call, const Options& options) {
   Acquired acquired{*engine_, execution};
   detail::start_or_enlist(engine_, *execution, call.in, call.out,
                           {.timeout = options.timeout, .blocks = true});
-  static_cast<void>(acquired.keep());  // the batch's, which waits for it
+  static_cast<void>(acquired.keep());  // the batch owns it, and waits for it
 }
 
 void Communicator::run_now(const Call& call, const Options& options) {
-  detail::BatchScope::reject("a call that returns what it brings");
+  detail::BatchScope::reject("a call that returns its result");
   run(call, options);
 }
 
 Request Async::run(const Call& call, const Options& options) {
-  const std::shared_ptr<detail::Engine> engine = world_->engine_;  // an operator may end the other
+  const std::shared_ptr<detail::Engine> engine = world_->engine_;  // an operator may end world_
   const detail::CallGuard use{engine};
   if (options.stream.is_some()) {
     auto bound = engine->streamed().acquire(call, options);

@@ -1,5 +1,5 @@
 /// @file
-/// CoreContention: whether threads of other programs run on the cores of the ranks.
+/// The detection of other programs that run on the cores of the ranks.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 
 namespace tutti::v0::detail {
 
-/// Learns from the times that yields take. While other threads want the core, a thread that polls
-/// uses up its time slice, and comes back milliseconds after its message; a thread that sleeps is
+/// Measures the times of yields. While other threads want the core, a polling thread uses up its
+/// time slice, and gets the core back milliseconds after its message has come. A sleeping thread is
 /// scheduled when a peer wakes it.
 class CoreContention {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// @return whether recent yields took long.
+  /// @return whether recent yields were long.
   [[nodiscard]] bool is_seen() const noexcept { return is_seen_; }
   /// Yields the core.
   void yield() noexcept {
@@ -23,7 +23,7 @@ class CoreContention {
     std::this_thread::yield();
     note(begin, Clock::now());
   }
-  /// Learns from a yield. @param begin when the core was offered. @param end when it came back.
+  /// Notes a yield. @param begin its start. @param end when this thread had the core again.
   void note(Clock::time_point begin, Clock::time_point end) noexcept {
     long_yields_ = end - begin < kLongYield ? 0 : long_yields_ + 1;
     if (long_yields_ == 1) first_ = begin;
@@ -39,14 +39,14 @@ class CoreContention {
   }
 
  private:
-  /// More than an interrupt, less than the polls of a peer that has the core meanwhile.
+  /// A long yield: longer than an interrupt, shorter than the polls of a peer on the same core.
   static constexpr std::chrono::microseconds kLongYield{80};
-  /// The least number of long yields without a short one, and their least time. The system moves a
-  /// rank that shares its core with a peer to an idle core in less, but only if both are running:
+  /// Contention is seen after this many long yields without a short one, over at least this time.
+  /// In less, the system moves one of two ranks on a core to an idle core, but only while both run:
   /// ranks that sleep would stay there.
   static constexpr int kLongYields = 5;
   static constexpr std::chrono::milliseconds kStreak{20};
-  /// The time until the next look, doubled while others still run.
+  /// The time for which contention is assumed, doubled while others still run.
   static constexpr std::chrono::milliseconds kShortest{50};
   static constexpr std::chrono::milliseconds kLongest{1600};
 

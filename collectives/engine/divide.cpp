@@ -60,8 +60,8 @@ void check_members(std::span<const Rank> members, Rank self, int size) {
                     " makes a group in which it is not; only the members make it"};
 }
 
-/// If this rank cannot use what the members have made, for example without memory, it raises the
-/// failure signal for the others.
+/// If this rank cannot make its part of the communicator, for example without memory, it raises the
+/// failure signal for the other members.
 Communicator host_part_of(const detail::Engine& engine, std::span<const Rank> members,
                           std::uint64_t key, const CommunicatorOptions& options) {
   CommunicatorParts communicator_parts = engine.group().subgroup(members, key);
@@ -77,7 +77,7 @@ Communicator host_part_of(const detail::Engine& engine, std::span<const Rank> me
   }
 }
 
-/// It has the GPU that the whole has, on which its ranks agree.
+/// Makes a communicator of the members, with the GPU of the whole one if that has one.
 Communicator part_of(const detail::Engine& engine, std::span<const Rank> members, std::uint64_t key,
                      const CommunicatorOptions& options) {
   if (!engine.has_streams()) return host_part_of(engine, members, key, options);

@@ -17,7 +17,7 @@ std::vector<std::string> transports_of(const Transport& transport) {
   return can.transports.empty() ? std::vector<std::string>{can.name} : can.transports;
 }
 
-/// @return costs of each transport: assumed ones where none are known.
+/// @return a cost model of each transport: the assumed one if none is known.
 std::vector<CostModel> cost_models_of(CommunicatorParts& parts, std::size_t transports) {
   std::vector<CostModel> cost_models{std::move(parts.cost_model)};
   std::ranges::move(parts.other_cost_models, std::back_inserter(cost_models));
@@ -64,7 +64,7 @@ void Engine::check_options() {
   if (options_.timeout <= Duration::zero())
     throw Error{ErrorCode::invalid_argument,
                 "the timeout is " + std::to_string(options_.timeout.count()) +
-                    " ns; expected more than zero, or Duration::max() to wait for ever"};
+                    " ns; expected more than zero, or Duration::max() for no limit"};
   check_enumerator("the communicator", "determinism", static_cast<int>(options_.determinism),
                    kDeterminisms);
   for (const auto& [collective, algorithm] : options_.algorithms)
@@ -74,7 +74,8 @@ void Engine::check_options() {
   if (options_.progress_thread) check_threads("CommunicatorOptions::progress_thread");
 }
 
-/// @param wish that needs a progress thread.
+/// Throws if the transport allows no progress thread. @param wish the function or option that needs
+/// one.
 void Engine::check_threads(const char* wish) const {
   if (!transport_->capabilities().threads)
     throw Error{ErrorCode::invalid_argument,

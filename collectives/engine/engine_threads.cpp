@@ -1,4 +1,4 @@
-// Threads in an engine: callers, the progress thread, and those that end handles.
+// Threads in an engine: callers, the progress thread, and threads that destroy handles.
 #include <thread>
 #include <utility>
 
@@ -16,7 +16,7 @@ constexpr Occupancy::Words kCommunicatorWords{
     .instead = "; call another one there, such as a group of the same ranks",
     .otherwise = ", or give each thread one of its own, such as a group of the same ranks"};
 
-/// Counts a caller as long as it wants to enter.
+/// Counts a thread while it wants to enter.
 class Caller {
  public:
   explicit Caller(std::atomic<int>& callers) noexcept : callers_{callers} { ++callers_; }
@@ -33,7 +33,7 @@ class Caller {
 Engine::~Engine() {
   if (shared_thread_ && !shared_thread_->is_forked()) shared_thread_->remove(*this);
   else if (shared_thread_)
-    static_cast<void>(new auto(std::move(shared_thread_)));  // it is the parent's
+    static_cast<void>(new auto(std::move(shared_thread_)));  // the thread belongs to the parent
   progress_.end();
 }
 
@@ -101,14 +101,15 @@ Engine::Advance Engine::advance(bool may_wait_idle) noexcept {
     try {
       if (progress_.step_for_progress()) advance = Advance::moved;
       else if (may_wait_idle && callers_ == 0) transport_->idle_wait();
-    } catch (...) {  // The communicator has failed: its next call throws why.
+    } catch (...) {  // the communicator has failed: its next call throws the error
     }
   }
   if (has_dropped_) release_dropped();
   if (has_notices_) send_notices();
   const bool is_abandoned = std::exchange(is_abandoned_, false);
   occupancy_.leave();
-  // This thread cannot wait for itself to leave the engine. Where there is no other, it stays.
+  // The destructor waits until the progress thread has left, so another thread has to run it. If
+  // none can be started, the engine is never deleted.
   if (is_abandoned)
     static_cast<void>(attempt([this] { start_thread([this] { delete this; }).detach(); }));
   return advance;
@@ -137,7 +138,7 @@ void Engine::drop(std::shared_ptr<Task> task) noexcept {
   }
   if (!task->done()) task->drop_pending();
   task->notice().send();
-  task.reset();  // it gives memory back
+  task.reset();  // gives memory back to the engine
   leave();
 }
 

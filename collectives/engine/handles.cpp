@@ -1,4 +1,4 @@
-// Handles of calls under way, and of calls that run again and again.
+// Handles of started calls, and of calls that run repeatedly.
 #include <tutti/request.hpp>
 
 #include <utility>
@@ -116,7 +116,7 @@ void Plan::start() {
   start(in_, out_);
 }
 
-/// The run before need not be over: runs follow each other on their stream.
+/// The previous run may still be pending: runs follow each other on their stream.
 void Plan::start_streamed(const void* in, void* out) {
   const detail::CallGuard use{engine_};
   if (streamed_->is_enlisted())

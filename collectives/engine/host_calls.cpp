@@ -21,7 +21,7 @@ Execution* HostCalls::acquire_plan(const Call& call, const Options& options) {
   return execution;
 }
 
-/// An idle execution, which knows the call's tag.
+/// @return an idle execution with the call's tag and operator.
 HostCalls::CachedExecution& HostCalls::ready_for(const Call& call, const Options& options) {
   diagnosis_.failures().check();
   if (options.timeout < Duration::zero()) check_timeout("the call", options.timeout);
@@ -35,12 +35,14 @@ HostCalls::CachedExecution& HostCalls::ready_for(const Call& call, const Options
   return cached;
 }
 
-/// Most calls of a loop are like the one before, and many end as they begin: those acquire nothing.
+/// Most calls of a loop have the same shape as the previous one, and many end when they start:
+/// these acquire no execution.
 void HostCalls::run(const Call& call, const Options& options) {
   ProgramCache& cache = binder_.cache();
   CachedExecution& cached = ready_for(call, options);
   Shape& shape = *cached.shape;
-  if (shape.binding->is_collective && !progress_.has_room(1)) return run_later(shape, call, options);
+  if (shape.binding->is_collective && !progress_.has_room(1))
+    return run_later(shape, call, options);
   Execution& execution = cached.execution;
   try {
     check_start(execution, call.in, call.out);
@@ -63,7 +65,7 @@ void HostCalls::run(const Call& call, const Options& options) {
   cache.recount(cached);
   progress_.unmatched().look_after(execution);
   if (!progress_.active().in_use().empty())
-    progress_.poll();  // whatever else is under way advances in every call
+    progress_.poll();  // all pending operations advance in every call
   cache.evict();
 }
 
@@ -95,7 +97,7 @@ void HostCalls::start(Execution& execution, const void* in, void* out, Duration 
   progress_.queue(execution, in, out, timeout);
 }
 
-/// The other ranks can inquire about it, as about calls that were made.
+/// Other ranks can inquire about the skipped call as about any other.
 void HostCalls::skip(const std::string& words) {
   const std::uint64_t fingerprint = fingerprint_of_rejection(words);
   diagnosis_.counter().describe(fingerprint, words);
@@ -110,7 +112,7 @@ void HostCalls::release(Execution* execution) noexcept {
   ActiveCalls::List& in_use = progress_.active().in_use();
   const auto found = ActiveCalls::find(in_use, *execution);
   if (found == in_use.end()) return;
-  // Peers may still write into its memory if abort could not stop them, so it stays with us.
+  // If abort could not stop the peers, they may still write into its memory, so it is kept.
   if (!execution->done()) return diagnosis_.failures().give_up(execution->state());
   if (execution->plan() != 0) progress_.unmatched().end_plan(*execution);
   execution->reset();

@@ -1,5 +1,5 @@
 /// @file
-/// IdleBackoff: the pauses of a thread that polls transports.
+/// The pauses of a thread that polls transports.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace tutti::v0::detail {
 
 /// A waiting thread polls for a while, then yields its core, then sleeps. If other programs use the
-/// core it sleeps soon, over any transport. Where nothing wakes it, each sleep is a short nap. A
-/// thread that also drives another library naps only then; otherwise, if ranks do not outnumber
-/// cores, it polls for as long again after each yield.
+/// core, it sleeps sooner. If nothing would wake it, each sleep is short. A thread that also drives
+/// another library sleeps only if other programs use the core; otherwise, if ranks do not outnumber
+/// cores, it polls for the same time again after each yield.
 class IdleBackoff {
  public:
   /// Starts again after a completion.
@@ -24,10 +24,10 @@ class IdleBackoff {
   /// The event for which a thread waits.
   struct Wait {
     bool drives = false;  ///< Whether there is a ProgressHook.
-    bool wakes = true;    ///< Whether what is awaited ends Transport::idle_wait.
+    bool wakes = true;    ///< Whether the awaited event ends Transport::idle_wait.
   };
-  /// Pauses after a poll without completions. @param transport that is polled.
-  /// @return whether other threads may have used the core for long.
+  /// Pauses after a poll without completions. @return whether other threads may have used the core
+  /// for long.
   bool advance(Transport& transport, CoreContention& contention, const Wait& wait) {
     const int wanted = transport.capabilities().idle_spins;
     const bool contended = contention.is_seen();
@@ -48,9 +48,10 @@ class IdleBackoff {
     transport.idle_wait();
   }
 
-  /// Times that a core is offered before the thread sleeps, from which it takes long to come back.
+  /// Number of yields before the thread sleeps, since waking up takes long.
   static constexpr int kYields = 200;
-  /// The most polls if others use the core; transports ask for no more if ranks outnumber cores.
+  /// The most polls before a yield if other programs use the core. Transports ask for no more if
+  /// ranks outnumber cores.
   static constexpr int kMostSpinsOfACrowd = 100;
   /// The sleep of a thread that nothing wakes.
   static constexpr std::chrono::microseconds kNap{50};

@@ -1,4 +1,4 @@
-// Messages that nobody receives yet.
+// Probes for messages that no call receives yet.
 #include <string>
 
 #include <tutti/communicator.hpp>

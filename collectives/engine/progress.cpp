@@ -8,8 +8,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Polls from one look at the clock to the next, where a poll is so short that reading it would
-/// count.
+/// The most polls between two reads of the clock, since a read costs about as much as a short poll.
 constexpr int kPollsPerClock = 32;
 
 const Execution* execution_of(const Execution& pending) noexcept {
@@ -30,7 +29,7 @@ Progress::Progress(Transport& transport, Diagnosis& diagnosis, const Communicato
       polls_per_clock_{std::clamp(transport_.capabilities().idle_spins, 1, kPollsPerClock)},
       polls_until_clock_{polls_per_clock_}, hook_{static_cast<bool>(options_.progress)} {}
 
-/// A program that destroys its communicator gets no more errors, but ranks that still call it do.
+/// A program that destroys its communicator gets no more errors, but ranks that still use it do.
 void Progress::end() noexcept {
   waiting_.clear();
   if (!failures_.has_failed()) unmatched_.end();
@@ -59,7 +58,7 @@ void Progress::queue(Execution& execution, const void* in, void* out, Duration t
   execution.queue(timeout);
 }
 
-/// In the order of the calls, which is the same on all ranks.
+/// Starts waiting operations in the order of the calls, which is the same on all ranks.
 void Progress::start_waiting() {
   while (!waiting_.empty()) {
     const Waiting next = waiting_.front();
@@ -78,9 +77,9 @@ void Progress::start_waiting() {
   }
 }
 
-/// Collectives are counted. Messages between two ranks are not, since the others know nothing of
-/// them; they have tags of their own, behind those of the window. So have plans, whose runs are
-/// counted for each.
+/// Collectives take positions. Messages between two ranks do not, since the other ranks do not take
+/// part; they have tags of their own, behind those of the window. So have plans, each of which
+/// counts its runs.
 Execution::CallPosition Progress::position_of(const Execution& execution) {
   if (execution.plan() != 0) {
     unmatched_.look_for_runs(execution);
@@ -107,8 +106,8 @@ std::size_t Progress::poll() {
   }
 }
 
-/// Advances executions of which transfers are done. @return how many these are; those that this
-/// completes come next.
+/// Continues executions after completed transfers. @return the number of these transfers, without
+/// those that complete meanwhile.
 std::size_t Progress::deliver() {
   const std::size_t count = transport_.completed();
   for (std::size_t i = 0; i < count && transport_.completed() > 0; ++i)
@@ -167,7 +166,7 @@ void Progress::advance_tasks() {
   });
 }
 
-/// Other libraries may have to advance before what is awaited here can come.
+/// Other libraries may have to advance before an awaited message can come.
 void Progress::call_hook(Duration now) {
   if (!hook_.is_due(now)) return;
   try {
@@ -178,15 +177,15 @@ void Progress::call_hook(Duration now) {
   hook_.end_call(now, transport_.now());
 }
 
-/// One step of a test or wait for an operation that is pending. Now and then it looks at the clock,
-/// for all operations: whoever is polled, none waits beyond its deadline unnoticed, and
-/// CommunicatorOptions::progress is called. @param blocks whether the caller polls until it is
-/// done. @return whether something moved.
+/// One step of a test or wait for a pending operation. Every few polls it checks the deadlines of
+/// all operations, so that polling one of them never hides that another one is late, and calls
+/// CommunicatorOptions::progress. @param blocks whether the caller polls until it is done. @return
+/// whether something moved.
 template <class Pending>
 bool Progress::poll_for(const Pending& pending, bool blocks) {
   const bool moved = poll() > 0;
   if (moved) hook_.end_idleness();
-  if (!tasks_.empty()) {  // also for what completed otherwise
+  if (!tasks_.empty()) {  // also if nothing moved: calls of tasks may have completed elsewhere
     advance_tasks();
     if (!waiting_.empty()) failures_.attempt([this] { start_waiting(); });
   }
@@ -199,20 +198,19 @@ bool Progress::poll_for(const Pending& pending, bool blocks) {
   } else if (hook_.is_waited_for() && !pending.done()) {
     call_hook(transport_.now());
   }
-  // Where something above fails the report stands: others that fail just then still read it, and
-  // nobody asks later.
+  // If something above fails, the report stays for ranks that fail at the same time.
   if (pending.done()) end_reports();
   return moved;
 }
 
-/// A program may do other things between two tests, for long.
+/// A program may do other things for long between two tests, so each test calls the hook.
 template <class Pending>
 void Progress::test_for(const Pending& pending) {
   poll_for(pending, false);
   if (hook_.exists() && !pending.done()) call_hook(transport_.now());
 }
 
-/// The program itself does not wait, so the report is of a rank that polls now and then.
+/// The program itself does not wait, so the report is that of a rank that polls now and then.
 bool Progress::step_for_progress() {
   struct AnyCompletion {
     [[nodiscard]] static bool done() noexcept { return false; }
@@ -249,7 +247,7 @@ void Progress::wait_for(const Pending& pending) {
   }
 }
 
-/// After others had the core, the next poll looks at the clock.
+/// After other threads had the core, the next poll reads the clock.
 void Progress::pause(IdleBackoff& backoff, bool wakes) {
   const IdleBackoff::Wait wait{.drives = hook_.exists(), .wakes = wakes};
   if (!backoff.advance(transport_, contention_, wait)) return;

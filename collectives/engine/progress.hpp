@@ -1,5 +1,5 @@
 /// @file
-/// Progress: starts the operations of a communicator in the order of the calls, and polls for them.
+/// Starts the operations of a communicator in the order of the calls, and polls for them.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,9 @@ namespace tutti::v0::detail {
 /// the thread that is in the communicator's engine.
 class Progress {
  public:
-  /// All of them live longer.
+  /// All arguments outlive this.
   Progress(Transport& transport, Diagnosis& diagnosis, const CommunicatorOptions& options);
-  /// Nothing is advanced any more. Memory that peers may still write into is never freed.
+  /// Stops all operations. Memory into which peers may still write is never freed.
   void end() noexcept;
 
   [[nodiscard]] Transport& transport() noexcept { return transport_; }
@@ -37,59 +37,63 @@ class Progress {
   [[nodiscard]] ActiveCalls& active() noexcept { return active_; }
   /// @return tasks that have not ended.
   [[nodiscard]] const std::vector<std::shared_ptr<Task>>& tasks() const noexcept { return tasks_; }
-  /// @return whether anything is pending, and may come to an end.
+  /// @return whether anything is pending, and the communicator has not failed.
   [[nodiscard]] bool has_anything_pending() const noexcept {
     return !failures_.has_failed() &&
            (!tasks_.empty() || !waiting_.empty() || active_.has_started());
   }
   [[nodiscard]] UnmatchedSearch& unmatched() noexcept { return unmatched_; }
 
-  /// @param wanted how many collectives. @return whether they may start now.
+  /// @param wanted number of collectives. @return whether they may start now.
   [[nodiscard]] bool has_room(std::uint64_t wanted) noexcept {
     return waiting_.empty() && is_within_window(wanted);
   }
-  /// Starts an execution, where has_room. Throws the first failure. @param timeout more than zero.
+  /// Starts an execution. Needs has_room(1) if it is ordered. Throws the first failure.
+  /// @param timeout more than zero.
   void begin(Execution& execution, const void* in, void* out, Duration timeout);
-  /// Starts it when older operations have made room. @param timeout as begin.
+  /// Starts an execution when older operations have made room. @param timeout as begin().
   void queue(Execution& execution, const void* in, void* out, Duration timeout);
   /// Starts an execution at a position that was kept. Its buffers are not checked.
   void start_later(Execution& execution, const void* in, void* out, Duration timeout,
                    Execution::CallPosition position);
-  /// Starts a task, and keeps it while it is under way: it advances in whatever test or wait.
-  /// Throws as the calls that it makes.
+  /// Starts a task, and keeps it until it ends. It advances in every test and wait. Throws as the
+  /// calls that it makes.
   void start(const std::shared_ptr<Task>& task);
-  /// As Task::precede_receive, of all tasks.
+  /// Calls Task::precede_receive of all tasks.
   void precede_receive(Rank from, int tag) {
     for (const auto& task : tasks_) task->precede_receive(from, tag);
   }
-  /// Whether no task that began before has to receive first.
+  /// Whether no older task still receives messages of the same source and tag.
   [[nodiscard]] bool is_next(const Task& task) const noexcept;
 
-  /// Polls the transport once, and advances what is done. Throws the first failure.
-  /// @return how many transfers completed.
+  /// Polls the transport once, and continues after completed transfers. Throws the first failure.
+  /// @return the number of completed transfers.
   std::size_t poll();
   /// Advances tasks. Throws the first failure.
   void advance_tasks();
   /// Polls once for a pending operation. Throws the first failure. @return whether anything moved.
   bool step(const Execution& execution);
-  /// Likewise, for nothing in particular.
+  /// Polls once without an operation to wait for. Throws the first failure. @return whether
+  /// anything moved.
   bool step_for_progress();
-  /// Makes progress on all operations. Throws the first failure. @return whether this one is done.
+  /// Polls once for all operations. Throws the first failure. @return whether this one is done.
   bool test(const Execution& execution);
   /// @copydoc test(const Execution&)
   bool test(const Task& task);
   /// Waits for one operation. Throws the first failure.
   void wait(const Execution& execution);
-  /// Waits until something is so. Throws the first failure. @param is_met whether it is.
+  /// Waits until a condition is met. Throws the first failure.
   void wait_until(const std::function<bool()>& is_met);
   /// Pauses after a step in which nothing moved. @param backoff of this wait. @param wakes whether
-  /// what is awaited ends Transport::idle_wait.
+  /// the awaited event ends Transport::idle_wait.
   void pause(IdleBackoff& backoff, bool wakes = true);
-  /// Calls it where that is due, in a wait for something else. Throws the first failure.
+  /// Calls CommunicatorOptions::progress if that is due, in a wait for something else. Throws the
+  /// first failure.
   void drive_others() {
     if (hook_.exists()) call_hook(transport_.now());
   }
-  /// Does now and then what a wait without an execution needs. Throws the first failure.
+  /// Checks deadlines, reports waits and calls CommunicatorOptions::progress, in a wait without an
+  /// execution. Throws the first failure.
   void look_after(Duration now) {
     monitor_.look(nullptr, true, now);
     call_hook(now);
@@ -98,9 +102,9 @@ class Progress {
   void end_reports() noexcept { monitor_.end_reports(); }
 
  private:
-  /// What starts when older operations have ended, in the order of the calls.
+  /// An execution or a task that starts when older operations have made room.
   struct Waiting {
-    Execution* execution = nullptr;  // or:
+    Execution* execution = nullptr;  // null for a task
     std::shared_ptr<Task> task{};
     const void* in = nullptr;
     void* out = nullptr;
@@ -134,7 +138,7 @@ class Progress {
   int polls_until_clock_;
   ProgressHook hook_;
   CoreContention contention_{};
-  std::byte token_{1};  // what a barrier reduces
+  std::byte token_{1};  // the element that a barrier reduces
 };
 
 }  // namespace tutti::v0::detail

@@ -1,5 +1,5 @@
 /// @file
-/// When CommunicatorOptions::progress is called.
+/// The times at which CommunicatorOptions::progress is called.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,17 @@
 namespace tutti::v0::detail {
 
 /// Decides when a thread calls the hook. A short call ends before its thread counts as idle, so the
-/// hook costs it nothing. In a longer wait the hook takes half of the time at most, unless it
-/// takes very long; it is called after each yield of the core too.
+/// hook costs it nothing. In a longer wait the hook takes at most half of the time, unless one call
+/// of it is very long. It is also called after each yield of the core.
 class ProgressHook {
  public:
-  /// @param exists whether there is a hook.
   explicit ProgressHook(bool exists) noexcept : exists_{exists} {}
 
-  /// Something has started or moved, so that this thread is not idle.
+  /// To be called when something has started or moved, so that this thread is not idle.
   void end_idleness() noexcept { is_idle_ = false; }
-  /// Other threads had the core, maybe for long: is_due returns true next.
+  /// To be called after a yield of the core, which may have been long: is_due() returns true next.
   void end_yield() noexcept { has_yielded_ = exists_; }
-  /// An operation starts. @return whether to ask is_due, which wants to know the time.
+  /// To be called when an operation starts. @return whether to call is_due(), which needs the time.
   [[nodiscard]] bool is_asked_at_start() noexcept {
     end_idleness();
     if (!exists_ || --starts_ > 0) return false;
@@ -30,16 +29,16 @@ class ProgressHook {
   }
   /// @return whether there is a hook.
   [[nodiscard]] bool exists() const noexcept { return exists_; }
-  /// @return whether to ask is_due at every poll, since nothing has come for a while.
+  /// @return whether to call is_due() at every poll, since nothing has come for a while.
   [[nodiscard]] bool is_waited_for() const noexcept { return exists_ && is_idle_; }
-  /// @param now the time. @return whether the hook is to be called.
+  /// @return whether the hook is to be called.
   [[nodiscard]] bool is_due(Duration now) noexcept {
     if (!exists_) return false;
     if (!std::exchange(is_idle_, true)) idle_since_ = now;
     if (std::exchange(has_yielded_, false)) return true;
     return now - called_ >= kBusyInterval || now - std::max(idle_since_, called_) >= interval_;
   }
-  /// It was called. @param begin when. @param end when it had returned.
+  /// To be called after the hook. @param begin its start. @param end its end.
   void end_call(Duration begin, Duration end) noexcept {
     called_ = end;
     interval_ = std::clamp(end - begin, kShortestInterval, kLongestInterval);

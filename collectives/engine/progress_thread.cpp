@@ -10,10 +10,10 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Empty polls before the thread sleeps: an answer that is on its way arrives within them.
+/// Empty polls before the thread sleeps. An answer that is already on its way arrives within them.
 constexpr int kPolls = 20;
-/// Where several communicators have something pending, in none of which it may wait idle for the
-/// others.
+/// The sleep if several communicators have something pending: a sleep in the transport of one of
+/// them would not end for a message of another.
 constexpr std::chrono::microseconds kShortSleep{50};
 
 }  // namespace

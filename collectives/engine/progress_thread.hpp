@@ -1,5 +1,5 @@
 /// @file
-/// The thread that goes on with operations while programs do other things.
+/// The thread that advances operations while programs do other things.
 #pragma once
 
 #include <atomic>
@@ -15,27 +15,27 @@ namespace tutti::v0::detail {
 
 class Engine;
 
-/// One thread for all communicators of a process that want it; see
-/// CommunicatorOptions::progress_thread. It sleeps while nothing is pending, and in a transport
-/// while nothing comes, where whoever sends something wakes it. It never spins.
+/// One thread for all communicators of a process that have CommunicatorOptions::progress_thread. It
+/// never spins: while nothing is pending it sleeps, and while nothing comes it sleeps in a
+/// transport, where a message wakes it.
 class ProgressThread {
  public:
-  /// @return that of this process, which ends with the last communicator that holds it.
+  /// @return the thread of this process, which ends with the last communicator that holds it.
   [[nodiscard]] static std::shared_ptr<ProgressThread> of_process();
   ProgressThread();
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
   ~ProgressThread();
 
-  /// @return whether this process is a child, to which the thread did not come along.
+  /// @return whether this process is a forked child, in which the thread does not exist.
   [[nodiscard]] bool is_forked() const noexcept { return guard_.is_forked(); }
-  /// Throws Error{invalid_argument} in a child.
+  /// Throws Error{invalid_argument} in a forked child.
   void check_process() const { guard_.check(); }
-  /// @param engine goes on by this thread from now on, until it is removed.
+  /// Lets this thread advance an engine until remove().
   void add(Engine& engine);
-  /// Waits until this thread has left it. @param engine that was added.
+  /// Removes an engine that was added, and waits until the thread has left it.
   void remove(Engine& engine) noexcept;
-  /// Something is pending. Costs a system call where the thread sleeps.
+  /// To be called when something is pending. Costs a system call if the thread sleeps.
   void wake() noexcept {
     signal_.fetch_add(1, std::memory_order_release);
     signal_.notify_one();
@@ -55,7 +55,7 @@ class ProgressThread {
   [[nodiscard]] Round go_round(bool may_wait_idle);
 
   const ForkGuard guard_{};
-  std::mutex mutex_{};  // of the next two
+  std::mutex mutex_{};  // guards slots_ and version_
   std::vector<std::shared_ptr<Slot>> slots_{};
   std::uint64_t version_ = 0;
   std::vector<std::shared_ptr<Slot>> seen_{};  // the thread's copy of slots_

@@ -11,7 +11,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// @return a message without elements, whose type is that of no other.
+/// @return a message without elements, whose type matches no other.
 Call message_of(const Call& call) noexcept {
   return {.type = Datatype::opaque,
           .element_bytes = kRejectedBytes,
@@ -50,7 +50,7 @@ void Rejection::prepare() {
   execution_ = engine_.calls().acquire(call_, {});
 }
 
-/// Ranks whose messages meet it inquire about it.
+/// Describes the rejected message, since ranks whose messages meet it inquire about it.
 void Rejection::note_message() {
   CallCounter& counter = engine_.counter();
   const std::uint64_t fingerprint = fingerprint_of_rejection(reason_);
@@ -71,8 +71,8 @@ void Rejection::advance() {
   is_done_ = true;
 }
 
-/// A receive is posted once its message has come. A posted one would make the end of its sender an
-/// error, although nobody may have sent, and so would a probe of that rank alone.
+/// A receive is posted only once its message has come. If it were posted before, or if that rank
+/// alone were probed, the end of a rank that sends nothing would become an error.
 bool Rejection::is_needed() {
   if (call_.point_to_point != PointToPoint::recv) return true;
   const std::uint32_t tag = engine_.order().tag_of_message(call_.tag);

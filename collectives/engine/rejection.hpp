@@ -1,5 +1,5 @@
 /// @file
-/// A call that this rank does not make, since a layer above has found its arguments wrong.
+/// A call that this rank does not make, since a layer above has rejected its arguments.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,16 @@ namespace tutti::v0::detail {
 class Engine;
 class Execution;
 
-/// Takes the place of the call. A collective takes its position, and sends nothing: ranks that wait
-/// for its messages inquire about it. In the place of a message goes one that matches no other.
+/// Takes the place of the call. For a collective it takes the position, and sends nothing: ranks
+/// that wait for its messages inquire about it. For a message it sends or receives one that matches
+/// no other.
 class Rejection final : public Task {
  public:
-  /// @param call as reject_call. @return the task, or null where the call has no place.
+  /// @param call as reject_call. @return the task; null if the call's ranks or tag are wrong, so
+  /// that no other rank can meet it.
   [[nodiscard]] static std::shared_ptr<Rejection> make(Engine& engine, const Call& call,
                                                        std::string_view reason);
-  /// As make, of a call that has a place.
+  /// As make(), without its checks.
   Rejection(Engine& engine, const Call& call, std::string_view reason);
 
   void prepare() override;

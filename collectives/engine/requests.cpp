@@ -1,4 +1,4 @@
-// Many requests at a time.
+// Waits and tests of several requests.
 #include <tutti/request.hpp>
 
 #include <exception>
@@ -9,13 +9,13 @@
 namespace tutti::v0 {
 namespace detail {
 
-/// Steps that are made for many requests: each communicator is polled once in a step.
+/// Steps of a wait for several requests. A step polls each communicator once.
 struct Requests {
-  /// What a step brought.
+  /// The result of a step.
   struct Step {
-    std::optional<std::size_t> ended{};                // the first that has
-    const std::shared_ptr<Engine>* waiting = nullptr;  // of one that is pending
-    const StreamExecution* streamed = nullptr;         // it, if it is on a stream
+    std::optional<std::size_t> ended{};                // the first request that has ended
+    const std::shared_ptr<Engine>* waiting = nullptr;  // the engine of a pending request
+    const StreamExecution* streamed = nullptr;         // that request's call, if it is on a stream
     bool moved = false;
   };
 
@@ -25,7 +25,7 @@ struct Requests {
     request.engine_->progress().unmatched().look_after(execution);
   }
 
-  /// @param until_first whether to stop where one has ended.
+  /// @param until_first whether to stop at the first request that has ended.
   static Step step(std::span<Request> requests, bool until_first) {
     Step result;
     const Engine* polled = nullptr;
@@ -60,14 +60,14 @@ struct Requests {
     return result;
   }
 
-  /// Waits until one has ended, or there is none.
+  /// Waits until a request has ended, unless all are empty.
   static Step wait(std::span<Request> requests, bool until_first) {
     const StreamCalls::Clock::time_point begin = StreamCalls::Clock::now();
     IdleBackoff backoff;
     for (int looks = 0;; ++looks) {
       const Step made = step(requests, until_first);
       if (made.ended || made.waiting == nullptr) return made;
-      if (made.streamed != nullptr) {  // its end wakes nobody
+      if (made.streamed != nullptr) {  // the end of a call on a stream wakes no thread
         const CallGuard use{*made.waiting};
         (*made.waiting)->streamed().pause(*made.streamed, begin, looks);
         continue;
@@ -76,14 +76,14 @@ struct Requests {
         backoff.end();
         continue;
       }
-      // A sleep in the transport is a call of it: the progress thread stays outside.
+      // A sleep in the transport is a call of the transport, so the progress thread must be out.
       const CallGuard use{*made.waiting};
       (*made.waiting)->progress().pause(backoff);
     }
   }
 
  private:
-  /// Gives an execution back, also if its end throws.
+  /// Gives an execution back at the end of the scope, also after an exception.
   struct Release {
     Engine& engine;
     Execution& execution;
@@ -95,7 +95,7 @@ struct Requests {
 
 void wait_all(std::span<Request> requests) {
   std::exception_ptr first;
-  const auto drop_failed = [&] {  // those of a communicator that failed never end
+  const auto drop_failed = [&] {  // requests of a failed communicator never end
     for (Request& request : requests)
       if (!request.is_empty())
         if (const auto result = request.try_test(); !result) request = Request{};

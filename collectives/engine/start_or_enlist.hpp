@@ -1,5 +1,5 @@
 /// @file
-/// How a call starts that may be one of a batch.
+/// The start of a call, which may be in a batch.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ inline void start_or_enlist(const std::shared_ptr<Engine>& engine, Execution& ex
   engine->batch().add(execution, in, out, how);
   batch->add(engine);
 }
-/// The same of a call on a stream. @param blocks whether a batch waits for it.
+/// Starts a call on a stream in the same way. @param blocks whether a batch waits for it.
 inline void start_or_enlist(const std::shared_ptr<Engine>& engine,
                             const std::shared_ptr<StreamExecution>& call, bool blocks) {
   BatchScope* const batch = BatchScope::current();

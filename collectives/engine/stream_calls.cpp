@@ -14,9 +14,9 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// The first looks at a stream are not paused between: short calls are over before.
+/// The first tests of a call only yield between them, since short calls end within them.
 constexpr int kLooks = 200;
-/// Between two later looks.
+/// The sleep between two later tests.
 constexpr std::chrono::microseconds kNap{20};
 
 [[noreturn]] void reject(const std::string& why) {
@@ -26,17 +26,17 @@ constexpr std::chrono::microseconds kNap{20};
 void check_on_host(const StreamTransport& streams, const char* which, const void* data) {
   if (data != nullptr && streams.is_on_device(data))
     reject(std::string{"the "} + which +
-           " lies in memory of a GPU, which calls of the host cannot touch; say Options::stream, "
-           "or Stream::own() where there is none");
+           " lies in memory of a GPU, which calls of the host cannot touch; give Options::stream, "
+           "or Stream::own() if there is none");
 }
 
-/// Rejects what cannot run on streams. @param name of the transport.
+/// Rejects a call that cannot run on streams. @param name of the transport.
 void check_call(const Call& call, const Options& options, const std::string& name) {
   if (!options.transport.empty() && options.transport != name)
     reject("a call on a stream goes by " + name + ", which is attached; leave transport \"" +
            std::string{options.transport} + "\" out");
   if (call.point_to_point == PointToPoint::recv && call.from == any_rank)
-    reject("on a stream a message has a sender; any_rank is none");
+    reject("a receive on a stream must name its sender; any_rank is not possible");
   if (call.point_to_point != PointToPoint::none && call.tag != 0)
     reject(
         "on a stream messages of two ranks are received in the order in which they are sent, and " +
@@ -105,7 +105,7 @@ void StreamCalls::check(const StreamExecution& call) {
   if (compares_ && binding.is_collective) compare(binding);
 }
 
-/// Compares over the host's transport. All ranks find the same difference.
+/// Compares the calls of all ranks over the host's transport. All ranks find the same difference.
 void StreamCalls::compare(const Binding& binding) {
   const std::uint64_t own = binding.fingerprint;
   std::vector<std::uint64_t> all(static_cast<std::size_t>(calls_.progress().transport().size()));
@@ -124,7 +124,7 @@ void StreamCalls::compare(const Binding& binding) {
   failures().fail(error);
 }
 
-/// Aborts what is enqueued where the communicator has failed, so that streams continue.
+/// If the communicator has failed, aborts the enqueued calls, so that streams continue.
 void StreamCalls::check_failures() const {
   try {
     failures().check();
@@ -134,13 +134,14 @@ void StreamCalls::check_failures() const {
   }
 }
 
-/// Other ranks may wait for what is not enqueued, or not seen, any more.
+/// Aborts the enqueued calls too, since other ranks may wait for a call that this one does not
+/// enqueue.
 void StreamCalls::fail_as_caught() {
   streams_->abort(detail::attempt([] { throw; }).error());
   failures().fail_as_caught();
 }
 
-/// Does a part of a call. What that throws fails the communicator.
+/// Runs a part of a call. An exception of it fails the communicator.
 template <class Action>
 void StreamCalls::attempt(Action action) {
   check_failures();
@@ -151,7 +152,7 @@ void StreamCalls::attempt(Action action) {
   }
 }
 
-/// Looks at a call before anything is enqueued: a wrong argument changes nothing.
+/// Runs a check before anything is enqueued. A wrong argument does not fail the communicator.
 template <class Action>
 void StreamCalls::examine(Action action) {
   check_failures();
@@ -206,7 +207,7 @@ void StreamCalls::pause(const StreamExecution& call, Clock::time_point since, in
   if (Clock::now() - since >= call.timeout())
     attempt([] {
       throw Error{ErrorCode::timeout,
-                  "what was enqueued on a stream has not ended in time; another rank has not "
+                  "the calls enqueued on a stream did not end in time; another rank has not "
                   "entered the same calls, or is gone"};
     });
   std::this_thread::sleep_for(kNap);
@@ -219,8 +220,8 @@ void StreamCalls::enlist(std::shared_ptr<StreamExecution> call, bool blocks) {
   if (blocks) awaited_.push_back(std::move(call));
 }
 
-/// Messages wait for each other, whatever collectives stand between them, so they are enqueued
-/// first; then collectives, in the order that is the same on all ranks.
+/// Enqueues messages first, since they wait for each other regardless of the collectives between
+/// them, then collectives in the order that is the same on all ranks.
 void StreamCalls::start_enlisted() {
   const std::vector<std::shared_ptr<StreamExecution>> calls = std::exchange(enlisted_, {});
   std::vector<std::shared_ptr<StreamExecution>> messages;

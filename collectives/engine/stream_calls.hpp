@@ -19,9 +19,8 @@ namespace tutti::v0::detail {
 /// its end. Called by the thread that is in the communicator's engine.
 class StreamCalls {
  public:
-  /// @param streams on which calls are enqueued; not null. @param compares whether ranks compare
-  /// what they call first. @param hosts as CommunicatorParts::hosts. @param calls of the host,
-  /// which live longer.
+  /// @param streams not null. @param compares whether ranks compare their calls first. @param hosts
+  /// as CommunicatorParts::hosts. @param calls outlive this.
   StreamCalls(std::shared_ptr<StreamTransport> streams, bool compares,
               const std::vector<int>& hosts, HostCalls& calls)
       : streams_{std::move(streams)}, compares_{compares}, calls_{calls},
@@ -30,40 +29,41 @@ class StreamCalls {
   [[nodiscard]] const std::shared_ptr<StreamTransport>& transport() const noexcept {
     return streams_;
   }
-  /// Whether ranks compare what they call on streams first.
+  /// Whether ranks compare their calls on streams first.
   [[nodiscard]] bool compares() const noexcept { return compares_; }
   [[nodiscard]] StreamSelector& selector() noexcept { return selector_; }
-  /// Rejects a call of the host whose buffers it cannot touch. Throws Error{invalid_argument}.
+  /// Throws Error{invalid_argument} if buffers of a call of the host lie in memory of a GPU.
   void check_on_host(const Call& call, Rank self) const;
-  /// The same of a plan. @param layout of its buffers.
+  /// Checks the buffers of a plan in the same way.
   void check_on_host(const Layout& layout, const void* in, const void* out) const;
 
-  /// @return what runs a call. Throws Error{invalid_argument} for wrong arguments, and the first
-  /// failure.
+  /// @return an execution for a call. Throws Error{invalid_argument} for wrong arguments, and the
+  /// first failure.
   [[nodiscard]] std::shared_ptr<StreamExecution> acquire(const Call& call, const Options& options);
-  /// A call that is enqueued on Options::stream, or has ended on a stream of our own.
+  /// Enqueues a call on Options::stream. On the library's own stream it also waits for its end.
   void run(const Call& call, const Options& options);
-  /// Enqueues. Throws Error; one that is no invalid_argument has failed the communicator.
+  /// Enqueues a call. Throws Error; any other code than invalid_argument fails the communicator.
   void start(StreamExecution& call);
-  /// @return whether it has ended. Throws Error, of which the communicator has failed.
+  /// @return whether a call has ended. Throws an Error, with which the communicator fails.
   [[nodiscard]] bool test(StreamExecution& call);
-  /// Waits until it has. Throws likewise, and Error{timeout}.
+  /// Waits for the end of a call. Throws as test(), and Error{timeout}.
   void wait(StreamExecution& call);
-  /// Waits until a stream has done all that is enqueued on it. Throws likewise.
+  /// Waits until a stream has done all that is enqueued on it. Throws as wait().
   void wait_for_stream(Stream stream, Duration timeout);
   using Clock = std::chrono::steady_clock;
-  /// Pauses between two looks at what has not ended. @param call of whose timeout the communicator
-  /// fails. @param since when somebody waits for it. @param looks so far. Throws Error{timeout}.
+  /// Pauses between two tests of a pending call. Throws Error{timeout} after the call's timeout,
+  /// with which the communicator fails. @param since the beginning of the wait. @param looks the
+  /// number of tests so far.
   void pause(const StreamExecution& call, Clock::time_point since, int looks);
 
-  /// Notes that a call starts with others. @param blocks whether the batch waits for it. Throws as
-  /// start.
+  /// Adds a call to this thread's batch. @param blocks whether the batch waits for it. Throws as
+  /// start().
   void enlist(std::shared_ptr<StreamExecution> call, bool blocks);
-  /// Enqueues what was enlisted, messages between two ranks as one group. Throws as start.
+  /// Enqueues the calls of the batch, messages between two ranks as one group. Throws as start().
   void start_enlisted();
-  /// Waits for those that block. Throws as wait.
+  /// Waits for the blocking calls of the batch. Throws as wait().
   void wait_awaited();
-  /// Forgets those that have not started.
+  /// Drops the calls that have not started.
   void end_batch() noexcept;
 
  private:
@@ -87,7 +87,7 @@ class StreamCalls {
   HostCalls& calls_;
   StreamSelector selector_;
   std::vector<std::shared_ptr<StreamExecution>> enlisted_{};
-  std::vector<std::shared_ptr<StreamExecution>> awaited_{};  // by a batch
+  std::vector<std::shared_ptr<StreamExecution>> awaited_{};  // blocking calls of a batch
 };
 
 }  // namespace tutti::v0::detail

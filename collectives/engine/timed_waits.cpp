@@ -1,4 +1,4 @@
-// Waits that end after a time without failing anything, and what a rank waits for.
+// Waits that end after a time without a failure, and the text of a rank's waits.
 #include <algorithm>
 #include <thread>
 
@@ -9,12 +9,12 @@
 namespace tutti::v0 {
 namespace {
 
-/// Polls from one look at the clock to the next.
+/// Polls between two reads of the clock.
 constexpr int kPollsPerClock = 16;
-/// Pause between looks at a stream of a GPU, whose end wakes no thread.
+/// The sleep between two tests of a call on a stream, whose end wakes no thread.
 constexpr std::chrono::microseconds kPause{50};
 
-/// Makes progress until something is so, or for a time at most. @param is_met whether it is.
+/// Makes progress until a condition is met, or for a time at most.
 template <class IsMet>
 void wait_at_most(detail::Engine& engine, Duration time, const IsMet& is_met) {
   const Transport& transport = engine.transport();
@@ -24,7 +24,7 @@ void wait_at_most(detail::Engine& engine, Duration time, const IsMet& is_met) {
       [&] { return is_met() || (++polls % kPollsPerClock == 0 && transport.now() >= end); });
 }
 
-/// @param test makes progress on a call on a stream. @return whether it has ended within the time.
+/// @param test returns whether the call has ended. @return whether it has ended within the time.
 template <class Test>
 bool wait_for_streamed(Duration time, const Test& test) {
   const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };

@@ -209,8 +209,8 @@ TEST(StreamCalls, RunOnAStreamOfTheCommunicatorsOwn) {
     const std::span all{reinterpret_cast<float*>(device.data()) + 100 * rank, 100};
     std::ranges::fill(all, 1.0F);
     EXPECT_EQ(refusal_of([&] { world.all_reduce(all); }),
-              "the input lies in memory of a GPU, which calls of the host cannot touch; say "
-              "Options::stream, or Stream::own() where there is none");
+              "the input lies in memory of a GPU, which calls of the host cannot touch; give "
+              "Options::stream, or Stream::own() if there is none");
     world.all_reduce(all, sum, {.stream = Stream::own()});
     world.async().all_reduce(all, sum, {.stream = Stream::own()}).wait();
     batch([&] { world.all_reduce(all, sum, {.stream = Stream::own()}); });

@@ -84,7 +84,7 @@ TEST(HostFailures, AreToldByTheDeadline) {
     cuda::wait(world[1], stream.get(), test::kAmple);
   });
   EXPECT_EQ(errors[0], "");
-  EXPECT_TRUE(says(errors[1], "has not ended in time")) << errors[1];
+  EXPECT_TRUE(says(errors[1], "did not end in time")) << errors[1];
 }
 
 /// A rank that has ended. Over TCP others find that out when its process ends, which here is ours
