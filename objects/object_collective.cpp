@@ -14,7 +14,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// A call on records, which are plain bytes to all others. @param bytes of a record.
+/// @return a call whose elements are records of opaque bytes. @param bytes of a record.
 template <class Given, class Received>
 Call call_on(Collective collective, Given&& in, Received&& out, std::size_t bytes, Rank root) {
   return {.collective = collective,
@@ -62,7 +62,8 @@ ObjectCollective::~ObjectCollective() {
   engine_.payloads().give_back_visible(std::move(visible_));
 }
 
-/// A rank that has no memory for an object cannot encode it.
+/// Makes the source of a streamed object. If there is no memory for it, the rank reports that it
+/// could not encode the object.
 void ObjectCollective::make_source() {
   if (!call_.again || size_ == 1) return;
   try {
@@ -135,7 +136,7 @@ void ObjectCollective::after_frames() {
   if (!has_vote())
     for (std::size_t i = 0; i < frames_.size(); ++i) vote_.join(ObjectVote{frames_[i].report});
   for (std::size_t i = 0; i < frames_.size(); ++i) frames_[i].check(giver(i), vote_);
-  const bool is_alone = call_.kind == Kind::broadcast && size_ == 1;  // with nobody to send to
+  const bool is_alone = call_.kind == Kind::broadcast && size_ == 1;
   if (!vote_.is_good()) start_accounts();
   else if (is_streamed()) start_stream();
   else if (bytes_beside(vote_.largest()) > 0 && !is_alone) start_payload();
@@ -151,7 +152,7 @@ void ObjectCollective::start_accounts() {
       call_on(Collective::all_gather, std::span{&own, 1}, std::span{accounts_}, sizeof own, 0), {});
 }
 
-/// Large objects lie one after the other, as the counts say: the small ones between them go.
+/// Moves the large objects together, since the small ones between them have moved in frames.
 void ObjectCollective::start_payload() {
   stage_ = Stage::payload;
   std::byte* const in = call_.bytes.data();

@@ -10,11 +10,10 @@
 
 namespace tutti::v0::detail {
 
-/// One object collective. First comes a round of frames; where not every rank sees a frame of every
-/// other, a vote is taken at the same time. Then the vote is known everywhere, and with it whether
-/// there is another round: the bytes of large objects, or accounts of what went wrong. That round
-/// may begin at another time on each rank, so its position in the order of calls is kept from the
-/// beginning.
+/// One object collective. The first round moves frames; if a rank does not receive the frames of
+/// all others, a vote runs at the same time. The vote, which all ranks then have, decides whether
+/// there is a second round: for the bytes of large objects, or for accounts of failures. Ranks may
+/// begin it at different times, so its position in the order of calls is kept from the beginning.
 class ObjectCollective final : public ObjectOperation {
  public:
   /// As ObjectOperation::make.
@@ -22,10 +21,10 @@ class ObjectCollective final : public ObjectOperation {
   ~ObjectCollective() override;
 
   void prepare() override;
-  /// Encodes what was only counted, while the first round and the second are under way.
+  /// Encodes a large object while the rounds are under way; so far only its bytes were counted.
   void started() override;
   void drop_pending() noexcept override;
-  /// Calls of the first round, and one to come.
+  /// @return the calls of the first round, and one for the second.
   [[nodiscard]] std::uint32_t positions() const noexcept override { return has_vote() ? 3 : 2; }
   [[nodiscard]] std::optional<std::pair<Rank, int>> receives() const noexcept override {
     return std::nullopt;
@@ -63,10 +62,10 @@ class ObjectCollective final : public ObjectOperation {
   Stage stage_ = Stage::frames;
   ObjectVote vote_{};
   std::vector<ObjectAccount> accounts_{};   // of all ranks
-  std::vector<std::size_t> given_{};        // bytes of each given object that move by themselves
+  std::vector<std::size_t> given_{};        // bytes of each given object that move in round two
   Buffer<std::byte> visible_{};             // in place of payload_
   std::unique_ptr<ObjectSource> source_{};  // of a streamed object at the root
-  std::optional<Execution::CallPosition> later_{};  // of the second round
+  std::optional<Execution::CallPosition> later_{};  // position of the second round
 };
 
 }  // namespace tutti::v0::detail

@@ -18,7 +18,7 @@ RawBytes ObjectAccess::bytes(Communicator& world, std::size_t bytes) noexcept {
   try {
     const CallGuard use{world.engine_};
     return world.engine_->payloads().acquire(bytes);
-  } catch (...) {  // There is none now; start throws other errors.
+  } catch (...) {  // no memory is left; start() throws all other errors
     return {};
   }
 }
@@ -125,9 +125,9 @@ void ObjectExchange::check_index(std::size_t index) const {
   if (is_arriving()) return;
   end();
   if (index >= count())
-    throw Error{ErrorCode::invalid_argument, operation_->words() + ": there is no object " +
-                                                 std::to_string(index) + " to decode here, where " +
-                                                 std::to_string(count()) + " are"};
+    throw Error{ErrorCode::invalid_argument,
+                operation_->words() + ": there is no object " + std::to_string(index) +
+                    " to decode; this rank has " + std::to_string(count())};
 }
 
 bool ObjectExchange::is_arriving() const noexcept {
@@ -158,10 +158,10 @@ std::shared_ptr<const void> ObjectExchange::detach_bytes() {
 void ObjectExchange::fail_to_decode(std::size_t index) const {
   const Rank giver = operation_->giver(index);
   const std::exception_ptr why = std::current_exception();
-  end();  // what ends the communicator, or the object, goes before
+  end();  // throws if the communicator failed, or the object could not be encoded
   const std::string head = "rank " + std::to_string(engine_->transport().self()) +
-                           " could not decode what rank " + std::to_string(giver) + " gave to " +
-                           operation_->words() + ": ";
+                           " could not decode the object that rank " + std::to_string(giver) +
+                           " gave to " + operation_->words() + ": ";
   try {
     std::rethrow_exception(why);
   } catch (const std::exception& error) {

@@ -27,7 +27,7 @@ std::string words_of_rank(std::size_t rank) {
   return "rank " + std::to_string(rank);
 }
 
-/// How many ranks mean the same as one does.
+/// @return the number of ranks that make the same call as one.
 std::size_t votes_for(std::span<const ObjectAccount> accounts, const ObjectAccount& one) {
   return static_cast<std::size_t>(std::ranges::count_if(accounts, [&](const ObjectAccount& other) {
     return other.report.fingerprint == one.report.fingerprint;

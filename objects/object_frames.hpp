@@ -17,25 +17,25 @@ namespace tutti::v0::detail {
 
 /// The knowledge of one rank about an object collective before it receives anything.
 struct ObjectReport {
-  std::uint64_t fingerprint = 0;  ///< Of the call's name and the objects' type.
-  std::uint64_t failed = 0;       ///< 1 where the rank could not encode its objects.
+  std::uint64_t fingerprint = 0;  ///< Hash of the call's name and the objects' type.
+  std::uint64_t failed = 0;       ///< 1 if the rank could not encode its objects.
   std::uint64_t most = 0;         ///< Its limit for the bytes of an object.
   std::uint64_t largest = 0;      ///< Bytes of the largest object that it sends.
 };
 
-/// Maxima over all ranks, from which all ranks draw the same conclusion.
+/// Maxima over all ranks, from which all ranks make the same decision.
 class ObjectVote {
  public:
   using Numbers = std::array<std::uint64_t, 5>;
 
   ObjectVote() = default;
-  /// @param report of one rank.
+  /// The vote of one rank.
   explicit ObjectVote(const ObjectReport& report) noexcept
       : numbers{report.fingerprint, ~report.fingerprint, report.failed, ~report.most,
                 report.largest} {}
   /// Merges the vote of another rank.
   void join(const ObjectVote& other) noexcept;
-  /// @return whether the types are the same everywhere, and all objects can be moved.
+  /// @return whether all ranks have the same type, and all objects can be moved.
   [[nodiscard]] bool is_good() const noexcept {
     return numbers[0] == ~numbers[1] && numbers[2] == 0 && largest() <= ~numbers[3];
   }
@@ -45,18 +45,18 @@ class ObjectVote {
   Numbers numbers{};
 };
 
-/// No object has more bytes.
+/// The most bytes of an object.
 inline constexpr std::size_t kMostObjectBytes = std::size_t{1} << 62;
 
-/// Objects of up to this many bytes need no second round where a rank has one frame, or one for
-/// each of few ranks. Then a frame fits into one packet of Ethernet.
+/// Objects of up to this many bytes travel in the frame, if a rank has one frame, or one for each
+/// of few ranks. The frame then fits into one packet of Ethernet.
 inline constexpr std::size_t kInlineBytes = 1232;
-/// The same where there is a frame for each of many ranks, since their lengths add up.
+/// The limit if a rank has a frame for each of many ranks, since their lengths add up.
 inline constexpr std::size_t kInlineBytesOfMany = 208;
-/// Ranks that are not many: their frames take less memory than 16 KiB.
+/// The most ranks that count as few: their frames take less than 16 KiB of memory.
 inline constexpr std::size_t kFewRanks = 12;
 
-/// A frame moves in the first round: the sender's report, and behind it one object if that is small.
+/// The message of the first round: the sender's report, followed by one object if that is small.
 struct ObjectFrame {
   static constexpr std::uint64_t kMagic = 0x31756f6269747574U;  // Other byte orders differ.
 
@@ -64,8 +64,7 @@ struct ObjectFrame {
   ObjectReport report{};
   std::uint64_t size = 0;  ///< Bytes of the object.
 
-  /// Throws Error{mismatch} where this cannot be what a rank of tutti sent.
-  /// @param sender the rank. @param vote of all ranks.
+  /// Throws Error{mismatch} if no rank of tutti can have sent this. @param vote of all ranks.
   void check(int sender, const ObjectVote& vote) const;
 };
 static_assert(sizeof(ObjectFrame) == 48);
@@ -74,7 +73,7 @@ static_assert(sizeof(ObjectFrame) == 48);
 class ObjectFrames {
  public:
   ObjectFrames() = default;
-  /// @param inline_bytes room for an object. @param count of frames.
+  /// @param inline_bytes room for an object. @param count number of frames.
   ObjectFrames(std::size_t inline_bytes, std::size_t count)
       : frame_bytes_{sizeof(ObjectFrame) + inline_bytes}, count_{count},
         bytes_(frame_bytes_ * count) {
@@ -100,22 +99,21 @@ class ObjectFrames {
   std::vector<std::byte> bytes_{};
 };
 
-/// What moves where the vote was not good.
+/// The message of the second round if the vote is not good.
 struct ObjectAccount {
   ObjectReport report{};
-  std::array<char, 176> call{};     ///< In words, ends with zeros.
-  std::array<char, 304> problem{};  ///< Why the rank could not encode, ends with zeros.
+  std::array<char, 176> call{};     ///< The call as text, padded with zeros.
+  std::array<char, 304> problem{};  ///< The error text of the encoding, padded with zeros.
 
   ObjectAccount() = default;
-  /// @param report what the rank knows. @param call in words. @param problem why it failed, or
-  /// nothing.
+  /// @param call a text. @param problem the error text of the encoding, or nothing.
   ObjectAccount(const ObjectReport& report, std::string_view call, std::string_view problem);
 };
 static_assert(sizeof(ObjectAccount) == 512);
 
-/// @return why, of the exception that is being handled; never nothing.
+/// @return the text of the exception that is being handled; never empty.
 [[nodiscard]] std::string words_of_exception();
-/// @param accounts of all ranks. @return the Error that all of them get.
+/// @param accounts of all ranks. @return the Error that all ranks throw.
 [[nodiscard]] Error failure_of(std::span<const ObjectAccount> accounts);
 
 }  // namespace tutti::v0::detail

@@ -14,8 +14,7 @@ ObjectMessage::ObjectMessage(Engine& engine, ObjectCall call)
   make_frames(is_sender() ? 1 : 0, is_sender() ? 0 : 1);
 }
 
-/// Frames and bytes have types of their own, so that an array that is sent with the same tag is
-/// found to be wrong.
+/// Frames and bytes have types of their own, so that an array sent with the same tag is rejected.
 Call ObjectMessage::frame_call() noexcept {
   ObjectFrames& frames = is_sender() ? sent_ : frames_;
   Call call = bytes_call({frames.data(), frames.frame_bytes()});
@@ -30,8 +29,8 @@ Call ObjectMessage::bytes_call(std::span<std::byte> bytes) const noexcept {
   return call;
 }
 
-/// A sender waits for nothing between the frame and the bytes. Where it could not encode the object
-/// the frame has the reason in its place.
+/// The sender starts the frame and the bytes together. If it could not encode the object, the frame
+/// has the error text in place of the object.
 void ObjectMessage::prepare() {
   executions_.reserve(2);
   acquire(frame_call(), {});
@@ -57,11 +56,11 @@ void ObjectMessage::start_frame() {
     engine_.calls().start(*executions_[1], call_.bytes.data(), nullptr, left);
 }
 
-/// The sender counts on every object that was asked for, also on one whose position has not come.
+/// Starts the receive of a frame that has not started: the sender sends its object in any case.
 void ObjectMessage::drop_pending() noexcept {
   try {
     if (!has_started_) start_frame();
-  } catch (...) {  // The communicator has failed, and keeps the cause.
+  } catch (...) {  // the communicator has failed, and keeps the cause
   }
   drop();
 }

@@ -76,7 +76,8 @@ ObjectReport ObjectOperation::report() const noexcept {
           .largest = largest == call_.sizes.end() ? 0 : *largest};
 }
 
-/// A large object is encoded again, or, where all of it was kept, copied.
+/// Checks that the call can send its objects. A large object is encoded again, or copied if all its
+/// bytes were kept.
 void ObjectOperation::check_bytes() {
   const std::size_t given = std::accumulate(call_.sizes.begin(), call_.sizes.end(), std::size_t{0});
   const bool is_kept = !call_.bytes.is_counted() && call_.bytes.size() == given;
@@ -121,7 +122,7 @@ Execution& ObjectOperation::acquire(const Call& call, const Options& options) {
   return *executions_.back();
 }
 
-/// A streamed object that is decoded while it comes has to be decoded before the round ends.
+/// If a streamed object is being decoded while it arrives, the round ends after the decoding.
 void ObjectOperation::advance() {
   if (!has_started_ && may_start_) start();
   if (!has_started_) return;
@@ -136,7 +137,7 @@ void ObjectOperation::drop() noexcept {
   executions_.clear();
 }
 
-/// An object that was decoded while it came is not kept.
+/// An object that was decoded while it arrived is not kept.
 void ObjectOperation::finish(bool has_own) {
   is_done_ = true;
   if (failure_ || has_own || end_) return;
@@ -168,7 +169,7 @@ std::span<const std::byte> ObjectOperation::await(std::size_t from, std::size_t 
   return engine_.failures().attempt([&] { return arrivals_->read(from, bytes); });
 }
 
-/// How encoding ended is read before the sender has its bytes back.
+/// Reads the outcome of the encoding before it releases the sender's memory.
 void ObjectOperation::end_decoding() {
   if (!is_decoding()) return;
   const std::byte* const end = await(arrivals_->shape().object(), StreamShape::kEnd).data();

@@ -1,5 +1,5 @@
 /// @file
-/// An operation on objects: what a collective of objects and a message of one have in common.
+/// The common part of a collective of objects and a message of one object.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,11 @@
 
 namespace tutti::v0::detail {
 
-/// Keeps the bytes and frames that a rank gives and receives, and the executions of the round at
-/// hand. Derived classes decide the rounds: first frames, then the bytes of large objects.
+/// Keeps the bytes and frames that a rank gives and receives, and the executions of the current
+/// round. Derived classes define the rounds: first frames, then the bytes of large objects.
 class ObjectOperation : public Task {
  public:
-  /// @param engine outlives this. @param call what to do. @return the task. Throws
-  /// Error{invalid_argument}.
+  /// @param engine outlives the task. Throws Error{invalid_argument}.
   [[nodiscard]] static std::shared_ptr<ObjectOperation> make(Engine& engine, ObjectCall call);
   ~ObjectOperation() override;
 
@@ -33,16 +32,17 @@ class ObjectOperation : public Task {
   void drop() noexcept override;
   [[nodiscard]] bool done() const noexcept override { return is_done_; }
 
-  /// Whether an object is arriving that may be decoded meanwhile.
+  /// Whether an object is arriving, which may be decoded meanwhile.
   [[nodiscard]] bool is_arriving() const noexcept { return arrivals_ != nullptr && !is_done_; }
-  /// Begins to decode it. @return its bytes. The next functions may be called until it is done.
+  /// Begins to decode the arriving object. @return its bytes. The next two functions may be called
+  /// until it is done.
   [[nodiscard]] std::size_t begin_decoding() noexcept;
   /// As Arrivals::await.
   [[nodiscard]] std::span<const std::byte> await(std::size_t from, std::size_t bytes);
-  /// Nothing is left to decode, whatever has come. Nothing where that has not begun.
+  /// Ends the decoding. It has no effect if no decoding has begun.
   void end_decoding();
 
-  /// What all ranks get in place of objects, if they do.
+  /// @return the error that all ranks get instead of objects, if there is one.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   [[nodiscard]] std::size_t count() const noexcept { return received_.size(); }
   [[nodiscard]] std::span<const std::byte> object(std::size_t index) const noexcept {
@@ -50,36 +50,36 @@ class ObjectOperation : public Task {
   }
   /// Separates the memory of received objects, of which object() still returns parts.
   [[nodiscard]] std::shared_ptr<const void> detach_bytes();
-  /// The rank that gave an object.
+  /// @return the rank that gave an object.
   [[nodiscard]] virtual Rank giver(std::size_t index) const noexcept = 0;
-  /// The call, for a person.
+  /// @return the call, as a text for people.
   [[nodiscard]] std::string words() const;
 
  protected:
   using Kind = ObjectCall::Kind;
 
-  /// Throws Error{invalid_argument}. @param fingerprint of what ranks must agree on.
+  /// Throws Error{invalid_argument}. @param fingerprint of all on which ranks must agree.
   ObjectOperation(Engine& engine, std::uint64_t fingerprint, ObjectCall call);
   /// Starts the first round.
   virtual void start() = 0;
-  /// All executions of a round are done.
+  /// Called when all executions of a round are done.
   virtual void end_round() = 0;
 
-  /// Makes a frame of each object. A rank that gives a wrong number of them could not encode what
-  /// it should: then its objects are empty. @param expected number of them. @param received frames
-  /// that come from other ranks.
+  /// Makes a frame of each object. A rank that gives a wrong number of objects counts as one that
+  /// could not encode them; its objects are empty. @param expected number of objects to give.
+  /// @param received number of frames to receive.
   void make_frames(std::size_t expected, std::size_t received);
   [[nodiscard]] ObjectReport report() const noexcept;
-  /// Whether an object moves beside the frames. @param size its bytes. @return so many, or zero.
+  /// @return the bytes of an object that move outside its frame: all of them, or zero.
   [[nodiscard]] std::size_t bytes_beside(std::size_t size) const noexcept {
     return size > inline_bytes_ ? size : 0;
   }
-  /// The deadline is so long from now as the call, or the communicator, says.
+  /// Sets the deadline by the timeout of the call or the communicator.
   void start_clock();
   [[nodiscard]] Duration time_left() const;
-  /// @return an idle execution, which becomes one of the round's.
+  /// Adds an execution to the round. @return it.
   Execution& acquire(const Call& call, const Options& options);
-  /// The operation ends. @param has_own whether the rank has its object already.
+  /// Ends the operation. @param has_own whether the rank has its object already.
   void finish(bool has_own);
 
   Engine& engine_;
@@ -87,13 +87,13 @@ class ObjectOperation : public Task {
   Rank self_;
   std::size_t size_;
   bool has_started_ = false;
-  std::size_t inline_bytes_;           // that an object in a frame may have
+  std::size_t inline_bytes_;           // the most bytes of an object in a frame
   ObjectFrames sent_{};                // one, or one for each rank
-  ObjectFrames frames_{};              // those received
+  ObjectFrames frames_{};              // received ones
   std::vector<std::size_t> beside_{};  // bytes of each received object in payload_
   RawBytes payload_{};
   std::unique_ptr<ObjectArrivals> arrivals_{};  // of a streamed object
-  std::optional<std::string> end_{};            // why that could not be encoded, or nothing
+  std::optional<std::string> end_{};            // its error text, or empty, once it was decoded
   std::vector<Execution*> executions_{};        // of this round
   std::optional<Error> failure_{};
 

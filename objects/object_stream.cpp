@@ -15,8 +15,8 @@ namespace {
 /// Bytes of a short segment: they stay in the caches from encoding to decoding; shorter segments
 /// cost more than they save.
 constexpr std::size_t kShort = 64_KiB;
-/// Where other programs use the cores, each few segments cost a rank its turn on a core, and then
-/// an object of many short segments takes four times as long.
+/// The most short segments. If other programs use the cores, a rank loses its turn on a core after
+/// every few segments, and an object of many short ones takes four times as long.
 constexpr std::size_t kMostShort = 32;
 constexpr std::size_t kLong = 4_MiB;
 
@@ -24,13 +24,13 @@ constexpr std::size_t kLong = 4_MiB;
 std::size_t segments_of(std::size_t bytes) noexcept {
   return std::max({std::min(bytes / kShort, kMostShort), bytes / kLong, std::size_t{1}});
 }
-/// Of why an object could not be encoded.
+/// Longest error text of a failed encoding, in bytes.
 constexpr std::size_t kMostWords = 304;
 
 }  // namespace
 
-/// The number of segments is the executor's for the size of the first one; where there are very
-/// many it is less than wanted.
+/// Takes the number of segments that the executor derives from the size of the first one. If there
+/// are very many, it is less than the wanted number.
 StreamShape::StreamShape(std::size_t object, bool is_cut) noexcept
     : segments_{object + kEnd, is_cut ? segments_of(object + kEnd) : 1} {
   segments_.parts = segment_count(bytes(), segment(), bytes());
@@ -48,13 +48,13 @@ std::string StreamShape::problem_at(const std::byte* end) {
   std::memcpy(&words, end, sizeof words);
   if (words > kMostWords)
     throw Error{ErrorCode::mismatch,
-                "behind an object stands what no rank of tutti writes there; all ranks must run "
-                "the same tutti"};
+                "the status word of an object has an impossible value; all ranks must run the same "
+                "tutti"};
   return {reinterpret_cast<const char*>(end - words), static_cast<std::size_t>(words)};
 }
 
-/// The first segments go while later ones are encoded. The last one goes when it is known how that
-/// ended.
+/// The first segments are sent while later ones are encoded. The last one, which has the outcome,
+/// is sent after the encoding.
 void ObjectSource::encode(const Encode& encode) {
   const std::span<std::byte> all{memory_, shape_.bytes()};
   const std::span<std::byte> object = all.first(shape_.object());
@@ -64,10 +64,10 @@ void ObjectSource::encode(const Encode& encode) {
     if (encoder.size() != object.size())
       throw Error{ErrorCode::object, "it takes " + std::to_string(encoder.size()) +
                                          " bytes after " + std::to_string(object.size()) +
-                                         " were counted; a Codec must write the same whenever it "
-                                         "is called"};
+                                         " were counted; a Codec must write the same bytes in "
+                                         "every call"};
   } catch (...) {
-    engine_.failures().attempt([] {});  // what ends the communicator is no problem of the codec
+    engine_.failures().attempt([] {});  // throws if the communicator failed, not the codec
     problem_ = words_of_exception();
   }
   shape_.end(all, problem_);
@@ -97,8 +97,8 @@ ObjectArrivals::ObjectArrivals(Transport& transport, const StreamShape& shape, s
     arrived_.push_back({memory + shape.segments().offset(i)});
 }
 
-/// As many segments as would keep the root from sending the others are copied. The last one stays
-/// until the end: it has the outcome of encoding.
+/// If so many segments are expected that the root could not send the others, they are copied. The
+/// last segment stays until the end, since it has the outcome of the encoding.
 void ObjectArrivals::expect(std::size_t from, std::size_t bytes) {
   const Partition& segments = shape_.segments();
   while (segments.offset(first_ + 1) <= from) end_access(first_++);
@@ -132,7 +132,7 @@ void ObjectArrivals::leave() {
 void ObjectArrivals::stays(std::size_t segment, const Completion& wait) {
   arrived_[segment].at = wait.data;
   arrived_[segment].access = wait.access;
-  if (segment < first_) end_access(segment);  // it is not wanted any more
+  if (segment < first_) end_access(segment);  // not needed any more
   else if (segment < copied_) copy(segment);
 }
 

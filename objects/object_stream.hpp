@@ -32,7 +32,7 @@ class StreamShape {
   [[nodiscard]] std::size_t object() const noexcept { return segments_.count - kEnd; }
   /// @return bytes of the object and its status word.
   [[nodiscard]] std::size_t bytes() const noexcept { return segments_.count; }
-  /// Bytes of a segment at most, for Options::segment.
+  /// @return the most bytes of a segment, for Options::segment.
   [[nodiscard]] std::size_t segment() const noexcept { return segments_.size(0); }
   [[nodiscard]] const Partition& segments() const noexcept { return segments_; }
   /// Stores the status word. @param bytes of all segments. @param problem the error text, or empty.
@@ -47,23 +47,24 @@ class StreamShape {
   Partition segments_;
 };
 
-/// The root's part: an object that is encoded while its first bytes are on their way.
+/// The root's part: an object whose first bytes are sent while later ones are encoded.
 class ObjectSource final : public Partitioned, public Outlet {
  public:
   using Encode = std::function<void(Encoder&)>;
 
-  /// @param engine moves the bytes. @param operation of which this is a part. @param shape of
-  /// the object. @param memory for all bytes that move.
+  /// @param engine moves the bytes. @param operation that owns this. @param memory for
+  /// StreamShape::bytes.
   ObjectSource(Engine& engine, const ObjectOperation& operation, const StreamShape& shape,
                std::byte* memory) noexcept
       : engine_{engine}, operation_{operation}, shape_{shape}, memory_{memory} {}
 
-  /// Encodes. @param encode writes the object, once. Throws the communicator's Error.
+  /// Encodes the object. @param encode writes it, once. Throws the communicator's Error.
   void encode(const Encode& encode);
-  /// The run that moves the bytes begins. @param run asks this.
+  /// Sets the run that moves the bytes. It is resumed after each encoded part.
   void follow(Execution& run) noexcept { run_ = &run; }
-  /// What is moved, and why it could not be encoded.
+  /// @return the object and its status word.
   [[nodiscard]] std::byte* bytes() noexcept { return memory_; }
+  /// @return the error text of the encoding, or empty.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
   [[nodiscard]] bool is_ready(std::size_t segment) noexcept override {
@@ -86,27 +87,31 @@ class ObjectSource final : public Partitioned, public Outlet {
   std::string problem_{};
 };
 
-/// Another rank's part. What comes lies where it belongs, or, while somebody decodes, where its
-/// sender has it: until that has been decoded, or is wanted in one piece with what lies elsewhere.
+/// The part of a rank that receives. Segments arrive in `memory`. While the object is decoded, they
+/// may stay in the sender's memory instead, until they are decoded, or until the decoder needs them
+/// contiguous with segments in another place.
 class ObjectArrivals final : public Partitioned {
  public:
-  /// @param transport is signalled when the sender may reuse the bytes. @param shape of the object.
-  /// @param memory for all bytes that move. @param lanes segments in flight.
+  /// @param transport releases the sender's memory. @param memory for StreamShape::bytes.
+  /// @param lanes segments in flight.
   ObjectArrivals(Transport& transport, const StreamShape& shape, std::byte* memory, int lanes);
 
-  /// Lets segments stay where they are. From now on expect and read are called, until leave is.
+  /// Lets segments stay in the sender's memory. The caller then uses expect() and read(), until
+  /// leave().
   void begin_decoding() noexcept {
     copied_ = 0;
     is_decoding_ = true;
   }
   [[nodiscard]] bool is_decoding() const noexcept { return is_decoding_; }
-  /// Says what is wanted next, and that nothing before it is. Throws what Transport::signal throws.
+  /// Sets the bytes that are needed next, and releases all before them. Throws as
+  /// Transport::signal.
   void expect(std::size_t from, std::size_t bytes);
-  /// Whether it is there.
+  /// Whether the expected bytes have arrived.
   [[nodiscard]] bool done() const noexcept { return there_ >= wanted_; }
-  /// All of it in one piece, and what follows in that. Throws what Transport::signal throws.
+  /// @return the expected bytes, contiguous, with those that follow them in the same memory. Throws
+  /// as Transport::signal.
   [[nodiscard]] std::span<const std::byte> read(std::size_t from, std::size_t bytes);
-  /// Nothing is wanted any more. What is to come is copied.
+  /// Ends the decoding, and releases all segments. Later ones are copied.
   void leave();
   [[nodiscard]] const StreamShape& shape() const noexcept { return shape_; }
 
@@ -126,12 +131,12 @@ class ObjectArrivals final : public Partitioned {
   Transport& transport_;
   StreamShape shape_;
   std::byte* memory_;
-  std::size_t kept_;  // segments that may stay where they are while one is waited for
+  std::size_t kept_;  // segments that may stay at the sender while another one is awaited
   std::vector<Arrival> arrived_;
-  std::size_t there_ = 0;   // segments that have come, up to the first that has not
-  std::size_t first_ = 0;   // of those that are wanted
-  std::size_t wanted_ = 0;  // behind them
-  std::size_t copied_;      // segments before this one are not kept where they are
+  std::size_t there_ = 0;   // all segments before this one have arrived
+  std::size_t first_ = 0;   // first expected segment
+  std::size_t wanted_ = 0;  // behind the last expected segment
+  std::size_t copied_;      // segments before this one do not stay at the sender
   bool is_decoding_ = false;
 };
 
