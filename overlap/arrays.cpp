@@ -15,11 +15,11 @@ namespace {
   throw Error{ErrorCode::invalid_argument, std::string{caller} + ": " + text};
 }
 
-/// Bytes that a call touches.
+/// An array of a list, or its result, as a range of addresses.
 struct ArrayRange {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
-  std::size_t index = 0;  // of the array
+  std::size_t index = 0;  // in the list
   bool is_result = false;
 };
 
@@ -31,7 +31,7 @@ void add_range(std::vector<ArrayRange>& ranges, const Parameter& array, std::siz
   ranges.push_back({begin, begin + array.count * size_of(array.type), index, is_result});
 }
 
-/// @return the array before this one that it is tied to.
+/// @return the earlier array to which this one is tied.
 std::size_t owner_of(std::string_view caller, std::span<const Parameter> arrays, std::size_t index,
                      const std::map<const void*, std::size_t>& first_at) {
   const Parameter& array = arrays[index];
@@ -63,8 +63,8 @@ std::string words_of(std::span<const Parameter> arrays, const ArrayRange& range)
          name_of_array(arrays[range.index], range.index);
 }
 
-/// @return the two ranges that overlap and come first in the list, so that ranks with the same
-/// mistake report it in the same words.
+/// @return the first two arrays of the list that overlap, so that ranks with the same mistake
+/// report the same text.
 std::optional<std::pair<ArrayRange, ArrayRange>> first_overlap(std::vector<ArrayRange> ranges) {
   std::ranges::sort(ranges, [](const ArrayRange& left, const ArrayRange& right) {
     return std::pair{left.begin, left.index} < std::pair{right.begin, right.index};

@@ -11,7 +11,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// One all_reduce. Then each rank looks at its own block.
+/// One all_reduce, after which each rank inspects its own block.
 class WholeReduction final : public BucketReduction {
  public:
   using BucketReduction::BucketReduction;
@@ -25,7 +25,7 @@ class WholeReduction final : public BucketReduction {
   }
 };
 
-/// A reduce_scatter and an all_gather; each rank has its own block to itself between them.
+/// A reduce_scatter and an all_gather. Between them only the owner of a block uses it.
 class HalvedReduction final : public BucketReduction {
  public:
   explicit HalvedReduction(BucketContext given)
@@ -60,18 +60,18 @@ class HalvedReduction final : public BucketReduction {
 template <class T>
 using Lanes = std::array<T, kGradientLanes>;
 
-/// Elements of a part of a block.
+/// Elements that are inspected at a time.
 constexpr std::size_t kSeenPart = 4096;
 static_assert(kSeenPart % (kGradientLanes * sizeof(std::uint64_t)) == 0, "a part has whole groups");
 
-/// The second half is added to the first one, until one sum is left.
+/// Adds the second half to the first one, until one sum is left.
 double sum_of(Lanes<double> sums) noexcept {
   for (std::size_t half = kGradientLanes / 2; half > 0; half /= 2)
     for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
   return sums[0];
 }
 
-/// Counts in the own block.
+/// Counts elements of the own block that are not finite.
 void count_not_finite(const BucketContext& context) {
   Findings& findings = *context.findings;
   with_elements(context.type, context.own(), context.own_block().count, [&](auto elements) {
@@ -123,7 +123,7 @@ void look_at_own(const BucketContext& context) {
   Lanes<std::uint64_t> hashes;
   hashes.fill(seed);
   bool are_finite = true;
-  // Part by part, so that all that look at one find it in the first-level cache but for the first.
+  // Part by part, so that all kernels except the first find a part in the first-level cache.
   for (std::size_t first = 0; first < count; first += kSeenPart) {
     const std::size_t size = std::min(kSeenPart, count - first);
     const std::byte* const part = context.own() + first * element_bytes;

@@ -29,7 +29,7 @@ class GradientStreams;
 /// The inspection of reduced gradients, each by the rank that owns it.
 struct Findings {
   double squares = 0;     ///< Their sum.
-  double not_finite = 0;  ///< The number of those that are infinite or no numbers.
+  double not_finite = 0;  ///< The number of gradients that are infinite or NaN.
   std::size_t first_not_finite = ~std::size_t{0};  ///< The first of these in the bucket.
   std::uint32_t hash = 0;  ///< The sum of a hash for each block, modulo 2^32.
 };
@@ -37,7 +37,7 @@ struct Findings {
 /// A matrix within a bucket.
 struct BucketMatrix {
   std::size_t first = 0;  ///< Its first element in the bucket.
-  std::size_t rows = 0;   ///< 0 for what is no matrix.
+  std::size_t rows = 0;   ///< 0 if the parameter is no matrix.
   std::size_t count = 0;  ///< Elements.
 };
 
@@ -47,30 +47,30 @@ struct Block {
   std::size_t count = 0;  ///< Elements.
 };
 
-/// @param count elements. @param rank one of them. @return its block: as reduce_scatter divides
-/// them, the first ranks have one element more.
+/// @param count elements of a bucket. @return the block of a rank. As in reduce_scatter, the first
+/// ranks have one element more.
 [[nodiscard]] inline Block block_of(std::size_t count, int ranks, Rank rank) {
   const auto n = static_cast<std::size_t>(ranks);
   const auto own = static_cast<std::size_t>(rank);
   return {own * (count / n) + std::min(own, count % n), count / n + (own < count % n ? 1 : 0)};
 }
 
-/// The arguments of a reduction. All pointees live longer.
+/// The arguments of a reduction. All pointees outlive it.
 struct BucketContext {
   Communicator* first = nullptr;  ///< For first collectives, which start in the order of buckets.
   /// For second ones, which do too. Ranks need not agree on the order of first and second ones.
   Communicator* second = nullptr;
   std::span<std::byte> memory{};         ///< The bucket's elements.
-  Datatype type = Datatype::f32;         ///< Theirs.
+  Datatype type = Datatype::f32;         ///< The type of the elements.
   bool is_visible = false;               ///< As Call::visible.
   std::vector<BucketMatrix> matrices{};  ///< Its parameters, in the order in which they lie.
   const GradientOptions* options = nullptr;
   GradientStreams* streams = nullptr;  ///< The stream for all work; null: the host reduces.
   bool is_compressed = false;          ///< Whether GradientOptions::compression holds already.
   const Operator* op = nullptr;        ///< Sum or average.
-  Findings* findings = nullptr;        ///< Of the bucket.
-  std::uint64_t hash_seed = 0;  ///< Another number for each bucket and rank, for their hashes.
-  /// With on_shard: called with the own block and its memory.
+  Findings* findings = nullptr;        ///< The findings of the bucket.
+  std::uint64_t hash_seed = 0;         ///< The seed of hashes, different for each bucket and rank.
+  /// Called with the own block and its memory, if there is on_shard.
   std::function<void(const Block& block, std::byte* own)> shard{};
 
   /// @return elements of the bucket.
@@ -85,23 +85,24 @@ struct BucketContext {
   }
   /// @return the block of the own rank.
   [[nodiscard]] Block own_block() const { return block_of(count(), first->size(), first->rank()); }
-  /// @return where it lies.
+  /// @return the memory of the block of the own rank.
   [[nodiscard]] std::byte* own() const { return memory.data() + own_block().first * size_of(type); }
 };
 
 /// Elements of f32 that a reduction keeps from step to step.
 struct KeptElements {
   enum class Kind : std::uint8_t {
-    gradients,  ///< Left out of this rank's gradients, to be added to the next ones.
-    sums,       ///< Left out of the sums that this rank makes of its share.
-    factors     ///< Of a matrix, where the next step begins; equal on all ranks.
+    gradients,  ///< Errors of this rank's compressed gradients, to be added to the next ones.
+    sums,       ///< Errors of the compressed sums of this rank's share.
+    factors     ///< Factors of a matrix, with which the next step begins; equal on all ranks.
   };
   Kind kind{};
-  std::size_t first = 0;        ///< Element of the bucket; of factors the matrix's first one.
-  std::span<float> elements{};  ///< They, which may be replaced between steps.
+  std::size_t first = 0;        ///< Element of the bucket; for factors, the first of the matrix.
+  std::span<float> elements{};  ///< Their values may be replaced between steps.
 };
 
-/// Reduces one bucket, once in each step. One thread at a time.
+/// Reduces one bucket, once in each step. Its functions are called in the order of declaration, by
+/// one thread at a time.
 class BucketReduction {
  public:
   explicit BucketReduction(BucketContext context) : context_{std::move(context)} {}
@@ -110,17 +111,17 @@ class BucketReduction {
   virtual ~BucketReduction() = default;
   /// Starts the first collective, when the bucket is filled. @return its handle.
   [[nodiscard]] virtual Request begin() = 0;
-  /// When that has ended: looks at what it made.
+  /// Inspects the reduced block when the first collective has ended.
   virtual void inspect() {}
-  /// After that. @return the handle of the second collective, if there is one.
+  /// Starts the second collective, if there is one. @return its handle.
   [[nodiscard]] virtual Request advance() { return {}; }
-  /// When that has ended too: the bucket has the result.
+  /// Stores the result in the bucket when the second collective has ended.
   virtual void end() {}
-  /// @return what is kept from step to step. What the kinds are is equal on all ranks.
+  /// @return elements kept from step to step, of kinds that are equal on all ranks.
   [[nodiscard]] virtual std::vector<KeptElements> kept() { return {}; }
   /// @return bytes that this rank sends.
   [[nodiscard]] virtual std::uint64_t sent_bytes() const { return plain_bytes(); }
-  /// @return bytes that a rank sends at least to reduce the bucket as it is.
+  /// @return bytes that a rank must send to reduce the bucket without compression.
   [[nodiscard]] std::uint64_t plain_bytes() const noexcept {
     return 2 * context_.memory.size() * (context_.ranks() - 1) / context_.ranks();
   }
@@ -145,40 +146,38 @@ void with_elements(Datatype type, std::byte* data, std::size_t count, Function f
   });
 }
 
-/// @param element of any of the types. @return it, exactly.
+/// @return an element of any floating-point type, converted exactly.
 template <class T>
 [[nodiscard]] double exact(const T& element) noexcept {
   if constexpr (std::is_same_v<T, double>) return element;
   else return static_cast<double>(static_cast<float>(element));
 }
 
-/// @tparam T any of the types. @param value what to store. @return the nearest element.
+/// @tparam T any floating-point type. @return the element nearest to a value.
 template <class T>
 [[nodiscard]] T narrowed(double value) noexcept {
   if constexpr (std::is_same_v<T, double>) return value;
   else return T(static_cast<float>(value));
 }
 
-/// @param type of elements. @param data where they are. @return whether one of them is infinite or
-/// no number.
+/// @return whether an element is infinite or NaN.
 [[nodiscard]] bool has_not_finite(Datatype type, const std::byte* data, std::size_t count);
 
-/// Multiplies elements. @param type of them. @param data where they are. @param factor by what.
+/// Multiplies elements by a factor.
 void scale(Datatype type, std::byte* data, std::size_t count, double factor);
 
 /// @param context of a bucket in memory of the host. @return the reduction that the options choose.
 [[nodiscard]] std::unique_ptr<BucketReduction> make_host_reduction(BucketContext context);
-/// @param context of a bucket in memory of a GPU. @return a reduction that enqueues all it does
-/// when it begins, and whose findings GradientStreams has.
+/// @param context of a bucket in memory of a GPU. @return a reduction that enqueues all its work
+/// when it begins, and whose findings GradientStreams keeps.
 [[nodiscard]] std::unique_ptr<BucketReduction> make_streamed_reduction(BucketContext context);
 
-/// In place. Ranks pass the same kind of memory. @param context of the bucket. @param collective
-/// any. @return a call over all of it.
+/// @return a collective over the whole bucket, in place. Ranks pass the same kind of memory.
 [[nodiscard]] Call whole_call(const BucketContext& context, Collective collective);
 /// @param context of a bucket. @return the elements of all ranks' blocks.
 [[nodiscard]] std::vector<std::size_t> blocks_of(const BucketContext& context);
 
-/// Adds the findings of the own block, which is reduced. @param context its bucket.
+/// Adds the findings of the own block, which is reduced.
 void look_at_own(const BucketContext& context);
 
 }  // namespace tutti::v0::detail

@@ -19,8 +19,8 @@ void BucketSequence::extend() {
   while (size() < is_member_.size() && readiness_.is_full(size())) sequence_.push_back(size());
 }
 
-/// As long as a rank has buckets that are ready and not in the sequence, it asks the others which
-/// of them are ready there too. Since the sequence is the same on all ranks, all ask equally often.
+/// While a rank has buckets that are ready and not in the sequence, it asks the others which of
+/// them are ready there too. Since the sequence is the same on all ranks, all ask equally often.
 void BucketSequence::negotiate() {
   if (is_negotiating_) {
     if (!negotiation_.test()) return;

@@ -16,20 +16,20 @@
 namespace tutti::v0::detail {
 
 /// The buckets of a step in the order in which their reductions start, which is the same on all
-/// ranks. It grows with the gradients that become ready. By GradientSync's thread.
+/// ranks. It grows as gradients become ready. Used by GradientSync's thread.
 class BucketSequence {
  public:
-  /// Both live longer.
+  /// Both arguments outlive this.
   BucketSequence(SyncSetup& setup, const Readiness& readiness)
       : setup_{setup}, readiness_{readiness} {}
 
-  /// Before a step. @param buckets of the plan.
+  /// To be called before a step. @param buckets number of buckets of the plan.
   void begin_step(std::size_t buckets);
   /// Adds the buckets that start next, if their gradients are ready.
   void extend();
   /// @return whether this rank can do nothing before another gradient is ready.
   [[nodiscard]] bool is_waiting_for_gradients() const noexcept;
-  /// @return the negotiation that is under way, if one is.
+  /// @return the running negotiation, if there is one.
   [[nodiscard]] Request& negotiation() noexcept { return negotiation_; }
 
   [[nodiscard]] std::span<const std::size_t> buckets() const noexcept { return sequence_; }

@@ -11,7 +11,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// In the order of kGradientCompressions, with the usual number.
+/// The formats in the order of kGradientCompressions, with their default numbers.
 constexpr std::array<Compression, kGradientCompressions.size()> kUsualCompressions{
     {{Compression::Kind::f16},
      {Compression::Kind::bf16},
@@ -31,7 +31,7 @@ std::string names_of_compressions() {
   return text;
 }
 
-/// Reads the number behind the colon. @return whether the format may have it.
+/// Reads the number after the colon. @return whether the format allows it.
 bool read_number(std::string_view text, Compression& compression) {
   const auto all_read = [text](std::from_chars_result result) {
     return result.ec == std::errc{} && result.ptr == text.data() + text.size();
@@ -92,7 +92,7 @@ Request CompressedReduction::begin() {
 void CompressedReduction::end() {
   decode();
   if (!copies_.empty()) copy_out();
-  // Each rank looks at its share only: the ranks add up what they have seen.
+  // Each rank inspects only its share; the findings of all ranks are added up later.
   if (is_inspected(*context().options)) look_at_own(context());
 }
 

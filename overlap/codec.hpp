@@ -1,5 +1,5 @@
 /// @file
-/// Gradients that travel in fewer bytes.
+/// Codecs: reductions of gradients that send fewer bytes.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,10 @@ struct Compression {
   enum class Kind : std::uint8_t { f16, bf16, int8, one_bit, power_sgd, top_k };
   Kind kind = Kind::f16;
   std::size_t size = 0;  ///< Elements of a block, or the rank.
-  double share = 0;      ///< Of elements, for top_k.
+  double share = 0;      ///< The share of elements that top_k sends.
 };
 
-/// @param text see GradientOptions::compression. @return it, parsed. Throws
-/// Error{invalid_argument}.
+/// @param text see GradientOptions::compression. Throws Error{invalid_argument}.
 [[nodiscard]] Compression parse_compression(const std::string& text);
 
 /// @param context see BucketContext. @return the reduction that its options choose.
@@ -50,7 +49,7 @@ class CompressedReduction : public BucketReduction {
   virtual void decode() = 0;
   /// @return the bucket's elements.
   [[nodiscard]] std::span<float> elements() noexcept { return elements_; }
-  /// @return by what the mean of ranks has to be multiplied to be the result.
+  /// @return the factor from the mean of ranks to the result.
   [[nodiscard]] float factor() const noexcept { return factor_; }
 
  private:

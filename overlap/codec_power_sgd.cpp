@@ -1,7 +1,7 @@
-// Matrices as products of two thin ones (Vogels, Karimireddy, Jaggi, "PowerSGD", NeurIPS 2019): one
-// step of the power iteration in each training step, from where the last one ended. What the
-// product leaves out is added to the next gradient. Vectors travel as they are, with the first
-// factors.
+// Matrices as products of two thin ones (Vogels, Karimireddy, Jaggi, "PowerSGD", NeurIPS 2019).
+// Each training step does one step of the power iteration, which continues that of the last one.
+// The error of the product is added to the next gradient. Vectors travel uncompressed, with the
+// first factors.
 #include <algorithm>
 #include <cmath>
 
@@ -24,10 +24,10 @@ float dot(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-/// Makes vectors orthogonal and of length 1, those that are not independent zeros: Gram and
-/// Schmidt's way, twice, since rounding spoils what is left of a vector that is nearly dependent
-/// (Giraud et al., "The loss of orthogonality in the Gram-Schmidt process", 2005).
-/// @param vectors so many of equal length behind each other.
+/// Makes vectors orthogonal and of length 1; dependent ones become zero. It runs the Gram-Schmidt
+/// process twice, since rounding spoils the rest of a vector that is nearly dependent (Giraud et
+/// al., "The loss of orthogonality in the Gram-Schmidt process", 2005).
+/// @param vectors number of vectors, which have equal lengths and lie one after the other.
 void orthogonalize(std::span<float> vectors, std::size_t many) {
   const std::size_t length = vectors.size() / many;
   for (std::size_t k = 0; k < many; ++k) {
@@ -45,7 +45,7 @@ void orthogonalize(std::span<float> vectors, std::size_t many) {
 }
 
 /// Numbers between -1 and 1, the same on all ranks, by SplitMix64.
-/// @param seed another one for each vector of a matrix, so that they are independent.
+/// @param seed differs between the vectors of a matrix, so that they are independent.
 void fill_random(std::span<float> vector, std::uint64_t seed) {
   std::uint64_t state = seed << 32;
   for (float& x : vector)
@@ -53,8 +53,8 @@ void fill_random(std::span<float> vector, std::uint64_t seed) {
         0x1p-63F;
 }
 
-/// Factors are stored as vectors behind each other: left of as many elements as there are rows,
-/// right of as many as columns.
+/// A matrix that is sent as factors. A factor is stored as vectors one after the other: left ones
+/// have an element per row, right ones an element per column.
 struct Factored {
   std::size_t first;  // element in the bucket
   std::size_t rows, columns;
@@ -147,7 +147,7 @@ class PowerSgd final : public CompressedReduction {
     for (const Plain& plain : plain_)
       for (std::size_t i = 0; i < plain.count; ++i)
         elements()[plain.first + i] = left_.data()[plain.place + i] * factor();
-    if (!is_finite) restart();  // else all steps to come would be void
+    if (!is_finite) restart();  // otherwise all later steps would be void
     revive();
   }
 
@@ -156,7 +156,7 @@ class PowerSgd final : public CompressedReduction {
     std::ranges::fill(errors_, 0.0F);
     std::ranges::fill(right_, 0.0F);
   }
-  /// A vector that became zero, as of gradients that were, would stay so.
+  /// Replaces vectors that zero gradients have made zero, since they would stay zero.
   void revive() {
     for (const Factored& matrix : matrices_)
       for (std::size_t k = 0; k < rank_; ++k) {
@@ -170,8 +170,8 @@ class PowerSgd final : public CompressedReduction {
   [[nodiscard]] std::span<float> right_of(const Factored& matrix, std::size_t k) {
     return {right_.data() + matrix.right + k * matrix.columns, matrix.columns};
   }
-  /// For all elements of a row, and all vectors: a function of the right factor's, the matrix's and
-  /// the left factor's element.
+  /// Calls function(element of the right factor, of the matrix, of the left factor) for all
+  /// elements of a row and all vectors.
   template <class Function>
   void add_rows(const Factored& matrix, std::size_t row, Function function) {
     const std::span<float> own = row_of(matrix, row);
@@ -185,8 +185,8 @@ class PowerSgd final : public CompressedReduction {
   std::size_t rank_;
   std::vector<Factored> matrices_{};
   std::vector<Plain> plain_{};
-  Buffer<float> left_{};   // left factors, and what travels as it is
-  Buffer<float> right_{};  // right factors, from where the next step goes on
+  Buffer<float> left_{};   // left factors, and uncompressed elements
+  Buffer<float> right_{};  // right factors, with which the next step begins
   std::vector<float> errors_{};
 };
 

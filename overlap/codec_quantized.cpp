@@ -1,6 +1,6 @@
-// Codecs of single elements: each rank sends every other its share of the bucket in few bits, adds
-// up in f32 what it gets, and sends the sum to all in few bits again. So there are two roundings in
-// all, at any number of ranks, where an all_reduce of short elements rounds at every hop.
+// Codecs of single elements: each rank sends every other rank its share of the bucket in few bits,
+// adds up the received shares in f32, and sends the sum to all in few bits. So there are two
+// roundings at any number of ranks, while an all_reduce of short elements rounds at every hop.
 #include <algorithm>
 
 #include <tutti/spi/gradient_kernels.hpp>
@@ -35,7 +35,7 @@ std::size_t bytes_of_blocks(std::size_t count, std::size_t block, Packed packed)
          (last > 0 ? sizeof(float) + packed(last) : 0);
 }
 
-/// Blocks of elements as bytes. An element that is infinite or no number makes its block such.
+/// Blocks of elements as bytes. If an element is infinite or NaN, its whole block becomes so.
 struct ByteBlocks {
   static constexpr bool kKeepsErrors = false;
   std::size_t block;
@@ -53,7 +53,7 @@ struct ByteBlocks {
   }
 };
 
-/// Blocks of signs. The mean size, which is their scale, errs least in the sum of squares (Seide et
+/// Blocks of signs. The mean size as their scale has the least sum of squared errors (Seide et
 /// al., "1-bit stochastic gradient descent", Interspeech 2014; on both sides: Tang et al., "1-bit
 /// Adam", ICML 2021).
 struct SignBlocks {
@@ -73,10 +73,9 @@ struct SignBlocks {
   }
 };
 
-/// Elements that are worked on together, so that they stay in the caches from one kernel to the
-/// next.
+/// Elements that are coded together, so that they stay in the caches between the kernels.
 constexpr std::size_t kCodedPart = 8192;
-/// Blocks at least, whose scales a kernel finds side by side.
+/// The fewest blocks that are coded together. A kernel finds their scales at the same time.
 constexpr std::size_t kCodedBlocks = 8;
 
 template <class Quantizer>
@@ -87,7 +86,7 @@ class QuantizedReduction final : public CompressedReduction {
     const std::size_t ranks = context().ranks();
     const std::size_t even = (context().count() + ranks - 1) / ranks;
     share_ = (even + quantizer_.block - 1) / quantizer_.block * quantizer_.block;
-    slot_ = (quantizer_.bytes(share_) + 3) / 4 * 4;  // where the next one's scales are words
+    slot_ = (quantizer_.bytes(share_) + 3) / 4 * 4;  // scales of the next one are aligned words
     sent_ = context().first->template allocate<std::byte>(ranks * slot_);
     received_ = context().first->template allocate<std::byte>(ranks * slot_);
     const std::size_t own = share_of(context().rank()).size();
@@ -120,7 +119,7 @@ class QuantizedReduction final : public CompressedReduction {
   Request advance() override {
     std::byte* const own = received_.data() + context().rank() * slot_;
     const float share = factor() / static_cast<float>(context().ranks());
-    // The second half goes where a part was received: its sum has it then.
+    // The encoded sum overwrites the received part, which it contains by then.
     for_each_part(share_of(context().rank()).size(), [&](std::size_t first, std::size_t size) {
       const std::span<float> sum = std::span{sum_}.first(size);
       std::ranges::fill(sum, 0.0F);
@@ -163,8 +162,8 @@ class QuantizedReduction final : public CompressedReduction {
     for (std::size_t first = 0; first < count; first += part_)
       function(first, std::min(part_, count - first));
   }
-  /// Encodes elements and what was left out of them before, and keeps what is left out now, but
-  /// for what is not finite: else all steps to come would be void.
+  /// Encodes elements with their earlier errors, and keeps the new errors. Errors that are not
+  /// finite are not kept: otherwise all later steps would be void.
   void encode_keeping(std::span<float> from, std::span<float> errors, std::byte* to) {
     if (errors.empty()) return quantizer_.encode(from.data(), from.size(), to);
     const GradientKernels& kernels = gradient_kernels();
@@ -180,15 +179,15 @@ class QuantizedReduction final : public CompressedReduction {
   }
 
   Quantizer quantizer_;
-  std::size_t share_ = 0;  // elements of a rank, but for the last ones
+  std::size_t share_ = 0;  // elements of a rank; the last ranks may have fewer
   std::size_t slot_ = 0;   // bytes of a share
   Buffer<std::byte> sent_{};
   Buffer<std::byte> received_{};
   std::size_t part_ = 0;             // elements of a part: whole blocks
   std::vector<float> sum_{};         // of a part of the own share
   std::vector<float> sent_part_{};   // a part as others decode it
-  std::vector<float> errors_{};      // what was left out of own gradients
-  std::vector<float> sum_errors_{};  // what was left out of the sum
+  std::vector<float> errors_{};      // errors of the own gradients
+  std::vector<float> sum_errors_{};  // errors of the sum
 };
 
 }  // namespace

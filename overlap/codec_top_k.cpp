@@ -1,6 +1,6 @@
 // The largest elements only (Aji, Heafield, "Sparse communication", EMNLP 2017; Lin et al., "Deep
-// gradient compression", ICLR 2018): each rank sends indices and values of its own, and adds what
-// it left out to its next gradient.
+// gradient compression", ICLR 2018): each rank sends indices and values of its own, and adds the
+// other elements to its next gradient.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -21,7 +21,7 @@ struct Picked {
 /// Elements that are added and counted while they are in the caches.
 constexpr std::size_t kCountedPart = 16384;
 
-/// As GradientKernels::count_magnitudes has it.
+/// As in GradientKernels::count_magnitudes.
 std::uint32_t magnitude_of(float element) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(element) & 0x7fffffff;
   return std::min(bits, 0x7f800000U);
@@ -65,7 +65,8 @@ class TopK final : public CompressedReduction {
         if (size == threshold.least) --left_equal;
         own_.data()[picked++] = {index, error};
       }
-      if (is_picked || !std::isfinite(error)) error = 0;  // else all steps to come would be void
+      // An error that is not finite would make all later steps void.
+      if (is_picked || !std::isfinite(error)) error = 0;
     }
     return context().first->async().all_gather(own_, all_, call_options());
   }
@@ -77,14 +78,14 @@ class TopK final : public CompressedReduction {
   }
 
  private:
-  /// Which elements are picked: all of a larger magnitude, and as many of this one as still fit.
+  /// The limit of picked elements: all of a larger magnitude, and as many of this one as still fit.
   struct Threshold {
     std::uint32_t least = 0;
     std::size_t above = 0;  ///< Elements of a larger magnitude.
   };
 
-  /// Adds the gradient to what was left out, and counts magnitudes. A NaN counts as infinite, so
-  /// that all ranks see it.
+  /// Adds the gradient to the errors, and counts magnitudes. A NaN counts as infinite, so that all
+  /// ranks see it.
   void add_and_count() {
     const GradientKernels& kernels = gradient_kernels();
     bins_.assign(kMagnitudeBins, 0);
@@ -95,8 +96,8 @@ class TopK final : public CompressedReduction {
     }
   }
 
-  /// Finds in which bin the last picked element is, then in which parts of it, from the upper bits
-  /// of a magnitude to the lowest.
+  /// Finds the magnitude of the last picked element: first its bin by the upper bits, then the
+  /// parts of that bin, down to the lowest bits.
   [[nodiscard]] Threshold find_threshold() {
     Threshold threshold;
     narrow(threshold, kMagnitudeShift);
@@ -114,7 +115,7 @@ class TopK final : public CompressedReduction {
     }
     return threshold;
   }
-  /// Goes to the bin of the last element that is picked. @param shift of bins.
+  /// Advances to the bin of the last picked element. @param shift of the bins' bits.
   void narrow(Threshold& threshold, unsigned shift) const {
     std::size_t bin = bins_.size() - 1;
     for (; bin > 0 && threshold.above + bins_[bin] < picked_; --bin) threshold.above += bins_[bin];
@@ -124,7 +125,7 @@ class TopK final : public CompressedReduction {
   std::size_t picked_;
   Buffer<Picked> own_{};
   Buffer<Picked> all_{};
-  std::vector<float> errors_{};  // what was left out
+  std::vector<float> errors_{};  // elements that were not sent
   std::vector<std::uint32_t> bins_{};
   std::vector<std::uint32_t> candidates_{};  // indices, the first candidate_count_ of them
   std::size_t candidate_count_ = 0;

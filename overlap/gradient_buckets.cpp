@@ -7,8 +7,8 @@
 namespace tutti::v0::detail {
 
 void GradientBuckets::adopt(std::span<const std::size_t> order) {
-  // Ranks that see memory of each other read a bucket that is a copy, or an array of the program's
-  // that is Parameter::visible.
+  // If ranks see each other's memory, an array of the program is a bucket in place only if it is
+  // Parameter::visible, since they see copies.
   const bool is_copy_seen = setup_.streams ? setup_.streams->are_seen()
                                            : setup_.all_ranks().allocate<std::byte>(1).is_visible();
   const InPlace seen = setup_.streams ? InPlace::none : InPlace::visible;
@@ -23,8 +23,7 @@ void GradientBuckets::adopt(std::span<const std::size_t> order) {
   buffers_ = setup_.streams ? make_buffers_on_gpu() : make_buffers();
 }
 
-/// Peers see this memory, if there is such memory: then what is copied there is copied by nobody
-/// else.
+/// Makes memory that peers see, if there is any: then no transport copies the gradients again.
 std::vector<Buffer<std::byte>> GradientBuckets::make_buffers() {
   std::vector<Buffer<std::byte>> buffers;
   for (std::size_t i = 0; i < size(); ++i) {
@@ -36,11 +35,11 @@ std::vector<Buffer<std::byte>> GradientBuckets::make_buffers() {
   return buffers;
 }
 
-/// Another plan lies in the same memory. The GPU may still work on it, in the order of the stream,
-/// so the host waits for nothing.
+/// A new plan takes the memory of the old one. The host need not wait for the GPU, which may still
+/// use it, since the new work follows on the same stream.
 std::vector<Buffer<std::byte>> GradientBuckets::make_buffers_on_gpu() {
   if (!setup_.streams->has_memory()) {
-    std::vector<std::size_t> most(setup_.groups.size());  // bytes by group, of whatever plan
+    std::vector<std::size_t> most(setup_.groups.size());  // bytes by group, for any plan
     for (std::size_t i = 0; i < setup_.parameters.size(); ++i) {
       const Parameter& parameter = setup_.parameters[i];
       if (!parameter.tied && setup_.owns_memory_of(plan_.buckets[plan_.locations[i].bucket]))
@@ -96,7 +95,7 @@ std::vector<ParameterShard> GradientBuckets::shards_in(std::size_t index, const 
   return shards;
 }
 
-/// One parameter after the other, so that a small one is still in a cache when it is inspected.
+/// Copies and inspects one parameter after the other, so that a small one is still in a cache.
 std::optional<std::size_t> GradientBuckets::load(std::size_t index, const Readiness& readiness,
                                                  bool inspects) {
   std::optional<std::size_t> found;
@@ -117,7 +116,8 @@ std::optional<std::size_t> GradientBuckets::load(std::size_t index, const Readin
   return found;
 }
 
-/// A gradient that lies in its bucket is kept until ranks know whether one of them uses it.
+/// Keeps a copy of an unused gradient that lies in its bucket, until ranks know whether one of them
+/// uses it.
 void GradientBuckets::keep(std::size_t index) {
   const std::size_t bytes = bytes_of(setup_.parameters[index]).size();
   if (setup_.options.storage == GradientStorage::copies || bytes == 0) return;

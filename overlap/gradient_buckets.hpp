@@ -17,8 +17,8 @@
 
 namespace tutti::v0::detail {
 
-/// Has the plan and the memory of its buckets, and moves gradients between the program's arrays and
-/// buckets.
+/// Owns the plan and the memory of its buckets, and moves gradients between the program's arrays
+/// and buckets.
 class GradientBuckets {
  public:
   explicit GradientBuckets(SyncSetup& setup) : setup_{setup}, kept_(setup.parameters.size()) {}

@@ -6,7 +6,7 @@
 
 namespace tutti::v0 {
 
-/// @return all parameters, of which those that are tied to others have no elements of their own.
+/// @return all parameters. Parameters that are tied to others have no elements of their own.
 std::vector<Parameter> GradientSync::State::kept_parameters() const {
   std::vector<Parameter> all = setup_.parameters;
   for (Parameter& one : all)
@@ -45,8 +45,8 @@ detail::KeptState GradientSync::State::kept() {
   return all;
 }
 
-/// Continues after `step`, with nothing left out. Collective, between steps: the own thread reads
-/// the plan then, so it is replaced by another one. A known order is not replaced.
+/// Continues after `step`, without errors of earlier steps. Collective, between steps. The own
+/// thread reads the plan, so it ends, and a new one starts. An order that is known stays.
 /// @param self is this.
 void GradientSync::State::restore(const std::shared_ptr<State>& self, std::uint64_t step,
                                   std::span<const std::size_t> order) {

@@ -109,7 +109,7 @@ void check_steps(const GradientOptions& options, std::size_t parameters) {
              " parameters once");
 }
 
-/// Whether a parameter is a bucket by itself, where it lies.
+/// Whether a parameter is a bucket by itself, in its own memory.
 bool lies_in_place(const Parameter& parameter, const GradientOptions& options) {
   return options.storage == GradientStorage::copies && options.unused != UnusedGradients::detect &&
          options.bucket_bytes != GradientOptions::kFlat && parameter.count > 0 &&
@@ -168,7 +168,7 @@ GradientPlan make_plan(std::span<const Parameter> parameters, const GradientOpti
   std::vector<std::size_t> completed;  // by bucket: the position of its last parameter
   for (std::size_t position = 0; position < order.size(); ++position) {
     const std::size_t index = plan.owners[order[position]];
-    if (--missing[index] > 0) continue;  // it is ready with the last of its names
+    if (--missing[index] > 0) continue;  // ready when all tied parameters are
     const Parameter& parameter = parameters[index];
     const bool may_lie_there =
         in_place == InPlace::all || (in_place == InPlace::visible && parameter.visible);
@@ -257,7 +257,7 @@ std::string describe(std::span<const Parameter> parameters, const GradientOption
 
 namespace {
 
-/// @return the first line in which texts differ, or all options in which they do.
+/// @return the first line in which texts differ; if they differ in options, all these options.
 DifferentLines other_lines(const std::string& left, const std::string& right) {
   const std::string end = "no more parameters";
   DifferentLines lines = first_different_lines(left, right, end).value_or(DifferentLines{});

@@ -32,12 +32,12 @@ struct Bucket {
 struct GradientPlan {
   std::vector<Bucket> buckets{};               ///< In the order in which they start.
   std::vector<ParameterLocation> locations{};  ///< By parameter.
-  std::vector<std::size_t> order{};            ///< Of parameters, that it was made from.
-  /// By parameter: its own index, or that of the one that it is tied to, which alone is in a
+  std::vector<std::size_t> order{};            ///< The order of parameters that it was made from.
+  /// By parameter: its own index, or that of the parameter to which it is tied, which alone is in a
   /// bucket.
   std::vector<std::size_t> owners{};
-  std::vector<std::uint32_t> names{};  ///< By parameter in a bucket: itself and those tied to it.
-  std::uint64_t hash = 0;              ///< Of all of it.
+  std::vector<std::uint32_t> names{};  ///< By parameter in a bucket: 1 + parameters tied to it.
+  std::uint64_t hash = 0;              ///< Hash of the plan.
 };
 
 /// The parameters that may be buckets in their own memory, see GradientOptions::in_place_bytes.
@@ -59,9 +59,9 @@ void check_parameters(std::span<const Parameter> parameters, const GradientOptio
 void check_enumerators(const GradientOptions& options);
 /// The beginning of a line about an option.
 inline const std::string kOptionLine = "option ";
-/// @return what save_gradient_options writes, in a line for each option.
+/// @return the text of save_gradient_options, a line for each option.
 [[nodiscard]] std::string lines_of(const GradientOptions& options);
-/// @return a line for each option and each parameter: what ranks compare.
+/// @return the text that ranks compare, a line for each option and each parameter.
 [[nodiscard]] std::string describe(std::span<const Parameter> parameters,
                                    const GradientOptions& options);
 /// Compares descriptions of ranks. Collective. @param describe returns that of this rank, in lines;
@@ -70,8 +70,8 @@ inline const std::string kOptionLine = "option ";
 /// threw.
 TUTTI_API void compare(Communicator& world, const std::function<std::string()>& describe);
 
-/// Compares arrays of ranks. Collective. @param arrays of this rank. @param groups how many there
-/// are beside all ranks. @param check rejects arrays for other reasons. Throws
+/// Compares arrays of ranks. Collective. @param arrays of this rank. @param groups number of groups
+/// beside that of all ranks. @param check rejects arrays for other reasons. Throws
 /// Error{invalid_argument} as compare and check, and for an array of no group.
 TUTTI_API void compare_arrays(Communicator& world, std::span<const Parameter> arrays,
                               std::size_t groups, const std::function<void()>& check = {});

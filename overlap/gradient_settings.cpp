@@ -43,7 +43,7 @@ Json written(const T& option) {
   else return option;
 }
 
-/// @return whether what was found is of the option's type, which has it then.
+/// Sets an option to a value of the file. @return whether the value has the option's type.
 template <class T>
 bool is_read(const Json& found, T& option) {
   if constexpr (std::is_enum_v<T>) {
@@ -112,7 +112,7 @@ GradientOptions load_gradient_options(const std::string& path, GradientOptions o
   const std::string text = [&] {
     try {
       return detail::read_text_file(path);
-    } catch (const Error& error) {  // which begins with the path
+    } catch (const Error& error) {  // its text begins with the path
       throw Error{error.code(), std::string{"GradientOptions: "} + error.what()};
     }
   }();

@@ -62,15 +62,14 @@ void GradientSync::State::adopt(std::span<const std::size_t> order) {
   reset();
 }
 
-/// As long as an order is observed nothing is compressed, since another plan would lose what codecs
-/// keep.
+/// Compresses nothing while an order is observed, since the next plan would lose the codecs' state.
 void GradientSync::State::make_reductions() {
   const auto after = static_cast<std::uint64_t>(setup_.options.compression_after);
   step_.make_reductions(!setup_.options.compression.empty() && !readiness_.is_observing() &&
                         reporter_.report().step >= after);
 }
 
-/// Before each step.
+/// To be called before each step.
 void GradientSync::State::reset() noexcept {
   readiness_.reset();
   reporter_.reset();
@@ -101,7 +100,7 @@ const std::shared_ptr<GradientSync::State>& GradientSync::State::checked(
 GradientSync::State::Call::Call(const std::shared_ptr<State>& state)
     : state_{checked(state)}, occupied_{state_->occupancy_, kGradientSyncWords} {}
 
-/// Within a step, buckets use the communicators that the call needs.
+/// Throws within a step, in which buckets use the communicators that the call needs.
 void GradientSync::State::check_between_steps(const char* call) const {
   check_failure();
   if (const std::optional<std::size_t> first = readiness_.first_ready())
@@ -140,7 +139,7 @@ const StepReport& GradientSync::State::wait(bool is_active) {
   return reporter_.report();
 }
 
-/// Ranks agree on errors here too, since no rank can undo the step.
+/// Ranks agree on errors here, since no rank can undo the step.
 void GradientSync::State::prepare_next(bool is_good) {
   try {
     const bool is_first_compressed =
@@ -155,7 +154,7 @@ void GradientSync::State::prepare_next(bool is_good) {
   }
 }
 
-/// The order in which gradients became ready on rank 0 is that of all ranks from now on.
+/// Makes the order in which gradients became ready on rank 0 that of all ranks.
 void GradientSync::State::rebuild() {
   readiness_.observe(false);
   std::vector<std::size_t> order;
@@ -176,7 +175,7 @@ void GradientSync::State::synchronize(Duration timeout) {
   throw Error{outcome.error()};
 }
 
-/// Before a call with arrays. @return each array once.
+/// Checks the arrays of a call. @return each array once.
 std::vector<Parameter> GradientSync::State::checked_arrays(std::span<const Parameter> arrays) {
   check_failure();
   detail::compare_arrays(setup_.all_ranks(), arrays, setup_.options.groups.size(), [&] {
@@ -193,7 +192,7 @@ void GradientSync::State::broadcast_arrays(std::span<const Parameter> arrays, Ra
   });
 }
 
-/// The own thread ends at once or, if it is this one, when it has returned from a callback.
+/// Ends the own thread: at once, or if this is the own thread, after it returns from a callback.
 void GradientSync::State::end() noexcept {
   handover_.end();
   if (is_own_thread()) thread_.detach();
@@ -202,7 +201,7 @@ void GradientSync::State::end() noexcept {
 
 void GradientSync::State::end(std::shared_ptr<State> state) noexcept {
   if (state == nullptr) return;
-  if (state->guard_.is_forked()) {  // the thread and the connections are the parent's
+  if (state->guard_.is_forked()) {  // the thread and the connections belong to the parent
     static_cast<void>(new auto(std::move(state)));
     return;
   }
@@ -219,7 +218,7 @@ void GradientSync::State::run() noexcept {
   };
   for (std::uint32_t step = 1; !has_failed_ && is_begun(step); ++step) {
     try {
-      // For functions of the program's.
+      // The program's functions, which this thread calls, then find the GPU.
       if (setup_.streams && step == 1) setup_.streams->adopt_thread();
       if (!step_.reduce_all(step)) {
         is_cut_off = !step_.sequence().empty();
@@ -285,7 +284,7 @@ void GradientSync::State::fail(const Error& cause) noexcept {
   try {
     failure_ = cause;
   } catch (...) {
-    failure_.emplace(cause.code(), "out of memory");  // which is short enough to need none
+    failure_.emplace(cause.code(), "out of memory");  // short: it needs no memory
   }
   has_failed_.store(true, std::memory_order_release);
 }

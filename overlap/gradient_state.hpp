@@ -32,8 +32,8 @@ namespace tutti::v0 {
 /// own fills buckets, reduces them, and ends the step. In between they share atomic words only.
 class GradientSync::State {
  public:
-  /// A call of the program's: of one thread at a time, in the process that made the GradientSync,
-  /// and by none of its callbacks.
+  /// A call of the program: by one thread at a time, in the process that made the GradientSync, and
+  /// not inside one of its callbacks.
   class Call;
 
   /// Collective. See GradientSync. @return an object whose thread runs until end.
@@ -50,7 +50,7 @@ class GradientSync::State {
   friend class GradientSync;
   friend class detail::SyncAccess;
 
-  // By the program's thread.
+  // For the program's thread.
   [[nodiscard]] static const std::shared_ptr<State>& checked(const std::shared_ptr<State>& state);
   void begin(Communicator& world, const std::shared_ptr<State>& self);
   void adopt(std::span<const std::size_t> order);
@@ -74,7 +74,7 @@ class GradientSync::State {
   void restore(const std::shared_ptr<State>& self, std::uint64_t step,
                std::span<const std::size_t> order);
 
-  // By the own thread.
+  // For the own thread.
   void run() noexcept;
   void end_step();
   [[nodiscard]] bool is_own_thread() const noexcept { return own_of_thread == this; }
@@ -88,7 +88,7 @@ class GradientSync::State {
   }
   [[nodiscard]] Error located(Error cause) const noexcept;
 
-  /// In the thread of a GradientSync its State, else null.
+  /// The State of a GradientSync in its own thread, and null in other threads.
   static inline thread_local const State* own_of_thread = nullptr;
 
   detail::SyncSetup setup_;
@@ -102,9 +102,9 @@ class GradientSync::State {
   detail::GradientStep step_{setup_, buckets_, readiness_, handover_, problem_, reporter_};
   detail::StepChecks checks_{setup_, buckets_, problem_};
   bool is_restoring_ = false;            // the own thread ends, and another one begins
-  std::optional<Error> step_error_{};    // of the last step: it is void
-  std::optional<Error> failure_{};       // why there are no more steps
-  std::atomic<bool> has_failed_{false};  // then failure_ does not change
+  std::optional<Error> step_error_{};    // the error of the last step, if that is void
+  std::optional<Error> failure_{};       // the error after which there are no more steps
+  std::atomic<bool> has_failed_{false};  // once set, failure_ does not change
   std::thread thread_{};
 };
 

@@ -11,8 +11,8 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// Sleeps for a sixteenth of the time that was waited already, so that neither looking nor
-/// oversleeping takes time that counts.
+/// Sleeps for a sixteenth of the time that was waited already, so that neither polling nor
+/// oversleeping takes much of the time.
 void nap(std::chrono::steady_clock::duration waited) {
   using std::chrono::microseconds;
   const auto time = std::chrono::duration_cast<microseconds>(waited / 16);
@@ -78,7 +78,7 @@ bool GradientStep::reduce_all(std::uint32_t step) {
   auto moved = std::chrono::steady_clock::now();
   while (progress.ended < buckets_.size()) {
     sequence_.extend();
-    // If all wait for the last bucket, first collectives are awaited by themselves.
+    // While on_shard waits for all buckets, only first collectives are awaited.
     const std::size_t first = verdict_.is_pending() ? progress.seen : progress.ended;
     if (advance(progress)) {
       check_callbacks();
@@ -104,10 +104,11 @@ bool GradientStep::reduce_all(std::uint32_t step) {
   return handover_.await(is_awaited);
 }
 
-/// First collectives start in the order of the sequence, and so do second ones. Ranks see each of
-/// the two orders alike, however they follow each other. @return whether something has happened.
+/// Starts first collectives in the order of the sequence, and second ones too. Each of the two
+/// orders is the same on all ranks, but ranks may interleave them differently. @return whether
+/// anything moved.
 bool GradientStep::advance(SequenceProgress& progress) {
-  // On a stream they follow each other, so that none need wait for gradients of the next.
+  // On a stream one bucket at a time, so that none has to wait for gradients of the next.
   const auto most = static_cast<std::size_t>(setup_.streams ? 1 : setup_.options.in_flight);
   const std::size_t finished = holds_shards(setup_.options) ? progress.seen : progress.ended;
   if (progress.begun < sequence_.size() && progress.begun - finished < most) {
@@ -134,10 +135,10 @@ bool GradientStep::advance(SequenceProgress& progress) {
 }
 
 void GradientStep::begin(std::size_t index) {
-  // Other ranks would take the next bucket for this one.
+  // If this bucket cannot be reduced, neither can later ones: other ranks would match them to it.
   if (setup_.streams && !setup_.streams->await_program(index)) is_cut_short_ = true;
   if (is_cut_short_) return;
-  // The reduced gradient does not show which rank computed it.
+  // The own gradient is inspected too, since a reduced one does not show which rank computed it.
   const bool inspects = setup_.options.check_finite && !setup_.streams && !own_not_finite_;
   const std::optional<std::size_t> found = buckets_.load(index, readiness_, inspects);
   if (inspects) own_not_finite_ = found;
@@ -156,7 +157,7 @@ void GradientStep::end(std::size_t index) {
   call_on_bucket(index, buckets_[index].parameters);
 }
 
-/// Calls a function of the program's, whose exception makes the step void. @return whether it
+/// Calls a function of the program. An exception of it makes the step void. @return whether it
 /// returned.
 template <class Function>
 bool GradientStep::call(const char* name, Function function) noexcept {
@@ -165,7 +166,7 @@ bool GradientStep::call(const char* name, Function function) noexcept {
   return !error;
 }
 
-/// If the step is void, weights keep their values.
+/// Calls on_shard. If the step is void, weights keep their values.
 void GradientStep::call_on_shard(std::size_t index, const Block& block, std::byte* own) {
   const std::vector<ParameterShard> shards = buckets_.shards_in(index, block, own);
   if (verdict_.is_good() && verdict_.factor() != 1)
@@ -194,7 +195,7 @@ void GradientStep::call_on_bucket(std::size_t index,
 
 void GradientStep::complete(bool inspects) {
   awaited_.reset();
-  if (setup_.streams && !is_cut_short_) {  // what follows wait is to come after the reductions
+  if (setup_.streams && !is_cut_short_) {  // the program's work after wait follows the reductions
     const Result<void> outcome = attempt([&] { setup_.streams->check_program(); });
     is_cut_short_ = !outcome;
     if (!outcome) readiness_.note_unmarked(outcome.error());
@@ -209,28 +210,29 @@ void GradientStep::complete(bool inspects) {
   check_callbacks();
 }
 
-/// Before the host waits for a GPU, which would wait for what another rank has not enqueued.
+/// Agrees on whether all ranks have enqueued all buckets, before the host waits for a GPU: that
+/// would wait for the missing ones.
 void GradientStep::agree_on_cut() {
   std::array<std::uint8_t, 1> cut{is_cut_short_ ? std::uint8_t{1} : std::uint8_t{0}};
   setup_.all_ranks().all_reduce(cut, max, setup_.call_options());
   is_cut_short_ = cut[0] != 0;
 }
 
-/// Without on_shard: all buckets are reduced, and the program has none yet. If the step is void, it
-/// gets them as they are, and on_bucket does not see them.
+/// Scales and stores all reduced buckets, without on_shard. If the step is void, the program gets
+/// them unscaled, and on_bucket is not called.
 void GradientStep::clip() {
   verdict_.agree(handover_.is_active());
   for (const std::size_t index : sequence()) {
     const Bucket& bucket = buckets_[index];
     if (verdict_.is_good() && verdict_.factor() != 1)
       scale(bucket.type, buckets_.memory_of(index).data(), bucket.count, verdict_.factor());
-    if (setup_.detects_unused()) continue;  // store_used has those that are used
+    if (setup_.detects_unused()) continue;  // store_used stores them
     for (const std::size_t i : bucket.parameters) buckets_.store(i);
     if (verdict_.is_good()) call_on_bucket(index, bucket.parameters);
   }
 }
 
-/// Each group by itself. Before callbacks see gradients.
+/// Agrees, in each group, on which parameters are used, before callbacks see gradients.
 void GradientStep::agree_on_used() {
   const std::vector<Parameter>& parameters = setup_.parameters;
   is_used_somewhere_.assign(parameters.size(), 0);
@@ -247,7 +249,7 @@ void GradientStep::agree_on_used() {
   }
 }
 
-/// Gradients that no rank uses keep their values.
+/// Stores the gradients that a rank uses. The others keep their values.
 void GradientStep::store_used() {
   std::vector<std::size_t> used;
   for (const std::size_t index : sequence()) {

@@ -24,37 +24,37 @@
 namespace tutti::v0::detail {
 
 /// Reduces the buckets of a step one after the other, several at a time, and calls the program's
-/// functions for them. By GradientSync's thread, but for calls between steps.
+/// functions for them. Used by GradientSync's thread, except for calls between steps.
 class GradientStep {
  public:
-  /// All live longer.
+  /// All arguments outlive this.
   GradientStep(SyncSetup& setup, GradientBuckets& buckets, Readiness& readiness,
                StepHandover& handover, StepProblem& problem, StepReporter& reporter);
 
-  /// Between steps. @param is_compressed whether GradientOptions::compression holds.
+  /// To be called between steps. @param is_compressed whether GradientOptions::compression holds.
   void make_reductions(bool is_compressed);
-  /// Before each step.
+  /// To be called before each step.
   void reset() noexcept { verdict_.reset(); }
   /// Reduces all buckets. @return whether that is done, and the program waits for the step; false
   /// at the end of GradientSync.
   [[nodiscard]] bool reduce_all(std::uint32_t step);
-  /// Gives the program its results, as far as they had to wait for all buckets. Collective.
-  /// @param inspects whether the host looks at reduced gradients.
+  /// Gives the program the results that had to wait for all buckets. Collective. @param inspects
+  /// whether the host reads reduced gradients or their findings.
   void complete(bool inspects);
   /// Multiplies all results. @param factor as of StepOutcome::mean_factor.
   void rescale(double factor);
   /// Throws Error{aborted} if a callback has destroyed the GradientSync.
   void check_callbacks() const;
-  /// GradientSync is destroyed by a callback, which this thread runs.
+  /// To be called when a callback, which runs in this thread, destroys the GradientSync.
   void destroy() noexcept { is_destroyed_ = true; }
 
-  /// @return the buckets as they have started.
+  /// @return the buckets in the order in which they started.
   [[nodiscard]] std::span<const std::size_t> sequence() const noexcept {
     return sequence_.buckets();
   }
   /// @return whether a gradient was not marked on the stream, so that buckets are not reduced.
   [[nodiscard]] bool is_cut_short() const noexcept { return is_cut_short_; }
-  /// @return the bucket that is waited for, if one is.
+  /// @return the bucket that this rank waits for, if there is one.
   [[nodiscard]] std::optional<std::size_t> awaited() const noexcept { return awaited_; }
   /// @return the first own gradient that is not finite, if check_finite has found one.
   [[nodiscard]] std::optional<std::size_t> own_not_finite() const noexcept {
@@ -72,12 +72,12 @@ class GradientStep {
     std::unique_ptr<BucketReduction> reduction{};
     Request request{};
   };
-  /// The number of buckets of the sequence that have got to each state.
+  /// The numbers of buckets of the sequence that have reached each state.
   struct SequenceProgress {
-    std::size_t begun = 0;   // their first collective has started
-    std::size_t seen = 0;    // it has ended, and they were looked at
-    std::size_t middle = 0;  // their second has started, if there is one
-    std::size_t ended = 0;   // they have their result
+    std::size_t begun = 0;   // first collective started
+    std::size_t seen = 0;    // first collective ended, block inspected
+    std::size_t middle = 0;  // second collective started, if there is one
+    std::size_t ended = 0;   // result stored
   };
 
   [[nodiscard]] BucketContext context_of(std::size_t bucket, bool is_compressed);
@@ -102,7 +102,7 @@ class GradientStep {
   BucketSequence sequence_;
   StepVerdict verdict_;
   std::vector<RunningReduction> reductions_{};     // by bucket
-  std::vector<std::uint8_t> is_used_somewhere_{};  // by parameter in a bucket: in its group
+  std::vector<std::uint8_t> is_used_somewhere_{};  // by parameter: on a rank of its group
   std::optional<std::size_t> awaited_{};
   std::optional<std::size_t> own_not_finite_{};
   bool is_cut_short_ = false;

@@ -13,9 +13,9 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// For what was aborted to end.
+/// The time for aborted work to end.
 constexpr std::chrono::seconds kGrace{1};
-/// Between two looks at it.
+/// The sleep between two tests of whether it has.
 constexpr std::chrono::microseconds kNap{100};
 
 [[noreturn]] void reject_gpu(const std::string& text) {
@@ -31,16 +31,16 @@ void check_options(const GradientOptions& options) {
     const Compression::Kind kind = parse_compression(options.compression).kind;
     if (kind != Compression::Kind::f16 && kind != Compression::Kind::bf16)
       reject_gpu("GradientOptions::compression '" + options.compression +
-                 "' is not there on a GPU; choose f16 or bf16, or leave it out");
+                 "' does not exist on a GPU; choose f16 or bf16, or leave it out");
   }
   if (options.max_norm > 0)
     reject_gpu(
-        "on a GPU gradients are used before ranks know their norm, so GradientOptions::max_norm is "
-        "not there; choose norm, and multiply gradients by max_norm / norm on the stream after "
-        "wait");
+        "on a GPU gradients are used before ranks know their norm, so GradientOptions::max_norm "
+        "does not exist; choose norm, and multiply gradients by max_norm / norm on the stream "
+        "after wait");
   if (options.on_shard && options.check_finite)
     reject_gpu(
-        "on a GPU on_shard is called before gradients are there to be checked, so "
+        "on a GPU on_shard is called before gradients can be checked, so "
         "GradientOptions::check_finite does not go with it; leave one of them out");
 }
 
@@ -59,7 +59,7 @@ void check_stream(Communicator& world, Stream stream) {
     reject_gpu("GradientOptions::stream is captured in a graph, so what is enqueued does not run");
 }
 
-/// The arrays for the weights of GradientOptions::on_shard.
+/// @return the arrays at Parameter::result.
 std::vector<Parameter> results_of(std::span<const Parameter> parameters) {
   std::vector<Parameter> results{parameters.begin(), parameters.end()};
   for (Parameter& result : results) {
@@ -116,7 +116,7 @@ GradientStreams::GradientStreams(std::span<Communicator> groups, Stream program)
   own_ = transports_.front()->own_stream();
 }
 
-/// Memory of buckets may be used until then.
+/// Waits since enqueued work may use the memory of buckets.
 GradientStreams::~GradientStreams() {
   const Clock::time_point begin = Clock::now();
   const Duration timeout = groups_.front().options().timeout;
@@ -129,8 +129,8 @@ GradientStreams::~GradientStreams() {
   drain(std::max(end, Clock::now() + kGrace));
 }
 
-/// Aborted work ends, unless the program's stream does not. If even the mark fails, nothing runs
-/// any more.
+/// Waits for aborted work. It ends, unless the program's stream never does. If even the mark fails,
+/// nothing runs any more.
 void GradientStreams::drain(Clock::time_point deadline) noexcept {
   static_cast<void>(attempt([&] {
     const std::unique_ptr<StreamMark> end = transports_.front()->mark(own_);
@@ -185,7 +185,7 @@ void GradientStreams::wait(Duration timeout) {
   for (Communicator& group : groups_) wait_for_stream(group, program_, timeout);
 }
 
-/// @param timeout zero: the communicator's.
+/// Waits until the own stream is done. @param timeout zero: the communicator's.
 void GradientStreams::wait_for_own(Duration timeout) {
   if (timeout == Duration{0}) timeout = groups_.front().options().timeout;
   for (Communicator& group : groups_) wait_for_stream(group, own_, timeout);
@@ -209,7 +209,7 @@ std::shared_ptr<std::byte> GradientStreams::allocate_scratch(std::size_t bytes) 
           [transport, stream = own_](std::byte* data) { transport->deallocate(data, stream); }};
 }
 
-/// Zeros at first.
+/// @return the memory of the sums, which are zero at first.
 Inspected* GradientStreams::sums() {
   if (sums_ == nullptr) {
     sums_ = allocate_scratch(kInspectors * sizeof(Inspected));
@@ -229,8 +229,8 @@ void GradientStreams::inspect(Datatype type, const std::byte* data, std::size_t 
                                own_);
 }
 
-/// A copy to memory of the host that is not pinned may keep the host until the stream gets there;
-/// so only a stream that is done is given one.
+/// Enqueues the copy only when the stream is done: a copy to memory that is not pinned may block
+/// the host until the stream reaches it.
 Inspected GradientStreams::inspected(Duration timeout) {
   wait_for_own(timeout);
   seen_.resize(kInspectors);

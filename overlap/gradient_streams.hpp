@@ -16,27 +16,27 @@
 namespace tutti::v0::detail {
 
 /// With GradientOptions::stream, rejects options that do not exist on a GPU, and arrays that are
-/// not in its memory; without, arrays that the host cannot access. All arguments are the program's,
-/// and otherwise checked. Throws Error{invalid_argument}.
+/// not in its memory. Without it, rejects arrays that the host cannot access. Other checks have
+/// passed. Throws Error{invalid_argument}.
 void check_streams(Communicator& world, std::span<const Parameter> parameters,
                    const GradientOptions& options);
-/// Rejects arrays that are not in memory of the communicator's GPU. @param group has one.
-/// @param arrays of the program. @param stream of it. Throws Error{invalid_argument}.
+/// Rejects arrays that are not in memory of the communicator's GPU. @param group has a GPU.
+/// @param stream of the program. Throws Error{invalid_argument}.
 void check_on_device(Communicator& group, std::span<const Parameter> arrays, Stream stream);
 
-/// The program's stream makes gradients, and one of our own reduces them. Each waits for points of
-/// the other, and the host for neither.
+/// The program's stream, which computes gradients, and the library's own, which reduces them. Each
+/// waits for points of the other, and the host for neither.
 class GradientStreams {
  public:
-  /// @param groups of a GradientSync, the first of all ranks; they live longer. @param program its
-  /// stream. Throws Error.
+  /// @param groups of a GradientSync, the first of all ranks; they outlive this. @param program the
+  /// program's stream. Throws Error.
   GradientStreams(std::span<Communicator> groups, Stream program);
   GradientStreams(const GradientStreams&) = delete;
   GradientStreams& operator=(const GradientStreams&) = delete;
   /// Waits until all enqueued work is done, at most a call's timeout; then aborts it.
   ~GradientStreams();
 
-  /// @return the stream of our own.
+  /// @return the own stream.
   [[nodiscard]] Stream own() const noexcept { return own_; }
   /// @return whether ranks see each other's buckets.
   [[nodiscard]] bool are_seen() const { return transports_.front()->peers() != nullptr; }
@@ -44,53 +44,53 @@ class GradientStreams {
   /// Makes memory for buckets, of any plan. Collective. @param bytes by group, equal on all ranks.
   /// Throws std::bad_alloc, Error.
   void allocate(std::span<const std::size_t> bytes);
-  /// @return whether that was done.
+  /// @return whether allocate() was called.
   [[nodiscard]] bool has_memory() const noexcept { return !memory_.empty(); }
-  /// @param bytes of a bucket. @return its bytes of the memory.
+  /// @param bytes of a bucket. @return the bytes that it takes in this memory.
   [[nodiscard]] static std::size_t padded(std::size_t bytes) noexcept {
     constexpr std::size_t kLine = 256;
     return (bytes + kLine - 1) / kLine * kLine;
   }
-  /// Divides the memory into buckets; those of a plan before must not be used any more, but by
-  /// what is enqueued. @param groups by bucket. @param bytes by bucket. @return the buckets.
+  /// Divides the memory into buckets. From now on only enqueued work may use the buckets of an
+  /// earlier plan. @param groups by bucket. @param bytes by bucket. @return the buckets.
   [[nodiscard]] std::vector<Buffer<std::byte>> divide(std::span<const std::uint32_t> groups,
                                                       std::span<const std::size_t> bytes);
 
-  /// By any thread. Throws Error{invalid_argument} where the program's stream is captured.
+  /// Throws Error{invalid_argument} if the program's stream is captured. Any thread may call this.
   void check_program() const;
-  /// Keeps where the program's stream is. By any thread, but of one bucket one at a time. @param
-  /// bucket whose gradients are enqueued. Throws Error.
+  /// Marks the point of the program's stream at which a bucket's gradients are enqueued. Any thread
+  /// may call this, for one bucket one at a time. Throws Error.
   void mark(std::size_t bucket);
-  /// Our stream waits for that. @param bucket whose mark was asked for. @return whether there is
-  /// one; without it our stream must not touch what the program's stream may be at. Throws Error.
+  /// Makes the own stream wait for a bucket's mark. @return whether there is one; without it the
+  /// own stream must not touch the bucket's gradients. Throws Error.
   [[nodiscard]] bool await_program(std::size_t bucket);
-  /// The program's stream waits for ours. Throws Error.
+  /// Makes the program's stream wait for the own one. Throws Error.
   void hold_program();
-  /// Waits until the program's stream has done all that was enqueued, and asks each group what
-  /// failed. @param timeout how long. Throws Error.
+  /// Waits until the program's stream has done all that was enqueued. Throws the Error of a group
+  /// that failed, and Error{timeout}.
   void wait(Duration timeout);
-  /// Enqueues a copy on our stream. Throws Error.
+  /// Enqueues a copy on the own stream. Throws Error.
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
-  /// Enqueues zeros on our stream. Throws Error.
+  /// Enqueues zeros on the own stream. Throws Error.
   void clear(std::byte* to, std::size_t bytes);
-  /// Enqueues a conversion on our stream. @param work see Conversion. Throws Error.
+  /// Enqueues a conversion on the own stream. Throws Error.
   void convert(const Conversion& work);
-  /// @param bytes more than zero. @return memory in the order of our stream, which lives no longer
-  /// than this. Throws std::bad_alloc, Error.
+  /// @param bytes more than zero. @return memory in the order of the own stream, which must not
+  /// outlive this. Throws std::bad_alloc, Error.
   [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes);
-  /// Enqueues on our stream that elements are looked at. @param type of them. @param data where
-  /// they are. @param with_hash whether a hash is wanted. @param seed of it. Throws Error.
+  /// Enqueues an inspection of elements on the own stream. @param with_hash whether to compute a
+  /// hash. @param seed of the hash. Throws Error.
   void inspect(Datatype type, const std::byte* data, std::size_t count, bool with_hash,
                std::uint64_t seed);
-  /// Waits until our stream is done. @param timeout how long; zero: the communicator's. @return
-  /// what was seen since the last call. Throws Error.
+  /// Waits until the own stream is done. @param timeout zero: the communicator's. @return the
+  /// findings since the last call. Throws Error.
   [[nodiscard]] Inspected inspected(Duration timeout);
-  /// @param bytes of the GPU, as they are where both streams are now. @param timeout see above.
-  /// @return a hash of them. Throws Error.
+  /// @param bytes of the GPU, after all that is enqueued now on both streams. @param timeout as of
+  /// inspected(). @return a hash of them. Throws Error.
   [[nodiscard]] std::uint64_t hash_of(std::span<const std::byte> bytes, Duration timeout);
-  /// Has functions that the calling thread calls find its GPU. Throws Error.
+  /// Makes the GPU current in the calling thread. Throws Error.
   void adopt_thread() const { transports_.front()->adopt_thread(); }
-  /// Fails all that is enqueued, so that streams go on. @param cause why.
+  /// Fails all enqueued work, so that streams continue.
   void abort(const Error& cause) noexcept;
 
  private:
@@ -105,8 +105,8 @@ class GradientStreams {
   Stream own_{};
   std::vector<std::shared_ptr<std::byte>> memory_{};  // by group
   std::vector<std::unique_ptr<StreamMark>> marks_{};  // by bucket
-  std::shared_ptr<std::byte> sums_{};                 // of what was seen, where that is wanted
-  std::vector<Inspected> seen_{};  // a copy, which lives until it is there even where a wait fails
+  std::shared_ptr<std::byte> sums_{};                 // findings, once there was an inspection
+  std::vector<Inspected> seen_{};  // target of a copy, which outlives it even if a wait fails
   bool is_aborted_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The public calls.
+// The public calls of GradientSync.
 #include <utility>
 
 #include <tutti/batch.hpp>

@@ -21,8 +21,8 @@ std::string text_of_json(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// @return the time by which the clock of rank 0 is ahead of the own one. Of several round trips
-/// the fastest one measures it best (Cristian, "Probabilistic clock synchronization", 1989).
+/// @return the time by which the clock of rank 0 is ahead of the own one. The fastest of several
+/// round trips measures it best (Cristian, "Probabilistic clock synchronization", 1989).
 /// Collective.
 Clock::duration shift_of_clock(Communicator& world, const Options& options) {
   constexpr int kTries = 8;
@@ -60,7 +60,7 @@ class Events {
   }
   static constexpr int kProgram = 0;
   static constexpr int kReadiness = 1;
-  static constexpr int kBuckets = 2;  // and those after it
+  static constexpr int kBuckets = 2;  // the first line of buckets
   void name(const std::string& what, int thread, const std::string& text) {
     add("M", what, thread, {{"args", {{"name", text}}}});
   }
@@ -107,7 +107,7 @@ void add_step(Events& events, const detail::StepTimes& step, std::span<const Par
   }
 }
 
-/// @return the middle one.
+/// @return the median.
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -115,8 +115,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// The input of `tutti gradients`: the model, and when in a step gradients are ready.
-/// A parameter is ready with the last of its names. @param owners see GradientPlan.
+/// @return the input of `tutti gradients`: the model, and the times in a step at which gradients
+/// are ready. A parameter is ready with the last one tied to it. @param owners see GradientPlan.
 Json replay_of(const std::deque<detail::StepTimes>& steps, std::span<const Parameter> parameters,
                std::span<const std::size_t> owners) {
   std::vector<double> computing;

@@ -34,7 +34,7 @@ void Readiness::ready(std::size_t parameter) noexcept {
   count_down(plan_.locations[parameter].bucket);
 }
 
-/// On a GPU the last gradient leaves one to its mark.
+/// On a GPU a bucket needs one more than its gradients: the mark that the last of them makes.
 void Readiness::count_down(std::size_t bucket) noexcept {
   const std::uint32_t before = missing_[bucket].fetch_sub(1, std::memory_order_acq_rel);
   if (before == 1) return handover_.wake();
@@ -74,7 +74,8 @@ std::vector<std::size_t> Readiness::arrival_order() const {
   return order;
 }
 
-/// The sum would have a gradient of a rank that does not count for the mean.
+/// Rejects a join with ready gradients: the sum would have gradients of a rank that does not count
+/// for the mean.
 void Readiness::check_join() noexcept {
   for (std::size_t i = 0; i < arrivals_.size(); ++i)
     if (arrivals_[i].load() != 0 || is_accumulated_[i].load() != 0)
@@ -85,7 +86,7 @@ void Readiness::check_join() noexcept {
       });
 }
 
-/// A parameter with several names is used if one of them is.
+/// A parameter to which others are tied is used if one of them is.
 void Readiness::complete(bool is_active) noexcept {
   std::ranges::fill(unused_names_, 0U);
   for (std::size_t i = 0; i < arrivals_.size(); ++i) {

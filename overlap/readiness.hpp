@@ -17,41 +17,42 @@
 
 namespace tutti::v0::detail {
 
-/// Counts the gradients that buckets still need, and knows which gradients a step uses. The
+/// Counts the gradients that buckets still need, and keeps which gradients a step uses. The
 /// program's threads mark gradients without a lock; GradientSync's thread reads counts.
 class Readiness {
  public:
   using Clock = std::chrono::steady_clock;
-  /// All arguments live longer.
+  /// All arguments outlive this.
   Readiness(const SyncSetup& setup, const GradientPlan& plan, StepProblem& problem,
             StepHandover& handover);
 
-  /// See GradientSync::accumulated. By any thread.
+  /// See GradientSync::accumulated. Any thread may call this.
   void accumulated(std::size_t parameter) noexcept;
-  /// See GradientSync::ready. By any thread.
+  /// See GradientSync::ready. Any thread may call this.
   void ready(std::size_t parameter) noexcept;
 
-  // By the program's thread.
+  // For the program's thread.
 
   /// Adapts to another plan.
   void adopt_plan();
-  /// Before each step.
+  /// To be called before each step.
   void reset() noexcept;
   /// @param is_observing whether the order in which gradients become ready is kept.
   void observe(bool is_observing) noexcept { is_observing_ = is_observing; }
   [[nodiscard]] bool is_observing() const noexcept { return is_observing_; }
   /// @return parameters in the order in which they became ready.
   [[nodiscard]] std::vector<std::size_t> arrival_order() const;
-  /// Notes a problem if gradients are ready, which zeros would replace.
+  /// Notes a problem if gradients are ready, since join would replace them by zeros.
   void check_join() noexcept;
-  /// All gradients count as ready from now on. @param is_active as of StepHandover::wait.
+  /// Makes all gradients ready. @param is_active as of StepHandover::wait.
   void complete(bool is_active) noexcept;
-  /// @return the first parameter that is ready, if one is.
+  /// @return the first ready parameter, if there is one.
   [[nodiscard]] std::optional<std::size_t> first_ready() const noexcept;
-  /// @param times by parameter: when it became ready, the epoch if it did not. Forgets them.
+  /// Moves out the times at which parameters became ready. @param times by parameter; the epoch if
+  /// it was not ready.
   void move_times(std::span<Clock::time_point> times) noexcept;
 
-  // By GradientSync's thread.
+  // For GradientSync's thread.
 
   /// @return whether all gradients of a bucket are ready.
   [[nodiscard]] bool is_full(std::size_t bucket) const noexcept {
@@ -72,7 +73,7 @@ class Readiness {
   StepProblem& problem_;
   StepHandover& handover_;
   bool is_observing_ = false;
-  // By bucket: gradients that are not ready, and on a GPU its mark.
+  // By bucket: the number of gradients that are not ready, and on a GPU one for its mark.
   std::vector<std::atomic<std::uint32_t>> missing_;
   // By parameter: 0 if it is not ready; observed numbers grow in the order of ready.
   std::vector<std::atomic<std::uint32_t>> arrivals_;

@@ -11,16 +11,16 @@ namespace {
 
 constexpr std::int64_t kNone = -1;
 
-/// The gradients that one rank has found to be infinite or no numbers.
+/// The gradients that one rank has found to be infinite or NaN.
 struct SeenNotFinite {
   std::int64_t parameter = kNone;  // the first one in its own blocks of reduced buckets
-  std::int64_t bucket = kNone;     // of that
+  std::int64_t bucket = kNone;     // the bucket of that
   std::int64_t own = kNone;        // the first of its own parameters, before the reduction
 };
 
 }  // namespace
 
-/// A difference is one of a bit that has flipped, or of a bug.
+/// A difference means a flipped bit or a bug.
 std::optional<RankDifference> StepChecks::difference_in(Communicator& ranks,
                                                         std::span<const std::byte> bytes) {
   struct ArrayCopy {
@@ -36,11 +36,12 @@ std::optional<RankDifference> StepChecks::difference_in(Communicator& ranks,
   const auto most = std::ranges::find_if(all, [&](const ArrayCopy& one) {
     return std::ranges::count(all, one.hash, &ArrayCopy::hash) * 2 > ranks.size();
   });
-  if (most == all.end()) return RankDifference{.text = "ranks have different ones"};
+  if (most == all.end()) return RankDifference{.text = "no values are those of most ranks"};
   const auto odd =
       std::ranges::find_if(all, [&](const ArrayCopy& one) { return one.hash != most->hash; });
   const bool is_part = ranks.size() < setup_.all_ranks().size();
-  return RankDifference{.text = "rank " + std::to_string(odd->rank) + " has others than most" +
+  return RankDifference{.text = "rank " + std::to_string(odd->rank) +
+                                " has other values than most ranks" +
                                 (is_part ? " of its group" : ""),
                         .rank = static_cast<Rank>(odd->rank)};
 }
@@ -140,7 +141,7 @@ Error StepChecks::error_of_not_finite(double count, GradientStep& step, StepRepo
     seen.bucket = static_cast<std::int64_t>(i);
   }
   const auto all = setup_.all_ranks().all_gather(seen, setup_.call_options());
-  const auto order = [](const SeenNotFinite& one) {  // those that saw none last
+  const auto order = [](const SeenNotFinite& one) {  // ranks that found none come last
     return static_cast<std::uint64_t>(one.parameter);
   };
   const SeenNotFinite& first = *std::ranges::min_element(all, {}, order);

@@ -17,16 +17,16 @@
 
 namespace tutti::v0::detail {
 
-/// Ranks that do not have the bytes that most have.
+/// A difference between ranks whose bytes should be equal.
 struct RankDifference {
   std::string text{};
-  Rank rank = -1;  ///< Of all ranks, or -1 if no single one differs from most.
+  Rank rank = -1;  ///< The first rank that differs from most, among all ranks; -1: no majority.
 };
 
-/// Compares what ranks have, and finds the one error of a void step. All calls are collective.
+/// Compares the values of ranks, and finds the one error of a void step. All calls are collective.
 class StepChecks {
  public:
-  /// All live longer.
+  /// All arguments outlive this.
   StepChecks(SyncSetup& setup, GradientBuckets& buckets, StepProblem& problem)
       : setup_{setup}, buckets_{buckets}, problem_{problem} {}
 

@@ -1,5 +1,5 @@
 /// @file
-/// StepHandover: passes steps between the program's thread and GradientSync's.
+/// The transfer of steps between the program's thread and GradientSync's.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@ namespace tutti::v0::detail {
 /// are counted from one.
 class StepHandover {
  public:
-  /// Gradients of the next step may become ready. By the program's thread.
+  /// Allows gradients of the next step to become ready. For the program's thread.
   void begin_next() noexcept {
     begun_.fetch_add(1, std::memory_order_release);
     wake();
   }
-  /// Sleeps until the step has its result. By the program's thread. @param is_active whether this
+  /// Sleeps until the step has its result. For the program's thread. @param is_active whether this
   /// rank has gradients of its own in the step.
   void wait(bool is_active) noexcept {
     is_active_ = is_active;
@@ -29,7 +29,7 @@ class StepHandover {
     ended_.wait(before, std::memory_order_acquire);
     interrupt_.store(nullptr, std::memory_order_release);
   }
-  /// The step has its result. By GradientSync's thread.
+  /// Notes that the step has its result. For GradientSync's thread.
   void end_step() noexcept {
     ended_.fetch_add(1, std::memory_order_release);
     ended_.notify_all();
@@ -39,14 +39,14 @@ class StepHandover {
     is_over_.store(1, std::memory_order_release);
     wake();
   }
-  /// Begins again with step one. No thread of GradientSync's runs.
+  /// Begins again with step one, while GradientSync's thread does not run.
   void reset() noexcept {
     is_over_ = 0;
     begun_ = 1;
     asked_ = 0;
     ended_ = 0;
   }
-  /// GradientSync's thread has something to do. By any thread.
+  /// Wakes GradientSync's thread. Any thread may call this.
   void wake() noexcept {
     signal_.fetch_add(1, std::memory_order_release);
     signal_.notify_one();
@@ -60,9 +60,9 @@ class StepHandover {
   [[nodiscard]] bool is_over() const noexcept {
     return is_over_.load(std::memory_order_acquire) != 0;
   }
-  /// @return as of wait. Once the step is awaited.
+  /// @return is_active of wait(). Needs that the step is awaited.
   [[nodiscard]] bool is_active() const noexcept { return is_active_; }
-  /// Sleeps until a condition holds. By GradientSync's thread. @return false at the end.
+  /// Sleeps until a condition holds. For GradientSync's thread. @return false at the end.
   template <class Condition>
   [[nodiscard]] bool await(Condition condition) noexcept {
     for (;;) {

@@ -10,15 +10,16 @@
 
 namespace tutti::v0::detail {
 
-/// The first problem of a step on this rank, which makes the step void on all ranks. By any thread.
+/// The first problem of a step on this rank, which makes the step void on all ranks. Any thread may
+/// use it.
 class StepProblem {
  public:
   explicit StepProblem(Rank self) noexcept : self_{self} {}
-  /// This rank is at fault. @param words makes the text.
+  /// Notes a problem of which this rank is at fault. @param words makes the text.
   template <class Words>
   requires std::is_invocable_v<Words>
   void note(Words words) noexcept { note_of(self_, words); }
-  /// @param culprit the rank at fault, or -1. @param words makes the text.
+  /// Notes a problem. @param culprit the rank at fault, or -1. @param words makes the text.
   template <class Words>
   void note_of(Rank culprit, Words words) noexcept {
     const std::lock_guard lock{mutex_};
@@ -26,7 +27,7 @@ class StepProblem {
         culprit_ = culprit;
         text_ = words();
       } catch (...) {
-        text_ = "out of memory";  // which is short enough to need none
+        text_ = "out of memory";  // short: it needs no memory
       }
   }
   void clear() noexcept {

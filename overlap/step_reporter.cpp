@@ -43,7 +43,7 @@ void StepReporter::end_report(StepOutcome& ending, GradientBuckets& buckets,
                               std::span<const std::size_t> sequence) {
   report_.active = static_cast<int>(ending.active());
   report_.norm = std::sqrt(ending.norm_squared()) * ending.mean_factor(setup_.options.average);
-  if (setup_.options.hash)  // the mean is over those that are active
+  if (setup_.options.hash)  // the mean is over active ranks
     report_.hash = static_cast<std::uint32_t>(
         mixed_bits(static_cast<std::uint64_t>(ending.hash() + ending.active())));
   const std::span<double> arrivals = ending.arrivals();
@@ -68,7 +68,7 @@ void StepReporter::end_report(StepOutcome& ending, GradientBuckets& buckets,
   report_.hidden = busy > 0 ? std::clamp(1 - exposed / busy, 0.0, 1.0) : 1;
 }
 
-/// @return how long at least one bucket was under way between two times.
+/// @return the time between two times in which at least one bucket was being reduced.
 Duration StepReporter::communicating_within(std::span<const std::size_t> sequence,
                                             Clock::time_point begin, Clock::time_point end) const {
   Duration all{0};

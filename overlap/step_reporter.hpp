@@ -19,8 +19,8 @@ namespace tutti::v0::detail {
 struct BucketTimes {
   using Time = std::chrono::steady_clock::time_point;
   Time begun{};   ///< The start of its first collective.
-  Time middle{};  ///< The end of that.
-  Time ended{};   ///< It has its result.
+  Time middle{};  ///< The end of its first collective.
+  Time ended{};   ///< The time at which it had its result.
 };
 
 /// The times of a step.
@@ -37,7 +37,7 @@ struct StepTimes {
 /// Measures the steps of this rank, and makes their reports.
 class StepReporter {
  public:
-  /// @param setup lives longer.
+  /// @param setup outlives this.
   explicit StepReporter(const SyncSetup& setup) : setup_{setup} {}
 
   /// @return the report of the last step; while a step ends, of that one.
@@ -47,16 +47,16 @@ class StepReporter {
     return bucket_reports_;
   }
   [[nodiscard]] const std::deque<StepTimes>& recorded() const noexcept { return recorded_; }
-  /// @return the number of the step that is under way.
+  /// @return the number of the current step.
   [[nodiscard]] std::uint64_t step() const noexcept { return next_.step; }
   /// @return whether the step that ends is one of every `steps`.
   [[nodiscard]] bool is_every(int steps) const noexcept {
     return steps > 0 && report_.step % static_cast<std::uint64_t>(steps) == 0;
   }
 
-  // By the program's thread.
+  // For the program's thread.
 
-  /// The next step is `step` + 1.
+  /// Makes `step` + 1 the next step.
   void restart(std::uint64_t step) { report_ = {.step = step}; }
   void reset() noexcept { next_ = {.step = report_.step + 1}; }
   void begin_step() noexcept { began_ = Clock::now(); }
@@ -64,7 +64,7 @@ class StepReporter {
   /// Keeps the times of the step, in the memory that begin_report has allocated.
   void record(Readiness& readiness) noexcept;
 
-  // By GradientSync's thread.
+  // For GradientSync's thread.
 
   void begin_bucket(std::size_t bucket) noexcept { times_[bucket] = {.begun = Clock::now()}; }
   void add_bytes(std::uint64_t sent, std::uint64_t plain) noexcept {
@@ -75,15 +75,15 @@ class StepReporter {
   void end_bucket(std::size_t bucket) noexcept;
   /// Adapts to another plan.
   void adopt_plan(std::size_t buckets) { times_.assign(buckets, {}); }
-  /// The step that was under way ends. Allocates all memory before ranks agree on the outcome.
+  /// Begins the report of the step that ends. Allocates all memory before ranks agree.
   void begin_report();
   /// @return seconds from the last agreement of ranks to wait.
   [[nodiscard]] double seconds_to_wait() const noexcept {
     return std::chrono::duration<double>(waited_ - synchronized_).count();
   }
-  /// Ranks have just agreed, which they find at the same time.
+  /// To be called when ranks have just agreed, which they find at the same time.
   void synchronize() noexcept { synchronized_ = Clock::now(); }
-  /// @param ending sums of all ranks. @param sequence the buckets as they have started.
+  /// @param ending sums of all ranks. @param sequence the buckets in the order of their starts.
   void end_report(StepOutcome& ending, GradientBuckets& buckets,
                   std::span<const std::size_t> sequence);
 
@@ -94,11 +94,11 @@ class StepReporter {
 
   const SyncSetup& setup_;
   StepReport report_{};
-  StepReport next_{};  // of the step that is under way
+  StepReport next_{};  // of the current step
   std::vector<BucketReport> bucket_reports_{};
   std::vector<BucketTimes> times_{};  // by bucket
   std::deque<StepTimes> recorded_{};
-  bool is_recording_ = false;  // whether the last of them is this step's
+  bool is_recording_ = false;  // whether the last recorded step is this one
   Clock::time_point began_ = Clock::now();
   Clock::time_point waited_{};
   Clock::time_point synchronized_{};

@@ -13,7 +13,7 @@ void StepVerdict::reset() noexcept {
   factor_ = 1;
 }
 
-/// In the order of buckets, so that the sum does not depend on when each was reduced.
+/// Adds in the order of buckets, so that the sum does not depend on the order of reductions.
 void StepVerdict::sum_up(bool is_cut_short) {
   if (setup_.streams) {
     if (!is_inspected(setup_.options) || is_cut_short) return;
@@ -31,8 +31,8 @@ void StepVerdict::sum_up(bool is_cut_short) {
   }
 }
 
-/// When the program waits, so that all problems of its calls are known. Every rank gets the same
-/// bits.
+/// To be called when the program waits, so that all problems of its calls are known. Every rank
+/// gets the same bits.
 void StepVerdict::agree(bool is_active) {
   sum_up(false);
   std::array sums{findings_.squares, setup_.options.check_finite ? findings_.not_finite : 0.0,

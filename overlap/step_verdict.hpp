@@ -10,32 +10,32 @@
 
 namespace tutti::v0::detail {
 
-/// Adds up the findings of a step, and has all ranks agree on whether its gradients are used, and
-/// on the factor of GradientOptions::max_norm, before any of them is.
+/// Adds up the findings of a step. All ranks agree on whether its gradients are used, and on the
+/// factor of GradientOptions::max_norm, before any gradient is used.
 class StepVerdict {
  public:
-  /// Both live longer.
+  /// Both arguments outlive this.
   StepVerdict(SyncSetup& setup, StepProblem& problem) : setup_{setup}, problem_{problem} {}
 
-  /// Adapts to another plan. No reduction runs.
+  /// Adapts to another plan, while no reduction runs.
   void adopt_plan(std::size_t buckets) { own_.resize(buckets); }
-  /// Before each step.
+  /// To be called before each step.
   void reset() noexcept;
   /// @return the findings of one bucket.
   [[nodiscard]] Findings& of(std::size_t bucket) noexcept { return own_[bucket]; }
-  /// Adds up the findings of all buckets. On a GPU the host waits for them, if they are wanted.
-  /// @param is_cut_short whether buckets were not reduced.
+  /// Adds up the findings of all buckets. On a GPU the host waits for them, if an option needs
+  /// them. @param is_cut_short whether buckets were not reduced.
   void sum_up(bool is_cut_short);
-  /// @return the sum, once sum_up or agree was called.
+  /// @return the sum of findings. Needs sum_up() or agree().
   [[nodiscard]] const Findings& findings() const noexcept { return findings_; }
 
-  /// Collective. @param is_active as of StepHandover::wait.
+  /// Agrees on the verdict. Collective. @param is_active as of StepHandover::wait.
   void agree(bool is_active);
   /// @return whether on_shard waits for the agreement.
   [[nodiscard]] bool is_pending() const noexcept {
     return holds_shards(setup_.options) && !is_agreed_;
   }
-  /// @return whether gradients are used. Without an agreement they are.
+  /// @return whether gradients are used: true without an agreement.
   [[nodiscard]] bool is_good() const noexcept { return is_good_; }
   /// @return the factor of all gradients.
   [[nodiscard]] double factor() const noexcept { return factor_; }

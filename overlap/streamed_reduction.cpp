@@ -1,5 +1,5 @@
-// Buckets in memory of a GPU: all that is done to one is enqueued at once, so nothing of it is
-// waited for.
+// Reductions of buckets in memory of a GPU. All work on a bucket is enqueued at once, so the host
+// waits for none of it.
 #include <utility>
 
 #include "bucket_reduction.hpp"
@@ -17,13 +17,13 @@ Options stream_options(const BucketContext& context, const std::string& algorith
   return options;
 }
 
-/// A reduce_scatter and an all_gather. @param algorithm of the first; empty chooses. @param between
-/// called when the first is enqueued.
+/// Enqueues a reduce_scatter and an all_gather. @param algorithm of the first; empty: chosen.
+/// @param between called when the first is enqueued.
 template <class Function>
 void enqueue_halves(const BucketContext& context, const std::string& algorithm, Function between) {
   const std::vector<std::size_t> blocks = blocks_of(context);
   Options options = stream_options(context, algorithm);
-  // A library's own calls have blocks of one size.
+  // A library's own calls have equal blocks only.
   if (context.count() % context.ranks() != 0) options.counts = blocks;
   Call call = whole_call(context, Collective::reduce_scatter);
   call.out = context.own();
@@ -38,7 +38,7 @@ void enqueue_halves(const BucketContext& context, const std::string& algorithm, 
   context.first->run(call, options);
 }
 
-/// Looks at the own block, which is reduced: the ranks add up what they have seen.
+/// Inspects the own block, which is reduced. The findings of all ranks are added up later.
 void enqueue_inspection(const BucketContext& context) {
   if (!is_inspected(*context.options)) return;
   context.streams->inspect(context.type, context.own(), context.own_block().count,
@@ -63,8 +63,8 @@ class StreamedReduction final : public BucketReduction {
   }
 };
 
-/// Elements travel as shorter ones. Each rank adds up its block in f32 and rounds once, so there
-/// are two roundings in all.
+/// Sends elements as shorter ones. Each rank adds up its block in f32 and rounds once, so there are
+/// two roundings in all.
 class ShortReduction final : public BucketReduction {
  public:
   ShortReduction(BucketContext given, Datatype type)
@@ -77,7 +77,7 @@ class ShortReduction final : public BucketReduction {
   }
   Request begin() override {
     convert(context(), short_);
-    // Whose sums are made in one go.
+    // The algorithm direct adds all operands at once, and so rounds once.
     enqueue_halves(short_, "direct", [] {});
     convert(short_, context());
     enqueue_inspection(context());

@@ -17,8 +17,8 @@ constexpr std::uint64_t kKey = 0x6772616473796e63;
 constexpr std::uint64_t kKeyOfSeconds = kKey - 1;
 constexpr std::uint64_t kKeyOfControl = kKey - 2;
 
-/// A communicator of the same ranks whose operations end by themselves, and give the same bits on
-/// all ranks.
+/// @return a communicator of the same ranks, whose operations advance by themselves, and give the
+/// same bits on all ranks.
 Communicator copy_of(Communicator& group, std::uint64_t key) {
   CommunicatorOptions own = group.options();
   own.progress_thread = true;
@@ -39,7 +39,7 @@ void check_algorithm(const Communicator& world, const std::string& name, bool on
 SyncSetup::SyncSetup(Communicator& world, std::span<const Parameter> all,
                      const GradientOptions& given)
     : parameters{all.begin(), all.end()}, options{given}, op{given.average ? average : sum} {
-  groups.reserve(1 + options.groups.size());  // calls hold the first while others come
+  groups.reserve(1 + options.groups.size());  // calls refer to the first while others are added
   groups.push_back(copy_of(world, kKey));
 }
 

@@ -16,7 +16,7 @@
 
 namespace tutti::v0::detail {
 
-/// The parts of a GradientSync that do not change once it is made.
+/// The constant parts of a GradientSync.
 struct SyncSetup {
   SyncSetup(Communicator& world, std::span<const Parameter> parameters,
             const GradientOptions& options);
@@ -41,11 +41,11 @@ struct SyncSetup {
   [[nodiscard]] bool is_clipping() const noexcept {
     return options.max_norm > 0 && !options.on_shard;
   }
-  /// @return whether a bucket has memory of GradientSync's.
+  /// @return whether GradientSync owns the memory of a bucket.
   [[nodiscard]] bool owns_memory_of(const Bucket& bucket) const noexcept {
     return options.storage != GradientStorage::flat && !bucket.is_in_place;
   }
-  /// @return for error texts, such as "3 'weights'".
+  /// @return a name for error texts, such as "3 'weights'".
   [[nodiscard]] std::string name_of_parameter(std::size_t parameter) const;
   /// Collective, see detail::all_or_none.
   void all_or_none(const std::function<void()>& part);

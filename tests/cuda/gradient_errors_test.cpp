@@ -51,7 +51,7 @@ TEST(GpuGradientRefusals, NameTheOptionThatIsNotThere) {
     };
     for (const char* const compression : {"int8", "one_bit:64", "power_sgd", "top_k"})
       expect_in(std::string{"GradientOptions::compression '"} + compression +
-                    "' is not there on a GPU; choose f16 or bf16",
+                    "' does not exist on a GPU; choose f16 or bf16",
                 refusal({.compression = compression, .stream = own.gpu.compute.get()}));
     expect_in("on a GPU gradients are used before ranks know their norm",
               refusal({.max_norm = 1, .stream = own.gpu.compute.get()}));

@@ -262,7 +262,8 @@ TEST_P(GpuGradientOptions, CompareAndRepairState) {
       sync.verify_state(state.parameters());
       ADD_FAILURE() << "no difference";
     } catch (const Error& error) {
-      EXPECT_STREQ(error.what(), "GradientSync: 'layer1' differs: rank 1 has others than most");
+      EXPECT_STREQ(error.what(),
+                   "GradientSync: 'layer1' differs: rank 1 has other values than most ranks");
     }
     take_step(own, model, sync, 2);  // the third step repairs it
     sync.verify_state(state.parameters());
@@ -270,9 +271,10 @@ TEST_P(GpuGradientOptions, CompareAndRepairState) {
     if (own.world.rank() == 2) at(own.gpu, state.place(0), true, 9);
     model.prepare(own.world.rank(), 3);
     model.go_backward(sync);
-    EXPECT_NE(void_step(sync).find(
-                  "'layer0' of GradientOptions::state differs: rank 2 has others than most"),
-              std::string::npos);
+    EXPECT_NE(
+        void_step(sync).find(
+            "'layer0' of GradientOptions::state differs: rank 2 has other values than most ranks"),
+        std::string::npos);
   });
 }
 

@@ -118,7 +118,7 @@ TEST(GradientErrors, NameTheRankWhoseStateDiffers) {
       ADD_FAILURE() << "it differs";
     } catch (const Error& error) {
       EXPECT_EQ(error.culprit(), 2);
-      EXPECT_TRUE(tells(error, "rank 2 has others than most")) << error.what();
+      EXPECT_TRUE(tells(error, "rank 2 has other values than most ranks")) << error.what();
     }
   });
 }
@@ -143,11 +143,11 @@ TEST(GradientErrors, NameRanksOfGroupsByTheirNumberInTheWorld) {
     };
     const Error one = verified();
     EXPECT_EQ(one.culprit(), 3);
-    EXPECT_TRUE(tells(one, "rank 3 has others than most of its group")) << one.what();
+    EXPECT_TRUE(tells(one, "rank 3 has other values than most ranks of its group")) << one.what();
     shared[0] = static_cast<float>(world.rank());
     const Error all = verified();
     EXPECT_EQ(all.culprit(), -1);
-    EXPECT_TRUE(tells(all, "ranks have different ones")) << all.what();
+    EXPECT_TRUE(tells(all, "no values are those of most ranks")) << all.what();
   });
 }
 

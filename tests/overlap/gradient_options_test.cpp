@@ -242,8 +242,9 @@ TEST_P(GradientChoices, FindWeightsThatDifferAndMakeThemEqual) {
       sync.verify_state(arrays);
       ADD_FAILURE();
     } catch (const Error& error) {
-      EXPECT_NE(std::string{error.what()}.find("'bad' differs: rank 1 has others than most"),
-                std::string::npos)
+      EXPECT_NE(
+          std::string{error.what()}.find("'bad' differs: rank 1 has other values than most ranks"),
+          std::string::npos)
           << error.what();
     }
     for (int step = 1; step <= 4; ++step) {
