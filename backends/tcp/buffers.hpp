@@ -11,16 +11,13 @@
 
 namespace tutti::tcp {
 
-/// Aligned to a cache line.
+/// Bytes that are aligned to a cache line.
 class Buffer {
  public:
   Buffer() = default;
-  /// @param bytes its size.
   explicit Buffer(std::size_t bytes)
       : data_{static_cast<std::byte*>(::operator new(bytes, kAlignment))}, size_{bytes} {}
-  /// @return the bytes.
   [[nodiscard]] std::byte* data() const noexcept { return data_.get(); }
-  /// @return how many.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
@@ -36,7 +33,7 @@ class Buffer {
 /// a long buffer.
 class Buffers {
  public:
-  /// @param bytes at least so many. @return a buffer of the next power of two.
+  /// @return a buffer of the power of two that holds `bytes`.
   [[nodiscard]] Buffer acquire(std::size_t bytes) {
     std::vector<Buffer>& free = class_of(bytes);
     if (free.empty()) return Buffer{std::bit_ceil(bytes)};

@@ -1,7 +1,7 @@
-// The instruction takes three cycles but one can start in every cycle. So three neighbouring runs
-// are summed at once, and joined by a carry-less product with what the bytes behind a run make of
-// its sum (V. Gopal et al., Fast CRC computation for iSCSI polynomial using CRC32 instruction,
-// 2011).
+// The instruction takes three cycles, but one can start in every cycle. So three neighbouring runs
+// are summed at once. Carry-less products with powers of x then move each sum past the bytes behind
+// its run, and join them (V. Gopal et al., Fast CRC computation for iSCSI polynomial using CRC32
+// instruction, 2011).
 #include "crc32c.hpp"
 
 #include <array>
@@ -44,8 +44,8 @@ std::uint64_t load(const std::byte* from) noexcept {
 
 constexpr std::size_t kRun = 256;
 
-// x^(8 bytes - 33) modulo the polynomial: its product with a sum, which is a bit short, is what so
-// many zero bytes make of that sum once the instruction has added 32 more.
+// x^(8 bytes - 33) modulo the polynomial. Its product with a sum, which is one bit short, is the
+// sum behind `bytes` zero bytes, once the instruction has multiplied it by x^32.
 constexpr std::uint64_t power_behind(std::size_t bytes) {
   std::uint32_t power = std::uint32_t{1} << 31;
   for (std::size_t bit = 0; bit < 8 * bytes - 33; ++bit)

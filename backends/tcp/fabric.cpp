@@ -10,7 +10,7 @@
 namespace tutti::tcp {
 namespace {
 
-// The executor spreads its messages over this many tags, and more would do it no good.
+// The number of tags, over which the executor spreads its messages. More would gain nothing.
 constexpr std::uint32_t kTags = 1U << 30;
 
 /// One communicator's view of the links.
@@ -28,7 +28,7 @@ class TcpTransport final : public Transport {
   ~TcpTransport() override {
     if (hub_.guard().is_forked()) return;
     const std::lock_guard lock{hub_.mutex()};
-    // A failure after the last poll counts too: the peers are not waited for.
+    // After a failure since the last poll, the end does not wait for the peers either.
     if (failure_signal_->is_raised())
       port_->fail({ErrorCode::aborted, "the communicator has failed"});
     hub_.stop(*port_);
@@ -67,7 +67,7 @@ class TcpTransport final : public Transport {
     port_->done.clear();
   }
 
-  // Others have the core until a link has something, and the mutex too.
+  // Leaves the core and the mutex to others until a link has something.
   void idle_wait() override {
     if (is_oversubscribed_ || wake_up_.number() >= 0) {
       const std::lock_guard lock{hub_.mutex()};
@@ -115,8 +115,8 @@ class TcpTransport final : public Transport {
   void check() const {
     if (port_->failure) throw Error{*port_->failure};
   }
-  // A rank may have closed its connections because of a failure elsewhere, of which the failure
-  // signal then informs this rank as well.
+  // A rank may have closed its connections because of a failure elsewhere. The failure signal then
+  // reports that failure to this rank too.
   void throw_failure() {
     if (failed_ == Duration::zero()) failed_ = now();
     if (port_->failure->code() != ErrorCode::peer_dead || now() - failed_ >= kSignalPatience)

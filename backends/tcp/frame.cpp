@@ -12,7 +12,8 @@ std::uint32_t sum_of(Header header) noexcept {
   return crc32c(0, std::as_bytes(std::span{&header, 1}));
 }
 
-// The checksum is tested before everything but the magic number: a later fault was sent.
+// Only the magic number is tested before the checksum. So a later flaw is one of the sender, and
+// not of the connection.
 Flaw flaw_of(const Header& header, const FrameLimits& limits) noexcept {
   if (header.magic != kMagic) return Flaw::magic;
   if (header.header_sum != sum_of(header)) return Flaw::checksum;

@@ -21,14 +21,14 @@ enum class FrameType : std::uint8_t {
   credit = 5    ///< The sender may send `length` more bytes unasked.
 };
 
-/// Set in Header::flags where payload_sum is the CRC32C of the payload.
+/// Set in Header::flags if payload_sum is the CRC32C of the payload.
 inline constexpr std::uint16_t kPayloadSummed = 1;
 /// The first bytes of every frame: "tutt".
 inline constexpr std::uint32_t kMagic = 0x74747574;
 /// The version of the format. Frames of another version are rejected.
 inline constexpr std::uint8_t kVersion = 1;
 
-/// The front of every frame, as it lies on the wire: lower bytes first.
+/// The front of every frame, in its format on the wire: lower bytes first.
 struct Header {
   std::uint32_t magic = kMagic;         ///< See kMagic.
   std::uint8_t version = kVersion;      ///< See kVersion.
@@ -36,12 +36,12 @@ struct Header {
   std::uint16_t flags = 0;              ///< See kPayloadSummed.
   std::uint32_t header_sum = 0;         ///< CRC32C of the header with zero here.
   std::uint32_t payload_sum = 0;        ///< See kPayloadSummed.
-  std::uint64_t communicator = 0;       ///< Whose message it is.
-  std::uint32_t source = 0;             ///< Of the sender; agreed when the link was made.
-  std::uint32_t tag = 0;                ///< Of the message.
+  std::uint64_t communicator = 0;       ///< Number of the message's communicator.
+  std::uint32_t source = 0;             ///< Number of the sender, agreed when the link was made.
+  std::uint32_t tag = 0;                ///< Tag of the message.
   std::uint64_t sequence = 0;           ///< Messages the source started before, on this link.
   std::uint64_t length = 0;             ///< See FrameType.
-  std::uint64_t fingerprint = 0;        ///< Of the message.
+  std::uint64_t fingerprint = 0;        ///< Fingerprint of the message.
   std::uint64_t offset = 0;             ///< See FrameType.
 
   /// @return the bytes that follow the header.
@@ -62,30 +62,29 @@ enum class Flaw : std::uint8_t {
   cut,       ///< It is shorter than a header.
   magic,     ///< It does not start with the magic number.
   checksum,  ///< Its checksum does not fit.
-  version,   ///< It is of another version.
+  version,   ///< It has another version.
   type,      ///< There is no such type.
   flags,     ///< It has unknown flags.
   length     ///< Its payload is longer than any may be.
 };
-/// @param flaw any. @return it in words, such as "its checksum does not fit".
+/// @return a text, such as "its checksum does not fit".
 [[nodiscard]] std::string_view describe(Flaw flaw) noexcept;
 
 /// The longest payloads that ranks send.
 struct FrameLimits {
-  std::uint64_t message = 0;  ///< Of FrameType::message, and sent unasked behind a request.
-  std::uint64_t data = 0;     ///< Of FrameType::data.
+  std::uint64_t message = 0;  ///< Limit of FrameType::message, and of unasked bytes.
+  std::uint64_t data = 0;     ///< Limit of FrameType::data.
 };
 
 /// A header, or its fault.
 struct Decoded {
-  Header header{};          ///< Of use only where there is no flaw.
+  Header header{};          ///< Valid only without a flaw.
   Flaw flaw = Flaw::magic;  ///< Its fault.
 };
 
-/// Reads a header. @param bytes the front of a frame. @param limits what ranks may send.
-/// @return the header or its flaw.
+/// Reads a header. @param bytes the front of a frame. @return the header or its flaw.
 [[nodiscard]] Decoded decode(std::span<const std::byte> bytes, const FrameLimits& limits) noexcept;
-/// Makes a header ready for the wire: sets its checksum. @param header otherwise complete.
+/// Sets the checksum of a header, which is otherwise complete.
 void seal(Header& header) noexcept;
 
 }  // namespace tutti::tcp

@@ -10,11 +10,11 @@ namespace tutti::tcp {
 namespace {
 
 constexpr std::chrono::microseconds kLingerStep{50};
-/// The longest wait for links of a failed communicator: its messages help nobody.
+/// The longest wait for links of a failed communicator, whose messages are of no use.
 constexpr std::chrono::milliseconds kFailedLinger{100};
-/// Up to this many links are read right away; for more it is cheaper to ask which have something.
+/// Up to this many links are read directly; for more, poll(2) is cheaper.
 constexpr std::size_t kMaxUnpolledLinks = 3;
-/// Polls from one look at the links that other communicators wait for to the next.
+/// Polls between two polls of the links that other communicators wait for.
 constexpr std::uint32_t kPollsPerLookAround = 16;
 
 void check(bool condition, const std::string& message) {
@@ -36,7 +36,7 @@ Hub::Hub(Rank self, const std::vector<Peer>& peers, const Options& options)
 }
 
 void Hub::add(const std::vector<Peer>& peers) {
-  std::vector<std::unique_ptr<Link>> links{};  // first of all, so that every socket is owned
+  std::vector<std::unique_ptr<Link>> links{};  // owns every socket before anything can throw
   for (const Peer& peer : peers) {
     links.push_back(std::make_unique<Link>(peer.rank, Socket{peer.socket, peer.cipher},
                                            options_.credit_bytes, &nodes_));
@@ -57,9 +57,9 @@ void Hub::add(const std::vector<Peer>& peers) {
   }
 }
 
-// Closing a connection that holds something unread, such as credit, makes the kernel throw away
-// what is still on its way to the peer, and so does credit that comes after it was closed. In a
-// forked child the connections are the parent's.
+// If a connection is closed that has unread bytes, such as credit, or that gets some later, the
+// kernel drops the bytes still on their way to the peer. So all links are read until they are
+// closed. In a forked child the connections belong to the parent.
 Hub::~Hub() {
   end_links();
 }
@@ -79,11 +79,11 @@ void Hub::end_links() noexcept try {
     std::this_thread::sleep_for(kLingerStep);
   }
 } catch (const std::bad_alloc&) {
-  // They are closed at once.
+  // The destructor of links_ closes the rest.
 }
 
-// A link is closed once all that was written has reached the peer's host, or takes too long. The
-// peer, which may compute for long, is given time anew with every byte that gets there.
+// A link is closed once all written bytes have reached the peer's host, or take too long. Each byte
+// that gets there renews the time, since the peer may compute for long.
 bool Hub::is_closed(Closing& closing) noexcept {
   Socket& socket = closing.link->socket;
   if (socket.has_unsent()) {
@@ -142,7 +142,7 @@ void Hub::stop(Port& port, Rank rank) noexcept {
     if (port.failure) member.link->failed = true;
     member.link->pending -= std::exchange(member.pending, 0);
     sender_.stop(port, *member.link);
-  } catch (const std::bad_alloc&) {  // so that no piece is touched
+  } catch (const std::bad_alloc&) {  // the link is lost, so that no piece is touched any more
     if (std::exchange(member.link->loss, Loss{ErrorCode::transport, "lost memory"})) return;
     abandon(*member.link);
   }
@@ -163,7 +163,7 @@ void Hub::post(Port& port, const Transfer& transfer) {
 }
 
 void Hub::flush(Port& port, std::span<const Transfer> transfers) {
-  const Link* flushed = nullptr;  // mostly all of a batch are for the same peer
+  const Link* flushed = nullptr;  // usually all of a batch are for one peer
   for (const Transfer& transfer : transfers) {
     Link* const link = port.member(transfer.peer).link;
     if (link == nullptr || link == flushed) continue;
@@ -220,7 +220,7 @@ void Hub::read_and_write(Link& link) {
   if (link.has_to_write()) sender_.flush(link);
 }
 
-// A peer that has no room may be waiting for room of its own, so it is read as well.
+// Reads too, since a peer without room may wait for room at this rank.
 bool Hub::send_accepted() {
   if (!encrypts_) return true;
   bool is_done = true;
@@ -232,7 +232,7 @@ bool Hub::send_accepted() {
   return is_done;
 }
 
-// Communicators that wait for the peer fail now; others, once they use the link.
+// Communicators that wait for the peer fail now, others when they use the link.
 void Hub::abandon(Link& link) {
   for (const auto& [id, port] : ports_.all()) {
     const Rank rank = port->rank_of(link.peer);
@@ -242,7 +242,7 @@ void Hub::abandon(Link& link) {
   receiver_.abandon(link);
 }
 
-// The oldest of each queue will do: it is the first that should have been received.
+// Checks only the oldest message of each queue, which should have been received first.
 void Hub::find_unmatched(Port& port, std::uint64_t pending, bool thoroughly) {
   const auto size = static_cast<Rank>(port.members.size());
   for (Rank rank = 0; rank < size && !port.failure; ++rank) {

@@ -1,5 +1,5 @@
 /// @file
-/// Hub: the links that the communicators of a process share, behind one mutex.
+/// The links that the communicators of a process share, behind one mutex.
 #pragma once
 
 #include <memory>
@@ -36,40 +36,39 @@ class Hub {
 
   /// See Fabric.
   void add(const std::vector<Peer>& peers);
-  /// Sends what is under way, as the destructor. Nothing is sent or received afterwards.
+  /// Sends all pending bytes, as the destructor does. Nothing is sent or received afterwards.
   void end_links() noexcept;
-  /// Begins a communicator. @param id its number. @param members ranks in the world. @return its
-  /// end here.
+  /// Begins a communicator. @param id its number. @param members ranks in the world.
   [[nodiscard]] std::unique_ptr<Port> open(std::uint64_t id, const std::vector<Rank>& members);
   /// Ends a communicator. @param port from open, stopped.
   void close(const Port& port) noexcept { ports_.remove(port); }
-  /// Forgets everything under way; the pieces of the transfers are not touched any more.
+  /// Drops all pending transfers, whose pieces are not touched any more.
   void stop(Port& port) noexcept;
 
-  /// Starts a transfer. An operating error becomes the port's failure. @param transfer as posted.
+  /// Starts a transfer. An operating error becomes the port's failure.
   void post(Port& port, const Transfer& transfer);
-  /// Writes the frames that post made. @param transfers as posted.
+  /// Writes the frames of posted transfers.
   void flush(Port& port, std::span<const Transfer> transfers);
-  /// Moves bytes over the links that a communicator waits for, and now and then over those that the
-  /// others wait for: their peers may be what this one's peers wait for.
+  /// Moves bytes over the links that a communicator waits for. Sometimes it also moves those of
+  /// other communicators, since this one's peers may wait for their peers.
   void progress(Port& port);
   /// As Transport::find_unmatched; an error becomes the port's failure. @param pending as in
   /// is_unmatched. @param thoroughly whether to read all links.
   void find_unmatched(Port& port, std::uint64_t pending, bool thoroughly);
-  /// As Transport::probe. @param from a rank or any_rank. @param tag as there. @return the message.
+  /// As Transport::probe.
   [[nodiscard]] std::optional<Unexpected> probe(Port& port, Rank from, std::uint32_t tag);
-  /// Sends bytes that ciphers have accepted and not sent yet, whoever they are for: before that no
-  /// send is complete, since its rank may call nothing for long. @return whether all are sent.
+  /// Sends the bytes of all links that ciphers have accepted but not sent. No send completes
+  /// before, since this rank may not call tutti for long afterwards. @return whether all are sent.
   [[nodiscard]] bool send_accepted();
-  /// Lists what to sleep on. @param descriptors filled anew: the links that the communicator waits
-  /// for; none if it has something to do already.
+  /// Lists the descriptors to sleep on. @param descriptors replaced by the links that the
+  /// communicator waits for; none if it has something to do already.
   void list_awaited(const Port& port, std::vector<pollfd>& descriptors);
 
  private:
   struct Closing {
     Link* link;
     int unacknowledged = 0;                            // bytes
-    std::chrono::steady_clock::time_point progress{};  // when there were fewer
+    std::chrono::steady_clock::time_point progress{};  // when they last became fewer
   };
   [[nodiscard]] bool is_closed(Closing& closing) noexcept;
   [[nodiscard]] static pollfd events_of(const Link& link) noexcept;

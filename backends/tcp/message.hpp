@@ -1,5 +1,5 @@
 /// @file
-/// Messages under way: posted receives, messages that have begun to come, messages being sent.
+/// Pending messages: posted receives, messages that have begun to arrive, messages being sent.
 #pragma once
 
 #include <cstdint>
@@ -20,69 +20,69 @@ struct Port;
 
 /// A posted receive.
 struct Receive {
-  Receive* next = nullptr;     ///< In the queue it is in.
+  Receive* next = nullptr;     ///< The next one in its queue.
   Transfer transfer{};         ///< As posted.
-  std::uint64_t bytes = 0;     ///< Of its pieces.
-  std::uint64_t received = 0;  ///< Of those.
-  Cursor cursor{};             ///< Where the next bytes go, without a combiner.
+  std::uint64_t bytes = 0;     ///< Bytes of its pieces.
+  std::uint64_t received = 0;  ///< Bytes received so far.
+  Cursor cursor{};             ///< The place of the next bytes, without a combiner.
 
-  /// Readies a used one.
+  /// Prepares it for reuse.
   void reset() noexcept { *this = {}; }
   [[nodiscard]] Envelope envelope() const noexcept {
     return {transfer.tag, transfer.fingerprint, bytes};
   }
-  /// Stores or combines the next bytes. @param from no more than are to come. Throws what a
-  /// combiner throws.
+  /// Stores or combines the next bytes. @param from at most the bytes that are missing. Throws as
+  /// the combiner.
   void store(std::span<const std::byte> from);
 };
 
-/// A message that a peer has started, not yet complete or without a receive; or one to the own rank
-/// without a receive.
+/// A message of a peer that is not complete or has no receive, or a message to the own rank without
+/// a receive.
 struct Inbound {
-  Inbound* next = nullptr;     ///< In the queue it is in.
-  Link* link = nullptr;        ///< From where; null for one of the own rank.
-  Port* port = nullptr;        ///< Null while its communicator has yet to be made.
-  Header start{};              ///< Of the message or request.
-  std::uint64_t received = 0;  ///< Bytes so far.
-  std::uint64_t charge = 0;    ///< Credit that it holds.
-  Buffer buffer{};             ///< Bytes that came before the receive.
-  Receive* receive = nullptr;  ///< That it matches, once that is posted.
-  std::span<const Piece> pieces{};  ///< Of the own rank: as its send was posted.
-  std::uint64_t cookie = 0;         ///< Of the own rank: as its send was posted.
+  Inbound* next = nullptr;          ///< The next one in its queue.
+  Link* link = nullptr;             ///< The link of its sender; null for the own rank.
+  Port* port = nullptr;             ///< Null while its communicator does not exist here yet.
+  Header start{};                   ///< The header of the message or request.
+  std::uint64_t received = 0;       ///< Bytes so far.
+  std::uint64_t charge = 0;         ///< Credit that it holds.
+  Buffer buffer{};                  ///< Bytes that came before the receive.
+  Receive* receive = nullptr;       ///< The receive that it matches, once posted.
+  std::span<const Piece> pieces{};  ///< For the own rank: the pieces of its send.
+  std::uint64_t cookie = 0;         ///< For the own rank: the cookie of its send.
 
-  /// Readies a used one.
+  /// Prepares it for reuse.
   void reset() noexcept { *this = {}; }
   [[nodiscard]] Envelope envelope() const noexcept {
     return {start.tag, start.fingerprint, start.length};
   }
-  /// @return whether frames of their own bring its bytes.
+  /// @return whether its bytes come in frames of FrameType::data.
   [[nodiscard]] bool is_requested() const noexcept { return start.type == FrameType::request; }
 };
 
-/// A frame being sent, and the message it is of.
+/// A frame being sent, and its message.
 struct Outbound {
-  Outbound* next = nullptr;       ///< In the queue it is in.
-  Port* port = nullptr;           ///< Null for frames that belong to no communicator's message.
+  Outbound* next = nullptr;       ///< The next one in its queue.
+  Port* port = nullptr;           ///< Null for a frame that belongs to no message.
   Transfer transfer{};            ///< As posted.
-  std::uint64_t bytes = 0;        ///< Of the message.
-  std::uint64_t sent = 0;         ///< Of those, in frames that have left.
-  std::uint64_t unasked = 0;      ///< That may leave before a grant.
+  std::uint64_t bytes = 0;        ///< Bytes of the message.
+  std::uint64_t sent = 0;         ///< Bytes of the message in frames that were sent.
+  std::uint64_t unasked = 0;      ///< Bytes of the message that may be sent before a grant.
   std::uint64_t charge = 0;       ///< Credit that it took.
-  Cursor cursor{};                ///< The next byte to leave.
-  Header header{};                ///< Of the frame.
-  std::size_t header_left = 0;    ///< Of its bytes.
-  std::uint64_t frame_left = 0;   ///< Of the payload's.
+  Cursor cursor{};                ///< The next byte to send.
+  Header header{};                ///< Header of the frame.
+  std::size_t header_left = 0;    ///< Bytes of the header to send.
+  std::uint64_t frame_left = 0;   ///< Bytes of the payload to send.
   bool sealed = false;            ///< Whether the header is complete.
   bool queued = false;            ///< Whether it is in its link's queue.
   bool granted = false;           ///< Whether the peer has asked for the rest.
   Piece rest_piece{};             ///< All of `rest`.
   std::vector<std::byte> rest{};  ///< Bytes that an abort copied, so that the stream stays whole.
 
-  /// Readies a used one; keeps memory.
+  /// Prepares it for reuse, and keeps memory.
   void reset() noexcept;
   /// Completes the header. @param summed whether the payload gets a checksum.
   void seal_frame(bool summed);
-  /// @return whether a part of the frame has left.
+  /// @return whether a part of the frame was sent.
   [[nodiscard]] bool has_begun() const noexcept {
     return sealed && (header_left < sizeof(Header) || frame_left < header.payload());
   }

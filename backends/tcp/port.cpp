@@ -5,8 +5,8 @@
 namespace tutti::tcp {
 namespace {
 
-/// Numbers of ended communicators that are remembered. Frames so late that this many have ended
-/// since do not exist.
+/// Numbers of ended communicators that are kept. No frame is so late that this many communicators
+/// have ended since.
 constexpr std::size_t kMostEnded = 65536;
 
 }  // namespace

@@ -11,7 +11,8 @@
 namespace tutti::tcp {
 namespace {
 
-/// A peer that never stops sending must not keep this rank from its other links.
+/// The most reads of one link in a row, since a peer that sends without a pause must not keep this
+/// rank from its other links.
 constexpr int kMostReads = 8;
 
 Loss loss_of(const Moved& moved) {
@@ -46,9 +47,9 @@ Moved Reader::discard(Socket& socket) const noexcept {
   return socket.read({&whole, 1});
 }
 
-// The next bytes go first to where the payload belongs, then, if all of it has room, ahead. In the
-// middle of a long message that is the next header only, so that the payload behind it is not
-// copied.
+// Lists the destination of the payload, and behind it, if the list has room for all of that, the
+// buffer for bytes read ahead. In the middle of a long message only the next header is read ahead,
+// so that the payload after it is not copied.
 template <std::size_t kMost>
 std::size_t Reader::list_target(Link& link, Vectors<kMost>& vectors) {
   const Incoming& frame = link.frame;
@@ -73,7 +74,7 @@ std::size_t Reader::list_target(Link& link, Vectors<kMost>& vectors) {
   return direct;
 }
 
-// Payload bytes were read to where list_target said.
+// Accounts for payload bytes that were read into the places of list_target.
 void Reader::account(Link& link, std::size_t bytes) {
   Incoming& frame = link.frame;
   frame.left -= bytes;
@@ -101,7 +102,7 @@ void Reader::account(Link& link, std::size_t bytes) {
   }
 }
 
-// Payload bytes were read ahead.
+// Stores payload bytes that were read ahead.
 void Reader::store(Link& link, std::span<const std::byte> bytes) {
   Incoming& frame = link.frame;
   frame.left -= bytes.size();
@@ -116,7 +117,7 @@ void Reader::store(Link& link, std::span<const std::byte> bytes) {
     receiver_.abandon(*inbound);
 }
 
-// The bytes that were read ahead are frames. @return whether the link is still good.
+// Parses the frames among the bytes that were read ahead. @return whether the link is still usable.
 bool Reader::parse(Link& link) {
   for (;;) {
     const std::size_t there = link.ahead_end - link.ahead_begin;
@@ -131,7 +132,7 @@ bool Reader::parse(Link& link) {
     if (link.frame.left > 0 && link.ahead_begin == link.ahead_end) break;
     if (link.frame.left == 0 && !end_frame(link)) return false;
   }
-  // The front of a header moves to the front of the buffer.
+  // Moves an incomplete header to the front of the buffer.
   const std::size_t rest = link.ahead_end - link.ahead_begin;
   if (link.ahead_begin > 0 && rest > 0)
     std::memmove(link.ahead.data(), link.ahead.data() + link.ahead_begin, rest);

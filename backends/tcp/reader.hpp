@@ -1,13 +1,13 @@
 /// @file
-/// Reader: bytes go from the socket to where they belong, frame by frame.
+/// The reader of frames from sockets.
 #pragma once
 
 #include "receiver.hpp"
 
 namespace tutti::tcp {
 
-/// Reads frames: lets the system write payloads right to their destination, and checks sums.
-/// Whoever calls holds the hub's mutex.
+/// Reads frames: lets the system write payloads directly to their destination, and checks sums. The
+/// caller holds the hub's mutex.
 class Reader {
  public:
   /// @param options and @param receiver outlive this.
@@ -15,8 +15,8 @@ class Reader {
       : limits_{options.eager_bytes, options.fragment_bytes}, receiver_{receiver},
         warm_{options.warm_bytes}, unwanted_{options.warm_bytes} {}
 
-  /// Reads what has come. @param link usable. @return whether it still is, else link.loss says why
-  /// not.
+  /// Reads the bytes that have arrived. @param link usable. @return whether it still is; if not,
+  /// link.loss has the reason.
   [[nodiscard]] bool read(Link& link);
   /// Reads and drops. @param socket of a link that is about to be closed. @return as Socket::read.
   [[nodiscard]] Moved discard(Socket& socket) const noexcept;
@@ -32,7 +32,7 @@ class Reader {
 
   FrameLimits limits_;
   Receiver& receiver_;
-  Buffer warm_;      // payloads that combiners look at
+  Buffer warm_;      // payloads for combiners
   Buffer unwanted_;  // payloads that are dropped
 };
 

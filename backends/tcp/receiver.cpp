@@ -67,7 +67,7 @@ bool Receiver::begin_frame(Link& link, const Header& header) {
     case FrameType::credit: break;
   }
   if (header.length > options_.credit_bytes - link.credit)
-    return link.reject("it gives more credit than there is");
+    return link.reject("it returns more credit than was used");
   link.credit += header.length;
   return true;
 }
@@ -113,7 +113,7 @@ bool Receiver::resume_message(Link& link, const Header& header) {
   }
   Inbound& message = *found->second;
   if (header.offset != message.received) return link.reject("a frame is out of order");
-  // Compared by subtraction: no sum of the peer's numbers may wrap.
+  // Subtracts, since a sum of the peer's numbers could wrap.
   const std::uint64_t room =
       message.receive != nullptr ? message.start.length : message.start.offset;
   if (header.length > room - message.received)
@@ -170,7 +170,7 @@ void Receiver::end_frame(Inbound& message) {
   abandon(message);
 }
 
-// The size of what comes unasked was found to be within the peer's credit.
+// The size of unasked bytes was checked against the peer's credit before.
 void Receiver::keep_bytes(Inbound& message) {
   const std::uint64_t bytes = message.is_requested() ? message.start.offset : message.start.length;
   if (bytes > 0 && message.buffer.size() == 0) message.buffer = buffers_.acquire(bytes);

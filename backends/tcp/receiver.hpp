@@ -1,5 +1,5 @@
 /// @file
-/// Receiver: which receive a message belongs to, and where the payload of a frame goes.
+/// The matching of messages with receives, and the destinations of payloads.
 #pragma once
 
 #include <string_view>
@@ -8,37 +8,37 @@
 
 namespace tutti::tcp {
 
-/// Matches the messages that come over the links of a process with receives, keeps the bytes of
-/// those that have none yet, and accounts for the credit that those hold. Messages to the own rank
-/// are copied. Whoever calls holds the hub's mutex.
+/// Matches the messages that come over the links of a process with receives. It keeps the bytes of
+/// messages without a receive, and accounts for their credit. It copies messages to the own rank.
+/// The caller holds the hub's mutex.
 class Receiver {
  public:
   /// @param options and @param sender and @param ports outlive this.
   Receiver(const Options& options, Sender& sender, Ports& ports) noexcept
       : options_{options}, sender_{sender}, ports_{ports} {}
 
-  /// Posts a receive. @param transfer as posted.
+  /// Posts a receive.
   void post(Port& port, const Transfer& transfer);
-  /// Sends a message to the own rank. @param transfer as posted.
+  /// Sends a message to the own rank.
   void send_to_self(Port& port, const Transfer& transfer);
-  /// A communicator has begun: its messages that came before find their receives. @param port new.
+  /// Takes the messages of a new communicator that came before it was made. @param port new.
   void accept_early(Port& port);
 
-  /// A frame begins: finds where its payload goes. @param link from where, whose frame is set.
-  /// @param header of the frame. @return whether the frame makes sense, else link.loss says why not.
+  /// Begins a frame: finds the destination of its payload, and sets link.frame. @return whether the
+  /// frame is valid; if not, link.loss has the reason.
   [[nodiscard]] bool begin_frame(Link& link, const Header& header);
-  /// The payload of a frame has come. @param message that it is of.
+  /// Ends a frame of a message, whose payload has arrived.
   void end_frame(Inbound& message);
-  /// Stops to receive a message, which is in no queue any more.
+  /// Stops receiving a message, which is in no queue any more.
   void abandon(Inbound& message);
-  /// Stops to receive the messages of a link that was lost, but for those without a receive: if
-  /// they are complete they can still be had.
+  /// Stops receiving the messages of a lost link. Complete messages without a receive stay, and can
+  /// still be received.
   void abandon(Link& link);
-  /// Forgets the receives and messages of a communicator. The pieces are not touched any more.
-  /// @param rank of the sender.
+  /// Drops a communicator's receives and messages of one sender, whose pieces are not touched any
+  /// more.
   void stop(Port& port, Rank rank);
 
-  /// @return frames for communicators that have ended.
+  /// @return the number of dropped frames for communicators that had ended.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
  private:
@@ -56,7 +56,7 @@ class Receiver {
   const Options& options_;
   Sender& sender_;
   Ports& ports_;
-  Queue<Inbound> early_{};  // messages to communicators yet to be made
+  Queue<Inbound> early_{};  // messages to communicators that do not exist here yet
   std::uint64_t dropped_ = 0;
   detail::Pool<Receive> receives_{};
   detail::Pool<Inbound> inbounds_{};

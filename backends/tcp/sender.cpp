@@ -3,9 +3,9 @@
 namespace tutti::tcp {
 namespace {
 
-/// Bytes written at once: more would leave the cache between checksum and write.
+/// The most bytes written at once: more would leave the cache between checksum and write.
 constexpr std::uint64_t kMostWritten = 262144;
-/// Fewer bytes do not pay for a frame of their own ahead of the grant.
+/// Fewer bytes are not worth a frame of their own before the grant.
 constexpr std::uint64_t kLeastUnasked = 4096;
 
 }  // namespace
@@ -25,8 +25,8 @@ void Sender::post(Port& port, const Transfer& transfer, Link& link) {
   enqueue(link, message);
 }
 
-// A message is sent at once where credit covers it. Otherwise it is announced, and sent once the
-// peer asks for it; the part that credit covers hides the time that takes.
+// Sends a message at once if credit covers it. Otherwise it is announced, and sent once the peer
+// asks for it; meanwhile the part that credit covers is sent.
 void Sender::begin(Link& link, Outbound& message) const {
   Header& header = message.header;
   header.sequence = link.started++;
@@ -102,8 +102,8 @@ void Sender::end_frame(Link& link, Outbound& message) {
   outbounds_.release(&message);
 }
 
-// The next frame of a message that was announced, as far as the peer has asked for it, comes behind
-// the frames of other messages.
+// Enqueues the next frame of an announced message, if the peer has asked for it, behind the frames
+// of other messages.
 void Sender::enqueue_next(Link& link, Outbound& message) {
   const std::uint64_t allowed = message.granted ? message.bytes : message.unasked;
   if (message.queued || message.sent >= allowed) return;
@@ -118,7 +118,7 @@ void Sender::enqueue_next(Link& link, Outbound& message) {
 
 void Sender::grant(Link& link, std::uint64_t sequence) {
   const auto found = link.requested.find(sequence);
-  if (found == link.requested.end()) return;  // of a message that was given up meanwhile
+  if (found == link.requested.end()) return;  // the message was given up meanwhile
   found->second->granted = true;
   enqueue_next(link, *found->second);
 }
@@ -134,7 +134,7 @@ void Sender::abandon(Link& link) noexcept {
   link.requested.clear();
 }
 
-// The frame whose front has left goes on with a copy of its bytes. What has not left never will.
+// A frame whose front was sent continues with a copy of its bytes. All others are dropped.
 void Sender::stop(const Port& port, Link& link) {
   Queue<Outbound> kept{};
   while (!link.outgoing.empty()) {

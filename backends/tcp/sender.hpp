@@ -1,5 +1,5 @@
 /// @file
-/// Sender: messages become frames, frames leave in the order of their queue.
+/// The sender of messages, as frames in the order of their queue.
 #pragma once
 
 #include "base/pool.hpp"
@@ -8,25 +8,25 @@
 
 namespace tutti::tcp {
 
-/// Sends messages over the links of a process, as frames, and the frames by which it asks peers for
-/// the rest of a message or gives them credit. Whoever calls holds the hub's mutex.
+/// Sends messages over the links of a process as frames, and the frames that ask peers for the rest
+/// of a message or give them credit. The caller holds the hub's mutex.
 class Sender {
  public:
-  /// @param options outlive this.
+  /// @param options outlives this.
   explicit Sender(const Options& options) noexcept : options_{options} {}
 
-  /// Starts a message: as a whole where credit covers it, else by a request. @param transfer as
-  /// posted. @param link to its peer, usable.
+  /// Starts a message: as a whole if credit covers it, otherwise by a request. @param link to its
+  /// peer, usable.
   void post(Port& port, const Transfer& transfer, Link& link);
-  /// Sends a frame that is no message. @param header but for the source.
+  /// Sends a frame that is no message. @param header without the source.
   void send_control(Link& link, const Header& header);
-  /// The peer asks for the rest of a message. @param link to it. @param sequence of the message.
+  /// Sends the rest of a message, for which the peer has asked. @param sequence of the message.
   void grant(Link& link, std::uint64_t sequence);
-  /// Writes as much as the socket has room for.
+  /// Writes as many bytes as the socket has room for.
   void flush(Link& link);
-  /// Forgets all frames of a link that was lost.
+  /// Drops all frames of a lost link.
   void abandon(Link& link) noexcept;
-  /// Forgets the messages of a communicator. The pieces are not read any more.
+  /// Drops the messages of a communicator, whose pieces are not read any more.
   void stop(const Port& port, Link& link);
 
  private:

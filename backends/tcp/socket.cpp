@@ -27,7 +27,7 @@ void set_option(int descriptor, int option, int value, const char* action) {
   check(setsockopt(descriptor, IPPROTO_TCP, option, &value, sizeof value), action);
 }
 
-// Memory that the kernel lacks for a moment is no failure of the connection.
+// A short lack of kernel memory is no failure of the connection.
 bool is_transient(int error) noexcept {
   return error == EAGAIN || error == EWOULDBLOCK || error == ENOBUFS || error == ENOMEM;
 }

@@ -10,7 +10,7 @@
 
 namespace tutti::tcp {
 
-/// Owns a descriptor; a cipher, where there is one, moves its bytes.
+/// Owns a descriptor. Its cipher, if there is one, moves the bytes.
 class Socket {
  public:
   /// @param descriptor connected; owned from now on. @param cipher of it, or null.
@@ -25,19 +25,23 @@ class Socket {
   }
   ~Socket();
 
-  /// Sets what a data connection needs. Throws Error{transport}.
+  /// Sets the options of a data connection. Throws Error{transport}.
   void prepare();
-  /// @param from not empty, unless has_unsent. @return what left, as far as the socket has room.
+  /// @param from not empty, unless has_unsent(). @return the bytes for which the socket had room.
   [[nodiscard]] Moved write(std::span<const iovec> from) noexcept;
-  /// @param into not empty. @return what was there.
+  /// @param into not empty. @return the bytes that were there.
   [[nodiscard]] Moved read(std::span<const iovec> into) noexcept;
   /// @return whether a write is to be tried although there is nothing new to send.
-  [[nodiscard]] bool has_unsent() const noexcept { return cipher_ != nullptr && cipher_->has_unsent(); }
+  [[nodiscard]] bool has_unsent() const noexcept {
+    return cipher_ != nullptr && cipher_->has_unsent();
+  }
   /// @return whether a read is to be tried although poll(2) sees nothing.
-  [[nodiscard]] bool has_unread() const noexcept { return cipher_ != nullptr && cipher_->has_unread(); }
-  /// Tells the peer that nothing more comes.
+  [[nodiscard]] bool has_unread() const noexcept {
+    return cipher_ != nullptr && cipher_->has_unread();
+  }
+  /// Closes the direction to the peer.
   void end_writing() noexcept;
-  /// @return how many bytes written the peer's host has not yet acknowledged.
+  /// @return the number of written bytes that the peer's host has not acknowledged.
   [[nodiscard]] int unacknowledged() const noexcept;
   /// @return the descriptor, for poll(2).
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }

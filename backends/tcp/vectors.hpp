@@ -1,5 +1,5 @@
 /// @file
-/// Vectors: runs of bytes that the system reads or writes at once.
+/// Lists of runs of bytes for one system call.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tutti::tcp {
 
-/// As many as pay to be handed over at once.
+/// The most runs of one system call: more would not pay.
 inline constexpr std::size_t kMostVectors = 64;
 
 /// Some io vectors, filled from the front.
@@ -21,14 +21,13 @@ class Vectors {
  public:
   /// @return whether no more fit.
   [[nodiscard]] bool full() const noexcept { return count_ == kMost; }
-  /// @return their bytes.
+  /// @return the bytes of all.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   /// @param data a run of bytes. Not when full.
   void add(const void* data, std::size_t bytes) noexcept {
     vectors_[count_++] = {const_cast<void*>(data), bytes};
     bytes_ += bytes;
   }
-  /// @return what was added.
   [[nodiscard]] std::span<const iovec> all() const noexcept { return {vectors_, count_}; }
 
  private:
@@ -37,8 +36,8 @@ class Vectors {
   std::size_t bytes_ = 0;
 };
 
-/// Lists what lies ahead in a message, as far as there is room. @param ahead from where. @param
-/// bytes the most to list, no more than are left. @return the bytes listed.
+/// Lists the next bytes of a message, as far as there is room. @param ahead the next byte.
+/// @param bytes the most to list, no more than are left. @return the bytes listed.
 template <std::size_t kMost>
 std::uint64_t list_ahead(Cursor ahead, std::uint64_t bytes, Vectors<kMost>& vectors) {
   std::uint64_t listed = 0;

@@ -1,5 +1,5 @@
 /// @file
-/// WakeUp: wakes a thread that sleeps on sockets.
+/// A descriptor that wakes a thread that sleeps on sockets.
 #pragma once
 
 #include <cerrno>
@@ -28,7 +28,7 @@ class WakeUp {
   }
   /// @return the descriptor, or less than zero.
   [[nodiscard]] int number() const noexcept { return number_; }
-  /// Makes it readable. By any thread.
+  /// Makes it readable. Any thread may call this.
   void signal() const noexcept {
     const std::uint64_t one = 1;
     if (number_ >= 0) static_cast<void>(!::write(number_, &one, sizeof one));
