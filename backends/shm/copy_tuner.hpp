@@ -9,13 +9,13 @@
 
 namespace tutti::shm {
 
-/// Learns whether the cores of two ranks share a cache. If they do not, a ring that both keep in
-/// their caches travels line by line when it is written and read, several times as slowly as
-/// through memory, so that copies past the caches are quicker. The operating system can move ranks
-/// at any time, and a host its guests, so the sender times a plain copy now and then.
+/// Finds out whether the cores of two ranks share a cache. If they do not, a ring that both keep in
+/// their caches moves line by line when it is written and read, several times more slowly than
+/// through memory; copies past the caches are then faster. The operating system can move ranks at
+/// any time, and a hypervisor its guests, so the sender times every n-th plain copy.
 class CopyTuner {
  public:
-  /// Bytes; shorter copies always go through the caches.
+  /// The least bytes of a copy past the caches.
   static constexpr std::uint64_t kLeast = 512;
   /// The kinds of copies.
   enum class Copy : std::uint8_t {
@@ -38,23 +38,23 @@ class CopyTuner {
     if (score_ == kSure) is_far_ = true;
     if (score_ == -kSure) is_far_ = false;
   }
-  /// @return whether they share no cache, as far as is known.
+  /// @return whether the cores share no cache, by the copies timed so far.
   [[nodiscard]] bool is_far() const noexcept { return is_far_; }
 
  private:
-  /// Bytes; shorter copies are over too soon to be timed.
+  /// The least bytes of a timed copy; shorter ones are too fast for the clock.
   static constexpr std::uint64_t kLeastTimed = 1024;
-  /// Bytes; of longer copies the source is out of the caches.
+  /// The most bytes of a timed copy; the source of longer ones is not in the caches.
   static constexpr std::uint64_t kMostTimed = std::uint64_t{64} << 10;
-  /// Copies of which one is timed, where the cores share a cache.
+  /// One of this many copies is timed while the cores share a cache.
   static constexpr std::uint32_t kTimedOfNear = 16;
-  /// The same where they do not: a timed copy costs more there.
+  /// One of this many copies is timed while they share none, since a timed copy then costs more.
   static constexpr std::uint32_t kTimedOfFar = 64;
   /// The least bytes per nanosecond between cores that share a cache.
   static constexpr std::uint64_t kNearBytes = 8;
-  /// The time that two readings of the clock take.
+  /// The time of two reads of the clock.
   static constexpr Duration kClock{60};
-  /// The score at which the choice changes: any single copy may be interrupted.
+  /// The score at which the choice changes. One copy does not suffice, since it may be interrupted.
   static constexpr int kSure = 3;
   std::uint32_t copies_ = 0;
   int score_ = 0;

@@ -7,13 +7,14 @@
 namespace tutti::shm {
 namespace {
 
-/// The longest wait of an abort for others that write into our memory. They do so for one fold at
-/// most.
+/// The longest wait of an abort for ranks that write into this rank's memory, which they do for at
+/// most one fold.
 constexpr std::chrono::milliseconds kPatience{100};
-/// Bytes that one poll reads from visible memory, so that deadlines and other messages are served.
+/// The most bytes that one poll reads from visible memory, so that deadlines are checked and other
+/// messages move in between.
 constexpr std::uint64_t kVisibleBytes = std::uint64_t{256} << 10;
 
-/// @return whether a message fits its ranges, which lie in the peer's segment.
+/// @return whether the ranges lie in the peer's segment, and have the message's bytes.
 bool are_valid(const Peer& peer, const Message& message, std::span<const Range> ranges) noexcept {
   std::uint64_t bytes = 0;
   for (const Range& range : ranges) {
@@ -51,7 +52,7 @@ void DirectCopies::pull_all(Peer& peer) {
     Pull& pull = peer.pulls[i];
     Record& record = *pull.record;
     if (pull.range < pull.ranges.size()) pull_some(peer, pull);
-    // Bytes of a rank that gave its memory back are undefined.
+    // If the peer has failed and may use its memory again, the bytes that were read are undefined.
     const bool is_read = pull.range == pull.ranges.size();
     const bool is_undefined = is_read && !Peers::may_access(peer);
     if (is_undefined) Peers::report_end(peer, Peers::kGaveUp);
@@ -77,7 +78,8 @@ void DirectCopies::pull_some(Peer& peer, Pull& pull) {
   pull.offset = 0;
 }
 
-// Either the sender sees that we write, and waits with its abort, or we see that it has given up.
+// Either the sender sees that this rank writes, and waits in its abort, or this rank sees that the
+// sender has failed.
 std::byte* DirectCopies::open_result(AccessId access, std::uint32_t ordinal, std::size_t bytes) {
   Record& record = records_.find(access);
   expects(record.is_accessed && !record.is_storing, "a result is stored once");
@@ -113,8 +115,8 @@ void DirectCopies::signal(AccessId access, bool is_stored) {
   peers_.wake(peer);
 }
 
-// Others write into our pieces only after they have announced it and checked that they still may.
-// We have stopped to write into theirs.
+// Other ranks write into this rank's pieces only after they have announced it and checked that they
+// still may. This rank has stopped writing into theirs.
 bool DirectCopies::stop() noexcept {
   peers_.forbid_access();
   for (Record& record : records_.all())

@@ -1,5 +1,5 @@
 /// @file
-/// DirectCopies: messages that are read where they lie.
+/// Copies of messages directly from the sender's memory.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace tutti::shm {
 
-/// Copies between the memories of two ranks. Reads the messages of requests in the sender's memory.
-/// Owns the accesses to messages that stay there, and their results.
+/// Reads the messages of requests in the sender's memory. It also keeps the accesses to messages
+/// that stay there, and to the places of their results.
 class DirectCopies {
  public:
   /// @param peers and @param records and @param outgoing outlive this.
@@ -18,10 +18,10 @@ class DirectCopies {
       : peers_{peers}, records_{records}, outgoing_{outgoing} {}
 
   /// Begins the copy of a request whose receive is posted and matches. @param peer the sender.
-  /// @param record of the receive; its path is not a stream. @param message of the request. @param
-  /// ranges of the message in the sender's memory. Throws Error{transport} for impossible ranges.
+  /// @param record of the receive. @param ranges of the message in the sender's memory. Throws
+  /// Error{transport} for impossible ranges.
   void begin(Peer& peer, Record& record, const Message& message, std::span<const Range> ranges);
-  /// Moves bytes. @param peer with which.
+  /// Copies bytes of a peer's messages.
   void progress(Peer& peer) {
     if (!peer.pulls.empty()) pull_all(peer);
   }
@@ -34,7 +34,8 @@ class DirectCopies {
   [[nodiscard]] std::byte* open_result(AccessId access, std::uint32_t ordinal, std::size_t bytes);
   /// As Transport::signal.
   void signal(AccessId access, bool is_stored);
-  /// This rank has failed. @return whether no other one writes into its memory any more.
+  /// To be called when this rank has failed. @return whether no other rank writes into its memory
+  /// any more.
   [[nodiscard]] bool stop() noexcept;
 
  private:
@@ -44,7 +45,7 @@ class DirectCopies {
   Peers& peers_;
   Records& records_;
   Outgoing& outgoing_;
-  std::vector<Pull> spare_pulls_{};  // kept, so that their memory is used again
+  std::vector<Pull> spare_pulls_{};  // kept for reuse of their memory
 };
 
 }  // namespace tutti::shm

@@ -34,7 +34,7 @@ WindowOffset& window_offset(const Mapping& mapping, std::uint64_t block) noexcep
   return *std::launder(reinterpret_cast<WindowOffset*>(mapping.base() + block + sizeof(Block)));
 }
 
-/// A pair of a block, and the block's sizes.
+/// A Pair of a block, and the block's sizes.
 struct Found {
   Sizes sizes;
   Pair& pair;
@@ -62,7 +62,8 @@ std::uint64_t mixed(std::uint64_t id) noexcept {
 /// The entries of each level at which an id may be.
 constexpr std::uint32_t kProbes = 16;
 
-/// @return the first entry that is right among those of a level at which an id may be, or null.
+/// @return the first entry for which right(entry) holds among those where an id may be in a level,
+/// or null.
 template <class Right>
 Entry* find_in_level(Front& front, std::size_t level, std::uint64_t id, Right right) noexcept {
   std::uint32_t begin = 0;
@@ -81,7 +82,7 @@ Entry* find_in_level(Front& front, std::size_t level, std::uint64_t id, Right ri
 std::uint32_t piece_bytes_for(std::size_t ranks) noexcept {
   constexpr std::size_t kLeast = std::size_t{256} << 10;
   constexpr std::size_t kMost = std::size_t{1} << 20;
-  const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or less where it is not known
+  const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or less if it is unknown
   const auto bytes = static_cast<std::size_t>(std::max(cache, 0L));
   const std::size_t piece = std::bit_floor(std::clamp(bytes, kLeast, kMost));
   return static_cast<std::uint32_t>(ranks <= 8 ? piece : ranks <= 64 ? piece / 2 : piece / 4);

@@ -1,6 +1,6 @@
 /// @file
 /// The layout of a segment: a table of communicators, and per communicator the queues to the other
-/// ranks. The segment's owner alone writes it, but for Entry::asleep.
+/// ranks. Only the segment's owner writes it, except Entry::asleep.
 #pragma once
 
 #include <array>
@@ -29,22 +29,22 @@ struct alignas(32) Entry {
   enum State : std::uint32_t {
     open = 1,
     closed = 2,  ///< The owner sends nothing more.
-    failed = 3,  ///< Nor may its pieces be read or written any more.
-    freed = 4    ///< All have closed it, and its memory is freed. The entry is used again once all
-                 ///< have freed theirs: until then an absent entry means "not made yet".
+    failed = 3,  ///< It sends nothing more, and its pieces must not be read or written any more.
+    freed = 4    ///< All have closed it, and its memory is freed. The entry is reused once all have
+                 ///< freed theirs: until then a missing entry means "not made yet".
   };
   std::atomic<std::uint64_t> communicator;  ///< Its id, never zero; written last.
   std::atomic<std::uint64_t> block;         ///< Offset of its Block.
   std::atomic<std::uint32_t> state;
-  std::atomic<std::uint32_t> asleep;  ///< Whether its thread wants to be woken; it waits here, and
-                                      ///< who wakes it clears this.
+  std::atomic<std::uint32_t> asleep;  ///< Whether its thread sleeps on this word. The rank that
+                                      ///< wakes it clears this.
 };
 
 /// The front of every segment, at its offset 0.
 struct Front {
   static constexpr std::uint64_t kMagic = 0x3274757474697368;  // "tuttish2", as an integer
   std::uint64_t magic;
-  std::atomic<std::uint64_t> levels;  ///< Of the table that have ever had an entry.
+  std::atomic<std::uint64_t> levels;  ///< Number of the table's levels that have had an entry.
   Entry entries[kEntries];            ///< The levels, one behind the other.
 };
 
@@ -53,8 +53,8 @@ struct Sizes {
   std::uint32_t slots;
   std::uint32_t bytes;
 };
-/// @param ranks of one communicator on this host. @return sizes that keep a rank's queues to all
-/// of them in a few MiB, and the slots to its usual peers in some 32 KiB.
+/// @param ranks of one communicator on this host. @return sizes with which a rank's queues to all
+/// of them take a few MiB, and the slots to its usual peers some 32 KiB.
 [[nodiscard]] constexpr Sizes sizes_for(std::size_t ranks) noexcept {
   if (ranks <= 2) return {256, 512 << 10};
   if (ranks <= 4) return {128, 512 << 10};
@@ -63,22 +63,22 @@ struct Sizes {
   return {64, 32 << 10};
 }
 
-/// @param ranks of one communicator on this host. @return the longest message that its sender
-/// copies and forgets, where ranks outnumber cores.
+/// @param ranks of one communicator on this host. @return the longest message whose send ends with
+/// a copy, if ranks outnumber cores.
 [[nodiscard]] constexpr std::size_t longest_buffered(std::size_t ranks) noexcept {
   return most_at_once(sizes_for(ranks).bytes);
 }
 
 /// @param ranks of one communicator on this host. @return the bytes of a window's piece: the second
-/// cache of a core, or less where many ranks have windows. A rank of 2 to 8 has eight times this
-/// cache then, one of 64 half of it, and one of 256 a quarter.
+/// cache of a core, or less if many ranks have windows. The window of one of 2 to 8 ranks is eight
+/// times this cache, that of one of 64 half of it, and that of one of 256 a quarter.
 [[nodiscard]] std::uint32_t piece_bytes_for(std::size_t ranks) noexcept;
 
-/// The front of what a rank keeps for one communicator. The offset of its window follows, or 0, a
-/// Pair per member, and a Consumed per member that shares the host.
+/// The front of a rank's memory for one communicator. Behind it follow the offset of its window (or
+/// 0), a Pair per member, and a Consumed per member that shares the host.
 struct alignas(8) Block {
   Sizes sizes;
-  std::uint32_t piece_bytes;  ///< Of the window.
+  std::uint32_t piece_bytes;  ///< Bytes of a piece of the window.
   std::uint32_t members;
 };
 /// The memory that the owner of a block shares with one member. Most members of a communicator
@@ -89,51 +89,51 @@ struct Pair {
   std::atomic<std::uint64_t> bytes;  ///< Offset of its ring of bytes, or 0: there is none yet.
 };
 
-/// @param members of the communicator. @param neighbours how many of them share the host.
+/// @param members number of members. @param neighbours number of members that share the host.
 /// @return bytes of a block.
 [[nodiscard]] std::size_t block_bytes(std::size_t members, std::size_t neighbours) noexcept;
-/// Writes a fresh block. @param base of the segment. @param offset of the block, zeroed memory.
-/// @param has_queue per member, whether there may be a queue to it. @param neighbours how many
-/// may.
+/// Writes a new block. @param base of the segment. @param offset of the block, zeroed memory.
+/// @param has_queue by member, whether there may be a queue to it. @param neighbours number of
+/// members to which there may be one.
 void write_block(std::byte* base, std::uint64_t offset, std::span<const bool> has_queue,
                  std::size_t neighbours) noexcept;
 
-/// Finds one end of the queue from the block's owner to a member: slots and bytes to read or
-/// write, as far as they are there. `consumed` of it stays null: it lies in the other rank's block.
-/// @param mapping of the owner's segment. @param block its offset. @param member index of the other
-/// rank. @return the queue. Throws Error{transport} if what is there makes no sense.
+/// Finds the queue from the block's owner to a member: its slots and bytes, as far as they have
+/// memory. Its `consumed` stays null, since that lies in the other rank's block. @param mapping of
+/// the owner's segment. @param block its offset. @param member index of the other rank. Throws
+/// Error{transport} for invalid data.
 [[nodiscard]] QueueMemory queue_of(const Mapping& mapping, std::uint64_t block, std::size_t member);
 /// The memory of a queue.
 enum class QueuePart : std::uint8_t { slots, bytes };
-/// @param sizes of the block. @return the bytes it needs.
+/// @param sizes of the block. @return the bytes of a part.
 [[nodiscard]] constexpr std::size_t bytes_of(const Sizes& sizes, QueuePart part) noexcept {
   return part == QueuePart::slots ? sizes.slots * sizeof(Slot) : sizes.bytes;
 }
-/// Shows the receiver a part of the queue from the block's owner to a member. @param mapping of the
-/// owner's segment. @param block its offset. @param member index of the other rank. @param offset
-/// of its memory, zeroed.
+/// Publishes a part of the queue from the block's owner to a member. @param mapping of the owner's
+/// segment. @param block its offset. @param member index of the other rank. @param offset of the
+/// part's memory, zeroed.
 void set_queue_part(const Mapping& mapping, std::uint64_t block, std::size_t member, QueuePart part,
                     std::uint64_t offset);
 /// The memory of a window: kWindowPieces pieces.
 struct WindowMemory {
-  std::byte* data = nullptr;      ///< Null: there is none.
-  std::uint64_t piece_bytes = 0;  ///< Of each piece; 0 if there is none.
+  std::byte* data = nullptr;      ///< Null: there is no window.
+  std::uint64_t piece_bytes = 0;  ///< Bytes of each piece; 0 if there is no window.
 };
 /// @param mapping of a segment. @param block its offset. @return the window. Throws
-/// Error{transport} if what is there makes no sense.
+/// Error{transport} for invalid data.
 [[nodiscard]] WindowMemory window_of(const Mapping& mapping, std::uint64_t block);
 /// @param mapping of a segment. @param block its offset. @return the bytes that its window needs.
 [[nodiscard]] std::uint64_t window_bytes(const Mapping& mapping, std::uint64_t block);
-/// Shows all members the window. @param mapping of the owner's segment. @param block its offset.
-/// @param offset of its memory.
+/// Publishes the window to all members. @param mapping of the owner's segment. @param block its
+/// offset. @param offset of the window's memory.
 void set_window(const Mapping& mapping, std::uint64_t block, std::uint64_t offset);
 /// @param mapping of the consumer's segment. @param block its offset. @param member index of the
-/// rank whose messages are consumed. @return the counts of what it has consumed. Throws as
+/// rank whose messages are consumed. @return the counts of consumed slots and bytes. Throws as
 /// queue_of.
 [[nodiscard]] Consumed* consumed_of(const Mapping& mapping, std::uint64_t block,
                                     std::size_t member);
 
-/// Addresses of a segment: more than any host has memory for its ranks.
+/// The size of a segment's address range: more than the memory of any host for its ranks.
 inline constexpr std::size_t kSegmentBytes = std::size_t{256} << 30;
 /// @param size as Segment's. @return a segment with an empty front.
 [[nodiscard]] std::shared_ptr<Segment> make_segment(std::size_t size = kSegmentBytes);
@@ -142,9 +142,9 @@ inline constexpr std::size_t kSegmentBytes = std::size_t{256} << 30;
 /// @param front of a segment. @param communicator id. @return its entry, or null.
 [[nodiscard]] Entry* find_entry(Front& front, std::uint64_t communicator) noexcept;
 /// @param front of the own segment. @param communicator id. @param block offset of its block.
-/// @return the new entry. Throws Error{transport} when there is no room for it in the table.
+/// @return the new entry. Throws Error{transport} if the table has no room for it.
 Entry& add_entry(Front& front, std::uint64_t communicator, std::uint64_t block);
-/// @param entry that another communicator may have now.
+/// Frees an entry for another communicator.
 void remove_entry(Entry& entry) noexcept;
 
 }  // namespace tutti::shm

@@ -49,7 +49,7 @@ std::uint64_t Domain::open(std::uint64_t communicator, std::span<const Rank> mem
     if (has_queue[i] && members[i] != own().rank) opened.members.push_back(members[i]);
   }
   const std::size_t neighbours = opened.members.size() + 1;
-  if (closed_.capacity() <= opened_.size())  // so that closing cannot fail for this
+  if (closed_.capacity() <= opened_.size())  // so that close() never allocates
     closed_.reserve(2 * opened_.size() + 16);
   const auto [place, is_new] = opened_.try_emplace(communicator);
   expects(is_new, "two communicators have one id");
@@ -77,7 +77,7 @@ std::uint64_t Domain::extend(std::uint64_t communicator, std::size_t bytes) {
 }
 
 void Domain::close(std::uint64_t communicator) noexcept {
-  if (segment_->guard().is_forked()) return;  // the parent's end stays open
+  if (segment_->guard().is_forked()) return;  // the parent's communicator stays open
   const std::lock_guard lock{mutex_};
   const auto opened = opened_.find(communicator);
   if (opened == opened_.end()) return;
@@ -112,7 +112,7 @@ void Domain::sweep_locked() noexcept {
   has_closed_.store(!closed_.empty(), std::memory_order_relaxed);
 }
 
-// The memory goes once all have closed the communicator, and the entry once all have seen that.
+// Frees the memory once all have closed the communicator, and the entry once all have seen that.
 bool Domain::end(std::uint64_t communicator, const Opened& opened) noexcept {
   const auto all_are = [&](auto right) {
     return std::ranges::all_of(opened.members, [&](Rank rank) {
@@ -133,7 +133,7 @@ bool Domain::end(std::uint64_t communicator, const Opened& opened) noexcept {
 
 namespace {
 
-/// Scratch and buffers in the segment; copies and folds as everywhere on the host.
+/// Scratch and buffers in the segment, with copies and folds of the host.
 class VisibleMemory final : public Memory {
  public:
   explicit VisibleMemory(std::shared_ptr<Segment> segment) : segment_{std::move(segment)} {}

@@ -43,7 +43,7 @@ bool read_line(const std::string& text, MapsLine& line) {
   return fields == 5;
 }
 
-/// @param number of the file, in its file system. @return whether the memory is the mapping.
+/// @param number of the file, in its file system. @return whether the memory is a mapping of it.
 bool is_mapped(const MappedFile& file, std::uint64_t number) {
   std::ifstream maps{"/proc/self/maps"};
   const auto begin = reinterpret_cast<std::uintptr_t>(file.memory.data());
@@ -68,7 +68,7 @@ struct stat stat_of(int descriptor) {
   return status;
 }
 
-/// A descriptor that is closed at its end.
+/// Owns a descriptor.
 class OpenFile {
  public:
   explicit OpenFile(const ImportOffer& offer) {

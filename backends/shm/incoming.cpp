@@ -15,9 +15,8 @@ void check(const Peer& peer, const detail::Envelope& sent, const detail::Envelop
 
 }  // namespace
 
-// The short messages and those in one part, which come as a whole with their slot, take the
-// shortest path: they need no record if they came before their receive, and before any other
-// message of their sender.
+// Messages that arrive as a whole with their slot take the shortest path: they need no record if
+// they came before their receive, and no other message of their sender is before them.
 void Incoming::post(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
   if (matcher_.is_empty(peer.rank, transfer.tag) && receive_at_once(peer, transfer, bytes)) return;
   Record& record = records_.add(transfer, bytes);
@@ -31,7 +30,7 @@ void Incoming::post(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
   arrivals_.release(arrival);
 }
 
-// Short ones are in the slot itself, others in the ring of bytes.
+// The bytes of a short message are in the slot, those of others in the ring of bytes.
 bool Incoming::find_whole(Peer& peer, const Slot& slot, Whole& whole) {
   if (slot.kind == Kind::small) {
     whole.payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
@@ -162,7 +161,7 @@ void Incoming::accept(const Peer& peer, const Record& record, const Message& mes
   check(peer, {message.tag, message.fingerprint, message.bytes}, record.envelope());
 }
 
-// The first bytes of a message that its sender did not wait with, or all of them.
+// Receives the first bytes of a buffered message, or all of them.
 void Incoming::receive_bytes(Peer& peer, Record& record, std::span<const std::byte> payload) {
   record.deliver(payload);
   if (record.moved < record.bytes) {
@@ -174,8 +173,8 @@ void Incoming::receive_bytes(Peer& peer, Record& record, std::span<const std::by
   complete(peer, record);
 }
 
-// The parts of a message follow each other on the queue, among replies and chunks. So they belong
-// to the last message that came, whether its receive is there or not.
+// Between the parts of a message the queue has only replies and chunks. So a part belongs to the
+// last message that came, whether its receive is posted or not.
 void Incoming::receive_more(Peer& peer, const Slot& slot) {
   const Extent extent = body_of<Buffered>(slot).extent;
   const std::span<const std::byte> part{peer.in.at(extent), extent.bytes};
@@ -216,7 +215,7 @@ void Incoming::complete(Peer& peer, Record& record) {
   records_.complete(record);
 }
 
-// The receive of a request is there, and agrees.
+// Answers a request whose receive is posted and matches.
 void Incoming::grant(Peer& peer, Record& record, const Message& message,
                      std::span<const Range> ranges) {
   record.peer_id = message.id;
@@ -228,7 +227,7 @@ void Incoming::grant(Peer& peer, Record& record, const Message& message,
   if (!record.is_granted) complete(peer, record);
 }
 
-// A slot on the queue stays there: if nothing is awaited there may be too many behind it.
+// Reads no slots: if nothing is awaited, there may be too many.
 void Incoming::find_unmatched(Peer& peer, std::uint64_t pending) const {
   if (const auto error = matcher_.find_unmatched(peer.rank, pending)) throw Error{*error};
   if (!peer.in.attached() || !peer.in.has_slot()) return;
@@ -240,7 +239,7 @@ void Incoming::find_unmatched(Peer& peer, std::uint64_t pending) const {
     throw unmatched_message(peer.rank, fingerprint, pending);
 }
 
-// All slots are read, since the message may lie behind others.
+// Reads all slots, since the message may lie behind others.
 std::optional<Unexpected> Incoming::probe(Rank from, std::uint32_t tag) {
   return matcher_.probe(from, tag, [this](Rank rank) {
     Peer& peer = peers_[rank];

@@ -1,5 +1,5 @@
 /// @file
-/// Incoming: what a rank reads from the queues of others.
+/// The messages that a rank reads from the queues of others.
 #pragma once
 
 #include "direct_copies.hpp"
@@ -7,7 +7,7 @@
 namespace tutti::shm {
 
 /// Reads the slots that other ranks have written, matches messages with receives, and stores or
-/// combines the bytes that come through the ring. Replies and requests it passes on.
+/// combines bytes of the ring. It passes replies to Outgoing, and requests to DirectCopies.
 class Incoming {
  public:
   /// @param peers and @param records and @param outgoing and @param copies outlive this.
@@ -15,11 +15,11 @@ class Incoming {
       : peers_{peers}, records_{records}, outgoing_{outgoing}, copies_{copies},
         matcher_{static_cast<std::size_t>(peers.size())} {}
 
-  /// Posts a receive. @param peer the sender. @param transfer as posted. @param bytes of it.
+  /// Posts a receive. @param peer the sender. @param bytes of the transfer.
   void post(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   /// Reads slots while something is awaited.
   void read_slots(Peer& peer);
-  /// As Transport::find_unmatched, of one sender. @param peer the sender. @param pending as there.
+  /// As Transport::find_unmatched, for one sender.
   void find_unmatched(Peer& peer, std::uint64_t pending) const;
   /// As Transport::probe.
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag);
@@ -27,7 +27,7 @@ class Incoming {
   [[nodiscard]] std::size_t unexpected() const noexcept { return matcher_.unexpected(); }
 
  private:
-  // The bytes of a message that has come as a whole.
+  // The bytes of a message that has arrived as a whole.
   struct Whole {
     std::span<const std::byte> payload{};
     Extent extent{};  // in the ring of bytes, if they are there
@@ -53,7 +53,7 @@ class Incoming {
   DirectCopies& copies_;
   detail::Matcher<Record, Arrival> matcher_;
   detail::Pool<Arrival> arrivals_{};
-  std::vector<Range> ranges_{};  // of the request at hand
+  std::vector<Range> ranges_{};  // of the current request
 };
 
 }  // namespace tutti::shm

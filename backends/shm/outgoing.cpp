@@ -8,8 +8,8 @@
 namespace tutti::shm {
 namespace {
 
-/// The most bytes of a message that are sent with it, where the ring has room for them. Where ranks
-/// share cores the ring is the only limit: a sender that waits to be read gives its core away, and
+/// The most bytes of a message that are sent with it, if the ring has room for them. If ranks share
+/// cores, the ring is the only limit: a sender that waits for its receiver gives up its core, and
 /// gets it back later than two more copies take.
 constexpr std::uint64_t kEager = 32768;
 /// The bytes of each part of a message that is sent alone: the receiver reads one part while the
@@ -20,11 +20,11 @@ constexpr std::uint64_t kPart = 8192;
 constexpr std::uint64_t kReadVisible = 8192;
 /// The most bytes that are sent to a rank before it has posted their receives.
 constexpr std::uint64_t kCredit = std::uint64_t{256} << 10;
-/// Bytes of a chunk in the ring of bytes, where the window has no piece.
+/// Bytes of a chunk in the ring of bytes, which is used if the window has no free piece.
 constexpr std::uint64_t kChunk = 32768;
-/// Parts into which a long message is cut at least if it is sent alone, so that its receiver reads
-/// one while its sender stages the next. The parts of others are as long as a piece: both ranks
-/// copy at both ends.
+/// The fewest parts of a long message that is sent alone, so that its receiver reads one while its
+/// sender stages the next. Otherwise a part is as long as a piece, since both ranks both send and
+/// receive, and are always busy.
 constexpr std::uint64_t kPartsAlone = 4;
 
 Slot& fill(SendEnd& out, Kind kind, const Transfer& transfer, std::uint32_t id) noexcept {
@@ -142,7 +142,7 @@ bool Outgoing::send_request(Peer& peer, Record& record) {
   return true;
 }
 
-// All parts but the last one are equal, so that what goes to several ranks is cut alike for all.
+// All parts except the last one are equal, so that a message to several ranks is cut equally.
 bool Outgoing::stage_part(Peer& peer, Record& record, WindowPiece& piece) {
   const std::uint64_t most = window_.piece_bytes();
   if (most == 0) return false;
@@ -186,7 +186,7 @@ void Outgoing::receive_reply(Peer& peer, const Slot& slot) {
   peer.granted.push_back(&record);
 }
 
-// Replies first, for they let the other side go on; then messages, in the order posted.
+// Writes replies first, since the peer waits for them, then messages in the order posted.
 void Outgoing::send_waiting(Peer& peer) {
   if (!peer.out.is_open()) peers_.open_queue(peer, QueuePart::slots);
   std::size_t replied = 0;
@@ -220,7 +220,7 @@ bool Outgoing::may_send(Peer& peer) {
   return peer.out.has_news();
 }
 
-// One chunk of each granted message in turn, so that none waits for another's end.
+// Sends one chunk of each granted message in turn, so that none waits for another's end.
 void Outgoing::send_chunks(Peer& peer) {
   for (std::size_t i = 0; i < peer.granted.size();) {
     Record& record = *peer.granted[i];
@@ -241,8 +241,8 @@ void Outgoing::send_chunks(Peer& peer) {
   }
 }
 
-// Where no piece of the window is free, perhaps since ranks that wait elsewhere have not read
-// theirs, the peer's own ring lets it go on.
+// Uses the peer's own ring if no piece of the window is free, for example because ranks that wait
+// elsewhere have not read theirs.
 bool Outgoing::buffer_part(Peer& peer, Record& record, Extent& extent) {
   open_bytes(peer);
   const std::uint64_t most = std::min<std::uint64_t>(kChunk, peer.out.byte_limit());

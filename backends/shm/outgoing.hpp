@@ -1,5 +1,5 @@
 /// @file
-/// Outgoing: what a rank writes into its queues.
+/// The messages that a rank writes into its queues.
 #pragma once
 
 #include "window.hpp"
@@ -13,18 +13,18 @@ class Outgoing {
   /// @param peers and @param records outlive this.
   Outgoing(Peers& peers, Records& records) noexcept : peers_{peers}, records_{records} {}
 
-  /// Posts a send. @param peer that it is for. @param transfer as posted. @param bytes of it.
+  /// Posts a send. @param peer the receiver. @param bytes of the transfer.
   void post(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
-  /// @param peer that it is for. @param reply that is written, or kept.
+  /// Writes a reply, or keeps it until there is room.
   void send_reply(Peer& peer, const Reply& reply);
-  /// A reply to a request has come: grant or done. @param peer from which. @param slot of it.
+  /// Handles a grant or done from a peer.
   void receive_reply(Peer& peer, const Slot& slot);
-  /// Writes what was kept, as far as there is room. @param peer that it is for.
+  /// Writes what was kept for a peer, as far as there is room.
   void flush(Peer& peer) {
     if (!peer.replies.empty() || !peer.waiting.empty()) send_waiting(peer);
     if (!peer.granted.empty()) send_chunks(peer);
   }
-  /// @param peer any. @return whether flush may write something.
+  /// @return whether flush() may write something.
   [[nodiscard]] bool may_send(Peer& peer);
 
  private:

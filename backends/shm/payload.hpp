@@ -11,12 +11,12 @@
 
 namespace tutti::shm {
 
-/// Bytes in the order they came. Its memory is kept to be used again, and never cleared.
+/// Bytes in the order in which they came. It keeps its memory for reuse, and never clears it.
 class Payload {
  public:
-  /// Forgets all bytes.
+  /// Removes all bytes.
   void clear() noexcept { bytes_ = 0; }
-  /// @param part goes to the end. Throws std::bad_alloc.
+  /// Adds a part at the end. Throws std::bad_alloc.
   void append(std::span<const std::byte> part) {
     if (part.size() > room_ - bytes_) grow(bytes_ + part.size());
     copy_bytes(data_.get() + bytes_, part.data(), part.size());

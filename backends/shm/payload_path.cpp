@@ -7,8 +7,8 @@ namespace {
 
 /// A message in more pieces than this is staged.
 constexpr std::size_t kMostRanges = 64;
-/// A visible message of as many bytes is staged, too, if it is not reduced: both ranks copy then,
-/// and the time is that of the memory behind the caches.
+/// A visible message of at least this many bytes is staged too, if it is not reduced: then both
+/// ranks copy, and only the memory behind the caches limits their speed.
 constexpr std::uint64_t kStagedVisible = std::uint64_t{8} << 20;
 
 }  // namespace

@@ -85,8 +85,8 @@ void copy_to_shared(Peer& peer, Cursor& cursor, std::byte* to, std::uint64_t byt
   peer.copy_tuner.add_time(bytes, Peers::now() - began);
 }
 
-// Either we see that the peer sleeps, or it sees what we have written before it does. The word
-// changes, so that one that is about to sleep does not.
+// Either this rank sees that the peer sleeps, or the peer sees, before it sleeps, what this rank
+// has written. The word changes, so that a peer that is about to sleep does not.
 void Peers::wake_surely(const Peer& peer) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   Entry* const entry =
@@ -110,8 +110,8 @@ void Peers::end_sleep() noexcept {
   wake_sleeper(*entry_);
 }
 
-// A rank that destroyed the communicator sends nothing more. All its messages are there, so only
-// those that are missing then will never come. A failure elsewhere may be the reason.
+// A rank that destroyed the communicator sends nothing more. All its messages are in the queue, so
+// a message that is missing will never come. A failure elsewhere may be the reason.
 void Peers::check_end(Peer& peer) {
   const std::uint32_t state = peer.entry->state.load(std::memory_order_acquire);
   if (state == Entry::open) return;
@@ -120,15 +120,15 @@ void Peers::check_end(Peer& peer) {
   report_end(peer, state == Entry::closed ? "has destroyed its end of the communicator" : kGaveUp);
 }
 
-// The control plane sees all processes and may know more of it, and gives all ranks the same cause.
-// So its failure signal is waited for.
+// Waits for the failure signal of the control plane, which sees all processes, may know the cause,
+// and gives all ranks the same one.
 void Peers::report_end(Peer& peer, const char* reason) {
   if (peer.suspected == Duration::zero()) peer.suspected = now();
   if (now() - peer.suspected < kSignalPatience) return;
   throw Error{ErrorCode::peer_dead, "rank " + std::to_string(peer.rank) + " " + reason, peer.rank};
 }
 
-// The fence keeps the load behind the reads of the peer's memory.
+// The fence orders the load after the reads of the peer's memory.
 bool Peers::may_access(const Peer& peer) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return peer.entry->state.load(std::memory_order_seq_cst) == Entry::open;

@@ -1,5 +1,5 @@
 /// @file
-/// Peers: the ranks of a communicator that share the host.
+/// The ranks of a communicator that share the host.
 #pragma once
 
 #include <memory>
@@ -16,18 +16,18 @@ namespace tutti::shm {
 /// The description of a message in a slot.
 struct Message {
   std::uint32_t tag = 0;
-  std::uint32_t id = 0;  ///< Of a request: the sender's record.
+  std::uint32_t id = 0;  ///< For a request: the sender's record.
   std::uint64_t fingerprint = 0;
   std::uint64_t bytes = 0;
   bool is_request = false;
   AccessMode access{};
-  WindowPiece first{};  ///< Of a request.
+  WindowPiece first{};  ///< For a request: its first bytes.
   InPlace in_place{};
 };
 
 /// A message that came before its receive, with its bytes, or the ranges of its request.
 struct Arrival {
-  Arrival* next = nullptr;  ///< In the queue it is in.
+  Arrival* next = nullptr;  ///< The next one in its queue.
   Message message{};
   Payload payload{};
   std::vector<Range> ranges{};
@@ -38,43 +38,43 @@ struct Arrival {
   }
 };
 
-/// A message that is read where it lies.
+/// A message that is read in its sender's memory.
 struct Pull {
   Record* record = nullptr;
   std::vector<Range> ranges{};
-  std::size_t range = 0;     ///< The next one.
-  std::uint64_t offset = 0;  ///< Into it.
+  std::size_t range = 0;     ///< The next range.
+  std::uint64_t offset = 0;  ///< Bytes of it that were read.
 };
 
 /// An answer to a request, or to an answer.
 struct Reply {
   Kind kind;
-  std::uint32_t peer_id;  ///< The record that it is for.
+  std::uint32_t peer_id;  ///< The record of the other side.
   std::uint32_t id;       ///< The record of this side.
   bool is_stored = false;
 };
 
-/// A rank of a communicator, and all that is under way with it.
+/// A rank of a communicator, and all pending transfers with it.
 struct Peer {
   Rank rank = 0;
-  const Domain::Member* member = nullptr;    ///< Null where it does not share the host.
+  const Domain::Member* member = nullptr;    ///< Null if it does not share the host.
   Entry* entry = nullptr;                    ///< The state of the communicator in its process.
   std::uint32_t silent = 0;                  ///< Polls since its last slot.
-  Duration suspected{0};                     ///< Since when it looks as if it had ended.
-  Consumed* consumed_here = nullptr;         ///< By us, of its messages.
-  const Consumed* consumed_there = nullptr;  ///< By it, of ours.
+  Duration suspected{0};                     ///< The time since which it seems to have ended.
+  Consumed* consumed_here = nullptr;         ///< Counts of its messages that this rank consumed.
+  const Consumed* consumed_there = nullptr;  ///< Counts of this rank's messages that it consumed.
   SendEnd out{};
   ReceiveEnd in{};
-  std::uint32_t awaited = 0;           ///< Slots of its that we have reason to look for.
-  Record* partial = nullptr;           ///< A receive whose message has come in part.
-  Arrival* partial_arrival = nullptr;  ///< Or a message without a receive that has.
+  std::uint32_t awaited = 0;           ///< Its slots for which this rank waits.
+  Record* partial = nullptr;           ///< A receive of which a part has come.
+  Arrival* partial_arrival = nullptr;  ///< A message without a receive of which a part has come.
   std::vector<Record*> waiting{};      ///< Sends that found no room.
-  std::vector<Reply> replies{};        ///< That found no room.
-  std::vector<Record*> granted{};      ///< Sends.
+  std::vector<Reply> replies{};        ///< Replies that found no room.
+  std::vector<Record*> granted{};      ///< Sends that the peer has granted.
   std::vector<Pull> pulls{};
-  CopyTuner copy_tuner{};  ///< Of our copies for it.
-  WindowMemory window{};   ///< Of the peer, once it is needed.
-  /// How often each piece of our window was staged for it.
+  CopyTuner copy_tuner{};  ///< The tuner of copies for it.
+  WindowMemory window{};   ///< Its window, once that is needed.
+  /// By piece of this rank's window, how often it was staged for the peer.
   std::array<std::uint32_t, kWindowPieces> staged{};
 
   [[nodiscard]] bool is_idle() const noexcept {
@@ -82,12 +82,12 @@ struct Peer {
   }
 };
 
-/// Copies bytes to memory that the peer reads, in the way that is quick on these two cores. @param
-/// cursor of them, which advances. @param to where they go.
+/// Copies bytes to memory that the peer reads, by the kind of copy that is fast between these two
+/// cores. @param cursor of the bytes, which advances.
 void copy_to_shared(Peer& peer, Cursor& cursor, std::byte* to, std::uint64_t bytes);
 
-/// The ranks of a communicator: finds their queues, wakes those that sleep, and notices which of
-/// them have ended.
+/// The ranks of a communicator. It finds their queues, wakes ranks that sleep, and finds out which
+/// ranks have ended.
 class Peers {
  public:
   Peers(std::shared_ptr<Domain> domain, std::uint64_t communicator, std::span<const Rank> members,
@@ -102,7 +102,7 @@ class Peers {
   [[nodiscard]] Peer& operator[](Rank rank) noexcept {
     return peers_[static_cast<std::size_t>(rank)];
   }
-  /// @param transfer any. @return the rank at its other end, which must share the host.
+  /// @return the rank at a transfer's other end, which must share the host.
   [[nodiscard]] Peer& of(const Transfer& transfer);
   [[nodiscard]] Domain& domain() noexcept { return *domain_; }
   [[nodiscard]] FailureSignal& failure_signal() const noexcept { return *failure_signal_; }
@@ -112,49 +112,48 @@ class Peers {
   }
 
   /// Finds the peer's queue, if its process has made it. The peer may make the communicator later
-  /// than we do, and send later yet; until then we send messages that have room. @param peer not
+  /// than this rank; until then this rank sends messages for which there is room. @param peer not
   /// attached.
   void attach(Peer& peer);
-  /// Gives the queue to a peer memory. @param part that the queue lacks.
+  /// Allocates a missing part of the queue to a peer.
   void open_queue(Peer& peer, QueuePart part);
-  /// Gives the own window memory. @return it. Throws std::bad_alloc.
+  /// Allocates the own window. @return it. Throws std::bad_alloc.
   [[nodiscard]] WindowMemory open_window();
   /// @param peer that has staged bytes. @param piece of its window. @return the bytes. Throws
-  /// Error{transport} for a piece that is not there.
+  /// Error{transport} for a piece that does not exist.
   [[nodiscard]] static std::span<const std::byte> staged_bytes(Peer& peer,
                                                                const WindowPiece& piece);
-  /// They are read. @param peer as there. @param piece as there.
+  /// Releases staged bytes that were read.
   static void release(Peer& peer, const WindowPiece& piece) noexcept {
     std::atomic<std::uint32_t>& read = peer.consumed_here->pieces[piece.index];
     read.store(read.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  /// Wakes a rank, if it sleeps. Until ranks are expected to sleep, this takes no fence, which
-  /// would double the time of a short message: then a rank that falls asleep at this moment may
-  /// sleep for Options::idle_wait.
+  /// Wakes a rank, if it sleeps. Before expect_sleepers() it uses no fence, which would double the
+  /// time of a short message: a rank that falls asleep at this moment may then sleep for
+  /// Options::idle_wait.
   void wake(Peer& peer) {
     if (expects_sleepers_) return wake_surely(peer);
     if (peer.entry == nullptr) attach(peer);
     if (peer.entry != nullptr && is_asleep(*peer.entry)) wake_sleeper(*peer.entry);
   }
-  /// From now on no rank is missed.
+  /// Makes wake() reliable from now on.
   void expect_sleepers() noexcept { expects_sleepers_ = true; }
   /// Sleeps until a peer wakes this rank, or the time of Options::idle_wait has passed.
-  /// @param has_work looked at once peers can see that this rank is about to sleep.
+  /// @param has_work called once peers can see that this rank is about to sleep.
   template <class HasWork>
   void sleep(HasWork has_work);
-  /// Wakes the own rank. By any thread.
+  /// Wakes the own rank. Any thread may call this.
   void end_sleep() noexcept;
 
-  /// Throws Error{peer_dead} where the peer has ended and all that it sent has been read.
-  /// @param peer of which something is awaited.
+  /// Throws Error{peer_dead} if an awaited peer has ended, and all its messages have been read.
   void check_end(Peer& peer);
-  /// Throws Error{peer_dead} unless the failure signal is to be waited for. @param peer that cannot
-  /// go on. @param reason in words, behind its rank.
+  /// Throws Error{peer_dead}, after a time in which the failure signal may be raised. @param peer
+  /// that cannot continue. @param reason follows the rank in the text.
   static void report_end(Peer& peer, const char* reason);
-  /// @param peer any. @return whether its pieces may be read and written: either it gave up before,
-  /// and its memory is not ours to see, or all that was read until now is as it was.
+  /// @return whether a peer's pieces may be read and written. If so, all that was read from them
+  /// until now is valid; otherwise the peer has failed, and may have changed them.
   [[nodiscard]] static bool may_access(const Peer& peer) noexcept;
-  /// Forbids the others to read or write the pieces of this rank.
+  /// Forbids other ranks to read or write the pieces of this rank.
   void forbid_access() noexcept { entry_->state.store(Entry::failed, std::memory_order_seq_cst); }
 
   static constexpr const char* kGaveUp = "has given its operations up";

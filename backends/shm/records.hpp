@@ -1,5 +1,5 @@
 /// @file
-/// Records: the transfers of a communicator that are not done.
+/// The pending transfers of a communicator.
 #pragma once
 
 #include <deque>
@@ -14,26 +14,26 @@ namespace tutti::shm {
 
 /// A transfer that is not done.
 struct Record {
-  Record* next = nullptr;  ///< In the queue it is in.
+  Record* next = nullptr;  ///< The next one in its queue.
   Transfer transfer{};     ///< As posted.
   std::uint64_t bytes = 0;
   std::uint64_t moved = 0;
   Cursor cursor{};
   std::uint32_t id = 0;       ///< The own number for it.
   std::uint32_t peer_id = 0;  ///< The other side's number for it.
-  InPlace in_place{};         ///< Of a message that stays.
+  InPlace in_place{};         ///< For a message that stays at its sender.
   bool in_use = false;
-  bool is_alone = false;     ///< Its rank has nothing else to do meanwhile.
-  bool is_granted = false;   ///< Its bytes are staged, one chunk after the other.
-  bool is_accessed = false;  ///< Of a receive: the message stays in the sender's memory,
-  bool is_storing = false;   ///< and the result is being stored there.
-  std::uint64_t posted = 0;  ///< As Records::posts, when it was posted.
+  bool is_alone = false;     ///< Whether it is the rank's only pending transfer.
+  bool is_granted = false;   ///< Whether its bytes are staged, one chunk after the other.
+  bool is_accessed = false;  ///< For a receive: whether the message stays in the sender's memory.
+  bool is_storing = false;   ///< For a receive: whether the result is being stored there.
+  std::uint64_t posted = 0;  ///< Records::posts when it was posted.
 
   [[nodiscard]] detail::Envelope envelope() const noexcept {
     return {transfer.tag, transfer.fingerprint, bytes};
   }
   [[nodiscard]] bool is_send() const noexcept { return transfer.kind == Transfer::Kind::send; }
-  /// Stores or combines the next bytes. @param part no more than are to come.
+  /// Stores or combines the next bytes. @param part at most the bytes that are missing.
   void deliver(std::span<const std::byte> part) {
     if (transfer.combiner == nullptr) cursor.write(part.data(), part.size());
     else if (!part.empty()) transfer.combiner->combine(part);
@@ -41,50 +41,48 @@ struct Record {
   }
 };
 
-/// The transfers of a communicator that are not done, by numbers, which the other side may name.
+/// The pending transfers of a communicator, with numbers by which peers name them.
 class Records {
  public:
   /// @param completions of the transport; outlives this.
   explicit Records(CompletionQueue& completions) : completions_{completions} {}
 
-  /// Some transfers are posted. @param count of them.
+  /// To be called before transfers are posted. @param count number of transfers.
   void begin_post(std::size_t count) noexcept {
     is_alone_ = count == 1 && in_use_ == 0;
     ++posts_;
   }
-  /// @return how often transfers were posted.
+  /// @return the number of calls of begin_post().
   [[nodiscard]] std::uint64_t posts() const noexcept { return posts_; }
-  /// @return whether the transfer posted last has no other beside it.
+  /// @return whether the transfer posted last is the only pending one.
   [[nodiscard]] bool is_alone() const noexcept { return is_alone_; }
-  /// @param transfer as posted. @param bytes of its pieces. @return its record.
+  /// @param bytes of the transfer's pieces. @return its record.
   [[nodiscard]] Record& add(const Transfer& transfer, std::uint64_t bytes);
-  /// @param id of a record, as the other side names it. @return it. Throws Error{transport} where
-  /// there is none.
+  /// @param id of a record, as a peer names it. Throws Error{transport} if there is none.
   [[nodiscard]] Record& find(std::uint32_t id) {
     if (id >= records_.size() || !records_[id].in_use) throw nonsense();
     return records_[id];
   }
-  /// A transfer without a record is done. @param cookie of it.
+  /// Completes a transfer that has no record.
   void complete(std::uint64_t cookie) { completions_.push(cookie); }
-  /// A transfer is done. @param record of it, which is free then. @param is_stored as in
-  /// Completion.
+  /// Completes a transfer, and frees its record. @param is_stored as in Completion.
   void complete(Record& record, bool is_stored = false) {
     completions_.push({.cookie = record.transfer.cookie, .is_stored = is_stored});
     release(record);
   }
-  /// A message that is waited for stays in the sender's memory. @param record of its receive, which
-  /// is the access. @param data of the message.
+  /// Completes a wait whose message stays in the sender's memory. @param record of the wait, which
+  /// stands for the access. @param data of the message.
   void open_access(Record& record, const std::byte* data) {
     record.is_accessed = true;
     completions_.push({.cookie = record.transfer.cookie, .access = record.id, .data = data});
   }
-  /// @param record that is free from now on.
+  /// Frees a record.
   void release(Record& record) noexcept {
     record.in_use = false;
     --in_use_;
     free_.push_back(&record);
   }
-  /// @return all records, free ones as well.
+  /// @return all records, with free ones.
   [[nodiscard]] std::deque<Record>& all() noexcept { return records_; }
 
  private:

@@ -48,7 +48,8 @@ std::uint64_t Regions::map(std::byte* address, std::size_t bytes, int file, std:
   return view = ++made_views_;
 }
 
-/// Private memory takes its place. It gets pages only if a rank breaks the rules and names it.
+/// Maps private memory in place of the view. It gets pages only if a rank breaks the rules and
+/// names it.
 void Regions::unmap(std::byte* address, std::size_t bytes, std::uint64_t view) noexcept {
   const std::lock_guard lock{mutex_};
   const auto found = views_.find(address);

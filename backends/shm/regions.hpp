@@ -1,5 +1,5 @@
 /// @file
-/// The table of own memory that lies outside of the segment, and that other ranks see.
+/// The table of own memory outside the segment that other ranks see.
 #pragma once
 
 #include <atomic>
@@ -29,12 +29,12 @@ class Regions {
   /// A region that is not in the table.
   using Prepared = std::list<Region>;
 
-  /// @param region one; it is moved.
+  /// Adds a region. @param region has one element, which is moved.
   void add(Prepared& region) noexcept;
   /// Removes the region at an offset, if it is in the table.
   void remove(std::uint64_t offset) noexcept;
   /// @return the offset of [data, data + bytes) for a rank, or nothing if it does not see all of
-  /// it. Costs a load where nothing is imported.
+  /// it. Costs a load if nothing is imported.
   [[nodiscard]] std::optional<std::uint64_t> find(const void* data, std::size_t bytes,
                                                   const Mapping& reader) const noexcept {
     return has_any_.load(std::memory_order_acquire) ? find_locked(data, bytes, reader)

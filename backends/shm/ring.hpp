@@ -1,7 +1,8 @@
 /// @file
 /// The one-way queue between two ranks of a host: a ring of slots, and a ring of bytes beside it.
-/// Each word has one writer: the sender writes slots and bytes, the receiver what it has consumed.
-/// Each side reads the other's words once and checks them, for that process may have gone wrong.
+/// Each word has one writer: the sender writes slots and bytes, the receiver the counts of those
+/// that it has consumed. Each side reads the other's words once and checks them, since the other
+/// process may be faulty.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +17,12 @@
 
 namespace tutti::shm {
 
-/// @return the error for shared memory that no correct process would write so.
+/// @return the error for shared memory with values that no correct process writes.
 [[nodiscard]] inline Error nonsense() {
-  return {ErrorCode::transport, "a rank of this host wrote nonsense to shared memory"};
+  return {ErrorCode::transport, "a rank of this host wrote invalid data to shared memory"};
 }
 
-/// Bytes that a slot carries itself.
+/// Bytes of a slot's body.
 inline constexpr std::size_t kInlineBytes = 40;
 
 /// The meaning of a slot.
@@ -30,27 +31,27 @@ enum class Kind : std::uint8_t {
   buffered,  ///< A message, its bytes, or the first of them, in the ring of bytes.
   more,      ///< The next bytes of the last buffered message.
   request,   ///< A message that waits for its receive; its body is a Request, or InPlace.
-  grant,     ///< The receive of a request is there: send the bytes.
+  grant,     ///< Asks for the bytes of a request, whose receive is posted.
   chunk,     ///< The next bytes of a granted message; its body is a Chunk.
-  done       ///< All bytes of a request have been read where they are.
+  done       ///< All bytes of a request were read in the sender's memory.
 };
 
-/// The access of a receiver to the bytes of a request. It may always have them staged.
+/// The access of a receiver to the bytes of a request. It may always ask for staged ones.
 enum class AccessMode : std::uint8_t {
   staged,   ///< The sender copies them to its window, or to the ring of bytes.
   visible,  ///< They lie in the sender's segment.
-  in_place  ///< They do, in one run, and the result may be stored there too; the body is InPlace.
+  in_place  ///< As visible, in one run; the result may be stored there too. The body is InPlace.
 };
 
-/// One cache line. The stamp is written last and is the turn of the ring in which the slot was
-/// written, so that nothing need be cleared.
+/// A slot: one cache line. The stamp is written last. It is the turn of the ring in which the slot
+/// was written, so that nothing has to be cleared.
 struct alignas(64) Slot {
   std::atomic<std::uint32_t> stamp;
   Kind kind;
-  std::uint8_t length;  ///< Of small: bytes.
-  AccessMode access;    ///< Of request.
-  std::uint32_t tag;    ///< Of messages.
-  std::uint32_t id;     ///< Of the sender's or receiver's record of the message.
+  std::uint8_t length;  ///< Bytes of a small message.
+  AccessMode access;    ///< Access to a request.
+  std::uint32_t tag;    ///< Tag of a message.
+  std::uint32_t id;     ///< Number of the sender's or receiver's record of the message.
   std::uint64_t fingerprint;
   std::byte body[kInlineBytes];
 };
@@ -58,16 +59,16 @@ static_assert(sizeof(Slot) == 64);
 
 /// Bytes in the ring of bytes.
 struct Extent {
-  std::uint64_t end;     ///< Of the ring's bytes ever used, once these are consumed.
-  std::uint32_t offset;  ///< Of the first one in the ring.
+  std::uint64_t end;     ///< The count of the ring's bytes consumed so far, once these are.
+  std::uint32_t offset;  ///< Offset of the first one in the ring.
   std::uint32_t bytes;
 };
 /// The body of a buffered message.
 struct Buffered {
-  Extent extent;        ///< Where its first bytes are.
-  std::uint64_t bytes;  ///< Of the message.
+  Extent extent;        ///< Its first bytes.
+  std::uint64_t bytes;  ///< Bytes of the message.
 };
-/// A run of bytes of a message that is read where it is.
+/// A run of bytes of a message that is read in its sender's memory.
 struct Range {
   std::uint64_t where;  ///< Offset in the segment.
   std::uint64_t bytes;
@@ -79,44 +80,44 @@ struct WindowPiece {
 };
 /// The body of a request.
 struct Request {
-  std::uint64_t bytes;  ///< Of the message.
-  Extent ranges;        ///< Where its ranges are listed, unless it is staged.
-  WindowPiece first;    ///< Its first bytes, if they are staged already. All of them need no reply.
+  std::uint64_t bytes;  ///< Bytes of the message.
+  Extent ranges;        ///< The list of its ranges, unless it is staged.
+  WindowPiece first;    ///< Its first bytes, if already staged. If all are, there is no reply.
 };
-/// The body of a chunk. One of both has bytes.
+/// The body of a chunk. Only one member has bytes.
 struct Chunk {
   Extent extent;
   WindowPiece piece;
 };
-/// The body of a request where the receiver may work in the sender's segment.
+/// The body of a request with AccessMode::in_place.
 struct InPlace {
-  Range message;          ///< Where it is.
-  Range result;           ///< Where a message to the sender may be written.
-  std::uint32_t ordinal;  ///< Which one, as ResultPlace::ordinal.
+  Range message;
+  Range result;           ///< The place to which a message to the sender may be written.
+  std::uint32_t ordinal;  ///< The number of that message, as ResultPlace::ordinal.
 };
-/// The body of a grant and of done. The slot's id is the record of their reader.
+/// The body of a grant and of done. The slot's id is the record of the side that reads it.
 struct Answer {
-  std::uint32_t id;         ///< The record of their writer.
-  std::uint32_t is_stored;  ///< Of done: whether the result is at its destination.
+  std::uint32_t id;         ///< The record of the side that writes it.
+  std::uint32_t is_stored;  ///< For done: whether the result is at its destination.
 };
 
-/// The pieces of a window.
+/// The number of pieces of a window.
 inline constexpr std::size_t kWindowPieces = 8;
 
-/// Counts of what the receiver has consumed; in the receiver's segment.
+/// The receiver's counts of consumed slots and bytes, in its segment.
 struct alignas(64) Consumed {
   std::atomic<std::uint64_t> slots;
   std::atomic<std::uint64_t> bytes;    ///< As Extent::end.
   std::atomic<std::uint64_t> matched;  ///< Payload bytes of small and buffered messages that
                                        ///< matched a receive.
-  std::atomic<std::uint32_t> storing;  ///< How many results are being written to the sender's.
-  /// How often the receiver has read each piece of the sender's window.
+  std::atomic<std::uint32_t> storing;  ///< Results that are being written to the sender's memory.
+  /// By piece of the sender's window, how often the receiver has read it.
   std::array<std::atomic<std::uint32_t>, kWindowPieces> pieces;
 };
 static_assert(sizeof(Consumed) == 64);
 
-/// @param byte_count of a ring of bytes. @return the most of them at once, so that the next may be
-/// written while one is read.
+/// @param byte_count of a ring of bytes. @return the most bytes of one part, so that the next one
+/// can be written while one is read.
 [[nodiscard]] constexpr std::size_t most_at_once(std::size_t byte_count) noexcept {
   return byte_count / 4;
 }
@@ -126,13 +127,13 @@ class Mapping;
 /// The memory of one queue. The sizes are powers of two.
 struct QueueMemory {
   Slot* slots = nullptr;         ///< Null until the sender has sent anything.
-  std::byte* bytes = nullptr;    ///< Null until it has sent what does not fit into a slot.
-  Consumed* consumed = nullptr;  ///< Of the receiver's end only.
+  std::byte* bytes = nullptr;    ///< Null until a message did not fit into a slot.
+  Consumed* consumed = nullptr;  ///< Set only in the receiver's end.
   std::uint32_t slot_count = 0;
   std::uint32_t byte_count = 0;
-  const Mapping* mapping = nullptr;  ///< Of the sender's segment.
+  const Mapping* mapping = nullptr;  ///< The mapping of the sender's segment.
   const std::atomic<std::uint64_t>* bytes_offset =
-      nullptr;  ///< There: the offset of `bytes`, or 0.
+      nullptr;  ///< In that segment: the offset of `bytes`, or 0.
 };
 /// @param queue that had no ring of bytes when it was found. @return the ring. Throws
 /// Error{transport} if there is none, or it lies outside the segment.
@@ -156,10 +157,10 @@ class SendEnd {
   [[nodiscard]] bool is_open() const noexcept { return queue_.slots != nullptr; }
   /// @return whether it has a ring of bytes.
   [[nodiscard]] bool has_bytes() const noexcept { return queue_.bytes != nullptr; }
-  /// The receiver has made the communicator. @param consumed its counts.
+  /// To be called when the receiver has made the communicator. @param consumed its counts.
   void attach(const Consumed* consumed) noexcept { consumed_ = consumed; }
-  /// @return whether a slot is free. Looks at what the receiver consumed only where it must, since
-  /// that costs a cache line's journey.
+  /// @return whether a slot is free. Reads the receiver's counts only if necessary, since that
+  /// costs the transfer of a cache line.
   [[nodiscard]] bool has_slot() noexcept {
     if (head_ - seen_slots_ < queue_.slot_count) return true;
     if (consumed_ == nullptr) return false;
@@ -179,15 +180,15 @@ class SendEnd {
   /// Finds room in the ring of bytes. @param bytes at most byte_limit(). @param extent is filled.
   /// @return whether there is room; commit_room reserves it.
   [[nodiscard]] bool find_room(std::size_t bytes, Extent& extent) noexcept;
-  /// @param extent that find_room filled. @return where its bytes go.
+  /// @param extent that find_room filled. @return the place of its bytes.
   [[nodiscard]] std::byte* at(const Extent& extent) const noexcept {
     return queue_.bytes + extent.offset;
   }
   void commit_room(const Extent& extent) noexcept { tail_ = extent.end; }
-  /// @return the most bytes at once.
+  /// @return the most bytes of one part.
   [[nodiscard]] std::size_t byte_limit() const noexcept { return most_at_once(queue_.byte_count); }
   /// @param refresh whether to read the receiver's count.
-  /// @return payload bytes sent whose receive was not there yet, as far as is known.
+  /// @return the sent payload bytes that have not matched a receive, by the count read last.
   [[nodiscard]] std::uint64_t unreceived(bool refresh) noexcept {
     if (refresh && consumed_ != nullptr)
       seen_matched_ = consumed_->matched.load(std::memory_order_acquire);
@@ -196,7 +197,7 @@ class SendEnd {
   void count_payload(std::size_t bytes) noexcept { sent_ += bytes; }
   /// @return slots sent.
   [[nodiscard]] std::uint64_t sent() const noexcept { return head_; }
-  /// @return whether the receiver has consumed something that we have not seen yet.
+  /// @return whether the receiver's counts have changed since they were read.
   [[nodiscard]] bool has_news() const noexcept {
     return consumed_ != nullptr &&
            (consumed_->slots.load(std::memory_order_acquire) != seen_slots_ ||
@@ -220,7 +221,7 @@ inline bool SendEnd::find_room(std::size_t bytes, Extent& extent) noexcept {
   const std::uint64_t size = queue_.byte_count;
   std::uint64_t begin = tail_;
   const std::uint64_t offset = begin & (size - 1);
-  if (bytes > size - offset) begin += size - offset;  // never around the corner
+  if (bytes > size - offset) begin += size - offset;  // a part never wraps around
   // The next writer starts on a line of its own.
   const std::uint64_t end = (begin + bytes + 63) & ~std::uint64_t{63};
   if (end - seen_bytes_ > size) {
@@ -234,7 +235,7 @@ inline bool SendEnd::find_room(std::size_t bytes, Extent& extent) noexcept {
 
 inline bool SendEnd::fits(std::size_t bytes, std::size_t part) noexcept {
   const std::uint64_t slots = (bytes + part - 1) / part;
-  // Each part ends on a line of its own, and one may have to go around the corner.
+  // Each part ends on a line of its own, and one may have to begin again at the front.
   const std::uint64_t room = bytes + slots * 64 + std::min(bytes, part);
   if (head_ + slots - seen_slots_ <= queue_.slot_count &&
       tail_ + room - seen_bytes_ <= queue_.byte_count)
@@ -246,7 +247,7 @@ inline bool SendEnd::fits(std::size_t bytes, std::size_t part) noexcept {
          tail_ + room - seen_bytes_ <= queue_.byte_count;
 }
 
-/// The slot of a ReceiveEnd that has no queue: nothing ever comes in it.
+/// The slot of a ReceiveEnd without a queue, which is never written.
 inline Slot no_slot{};
 
 /// The receiver's end.
@@ -266,11 +267,11 @@ class ReceiveEnd {
     const auto turn = static_cast<std::uint32_t>(next_ >> shift_) + 1;
     return slot().stamp.load(std::memory_order_acquire) == turn;
   }
-  /// @return the slot that comes next.
+  /// @return the next slot.
   [[nodiscard]] const Slot& slot() const noexcept {
     return queue_.slots[next_ & (queue_.slot_count - 1)];
   }
-  /// @return slots consumed.
+  /// @return the number of consumed slots.
   [[nodiscard]] std::uint64_t consumed() const noexcept { return next_; }
   /// @param extent from a slot. @return its bytes. Throws Error{transport} if it leaves the ring.
   [[nodiscard]] const std::byte* at(const Extent& extent) {
@@ -279,13 +280,13 @@ class ReceiveEnd {
       throw nonsense();
     return queue_.bytes + extent.offset;
   }
-  /// Gives a slot back, and bytes up to an end, if any.
-  /// The slots after the next one are on their way meanwhile, if they have been written: where many
-  /// messages come one after the other, each would wait for its line else.
+  /// Releases a slot. It prefetches the slot after the next one: otherwise each of many messages in
+  /// a row would wait for its cache line.
   void consume() noexcept {
     queue_.consumed->slots.store(++next_, std::memory_order_release);
     __builtin_prefetch(&queue_.slots[(next_ + 1) & (queue_.slot_count - 1)]);
   }
+  /// Releases bytes of the ring.
   void consume(const Extent& extent) noexcept {
     queue_.consumed->bytes.store(extent.end, std::memory_order_release);
   }
@@ -309,7 +310,7 @@ template <class Body>
   std::memcpy(&body, slot.body, sizeof body);
   return body;
 }
-/// Writes a slot's body. @param body of it.
+/// Writes a slot's body.
 template <class Body>
 void set_body(Slot& slot, const Body& body) noexcept {
   static_assert(sizeof(Body) <= kInlineBytes);

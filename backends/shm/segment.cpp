@@ -43,7 +43,7 @@ std::byte* map(int descriptor, std::size_t size) {
   void* base =
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (base == MAP_FAILED) return nullptr;
-  // A child that shares it would write into the parent's messages.
+  // A child that shared it would write into the parent's messages.
   madvise(base, size, MADV_DONTFORK);
   return static_cast<std::byte*>(base);
 }
@@ -81,7 +81,7 @@ Segment::Segment(std::size_t front, std::size_t size) {
   descriptor_ = memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor_ < 0) throw system_error("make shared memory");
   const detail::FileSizeSignalBlocked blocked;
-  // The length stays what it is from here on, so it is tried out from the largest down.
+  // The length is final from here on, so lengths are tried from the largest down.
   std::byte* probe = nullptr;
   for (; size >= kLeastBytes; size /= 4)
     if (ftruncate(descriptor_, static_cast<off_t>(size)) == 0 &&
@@ -107,14 +107,14 @@ Segment::~Segment() {
   close(descriptor_);
 }
 
-/// First fit. The bytes before an aligned block stay a hole.
+/// Takes the first hole that fits. The bytes before an aligned block stay a hole.
 std::uint64_t Segment::reserve(std::size_t bytes, std::size_t alignment) {
   for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
     const auto [offset, size] = *hole;
     const std::uint64_t begin = round_up(offset, alignment);
     const std::uint64_t end = begin + bytes;
     if (end > offset + size) continue;
-    // First two holes of one, so that where memory for these lists is lacking nothing overlaps.
+    // Splits the hole first, so that nothing overlaps if there is no memory for these lists.
     if (end < offset + size) {
       holes_.emplace(end, offset + size - end);
       hole->second = end - offset;
@@ -158,7 +158,8 @@ bool Segment::keep(std::uint64_t offset, std::size_t bytes) noexcept try {
   return false;
 }
 
-/// Many small blocks count as a large one, of which the last part is looked for.
+/// Gets memory for a block. A large block checks the machine's free memory first, and so does a
+/// small one after many others that add up to a large one.
 void Segment::fill(std::uint64_t offset, std::size_t bytes) {
   const auto take = [this, offset, bytes](std::size_t begin, std::size_t size) {
     const auto at = static_cast<off_t>(offset + begin);
@@ -232,7 +233,7 @@ void Segment::release_addresses(std::uint64_t offset, std::size_t bytes) noexcep
   const std::lock_guard lock{mutex_};
   addresses_[bytes].push_back(offset);
 } catch (const std::bad_alloc&) {
-  // They stay in use.
+  // The addresses stay in use.
 }
 
 std::size_t Segment::used() const {

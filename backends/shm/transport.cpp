@@ -6,9 +6,9 @@
 namespace tutti::shm {
 namespace {
 
-/// Polls that find no slot, from one look at the state of the peer to the next.
+/// Polls without a slot between two looks at the state of the peer.
 constexpr std::uint32_t kPollsPerLook = 256;
-/// Polls from one look for communicators that were closed everywhere to the next.
+/// Polls between two looks for communicators that all members have closed.
 constexpr std::uint32_t kPollsPerSweep = 1024;
 
 }  // namespace
@@ -29,7 +29,7 @@ void ShmTransport::check() const {
   peers_.failure_signal().check();
 }
 
-// The first error is the failure of the transport.
+// Runs a function. Its first error becomes the failure of the transport.
 template <class Work>
 void ShmTransport::run(Work work) {
   try {
@@ -58,7 +58,7 @@ void ShmTransport::post(std::span<const Transfer> transfers) {
 void ShmTransport::poll() {
   check();
   if (++polls_ % kPollsPerSweep == 0) peers_.domain().free_closed();
-  if (completed() > 0) return;  // these are consumed first: a short message is sent as it is posted
+  if (completed() > 0) return;  // consumed first: a short send completes when it is posted
   run([&] {
     for (Peer& peer : peers_.all())
       if (!peer.is_idle()) progress(peer);
@@ -118,7 +118,7 @@ std::optional<Unexpected> ShmTransport::probe(Rank from, std::uint32_t tag) {
 
 bool ShmTransport::abort(const Error& cause) noexcept {
   peers_.failure_signal().raise(cause);
-  if (peers_.domain().segment().guard().is_forked()) return true;  // a child has none of the memory
+  if (peers_.domain().segment().guard().is_forked()) return true;  // a child has no mapping
   return copies_.stop();
 }
 

@@ -9,10 +9,10 @@
 namespace tutti::shm {
 
 /// A message is a slot on the queue to its receiver. A short one is eager: its payload goes with
-/// it, through the slot itself or the ring of bytes, as long as the receiver is not too far behind
-/// with its receives. A long one is a request, and is read where it lies, if the receiver sees that
-/// memory. Else its first bytes are staged in the sender's window, and the others once the receive
-/// is there. A communicator's messages move by its own polls alone.
+/// it, through the slot itself or the ring of bytes, unless the receiver is too far behind with its
+/// receives. A long one is a request. If the receiver sees its memory, it reads the message there.
+/// Otherwise the sender stages the first bytes in its window, and the others once the receive is
+/// posted. A communicator's messages move only in its own polls.
 class ShmTransport final : public Transport {
  public:
   ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communicator,
@@ -45,8 +45,8 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool has_work();
 
   Capabilities capabilities_;
-  bool waits_idle_;                 // this rank sleeps
-  std::optional<Error> failure_{};  // the first one that was thrown
+  bool waits_idle_;                 // whether this rank sleeps in idle_wait
+  std::optional<Error> failure_{};  // the first thrown error
   std::uint32_t polls_ = 0;
   Peers peers_;
   Records records_{completions()};

@@ -6,10 +6,10 @@
 namespace tutti::shm {
 namespace {
 
-/// The most pieces that one peer has not read: another may need one.
+/// The most pieces that one peer has not read, so that one is left for other peers.
 constexpr std::size_t kUnread = 7;
 
-/// @return whether the peer has read what was staged for it in a piece.
+/// @return whether the peer has read all that was staged for it in a piece.
 bool has_read(const Peer& peer, std::size_t index) noexcept {
   return peer.consumed_there != nullptr &&
          peer.consumed_there->pieces[index].load(std::memory_order_acquire) == peer.staged[index];
@@ -22,7 +22,7 @@ std::size_t unread(const Peer& peer) noexcept {
   return count;
 }
 
-/// @return where the next bytes of a message lie, or null if they lie in several places.
+/// @return the address of the next bytes of a message, or null if they lie in several places.
 const std::byte* source_of(Cursor cursor, std::uint64_t bytes) noexcept {
   const tutti::Piece run = cursor.next(bytes);
   return run.bytes == bytes ? run.data : nullptr;
@@ -57,8 +57,8 @@ std::optional<WindowPiece> Window::stage(Peer& peer, Record& record, std::uint64
   return WindowPiece{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(bytes)};
 }
 
-// Since the send was posted its bytes have not changed, so a piece that was staged since then from
-// the same memory has the same ones.
+// The bytes of a send do not change after it was posted, so a piece that was staged since then from
+// the same memory has the same bytes.
 std::size_t Window::find_same(const std::byte* source, const Record& record,
                               std::uint64_t bytes) const noexcept {
   if (source == nullptr) return kWindowPieces;
@@ -68,8 +68,8 @@ std::size_t Window::find_same(const std::byte* source, const Record& record,
   return static_cast<std::size_t>(std::ranges::find_if(pieces_, is_same) - pieces_.begin());
 }
 
-// In turns, since the lines of the piece before are in its reader's caches, from where they would
-// have to be taken back.
+// Takes pieces in turn: the lines of the last one are in its reader's caches, from which they would
+// have to be fetched back.
 std::size_t Window::find_free() noexcept {
   for (std::size_t i = 1; i <= kWindowPieces; ++i) {
     const std::size_t index = (last_ + i) % kWindowPieces;

@@ -1,5 +1,5 @@
 /// @file
-/// Window: memory to which a rank copies what others are to read.
+/// The window: memory to which a rank copies messages for others to read.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@ class Window {
   Window(Peers& peers, Records& records) noexcept : peers_{peers}, records_{records} {}
 
   /// Stages the next bytes of a message, if there is a free piece. @param peer that will read them.
-  /// @param record of the send, whose cursor advances. @param bytes at most piece_bytes(), and no
-  /// more than are to come. @return the piece; its index is what the peer needs.
+  /// @param record of the send, whose cursor advances. @param bytes at most piece_bytes(), and at
+  /// most those that are left.
   [[nodiscard]] std::optional<WindowPiece> stage(Peer& peer, Record& record, std::uint64_t bytes);
-  /// @param peer any. @return whether stage would find a piece for it.
+  /// @return whether stage() would find a piece for a peer.
   [[nodiscard]] bool has_room(const Peer& peer) noexcept;
   /// @return the most bytes of a piece; 0 if there is no memory for a window.
   [[nodiscard]] std::uint64_t piece_bytes();
@@ -31,8 +31,8 @@ class Window {
   struct Piece {
     const std::byte* source = nullptr;  // null if the bytes were in several places
     std::uint64_t bytes = 0;
-    std::uint64_t staged = 0;     // as Records::posts
-    std::vector<Rank> readers{};  // that may not have read it yet
+    std::uint64_t staged = 0;     // Records::posts when it was staged
+    std::vector<Rank> readers{};  // ranks that may not have read it yet
   };
   [[nodiscard]] std::size_t find_same(const std::byte* source, const Record& record,
                                       std::uint64_t bytes) const noexcept;
@@ -44,7 +44,7 @@ class Window {
   std::array<Piece, kWindowPieces> pieces_{};
   std::size_t last_ = 0;  // the piece staged last
   WindowMemory memory_{};
-  bool is_refused_ = false;  // there was no memory
+  bool is_refused_ = false;  // whether there was no memory for a window
 };
 
 }  // namespace tutti::shm
