@@ -11,7 +11,7 @@
 namespace {
 
 /// Copies more than 64 bytes. Vectors are stored at multiples of their size, so that none is stored
-/// to two cache lines; only the first and the last may lie anywhere, and overlap others.
+/// to two cache lines. Only the first and the last may be unaligned, and overlap others.
 void copy_many(void* to, const void* from, std::size_t bytes) noexcept {
   using V = Vector<Bytes, kVectorBytes>;
   store_to(to, 0, load_from<V>(from, 0));

@@ -18,7 +18,7 @@ constexpr std::size_t kDoubles = kVectorBytes / sizeof(double);
 
 using Double = Vector<double, kDoubles>;
 
-/// Elements as doubles: exact.
+/// Loads elements as doubles, which is exact.
 template <class T, std::size_t N>
 Vector<double, N> load_doubles(const void* elements, std::size_t i) {
   return __builtin_convertvector(load_from<Vector<T, N>>(elements, i * sizeof(T)),
@@ -87,7 +87,7 @@ bool are_finite(Datatype type, const void* elements, std::size_t count) {
 template <class V>
 V mixed(V hash, V word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-  return hash ^ (hash >> 32);  // else two highest bits that differ would cancel each other
+  return hash ^ (hash >> 32);  // otherwise two flipped highest bits would cancel each other
 }
 
 void add_hash(const void* bytes, std::size_t count, std::uint64_t* hashes) {
@@ -148,7 +148,7 @@ void keep_errors(const float* wanted, const float* sent, std::size_t count,
   }
 }
 
-/// A bit for each lane: its sign, the first lane's lowest.
+/// @return the sign of each lane as a bit, that of the first lane lowest.
 unsigned signs_of(Words<kWordLanes> words) {
 #if defined(__AVX512F__)
   return _mm512_movepi32_mask(__builtin_bit_cast(__m512i, words));
@@ -170,8 +170,8 @@ std::int32_t magnitude_of(float element) {
   return bits < kInfinity ? bits : kInfinity;
 }
 
-/// Two sets of counters, since elements that follow each other are often of one bin, whose counter
-/// would have to be stored before it can be loaded again.
+/// Uses two sets of counters: neighbouring elements are often in one bin, whose counter would have
+/// to be stored before it can be loaded again.
 void count_magnitudes(const float* elements, std::size_t count, std::uint32_t* bins) {
   std::uint32_t others[tutti::kMagnitudeBins]{};
   const auto bin_of = [elements](std::size_t i) {

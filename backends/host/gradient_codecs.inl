@@ -16,7 +16,8 @@ void for_each_block(std::size_t count, std::size_t block, Function function) {
     function(first, count - first < block ? count - first : block);
 }
 
-/// The largest magnitude as bits; where it is that of infinity or more, an element is not finite.
+/// @return the largest magnitude as bits. If it is that of infinity or more, an element is not
+/// finite.
 std::int32_t largest_magnitude(const float* from, std::size_t count) {
   using V = SignedWords<kWordLanes>;
   const auto larger = [](const V& a, const V& b) { return a > b ? a : b; };
@@ -41,7 +42,7 @@ std::int32_t largest_magnitude(const float* from, std::size_t count) {
   return largest;
 }
 
-/// The scale of a block with an element that is infinite or a NaN.
+/// @return the scale of a block with an element that is infinite or NaN.
 float scale_of_not_finite(const float* from, std::size_t count) {
   float most = 0;
   float poison = 0;  // 0 times infinity, or a NaN, is a NaN
@@ -95,8 +96,8 @@ std::size_t sign_bytes(std::size_t count) {
   return (count + 7) / 8;
 }
 
-/// The scales of several blocks that lie behind each other. Each is added up in the order of its
-/// elements, and side by side none has to wait for its own last sum.
+/// The scales of several consecutive blocks. Each is added up in the order of its elements. Several
+/// at a time, none has to wait for its own last sum.
 template <std::size_t kBlocks>
 void mean_magnitudes(const float* from, std::size_t block, float* scales) {
   double sums[kBlocks]{};
@@ -157,7 +158,7 @@ void spread_signs(const std::byte* from, std::size_t count, std::size_t block, f
   for_each_block(count, block, [&](std::size_t first, std::size_t size) {
     const auto scale = load_from<float>(from, 0);
     V positive;
-    V negative;  // perhaps zeros, which a sum with zeros would make positive
+    V negative;  // may have negative zeros, which a sum with zeros would make positive
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       positive[lane] = 1.0F * scale;
       negative[lane] = -1.0F * scale;

@@ -13,7 +13,8 @@ using tutti::Datatype;
 
 constexpr std::size_t kWordLanes = kVectorBytes / sizeof(std::uint32_t);
 
-/// As Float16, bit for bit: the payload of a NaN is kept, but what is shortened becomes quiet.
+/// Conversions with the same bits as those of Float16: a NaN keeps its payload, and becomes quiet
+/// when it is shortened.
 struct Half16 {
   template <std::size_t N>
   static Floats<N> widen(Words<N> half) {
@@ -29,7 +30,7 @@ struct Half16 {
   }
 };
 
-/// As BFloat16, likewise.
+/// Conversions with the same bits as those of BFloat16; NaNs as in Half16.
 struct HalfBrain {
   template <std::size_t N>
   static Floats<N> widen(Words<N> half) {
@@ -116,9 +117,8 @@ void lengthen(Datatype type, const void* from, std::size_t count, float* to) {
   else lengthen_all<Half16, kAdds>(from, count, to);
 }
 
-/// Calls a function with elements as f32, in an array that it may change: with that array, the
-/// first element's index and the number of elements, which is a multiple of kGradientLanes but for
-/// the last ones.
+/// Calls function(array, index of the first element, number of elements) for elements as f32, in an
+/// array that it may change. The number is a multiple of kGradientLanes, except in the last call.
 template <class Function>
 void for_each_widened(Datatype type, const void* elements, std::size_t count, Function function) {
   constexpr std::size_t kMost = 512;

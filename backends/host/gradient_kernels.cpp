@@ -5,7 +5,7 @@
 namespace tutti::host {
 
 const GradientKernels& gradient_kernels_of(InstructionSet set) {
-  static_cast<void>(kernels_of(set));  // throws where this processor lacks the set
+  static_cast<void>(kernels_of(set));  // throws if this processor lacks the set
 #if defined(__x86_64__)
   if (set == InstructionSet::avx512) return kAvx512GradientKernels;
   if (set == InstructionSet::avx2) return kAvx2GradientKernels;

@@ -15,7 +15,7 @@ extern const GradientKernels kBaselineGradientKernels;  ///< As kBaselineKernels
 extern const GradientKernels kAvx2GradientKernels;      ///< As kAvx2Kernels. Only on x86-64.
 extern const GradientKernels kAvx512GradientKernels;    ///< As kAvx512Kernels. Only on x86-64.
 
-/// @param set one that this processor supports. @return its kernels; throws Error for another one.
+/// @return the kernels of a set. Throws Error if this processor does not support it.
 [[nodiscard]] const GradientKernels& gradient_kernels_of(InstructionSet set);
 
 }  // namespace tutti::host

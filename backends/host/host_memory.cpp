@@ -43,8 +43,8 @@ void copy_operand(const Fold& work, std::size_t element_bytes) {
   for (void* const copy : work.copies) copy_bytes(copy, work.destination, bytes);
 }
 
-// The user's function may be slow to enter, so two operands are one call. More of them go through
-// scratch, block by block: the destination may be an operand that is still to be read.
+// A call of the user's function may be slow, so two operands take one call. More operands go
+// through scratch, block by block, since the destination may be an operand that was not read yet.
 void fold_by_user(const Fold& work, std::size_t element_bytes) {
   const UserFunction& function = *work.op->function();
   const auto& operands = work.operands;
@@ -69,17 +69,18 @@ void fold_by_user(const Fold& work, std::size_t element_bytes) {
   }
 }
 
-// From here up copies leave no trace in the caches, which would not hold them anyway.
+// Copies of at least this many bytes bypass the caches, which could not hold them.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
-// Nor do results that are stored more than once: with what is read they are twice as many bytes.
+// Results with several places bypass the caches from this size on: with their operands they are
+// twice as many bytes.
 constexpr std::size_t kStreamedFoldBytes = kStreamedBytes / 2;
 
 const std::int8_t* exponents_of(const Fold& fold) noexcept {
   return fold.exponents.empty() ? nullptr : fold.exponents.data();
 }
 
-/// Streams the line of a destination that begins at `at` or behind it, before the next step; with
-/// the first one what lies before it is stored, with the last one what lies behind.
+/// Streams the line of a destination that begins at `at` or before the next step. The first step
+/// also stores the bytes before its line, the last one those behind it.
 void stream_step(std::byte* to, const std::byte* from, std::size_t at, std::size_t bytes) {
   const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) % kLine;
   if (at == 0) copy_bytes(to, from, std::min(head, bytes));
@@ -88,8 +89,8 @@ void stream_step(std::byte* to, const std::byte* from, std::size_t at, std::size
   else if (line < bytes) copy_bytes(to + line, from + line, bytes - line);
 }
 
-/// Stores results of a fold in all their places, while the operands of the next ones come into the
-/// cache: one after the other, each would wait for the memory, and take half as long again.
+/// Stores results of a fold in all their places, and prefetches the operands of the next ones.
+/// Otherwise each step would wait for the memory, and a fold would take half as long again.
 void stream_results(const std::byte* results, const Fold& fold, std::size_t offset,
                     std::size_t bytes) {
   const std::size_t left = fold.count * size_of(fold.type) - offset - bytes;
@@ -126,7 +127,7 @@ void fold_in_streams(Kernel kernel, const Fold& fold, bool divides) {
   end_streams();
 }
 
-// Block by block, so that the division, and who copies the results, find them in the cache.
+// Folds block by block, so that the division and the copies find the results in the cache.
 void fold_by_blocks(Kernel kernel, Work work, const Fold& fold, bool divides) {
   const std::size_t element_bytes = size_of(fold.type);
   const std::size_t block = kBlockBytes / element_bytes;
@@ -193,7 +194,7 @@ class HostMemory final : public Memory {
   }
 
  private:
-  // Not by the form that returns null: a program that replaces operator new may leave that one out.
+  // Uses the operator new that throws: programs that replace it may leave out the other one.
   static std::byte* reserve(std::size_t bytes) {
     try {
       return static_cast<std::byte*>(::operator new(bytes, kAlignment));

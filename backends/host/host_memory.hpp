@@ -10,8 +10,8 @@
 
 namespace tutti::host {
 
-/// @param set the kernels to use. @return memory of the host; throws Error where this processor
-/// does not support the set.
+/// @param set of the kernels. @return memory of the host. Throws Error if this processor does not
+/// support the set.
 [[nodiscard]] std::shared_ptr<Memory> make_host_memory(InstructionSet set);
 
 }  // namespace tutti::host

@@ -15,7 +15,7 @@ namespace tutti::host {
 namespace {
 
 #if defined(__x86_64__)
-// The compilers' own query knows the operating system's part, but in clang 14 not this flag.
+// The compilers' own query also asks the operating system, but that of clang 14 lacks this flag.
 bool has_f16c() {
   unsigned eax = 0;
   unsigned ebx = 0;
@@ -43,7 +43,7 @@ InstructionSet find_widest() noexcept {
   return InstructionSet::baseline;
 }
 
-// Looked for once: in a virtual machine the question takes microseconds.
+// Asks only once, since in a virtual machine the query takes microseconds.
 InstructionSet widest() noexcept {
   static const InstructionSet set = find_widest();
   return set;

@@ -1,5 +1,5 @@
 /// @file
-/// Which instruction sets the kernels are compiled for, and which of them this processor has.
+/// The instruction sets for which kernels are compiled, and those that this processor has.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@ namespace tutti::host {
 
 struct KernelTable;
 
-/// From narrow to wide; each has what those before it have. On other architectures than x86-64 there is only the first.
+/// Instruction sets from narrow to wide; each contains those before it. Only x86-64 has more than
+/// the first.
 enum class InstructionSet : std::uint8_t { baseline, avx2, avx512 };
 
-/// @param set any enumerator. @return its name, such as "avx2".
+/// @return the name, such as "avx2".
 [[nodiscard]] std::string_view name_of(InstructionSet set) noexcept;
 
-/// @return what this processor and operating system can run, from narrow to wide.
+/// @return the sets that this processor and operating system can run, from narrow to wide.
 [[nodiscard]] std::span<const InstructionSet> supported_instruction_sets() noexcept;
 
-/// @param set one that this processor supports. @return its kernels; throws Error for another one.
+/// @return the kernels of a set. Throws Error if this processor does not support it.
 [[nodiscard]] const KernelTable& kernels_of(InstructionSet set);
 
 /// @return the kernels of the widest set that this processor supports.

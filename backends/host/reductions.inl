@@ -42,8 +42,8 @@ struct Maximum {
   }
 };
 
-/// Both selections agree unless the operands are zeros of either sign, where the union of the bits
-/// is -0, or unordered, where it is a NaN.
+/// Both selections agree unless the operands are zeros of different sign, for which the union of
+/// bits is -0, or unordered, for which it is a NaN.
 struct RealMinimum {
   template <class V>
   static V apply(V a, V b) {
@@ -53,7 +53,8 @@ struct RealMinimum {
     return __builtin_bit_cast(V, one | other);
   }
 };
-/// As RealMinimum, but the intersection could lose a NaN: all bits set bring it back.
+/// As RealMinimum, with an intersection of bits. That could lose a NaN, so NaNs are restored by
+/// setting all bits.
 struct RealMaximum {
   template <class V>
   static V apply(V a, V b) {
@@ -101,7 +102,8 @@ struct BitXor {
   }
 };
 
-/// A complex number by its parts. The sum needs none of this: it is a real sum of twice the length.
+/// A complex number by its parts. A sum does not use it, since it is a real sum of twice the
+/// length.
 template <class T>
 struct Complex {
   struct Value {
@@ -128,8 +130,8 @@ struct ComplexProduct {
   }
 };
 
-/// A value and its index. What the storage holds behind the index is padding, stored as zeros so
-/// that equal results are equal bytes.
+/// A value and its index. The padding behind the index is stored as zeros, so that equal results
+/// are equal bytes.
 template <class T>
 struct Pair {
   struct Value {
@@ -162,7 +164,7 @@ struct Locate {
     if (a_is_nan != b_is_nan) return a_is_nan ? a : b;
     if (a_is_nan || a.value == b.value) {
       if (a.index != b.index) return a.index < b.index ? a : b;
-      // Only zeros of either sign are equal and differ; the choice must not depend on the order.
+      // Equal values can differ only as zeros, by sign; the choice must not depend on the order.
       return __builtin_signbit(static_cast<double>(b.value)) ? b : a;
     }
     return Extreme::before(a.value, b.value) ? a : b;
@@ -215,7 +217,7 @@ void fold_vectors(const Work& work) {
   fold_groups<typename Format::template Lanes<1>, Op, 1, 1>(rest);
 }
 
-/// As fold_groups, of a sum whose operands and divisor are multiplied by powers of two.
+/// As fold_groups, for a sum whose operands and divisor are multiplied by powers of two.
 template <class Lanes, std::size_t kLanes, std::size_t kUnroll>
 void average_groups(Work& work) {
   constexpr std::size_t kGroup = kLanes * kUnroll;
@@ -303,7 +305,7 @@ constexpr void set_real(Row row) {
       .set(OperatorKind::max, fold_vectors<Format, RealMaximum>);
 }
 
-/// As set_real, of what is computed in float.
+/// As set_real, for types that are computed in float.
 template <class Format>
 constexpr void set_half(Row row) {
   set_real<Format>(row);

@@ -16,8 +16,7 @@ namespace tutti::host {
 /// Bytes that are stored past the caches at a time.
 inline constexpr std::size_t kLine = 64;
 
-/// Copies a line past the caches. @param to where it goes, a multiple of its bytes. @param from
-/// where it is.
+/// Copies a line past the caches. @param to aligned to a line.
 inline void stream_line(std::byte* to, const std::byte* from) noexcept {
 #if defined(__SSE2__)
   for (std::size_t i = 0; i < kLine; i += sizeof(__m128i))

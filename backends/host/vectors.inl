@@ -3,10 +3,10 @@
 /// Included once by each kernels_*.cpp, hence the unnamed namespace: nothing here may be shared
 /// between files that are compiled for different processors.
 ///
-/// A format offers Lanes<N>: N elements in storage, the vector they become, and how an operator is
-/// applied to two such vectors. kWide and kShort are the numbers of lanes that serve it well.
-/// Vectors are the compiler's own, so one text serves every instruction set; vectors of one lane
-/// are the scalar remainder loop and behave alike (no integer promotion).
+/// A format has Lanes<N>: the storage of N elements, the vector for computation, and the
+/// application of an operator to two such vectors. kWide and kShort are good numbers of lanes for
+/// it. Vectors are the compiler's own, so one text serves every instruction set; vectors of one
+/// lane are the scalar remainder loop, and behave as longer ones do (no integer promotion).
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ constexpr std::size_t kVectorBytes = 32;
 constexpr std::size_t kVectorBytes = 16;
 #endif
 
-/// Elements lie at any address, so vectors move by memcpy, which compiles to one instruction.
+/// Elements may be unaligned, so vectors move by memcpy, which compiles to one instruction.
 template <class V>
 V load_from(const void* array, std::size_t offset) {
   V vector;
@@ -48,7 +48,7 @@ void store_to(void* array, std::size_t offset, const V& vector) {
   __builtin_memcpy(static_cast<Bytes*>(array) + offset, &vector, sizeof(V));
 }
 
-/// True, or a vector of masks, where a NaN is: only NaN differs from itself.
+/// @return true, or a mask per lane, for NaN: only NaN differs from itself.
 template <class V>
 auto is_nan(const V& value) {
   return value != value;  // NOLINT(misc-redundant-expression)
@@ -58,8 +58,8 @@ auto is_nan(const V& value) {
 template <class T>
 constexpr T kQuietNan = static_cast<T>(__builtin_nanf(""));
 
-/// Divides, then replaces every NaN. Which operand's payload survives a sum depends on the order
-/// the compiler picks, so ranks and instruction sets could disagree.
+/// Divides, then replaces every NaN. The compiler's order decides which operand's payload survives
+/// a sum, so ranks and instruction sets could disagree.
 template <class T, class V>
 V finish(V value, int divisor) {
   if (divisor != 1) value = value / static_cast<T>(divisor);
@@ -67,13 +67,14 @@ V finish(V value, int divisor) {
   return is_nan(value) ? nan : value;
 }
 
-/// Two to a power that is no subnormal.
+/// @return two to the power `exponent`, which is not subnormal.
 [[maybe_unused]] float power_of_two(int exponent) {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(127 + exponent) << 23);
 }
 
-/// What averages divide and bound: half of their sum, which no finite operands overflow. Rounding
-/// may carry a partial sum of the largest numbers beyond them, where the mean never is.
+/// Divides and bounds the half sum of an average, which does not overflow for finite operands.
+/// Rounding may carry a partial sum of the largest numbers beyond them, but the mean is never
+/// beyond.
 template <class V>
 V finish_average(V half, float divisor, float largest) {
   half = half / divisor;
@@ -84,7 +85,7 @@ V finish_average(V half, float divisor, float largest) {
   return half + half;
 }
 
-/// Applies an operator as it stands.
+/// Applies an operator to elements without conversion.
 struct ElementWise {
   template <class Op, class V>
   static V apply(const V& a, const V& b) {
@@ -216,7 +217,7 @@ struct HalfLanes {
   }
 };
 
-/// What averages need of lanes that are one vector of floats.
+/// The functions that averages need, for lanes that are one vector of floats.
 template <class Codec>
 struct FloatLanes : ElementWise {
   template <class V>
