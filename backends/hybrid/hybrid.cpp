@@ -9,8 +9,7 @@ namespace tutti::hybrid {
 namespace {
 
 constexpr unsigned kPollsPerLook = 64;
-/// The sleep where several parts have transfers pending: none wakes a thread that sleeps in
-/// another.
+/// The sleep if several parts have pending transfers: none wakes a thread that sleeps in another.
 constexpr std::chrono::microseconds kShortSleep{50};
 
 /// The first member is the local one.
@@ -19,7 +18,7 @@ constexpr std::size_t kLocal = 0;
 Capabilities common(const Parts& parts, const std::vector<bool>& is_local) {
   const Capabilities& local = parts.local->capabilities();
   const bool is_one_host = std::ranges::find(is_local, false) == is_local.end();
-  Capabilities common = local;  // messages of the other parts are moved, where this sees memory
+  Capabilities common = local;  // other parts move messages, even if the local one sees memory
   std::vector<std::string> transports;
   for (const auto& member : parts.remote) {
     const Capabilities& remote = member->capabilities();
@@ -77,8 +76,8 @@ class HybridTransport final : public Transport {
   }
   void signal(AccessId access, bool is_stored) override { local().signal(access, is_stored); }
 
-  // Asleep in one member, this thread would see nothing of the others. Its work in the network for
-  // others has waited, so the next poll looks there.
+  // While this thread sleeps in one member, it does not see the others. The remote members' work
+  // for other ranks has waited then, so the next poll polls them.
   void idle_wait() override {
     std::size_t busy = kLocal;
     std::size_t count = 0;
@@ -105,7 +104,7 @@ class HybridTransport final : public Transport {
       member.transport->find_unmatched(pending, thoroughly);
   }
 
-  // A message between two ranks receives what probe finds, and has the first route.
+  // A call between two ranks receives the message that probe finds, and has the first route.
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag) override {
     if (from != any_rank) return members_[member_to(from, 0)].transport->probe(from, tag);
     is_remote_first_ = !is_remote_first_;
@@ -125,7 +124,7 @@ class HybridTransport final : public Transport {
  private:
   struct MemberTransport {
     std::unique_ptr<Transport> transport;
-    std::size_t outstanding = 0;  // transfers
+    std::size_t outstanding = 0;  // pending transfers
   };
 
   [[nodiscard]] Transport& local() const noexcept { return *members_[kLocal].transport; }
@@ -153,7 +152,7 @@ class HybridTransport final : public Transport {
     }
   }
 
-  // Other hosts see nothing of our memory.
+  // Turns waits into receives, since ranks of other hosts do not see this memory.
   std::span<const Transfer> moved(std::span<const Transfer> transfers) {
     const auto is_plain = [](const Transfer& transfer) {
       return transfer.kind != Transfer::Kind::wait && transfer.result.data == nullptr;
@@ -167,9 +166,9 @@ class HybridTransport final : public Transport {
     return moved_;
   }
 
-  // A poll of a network costs a system call, so a member is polled where it has transfers pending,
-  // and now and then for its work for others. The parts take turns at being first: one that always
-  // has a completion must not keep the others from being polled.
+  // A poll of a network costs a system call, so a remote member is polled only if it has pending
+  // transfers, and sometimes for its work for other ranks. The parts take turns at being first: a
+  // part that always has a completion must not keep the others from being polled.
   void poll_members() {
     const bool looks = remote_ > 0 || ++skipped_ % kPollsPerLook == 0;
     if (!looks) return poll_member(members_[kLocal]);
@@ -196,8 +195,8 @@ class HybridTransport final : public Transport {
     failed_at_ = now();
   }
 
-  // Where several ranks die at once, each member sees another one die. The control plane sees all
-  // of them and gives all ranks the same cause, so this waits for it first.
+  // If several ranks die at once, each member may see another one die. The control plane sees all
+  // of them, and gives all ranks the same cause, so this waits for it first.
   void throw_failure() const {
     failure_signal_->check();
     if (failure_->code() == ErrorCode::peer_dead && now() - failed_at_ < kSignalPatience) return;
@@ -215,7 +214,7 @@ class HybridTransport final : public Transport {
   std::size_t first_ = kLocal;              // the member that the last poll began with
   bool is_remote_first_ = false;
   bool waits_idle_ = false;
-  std::optional<Error> failure_{};  // what a member threw first
+  std::optional<Error> failure_{};  // the first error of a member
   Duration failed_at_{};
 };
 

@@ -12,12 +12,12 @@ namespace tutti::hybrid {
 
 /// The parts of a hybrid. All transports know all ranks of the communicator by the same numbers.
 struct Parts {
-  std::unique_ptr<Transport> local;  ///< Reaches the ranks of the own host, the own rank too.
-  /// Reach the others, each by itself: Transfer::route chooses one. One at least.
+  std::unique_ptr<Transport> local;  ///< Reaches the ranks of the own host, and the own rank.
+  /// One or more. Each reaches all other ranks, and Transfer::route chooses one.
   std::vector<std::unique_ptr<Transport>> remote;
-  std::vector<bool> is_local;    ///< Per rank: which of the two.
+  std::vector<bool> is_local;  ///< By rank: whether `local` reaches it.
   std::shared_ptr<FailureSignal>
-      failure_signal;  ///< Of the communicator; all transports have it too.
+      failure_signal;  ///< The communicator's; all transports have it too.
 };
 
 /// @return a transport that posts every transfer to the part that reaches its peer.
