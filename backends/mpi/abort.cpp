@@ -1,4 +1,4 @@
-// The end of a transport over MPI before its time.
+// The abort of a transport over MPI.
 #include <sched.h>
 
 #include "patience.hpp"
@@ -7,8 +7,8 @@
 namespace tutti::v0::mpi {
 namespace {
 
-/// The longest wait for a receive that cannot be cancelled, since it is being filled: its sender
-/// needs our help.
+/// The longest wait for a receive that cannot be cancelled, since it is being filled. Its sender
+/// needs this rank's MPI calls for that.
 constexpr Duration kReceivePatience = std::chrono::seconds{1};
 
 }  // namespace
@@ -29,15 +29,15 @@ bool drain(std::vector<MPI_Request>& requests, Duration patience) {
 
 bool MpiTransport::abort(const Error& cause) noexcept {
   if (aborted_) return quiet_;
-  if (is_forked()) return true;  // nobody writes into a child's memory
+  if (is_forked()) return true;  // no rank writes into a child's memory
   aborted_ = true;
   try {
     if (failure_signal_) failure_signal_->raise(cause);
     if (!failure_) failure_ = cause;
     int finalized = 0;
-    // Nobody knows what a finalised MPI still uses; the destructor sees to our own memory.
+    // A finalised MPI may still use memory; the destructor handles that.
     if (PMPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) quiet_ = stop(cause);
-  } catch (...) {  // Out of memory: messages stay under way, in memory that is never reused.
+  } catch (...) {  // out of memory: messages stay pending, in memory that is never reused
     static_cast<void>(backing_.release());
   }
   requests_.clear();
@@ -68,9 +68,8 @@ bool MpiTransport::stop(const Error& cause) {
 }
 
 // A rank that has not ended may still fail, and send a notice. If the communicator is freed by
-// then, the notice becomes a message of a new one with the same context, where Open MPI 4.1 may
-// crash if the new one has fewer ranks. So ranks that end well meet in a barrier, in which no
-// failed one takes part.
+// then, the notice becomes a message of a new one with the same context, and Open MPI 4.1 may crash
+// if that has fewer ranks. So ranks that end without a failure meet in a barrier.
 bool MpiTransport::all_ended_well() const noexcept {
   MPI_Request barrier = MPI_REQUEST_NULL;
   if (PMPI_Ibarrier(ranks_.comm, &barrier) != MPI_SUCCESS) return false;

@@ -55,7 +55,7 @@ struct MpiChannel::Exchange {
   Cell cell{};
   std::vector<Cell> cells;   // per rank
   std::vector<int> lengths;  // per rank
-  std::vector<int> places;   // of each one's text in `received`
+  std::vector<int> places;   // per rank: the place of its text in `received`
   std::string received{};
   MPI_Request request = MPI_REQUEST_NULL;
 };
@@ -92,7 +92,7 @@ std::vector<std::string> MpiChannel::all_gather(std::string_view own, Deadline d
   try {
     exchange(*all, deadline.time_since_epoch());
   } catch (...) {
-    // A rank that comes late makes the MPI write after all, so what it writes to is never reused.
+    // A late rank makes the MPI write to this memory after all, so it is never reused.
     static_cast<void>(all.release());
     throw;
   }
@@ -104,7 +104,7 @@ std::vector<std::string> MpiChannel::all_gather(std::string_view own, Deadline d
 }
 
 void MpiChannel::keep(std::shared_ptr<const void> connections) {
-  static std::mutex mutex;  // of threads that make communicators at the same time
+  static std::mutex mutex;  // for threads that make communicators at the same time
   const std::lock_guard lock{mutex};
   void* found = nullptr;
   int exists = 0;

@@ -9,11 +9,12 @@
 namespace tutti::v0::mpi {
 
 /// Lets ranks whose MPI works find each other for tutti's own transports, by collective calls on
-/// the caller's communicator. To duplicate it would cost more than all else, and MPIs do that for
-/// one thread at a time only; where all ranks make the same collective call there is no need to.
+/// the caller's communicator. It does not duplicate that, which would cost more than all the rest,
+/// and which MPIs allow to one thread at a time only: all ranks make the same collective call, so
+/// there is no need to.
 class MpiChannel final : public Channel {
  public:
-  /// Local. @param comm of the ranks; it stays the caller's. Throws Error{invalid_argument}.
+  /// Local. @param comm stays the caller's. Throws Error{invalid_argument}.
   explicit MpiChannel(MPI_Comm comm);
 
   [[nodiscard]] Rank rank() const noexcept override { return self_; }
@@ -22,7 +23,7 @@ class MpiChannel final : public Channel {
   [[nodiscard]] bool is_private() const noexcept override { return true; }
   [[nodiscard]] std::vector<std::string> all_gather(std::string_view own,
                                                     Deadline deadline) override;
-  /// Keeps them until MPI_Finalize, for communicators to come.
+  /// Keeps connections until MPI_Finalize, for later communicators.
   void keep(std::shared_ptr<const void> connections) override;
 
  private:

@@ -1,5 +1,5 @@
 /// @file
-/// From MPI's return codes to Error.
+/// The translation of MPI's return codes to Error.
 #pragma once
 
 #include <string>
@@ -11,19 +11,17 @@
 
 namespace tutti::v0::mpi {
 
-/// The error for an MPI return code. @param code not MPI_SUCCESS. @param action of the call, such
-/// as "receive from rank 3". @param peer the other rank, or -1.
-/// @return mismatch for a message that was too long, peer_dead where the MPI knows it, else
-/// transport.
+/// @return the error for an MPI return code: mismatch for a message that was too long, peer_dead if
+/// the MPI reports that, otherwise transport. @param code not MPI_SUCCESS. @param action of the
+/// call, such as "receive from rank 3". @param peer the other rank, or -1.
 [[nodiscard]] Error error_of(int code, const std::string& action, Rank peer = -1);
 
-/// Throws if a call failed. @param code that it returned. @param action of the call.
+/// Throws if a call failed. @param action as of error_of().
 inline void check(int code, const char* action) {
   if (code != MPI_SUCCESS) throw error_of(code, action);
 }
 
-/// Throws if a transfer failed. @param code that a call for it returned. @param kind its direction.
-/// @param peer the other rank.
+/// Throws if a call for a transfer failed.
 inline void check_transfer(int code, Transfer::Kind kind, Rank peer) {
   if (code == MPI_SUCCESS) return;
   const bool sends = kind == Transfer::Kind::send;
@@ -31,7 +29,7 @@ inline void check_transfer(int code, Transfer::Kind kind, Rank peer) {
                  peer);
 }
 
-/// The same. @param code as above. @param transfer whose call it was.
+/// Throws if a call for a transfer failed.
 inline void check(int code, const Transfer& transfer) {
   check_transfer(code, transfer.kind, transfer.peer);
 }

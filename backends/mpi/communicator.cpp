@@ -1,4 +1,4 @@
-// The public entry points.
+// The public functions of the mpi backend.
 #include <tutti/mpi.hpp>
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/init.hpp>
@@ -19,8 +19,8 @@
 namespace tutti::v0::mpi {
 namespace {
 
-/// Within a host processors copy the MPI's messages, as they do ours: a rank that sends and
-/// receives at once is slower at both. Reductions run at 30 GB/s, on data that was read just now.
+/// Within a host, processors copy the MPI's messages as they copy those of shm: a rank that sends
+/// and receives at the same time is slower at both. Reductions run at 30 GB/s, on data in a cache.
 CostModel cost_model_of(const Ranks& ranks) {
   if (!ranks.is_one_roomy_host) return {};
   LinkCosts costs = kDefaultCosts;
@@ -29,11 +29,11 @@ CostModel cost_model_of(const Ranks& ranks) {
   return {.costs = costs, .origin = "assumed of MPI within a host", .lasting = kDefaultCosts};
 }
 
-/// Makes subgroups of a communicator. The MPI's communicator is the transport's, which ends
-/// before this does.
+/// Makes subgroups of a communicator. The MPI's communicator belongs to the transport, which ends
+/// before this.
 class MpiGroup final : public tutti::Group {
  public:
-  /// @param ranks of the transport. @param options see Options. @param watch of the same ranks.
+  /// @param ranks of the transport. @param watch of the same ranks.
   MpiGroup(const Ranks& ranks, const Options& options, std::shared_ptr<tutti::Group> watch)
       : ranks_{ranks}, options_{options}, watch_{std::move(watch)} {}
 
@@ -46,7 +46,7 @@ class MpiGroup final : public tutti::Group {
         return parts_of_communicator(set_up.ranks, options_,
                                      watch_->subgroup(members, key_after(failures, key)));
       });
-    } catch (...) {  // on all members
+    } catch (...) {  // thrown on all members
       failures_ = std::max(failures_.load(), failures + 1);
       throw;
     }
@@ -77,7 +77,7 @@ class MpiGroup final : public tutti::Group {
   }
 
  private:
-  /// The watch counts the groups of a key on each rank, also where only some could make one.
+  /// The watch counts the groups of a key on each rank, even if only some ranks could make one.
   [[nodiscard]] static std::uint64_t key_after(std::uint64_t failures, std::uint64_t key) {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
     return key ^ failures * kGoldenRatio;
@@ -86,14 +86,14 @@ class MpiGroup final : public tutti::Group {
   const Ranks ranks_;
   const Options options_;
   const std::shared_ptr<tutti::Group> watch_;
-  std::atomic<std::uint64_t> failures_{0};  // of subgroup, as far as known
+  std::atomic<std::uint64_t> failures_{0};  // known failures of subgroup()
 };
 
 }  // namespace
 
 namespace {
 
-/// A thread of tutti's own calls the MPI beside those of the program, over any transport.
+/// Checks that the MPI allows a thread of tutti beside those of the program, for any transport.
 void check_threads(const CommunicatorOptions& options) {
   if (!options.progress_thread) return;
   int provided = MPI_THREAD_SINGLE;
@@ -105,7 +105,7 @@ void check_threads(const CommunicatorOptions& options) {
         "needs MPI_THREAD_MULTIPLE; start the MPI by MPI_Init_thread"};
 }
 
-/// A timeout of zero is that of the environment.
+/// @return options in which the environment's timeout replaces one of zero.
 Options with_timeout(Options options) {
   constexpr std::chrono::seconds kSetUpTimeout{300};
   if (options.timeout == Duration::zero())
@@ -113,8 +113,8 @@ Options with_timeout(Options options) {
   return options;
 }
 
-/// Every poll of such a communicator drives the MPI, so a rank that waits in it goes on polling as
-/// one with a function that does.
+/// Every poll of such a communicator advances the MPI. So a waiting rank keeps polling, as one with
+/// CommunicatorOptions::progress does.
 CommunicatorOptions driving(CommunicatorOptions options) {
   if (!options.progress) options.progress = [] {};
   return options;

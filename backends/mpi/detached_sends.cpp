@@ -26,7 +26,7 @@ void DetachedSends::collect(BufferPool& pool) {
 }
 
 EndedSends::EndedSends(MPI_Comm comm) {
-  check(PMPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, &handle_), "send to nobody");
+  check(PMPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, &handle_), "send to no rank");
 }
 
 }  // namespace tutti::v0::mpi

@@ -10,16 +10,16 @@
 
 namespace tutti::v0::mpi {
 
-/// The first MPI messages of transfers that a probe has found: it has to receive them, since the
-/// MPI does not give their contents before. They are older than the messages that the MPI still has
-/// of their sender and tag.
+/// The first MPI messages of transfers that a probe has found. A probe has to receive them to read
+/// their headers. They are older than all messages of their sender and tag that are still in the
+/// MPI.
 class EarlyMessages {
  public:
   /// A first message.
   struct Early {
     Rank from;
     std::uint32_t tag;
-    std::byte* buffer;  ///< Of the pool.
+    std::byte* buffer;  ///< A buffer of the pool.
     MPI_Status status;
   };
   /// @param ranks and @param pool outlive this.
@@ -27,8 +27,8 @@ class EarlyMessages {
 
   /// As Transport::probe.
   [[nodiscard]] std::optional<Unexpected> probe(Rank from, std::uint32_t tag);
-  /// @param transfer a receive. @return the message that it matches, if a probe has found one; the
-  /// buffer belongs to the caller.
+  /// @param transfer a receive. @return the message that it matches, if a probe has found one. Its
+  /// buffer then belongs to the caller.
   [[nodiscard]] std::optional<Early> pop(const Transfer& transfer);
 
  private:

@@ -7,7 +7,7 @@
 namespace tutti::v0::mpi {
 namespace {
 
-/// The number of bytes is in the header, so that where two headers agree the lengths do too.
+/// Mixes the number of bytes into the header, so that equal headers imply equal lengths.
 Header header_of(std::uint64_t fingerprint, std::uint64_t bytes) noexcept {
   constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
   return (fingerprint ^ bytes * kGoldenRatio) << 1 | (bytes <= kInlineBytes ? 0 : kFollowed);

@@ -18,40 +18,40 @@ namespace tutti::v0::mpi {
 
 /// The front of the first MPI message of every transfer: 63 bits of the fingerprint of the
 /// collective it belongs to, mixed with the number of bytes, above kFollowed. Eight bytes, since
-/// every cache line of a small message counts. The payload comes behind it, or an Announcement.
+/// every cache line of a small message counts. The payload follows, or an Announcement.
 using Header = std::uint64_t;
-/// Set in the header where the payload comes in messages of its own.
+/// Set in the header if the payload comes in messages of its own.
 inline constexpr Header kFollowed = 1;
 
 /// The MPI tag of messages that carry a payload.
 using PayloadTag = std::int32_t;
 
-/// Stands behind the header in place of a payload that is too long.
+/// Follows the header in place of a payload that is too long.
 struct Announcement {
   std::uint64_t bytes;  ///< Payload of the whole transfer.
-  PayloadTag tag;       ///< Of the messages that carry it.
+  PayloadTag tag;       ///< Tag of the messages with the payload.
 };
 
-/// Payload of at most this many bytes rides behind the header; more travels in messages of its own,
-/// straight between the pieces of both ends. With the header it stays below the 4 KiB up to which
+/// A payload of at most this many bytes follows the header. A longer one travels in messages of its
+/// own, directly between the pieces of both ends. With the header it is below the 4 KiB up to which
 /// Open MPI sends at once over shared memory.
 inline constexpr std::size_t kInlineBytes = 4000;
-/// Payload in several pieces is copied through the staging buffer up to this many bytes: for MPICH
-/// a derived datatype costs more there (8 KiB in two pieces: 14 us against 3 us, from 16 KiB up
-/// less).
+/// A payload in several pieces of at most this many bytes is copied through the staging buffer,
+/// since a derived datatype costs MPICH more (8 KiB in two pieces: 14 us against 3 us; from 16 KiB
+/// up less).
 inline constexpr std::size_t kStagedBytes = 16384;
-/// The first message of a transfer always fits, whatever the sender thinks its size is, so a wrong
-/// length is found by comparison and never by truncation.
+/// The most bytes of a first message. Every receive has this room, so that a wrong length is found
+/// by comparison and never by truncation.
 inline constexpr std::size_t kFirstBytes = sizeof(Header) + kInlineBytes;
-/// Bytes of a staging buffer: the first message, then staged pieces. What stands behind the header
-/// is aligned for every built-in type.
+/// Bytes of a staging buffer: the first message, then staged pieces. The bytes behind the header
+/// are aligned for every built-in type.
 inline constexpr std::size_t kBufferBytes = kFirstBytes + kStagedBytes + sizeof(Header);
 static_assert(kBufferBytes % alignof(std::max_align_t) == 0);
-/// The most bytes of an MPI message with a payload that is reduced, so that it is still in a cache
-/// then. Shorter messages lose more than they gain: each costs Open MPI 4 us.
+/// The most bytes of an MPI message whose payload is reduced, so that it is in a cache then.
+/// Shorter messages lose more than they gain: each costs Open MPI 4 us.
 inline constexpr std::size_t kWarmBytes = std::size_t{1} << 20;
-/// The MPI messages of one payload that are under way at once: enough that a network is never idle,
-/// and few enough to test with every poll.
+/// The most pending MPI messages of one payload: enough that a network is never idle, and few
+/// enough to test in every poll.
 inline constexpr std::uint32_t kWindow = 8;
 /// The largest `int` count of MPI_BYTE.
 inline constexpr std::size_t kMostChunkBytes = std::numeric_limits<int>::max();
@@ -77,11 +77,11 @@ class BufferPool {
   std::size_t buffers_ = 0;
 };
 
-/// The addresses of scattered bytes, as the MPI needs them. The caller keeps them so that cutting
-/// need not allocate.
+/// The addresses of scattered bytes, as the MPI needs them. The caller keeps this, so that cutting
+/// does not allocate.
 struct Scattered {
-  std::vector<int> lengths{};         ///< Of each run of bytes.
-  std::vector<MPI_Aint> addresses{};  ///< Of each run of bytes.
+  std::vector<int> lengths{};         ///< By run of bytes.
+  std::vector<MPI_Aint> addresses{};  ///< By run of bytes.
 };
 
 /// Cuts pieces into MPI messages of a fixed number of bytes, so that both ends cut at the same
@@ -91,7 +91,7 @@ class Cutter {
  public:
   /// Nothing to cut.
   Cutter() = default;
-  /// @param pieces outlive the cutter. @param chunk_bytes of every message but the last.
+  /// @param pieces outlive the cutter. @param chunk_bytes of every message except the last.
   /// @param scattered workspace, outlives the cutter.
   Cutter(std::span<const Piece> pieces, std::size_t chunk_bytes, Scattered& scattered) noexcept
       : pieces_{pieces}, chunk_bytes_{chunk_bytes}, scattered_{&scattered} {}
@@ -103,7 +103,7 @@ class Cutter {
   };
   /// @return whether bytes are left.
   [[nodiscard]] bool more() const noexcept { return index_ < pieces_.size(); }
-  /// Cuts the next message. @return the message.
+  /// @return the next message.
   [[nodiscard]] Chunk next();
 
  private:
@@ -113,8 +113,8 @@ class Cutter {
   std::span<const Piece> pieces_{};
   std::size_t chunk_bytes_ = 0;
   Scattered* scattered_ = nullptr;
-  std::size_t index_ = 0;   // of the piece that comes next
-  std::size_t offset_ = 0;  // of its first byte that is left
+  std::size_t index_ = 0;   // of the next piece
+  std::size_t offset_ = 0;  // of its next byte
 };
 
 }  // namespace tutti::v0::mpi

@@ -1,4 +1,4 @@
-// The MPI's own calls, as something to compare with and to choose.
+// The MPI's own calls, for comparisons and as a choice.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -76,7 +76,7 @@ std::string_view name_of_call(const Call& call) {
   return is_message(call) ? name_of(call.point_to_point) : name_of(call.collective);
 }
 
-// A collective that is not here would be run as another one.
+// Whether the MPI has a call for a collective. Any other would be run as a wrong one.
 bool is_of_mpi(Collective collective) {
   switch (collective) {
     case Collective::all_reduce:
@@ -101,14 +101,14 @@ bool has_uneven_blocks(const Call& call) {
 }
 
 std::byte* byte_of(const void* vector, std::size_t bytes) {
-  return static_cast<std::byte*>(const_cast<void*>(vector)) + bytes;  // only compared, and for MPI
+  return static_cast<std::byte*>(const_cast<void*>(vector)) + bytes;  // for comparison and the MPI
 }
 std::byte* own_block(const void* vector, std::size_t block_bytes, Rank rank) {
   return byte_of(vector, static_cast<std::size_t>(rank) * block_bytes);
 }
 
-// In the MPI a reduce_scatter in place leaves the result at the front of the vector, not in the own
-// block.
+// Whether a reduce_scatter in place stores its result in the own block. The MPI stores it at the
+// front of the vector.
 bool reduces_into_own_block(const Call& call, Rank self) {
   if (call.collective != Collective::reduce_scatter || call.out == nullptr || call.out_count == 0)
     return false;
@@ -118,7 +118,7 @@ bool reduces_into_own_block(const Call& call, Rank self) {
   return call.out == byte_of(call.in, before * call.element_bytes);
 }
 
-// What the MPI lacks for a call, or nothing.
+// Returns the feature that the MPI lacks for a call, or nothing.
 std::string lack(const Call& call, Rank self) {
   if (!is_message(call) && !is_of_mpi(call.collective)) return "this meaning";
   if (reduces(call)) {
@@ -138,7 +138,7 @@ std::string lack(const Call& call, Rank self) {
   return {};
 }
 
-// Elements of collectives that only move them travel as bytes: every type is alike to them.
+// Elements of collectives that only move them travel as bytes, whatever their type is.
 Native translate(const Call& call) {
   const bool reduced = reduces(call);
   const std::size_t scale = reduced ? 1 : call.element_bytes;
@@ -209,7 +209,7 @@ class Blocks {
   }
   [[nodiscard]] const int* counts() const { return numbers_.data(); }
   [[nodiscard]] const int* offsets() const { return numbers_.data() + size_; }
-  // Where a rank's own block begins, if the rank has one.
+  // Whether a rank's own block is not empty and begins at an address.
   [[nodiscard]] bool begins(const void* vector, Rank rank, const void* block) const {
     const auto r = static_cast<std::size_t>(rank);
     return r < size_ && numbers_[r] > 0 &&

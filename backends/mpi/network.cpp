@@ -9,7 +9,7 @@ namespace tutti::v0::mpi {
 
 namespace {
 
-/// Tags that every MPI takes.
+/// Number of tags that every MPI accepts.
 constexpr std::uint64_t kTags = 32768;
 
 }  // namespace

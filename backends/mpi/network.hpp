@@ -10,19 +10,18 @@
 
 namespace tutti::v0::mpi {
 
-/// Makes a communicator of some of the ranks, by MPI_Comm_create_group, which blocks until all of
-/// them take part. @param ranks of the whole. @param members as their ranks there. @param key
-/// that distinguishes the groups of several threads, modulo 2^15. @return it; the caller frees it.
-/// Allocates nothing, so that a rank without memory can take part. Throws Error.
+/// Makes a communicator of some of the ranks, by MPI_Comm_create_group, which blocks until all
+/// members take part. @param ranks of the whole communicator. @param members as their ranks there.
+/// @param key that distinguishes the groups of several threads, modulo 2^15. @return the
+/// communicator; the caller frees it. Allocates nothing, so that a rank without memory can take
+/// part. Throws Error.
 [[nodiscard]] MPI_Comm subset_of(const Ranks& ranks, std::span<const Rank> members,
                                  std::uint64_t key = 0);
 
-/// Makes a transport or more, of some of the ranks, on all of them or on none. @param ranks of
-/// the whole.
-/// @param members as their ranks there. @param options equal on all ranks. @param key see
-/// subset_of.
-/// @param failures for the own card. @param make see make_agreed. @return what make returns. Throws
-/// what make throws, and Error{transport} that names a rank which has no memory.
+/// Makes one or more transports of some of the ranks, on all members or on none. @param ranks of
+/// the whole communicator. @param members as their ranks there. @param options equal on all ranks.
+/// @param key see subset_of. @param failures for the own card. @param make see make_agreed. @return
+/// the value of make. Throws as make, and Error{transport} that names a rank which has no memory.
 template <class Make>
 auto make_together(const Ranks& ranks, std::span<const Rank> members, const Options& options,
                    std::uint64_t key, std::uint64_t failures, const Make& make) {
@@ -37,7 +36,7 @@ auto make_together(const Ranks& ranks, std::span<const Rank> members, const Opti
   MPI_Comm parent = subset_of(ranks, members, key);
   try {
     agree_on_memory(parent, failed);
-  } catch (...) {  // on all ranks
+  } catch (...) {  // thrown on all ranks
     PMPI_Comm_free(&parent);
     throw;
   }
@@ -46,16 +45,16 @@ auto make_together(const Ranks& ranks, std::span<const Rank> members, const Opti
     auto made = make_agreed(set_up, options, make);
     PMPI_Comm_free(&parent);
     return made;
-  } catch (...) {  // on all ranks, or a rank has not come in time
+  } catch (...) {  // thrown on all ranks, or a rank did not come in time
     if (set_up) PMPI_Comm_free(&parent);
     throw;
   }
 }
 
-/// Lets MPI carry what goes between hosts.
+/// Carries messages between hosts over MPI.
 class MpiNetwork final : public Network {
  public:
-  /// Collective. @param comm of the world's ranks. @param options see Options. Throws Error.
+  /// Collective. @param comm of the world's ranks. Throws Error.
   MpiNetwork(MPI_Comm comm, const Options& options)
       : ranks_{gather_ranks(comm, options)}, options_{options} {}
   ~MpiNetwork() override;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::seconds{1};  // for the rest of a notice
 
-// Whether a notice that has been found arrives as a whole.
+// Receives a notice that a probe has found. Returns whether all of it arrived.
 bool receive(MPI_Message& message, Notice& notice) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(PMPI_Imrecv(&notice, sizeof notice, MPI_BYTE, &message, &request),
@@ -36,8 +36,8 @@ Notice make_notice(const Error& cause) noexcept {
   return notice;
 }
 
-// A probe needs no receive posted in advance: a wildcard receive would have to be cancelled in the
-// end, and slows the matching of all other messages down in some MPIs.
+// Probes instead of posting a wildcard receive in advance: that would have to be cancelled in the
+// end, and slows down the matching of all other messages in some MPIs.
 std::optional<Error> find_notice(const Ranks& ranks) {
   int found = 0;
   MPI_Message message = MPI_MESSAGE_NULL;

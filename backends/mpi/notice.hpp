@@ -10,22 +10,22 @@
 
 namespace tutti::v0::mpi {
 
-/// The message. Longer texts are cut.
+/// The message of a notice, about the first cause of the failure.
 struct Notice {
-  ErrorCode code{};              ///< Of the first cause.
-  Rank culprit = -1;             ///< Of the first cause.
+  ErrorCode code{};
+  Rank culprit = -1;
   std::uint32_t length = 0;      ///< Bytes of the text.
-  std::array<char, 512> text{};  ///< Of the first cause, not terminated.
+  std::array<char, 512> text{};  ///< Not terminated. Longer texts are cut.
 };
 
-/// @param cause of the failure. @return the notice.
+/// @return the notice of a failure.
 [[nodiscard]] Notice make_notice(const Error& cause) noexcept;
 
 /// Looks for a notice without waiting. @param ranks of the transport. @return Error{aborted} with
 /// the first cause's text, kind and culprit, if a rank has failed.
 [[nodiscard]] std::optional<Error> find_notice(const Ranks& ranks);
 
-/// @param ranks whose tags. @return the tag of notices; transfers use smaller ones.
+/// @return the tag of notices; transfers use smaller ones.
 [[nodiscard]] inline int notice_tag(const Ranks& ranks) noexcept {
   return ranks.tag_limit;
 }

@@ -10,7 +10,7 @@
 namespace tutti::v0::mpi {
 
 void finish(MPI_Request& request, Duration deadline, const char* action) {
-  // Tests before the first yield, so that ranks that come at the same time wait for no scheduler.
+  // Tests before the first yield, so that ranks that come at the same time do not yield.
   constexpr int kSpins = 200;
   int done = 0;
   for (int tests = 0;; ++tests) {

@@ -18,7 +18,7 @@ void Payloads::begin(Message& message, PayloadTag tag) {
   post_chunks(message);
 }
 
-// All at once, which for usual chunks is one.
+// Posts all chunks at once; with the usual chunk size this is one.
 void Payloads::post_staged(Message& message) {
   const Piece staged{message.buffer + kFirstBytes, message.bytes};
   if (message.is_send()) Cursor{message.transfer.pieces}.read(staged.data, message.bytes);

@@ -7,27 +7,27 @@
 
 namespace tutti::v0::mpi {
 
-/// Moves payloads in MPI messages of their own, straight between the pieces of both ends, or
-/// through a staging buffer where short ones lie in several pieces, or a receive buffer where they
-/// are combined; kWindow of them are under way at once.
+/// Moves payloads in MPI messages of their own, of which kWindow are pending at once. They move
+/// directly between the pieces of both ends, except short ones in several pieces, which go through
+/// a staging buffer, and combined ones, which go through a receive buffer.
 class Payloads {
  public:
   /// @param ranks and @param requests outlive this. @param chunk_bytes as Options::chunk_bytes.
   Payloads(const Ranks& ranks, std::size_t chunk_bytes, Requests& requests) noexcept
       : ranks_{ranks}, chunk_bytes_{chunk_bytes}, requests_{requests} {}
 
-  /// @param chunk_bytes as Options::chunk_bytes. @return payload bytes of one MPI message of a call
-  /// that reduces.
+  /// @param chunk_bytes as Options::chunk_bytes. @return the payload bytes of one MPI message in a
+  /// call that reduces.
   [[nodiscard]] static std::size_t warm_bytes(std::size_t chunk_bytes) noexcept {
     return std::min(chunk_bytes, kWarmBytes);
   }
-  /// Begins to move the payload of a message. @param message whose receive is there.
-  /// @param tag of the payload.
+  /// Begins to move the payload of a message. @param message whose receive is posted. @param tag of
+  /// the payload.
   void begin(Message& message, PayloadTag tag);
-  /// An MPI message of a payload has come or gone, so that another one may. @param owner of its
-  /// request. Throws what a combiner throws, as Error.
+  /// Continues after an MPI message of a payload. @param owner of its request. Throws exceptions of
+  /// a combiner as Error.
   void advance(Owner owner);
-  /// A payload has come.
+  /// Stores or combines a staged payload that has arrived.
   static void unpack(const Message& message);
 
  private:

@@ -29,11 +29,11 @@ MpiProgress::MpiProgress(std::function<void()> others)
       self_{rank_in_world()}, tag_{largest_tag()} {}
 
 // MPIs make progress in a probe that finds nothing, but MPICH makes none in a probe of
-// MPI_COMM_SELF. So this one is of MPI_COMM_WORLD, for a message that nobody sends: from this rank
-// to itself, with the largest tag. What the probe returns does not matter: an error will be seen by
-// whoever waits for what has failed. But it goes to the error handler of MPI_COMM_WORLD first:
-// where errors are fatal, as they are unless the program says otherwise, one that the MPI meets
-// here ends the program, as it would in a call of the program's own.
+// MPI_COMM_SELF. So this one probes MPI_COMM_WORLD for a message that no rank sends: from this rank
+// to itself, with the largest tag. The result of the probe does not matter: a call that waits for a
+// failed operation gets the error. But the error handler of MPI_COMM_WORLD gets it first. If errors
+// are fatal, which is the default, an error that the MPI finds here ends the program, as it would
+// in a call of the program's own.
 void MpiProgress::operator()() const {
   if (others_) others_();
   if (getpid() != process_) return;

@@ -10,24 +10,24 @@
 
 namespace tutti::v0::mpi {
 
-/// Makes the MPI go on, whatever it has under way, and disturbs none of its messages. Does nothing
-/// once the MPI is finalised, nor in a thread or a forked child that may not call it.
+/// Lets the MPI advance all its operations, and receives none of its messages. It does nothing once
+/// the MPI is finalised, nor in a thread or a forked child that may not call the MPI.
 class MpiProgress {
  public:
-  /// @param others what is called as well, or nothing.
+  /// @param others a function that is called too, or nothing.
   explicit MpiProgress(std::function<void()> others);
-  /// Makes progress once. Throws what the others throw.
+  /// Makes progress once. Throws as that function.
   void operator()() const;
 
  private:
   std::function<void()> others_;
-  bool is_for_main_thread_;  // whether no other one may call the MPI
-  pid_t process_;            // that may
-  int self_;                 // in MPI_COMM_WORLD
+  bool is_for_main_thread_;  // whether only the main thread may call the MPI
+  pid_t process_;            // the process that may call the MPI
+  int self_;                 // rank in MPI_COMM_WORLD
   int tag_;
 };
 
-/// @param options of a world whose ranks came from the MPI. @return them, with its progress.
+/// @param options of a world that got its ranks from the MPI. @return options with MpiProgress.
 [[nodiscard]] InitOptions with_progress(InitOptions options);
 
 }  // namespace tutti::v0::mpi

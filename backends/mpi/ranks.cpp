@@ -20,8 +20,8 @@ std::uint64_t hash(std::string_view text, std::uint64_t seed) {
   return seed;
 }
 
-// The name alone could be "localhost" everywhere; the boot identifier alone is shared by the
-// virtual hosts that containers are.
+// Combines the host's name, which could be "localhost" everywhere, and the boot identifier, which
+// containers share.
 std::uint64_t host_identity() {
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
   int length = 0;
@@ -68,7 +68,7 @@ void check_equal(const std::vector<Card>& infos, Rank self) {
               rank};
 }
 
-// Allocates nothing.
+// Numbers the hosts. Allocates nothing.
 void find_hosts(SetUp& set_up) {
   Ranks& ranks = set_up.ranks;
   std::vector<std::uint64_t>& hosts = set_up.hosts;
@@ -115,8 +115,8 @@ Error no_memory(Rank rank) {
           "rank " + std::to_string(rank) + " has no memory for another communicator", rank};
 }
 
-// Does what writes to the memory of a set-up, which is never reused where a rank that comes late
-// makes the MPI write after all.
+// Runs a function in which the MPI writes to the memory of a set-up. If it fails, that memory is
+// never reused, since a late rank may make the MPI write to it after all.
 template <class Do>
 void guard(std::unique_ptr<SetUp>& set_up, Do action) {
   try {
@@ -148,7 +148,7 @@ int largest_tag() {
   int known = 0;
   check(PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_limit), &known),
         "find the largest tag");
-  return known != 0 ? *tag_limit : 32767;  // what the standard guarantees
+  return known != 0 ? *tag_limit : 32767;  // the limit that the standard guarantees
 }
 
 Ranks own_ranks() {
@@ -182,7 +182,7 @@ void gather(std::unique_ptr<SetUp>& set_up, MPI_Comm parent, const Options& opti
   });
   try {
     check_equal(set_up->cards, set_up->ranks.self);
-  } catch (...) {  // on all ranks
+  } catch (...) {  // thrown on all ranks
     PMPI_Comm_free(&set_up->ranks.comm);
     throw;
   }

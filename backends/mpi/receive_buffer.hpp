@@ -1,6 +1,6 @@
 /// @file
-/// Memory for payloads that are combined, so small that it stays in the cache, however long the
-/// message is.
+/// Memory for payloads that are combined. It is so small that it stays in the cache, for any length
+/// of the message.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace tutti::v0::mpi {
 
-/// Two halves, a chunk of the message in each: while one is combined the other arrives. Where the
-/// combiner has room for the message itself, chunks go there.
+/// Two halves, each for a chunk of the message: while one is combined, the other arrives. If the
+/// combiner has memory for the message itself, chunks go there.
 class ReceiveBuffer {
  public:
-  /// @param chunk_bytes of every MPI message but the last.
+  /// @param chunk_bytes of every MPI message except the last.
   explicit ReceiveBuffer(std::size_t chunk_bytes);
 
   /// Starts a message. @param transfer has a combiner. @param bytes of the message.
   void start(const Transfer& transfer, std::uint64_t bytes) noexcept;
-  /// @return whether a chunk is left to ask for, and a half is free for it.
+  /// @return whether there is another chunk to receive, and a half is free for it.
   [[nodiscard]] bool has_room() const noexcept {
     return asked_ < bytes_ && asked_ - combined_ <= chunk_bytes_;
   }
   /// @return the half for the next chunk.
   [[nodiscard]] unsigned next_half() const noexcept { return half_of(asked_); }
-  /// @return the memory for the next chunk, which is asked for now.
+  /// @return the memory for the next chunk, which counts as being received.
   [[nodiscard]] Piece next() noexcept;
-  /// Combines the chunks that have come, as far as none before them is missing. @param half whose
-  /// chunk has come. Throws what the combiner throws.
+  /// Combines the chunks that have arrived, up to the first missing one. @param half whose chunk
+  /// has arrived. Throws as the combiner.
   void combine(unsigned half);
 
  private:
@@ -49,20 +49,20 @@ class ReceiveBuffer {
   std::unique_ptr<Line[]> lines_;
   Combiner* combiner_ = nullptr;
   std::byte* staging_ = nullptr;  // the combiner's, for the whole message, or null
-  std::uint64_t bytes_ = 0;    // of the message
-  std::uint64_t asked_ = 0;    // of them, that were asked for
-  std::uint64_t combined_ = 0;  // of them
-  bool has_come_[2]{};          // and waits for the chunk before it
+  std::uint64_t bytes_ = 0;       // bytes of the message
+  std::uint64_t asked_ = 0;       // bytes of chunks that next() returned
+  std::uint64_t combined_ = 0;    // bytes that were combined
+  bool has_come_[2]{};            // by half: whether its chunk waits for the one before it
 };
 
-/// Receive buffers for reuse. The last one released is the next to be used, for its lines are warm.
+/// Receive buffers for reuse. The one released last is used next, since its lines are in a cache.
 class ReceiveBuffers {
  public:
   /// @param chunk_bytes as of a ReceiveBuffer.
   explicit ReceiveBuffers(std::size_t chunk_bytes) noexcept : chunk_bytes_{chunk_bytes} {}
-  /// @return one that is free; it stays ours.
+  /// @return a free buffer, which this still owns.
   [[nodiscard]] ReceiveBuffer* acquire();
-  /// @param buffer that acquire returned, which reserved the room.
+  /// @param buffer that acquire() returned. It reserved the room in the list.
   void release(ReceiveBuffer* buffer) noexcept { free_.push_back(buffer); }
 
  private:

@@ -1,5 +1,5 @@
 /// @file
-/// Messages under way, and the MPI requests that move them.
+/// Pending messages, and the MPI requests that move them.
 #pragma once
 
 #include <deque>
@@ -12,16 +12,16 @@
 
 namespace tutti::v0::mpi {
 
-/// A transfer under way.
+/// A pending transfer.
 struct Message {
   Transfer transfer;
   std::uint64_t bytes;
-  std::byte* buffer;  ///< Of the first MPI message.
+  std::byte* buffer;  ///< The buffer of the first MPI message.
   /// The buffer of a receive that combines, if the payload does not fit the first MPI message.
   ReceiveBuffer* receive_buffer;
   std::uint32_t remaining = 0;  ///< MPI requests not yet complete.
-  PayloadTag tag = 0;           ///< Of the payload.
-  Cutter cutter{};              ///< The rest of it.
+  PayloadTag tag = 0;           ///< The tag of the payload.
+  Cutter cutter{};              ///< The rest of the payload.
 
   [[nodiscard]] bool fits_first() const noexcept { return bytes <= kInlineBytes; }
   [[nodiscard]] bool is_staged() const noexcept {
@@ -31,7 +31,7 @@ struct Message {
   [[nodiscard]] bool is_send() const noexcept { return transfer.kind == Transfer::Kind::send; }
 };
 
-/// The messages of a transport that are under way, kept for reuse.
+/// The pending messages of a transport, kept for reuse.
 class Messages {
  public:
   /// @param usual number of messages for which no memory is allocated later.
@@ -43,15 +43,15 @@ class Messages {
     if (free_.capacity() < all_.size()) free_.reserve(2 * all_.size());  // release cannot fail
     free_.push_back(&all_.back());
   }
-  /// @param message that begins. @return where it is kept.
+  /// Keeps a new message. @return it.
   [[nodiscard]] Message& add(const Message& message) noexcept {
     Message& kept = *free_.back();
     free_.pop_back();
     return kept = message;
   }
-  /// @param message from add.
+  /// Ends a message of add().
   void release(Message& message) noexcept { free_.push_back(&message); }
-  /// @return the largest number of messages that were under way at once.
+  /// @return the largest number of messages that were pending at once.
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
  private:
@@ -63,7 +63,7 @@ class Messages {
 struct Owner {
   Message* message;
   bool is_first;      ///< Whether the request receives or sends the first MPI message.
-  std::uint8_t half;  ///< Of the receive buffer where it receives into one.
+  std::uint8_t half;  ///< The half of the receive buffer, if it receives into one.
 };
 
 /// The active MPI requests of a transport, the oldest first. Every call into the MPI makes it look
@@ -74,24 +74,22 @@ class Requests {
   /// @param usual number of requests for which no memory is allocated later.
   explicit Requests(std::size_t usual) { make_room(usual); }
   /// Makes room, so that add cannot fail: a request that the MPI has made must not be lost.
-  /// @param requests to be added.
+  /// @param requests number of requests to be added.
   void make_room(std::size_t requests);
-  /// @param request just made. @param owner of it.
+  /// Adds a new request.
   void add(MPI_Request request, Owner owner) noexcept {
     requests_.push_back(request);
     owners_.push_back(owner);
     ++owner.message->remaining;
   }
   [[nodiscard]] bool empty() const noexcept { return requests_.empty(); }
-  /// Tests all. @param done called with owner and status of each request that has ended; may add
-  /// requests. Throws Error that names the peer.
+  /// Tests all requests. @param done called with owner and status of each request that has ended;
+  /// may add requests. Throws Error that names the peer.
   template <class Done>
   void test(Done done);
-  /// @return the requests.
   [[nodiscard]] std::span<const MPI_Request> all() const noexcept { return requests_; }
-  /// @return their owners.
+  /// @return the owners of all().
   [[nodiscard]] std::span<const Owner> owners() const noexcept { return owners_; }
-  /// Forgets all.
   void clear() noexcept { requests_.clear(); }
 
  private:

@@ -8,19 +8,18 @@
 namespace tutti::v0::mpi {
 namespace {
 
-/// Memory for this many transfers is there from the start, so that allocations do not depend on the
-/// number of messages that happen to be under way at once.
+/// Memory for this many transfers is allocated at the start, so that allocations do not depend on
+/// the number of messages that happen to be pending at once.
 constexpr std::size_t kUsualTransfers = 64;
-/// Polls that complete nothing from one look for a notice to the next: a look costs as much as a
-/// poll.
+/// Polls without a completion between two looks for a notice. A look costs as much as a poll.
 constexpr std::uint32_t kPollsPerNotice = 64;
 
-/// Tags of transfers are the lower half of the MPI's, tags of payloads the upper half but for the
-/// last.
+/// @return the number of tags for transfers, which are the lower half of the MPI's. Tags of
+/// payloads are the upper half, except the last.
 std::uint32_t transfer_tags(const Ranks& ranks) {
   return static_cast<std::uint32_t>(ranks.tag_limit) / 2;
 }
-/// @return the receive, where there is no other.
+/// @return the receive, if there is only one.
 const Transfer* only_receive(std::span<const Transfer> transfers) noexcept {
   const Transfer* found = nullptr;
   for (const Transfer& transfer : transfers) {
@@ -62,20 +61,20 @@ MpiTransport::MpiTransport(const Ranks& ranks, const Options& options,
 MpiTransport::~MpiTransport() {
   int finalized = 0;
   if (is_forked() || PMPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) {
-    static_cast<void>(backing_.release());  // the MPI has ended, and may have used any of it
+    static_cast<void>(backing_.release());  // the MPI has ended, and may still use any of it
     return;
   }
   ended_.release();
   if (!requests_.empty())
     abort({ErrorCode::aborted, "rank " + std::to_string(ranks_.self) +
                                    " destroyed its communicator with an operation pending"});
-  // Messages of operations that ended well may take a moment to leave.
+  // Messages of completed operations may take a moment to be sent.
   if (!drain(detached_sends_.requests(), kSendPatience)) static_cast<void>(backing_.release());
   else if (!has_failed() && all_ended_well()) PMPI_Comm_free(&ranks_.comm);
 }
 
-// Where a rank has died, others end because of it, and the MPI may report these first. The failure
-// signal knows the first one, and gives all ranks the same cause.
+// If a rank has died, others end because of it, and the MPI may report these first. The failure
+// signal has the first one, and gives all ranks the same cause.
 void MpiTransport::check_failure() const {
   int finalized = 0;
   if (PMPI_Finalized(&finalized) == MPI_SUCCESS && finalized != 0)
@@ -139,7 +138,7 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
   payloads_.begin(message, tag);
 }
 
-// Whether a small message needs no more care of its own.
+// Whether the transfer of a small message is done: its send has ended, or was detached.
 bool MpiTransport::leaves(MPI_Request& request, Rank peer, std::byte* buffer, std::size_t count) {
   if (ended_.release_ended(request, count)) {
     backing_->pool.put(buffer);
@@ -156,7 +155,7 @@ void MpiTransport::post_receive(const Transfer& transfer, std::uint64_t bytes) {
       transfer.combiner != nullptr && !fits_first ? backing_->receive_buffers.acquire() : nullptr;
   if (receive_early(transfer, bytes, receive_buffer)) return;
   std::byte* const buffer = backing_->pool.get();
-  // If nothing else is awaited, the message has come already so often that it is worth a look.
+  // If nothing else is awaited, the message has often come already, so a look pays.
   const bool looks = fits_first && requests_.empty();
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status;
@@ -182,7 +181,8 @@ bool MpiTransport::receive_early(const Transfer& transfer, std::uint64_t bytes,
   return true;
 }
 
-// First messages are so short that one that a probe finds is here as a whole, so nothing waits.
+// First messages are so short that a probe finds them only when all of them is here, so MPI_Mrecv
+// does not wait.
 bool MpiTransport::receive_probed(const Transfer& transfer, std::byte* buffer,
                                   MPI_Status& status) const {
   int found = 0;
@@ -195,7 +195,7 @@ bool MpiTransport::receive_probed(const Transfer& transfer, std::byte* buffer,
   return true;
 }
 
-// Of a transfer that is done as it is posted.
+// Receives the first message of a transfer that completes when it is posted.
 void MpiTransport::receive_first(const Transfer& transfer, std::uint64_t bytes, std::byte* buffer,
                                  const MPI_Status& status) {
   check_first(buffer, status, transfer, bytes);
@@ -216,7 +216,7 @@ void MpiTransport::poll() {
   }
 }
 
-// The MPI has done with a request of a message.
+// Continues a message of which a request has ended.
 void MpiTransport::advance(Owner owner, const MPI_Status& status) {
   Message& message = *owner.message;
   --message.remaining;
@@ -251,7 +251,7 @@ std::optional<Unexpected> MpiTransport::probe(Rank from, std::uint32_t tag) {
 
 void MpiTransport::look_for_notice() {
   if (std::optional<Error> notice = find_notice(ranks_)) {
-    is_announced_ = true;  // the rank that failed informs everyone itself
+    is_announced_ = true;  // the failed rank informs all ranks itself
     throw Error{*notice};
   }
 }
