@@ -67,11 +67,10 @@ Network::Network(const ClusterOptions& options)
     schedule({.time = fault.at, .kind = Event::Kind::fault, .rank = fault.rank});
 }
 
-// One by one: queues that end with many messages would end them recursively.
+// Destroys messages one by one, since the queues would destroy many messages recursively.
 Network::~Network() {
   for (Endpoint& rank : endpoints_)
-    for (Rank from = 0; from < options_.size; ++from)
-      rank.matcher.drain(from, [](const auto&) {});
+    for (Rank from = 0; from < options_.size; ++from) rank.matcher.drain(from, [](const auto&) {});
 }
 
 void Network::mark_taken(Rank rank) {
@@ -184,13 +183,14 @@ void Network::deliver(const std::shared_ptr<Message>& delivered) {
   if (!message.eager) source.ready.push_back({message.send.cookie});
 }
 
-/// Leaves three of four messages that are waited for at the sender. @return whether it did.
+/// Leaves the message of a wait at its sender, in three of four cases. @return whether it did.
 bool Network::leave_there(const std::shared_ptr<Message>& message) {
   if (!options_.visible || message->eager || !message->receive.waits ||
       message->send.pieces.size() != 1 || parts_.below(4) == 0)
     return false;
   Endpoint& destination = endpoint(message->destination);
-  // The copy may be read when the sender has ended, and shows reads that come after the signal.
+  // The receiver reads a copy, which outlives the sender, and shows reads that come after the
+  // signal.
   gather(message->send.pieces, message->payload);
   destination.accesses.push_back(message);
   destination.ready.push_back({.cookie = message->receive.cookie,
@@ -218,10 +218,10 @@ void Network::signal(Rank self, AccessId access, bool is_stored) {
   schedule({.time = now_ + latency(self), .kind = Event::Kind::signalled, .message = message});
 }
 
-/// Gives a combiner parts of any length, which may cut elements. Each is in memory of its own that
-/// begins anywhere and ends with the part, which shows reads beyond it. Or, as the seed decides,
-/// all are in the combiner's room, if it has any.
-/// @return whether it combined all; if not, its rank has failed.
+/// Gives a combiner parts of any length, which may cut elements. The seed decides whether all parts
+/// are in the combiner's staging memory, if it has any. Otherwise each is in memory of its own,
+/// which begins at any address and ends with the part, so that reads beyond it show. @return
+/// whether it combined all; if not, its rank has failed.
 bool Network::feed(const Message& message) {
   constexpr std::size_t kMostSkipped = 16;
   std::span<const std::byte> left{message.payload};
@@ -270,7 +270,7 @@ void Network::abort(Rank self, const Error& cause) {
   Endpoint& own = endpoint(self);
   if (own.dead || std::exchange(own.aborted, true)) return;
   fail(self, cause);
-  // A notice that is passed on stays unchanged, so that it does not grow from rank to rank.
+  // A notice is passed on unchanged, so that it does not grow from rank to rank.
   const std::string text = cause.code() == ErrorCode::aborted
                                ? std::string{cause.what()}
                                : "rank " + std::to_string(self) + " failed: " + cause.what();

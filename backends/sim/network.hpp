@@ -1,5 +1,5 @@
 /// @file
-/// The network of a simulated cluster: messages under way, the clock, the faults.
+/// The network of a simulated cluster: its messages, clock and faults.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Half {
   std::span<const Piece> pieces{};  ///< Valid until the completion, or the rank's failure.
   std::size_t bytes = 0;            ///< Sum over the pieces.
   Combiner* combiner = nullptr;     ///< As posted.
-  bool waits = false;               ///< Whether it is a wait.
+  bool waits = false;               ///< Whether it is of Transfer::Kind::wait.
   ResultPlace result{};             ///< As posted.
 
   [[nodiscard]] detail::Envelope envelope() const noexcept { return {tag, fingerprint, bytes}; }
@@ -31,7 +31,7 @@ struct Half {
 
 /// A receive that waits for its message.
 struct Receive {
-  std::shared_ptr<Receive> next{};  ///< In the queue it is in.
+  std::shared_ptr<Receive> next{};  ///< The next one in its queue.
   Half half{};                      ///< As posted.
 
   [[nodiscard]] detail::Envelope envelope() const noexcept { return half.envelope(); }
@@ -39,45 +39,45 @@ struct Receive {
 
 /// A message: both halves once they match.
 struct Message {
-  std::shared_ptr<Message> next{};   ///< In the queue it is in.
+  std::shared_ptr<Message> next{};   ///< The next one in its queue.
   Rank source = 0;                   ///< The sender.
   Rank destination = 0;              ///< The receiver.
-  bool eager = false;                ///< Its bytes are in `payload`; the send waits for nobody.
+  bool eager = false;                ///< Whether its bytes are in `payload`, and the send is done.
   Half send{};                       ///< The sender's half.
   Half receive{};                    ///< The receiver's half.
   std::vector<std::byte> payload{};  ///< Bytes of an eager message.
-  Duration arrival{0};               ///< When an eager message is at its destination.
-  bool is_stored = false;            ///< Its result stands at the sender's.
+  Duration arrival{0};               ///< Time at which an eager message is at its destination.
+  bool is_stored = false;            ///< Whether its result was stored at the sender.
 
   [[nodiscard]] detail::Envelope envelope() const noexcept { return send.envelope(); }
 };
 
-/// Something that will happen.
+/// A future event.
 struct Event {
   /// The kinds of events.
   enum class Kind : std::uint8_t { send_done, deliver, signalled, notice, wake, fault };
   Duration time{0};                    ///< The earliest event is the next.
-  std::uint64_t tie = 0;               ///< Random: orders events of the same time.
-  std::uint64_t sequence = 0;          ///< Of creation: orders events that are equal so far.
+  std::uint64_t tie = 0;               ///< A random number that orders events of the same time.
+  std::uint64_t sequence = 0;          ///< Order of creation, for events that are equal otherwise.
   Kind kind = Kind::wake;              ///< The effect.
-  Rank rank = 0;                       ///< Of notices and faults: who is affected.
-  std::shared_ptr<Message> message{};  ///< Of deliveries, signals and completed sends.
+  Rank rank = 0;                       ///< For notices and faults: the affected rank.
+  std::shared_ptr<Message> message{};  ///< For deliveries, signals and completed sends.
 };
 
 /// The state of one rank.
 struct Endpoint {
   detail::Matcher<Receive, Message> matcher{};       ///< Its receives, and messages to it.
-  std::vector<Completion> ready{};                   ///< For its next poll.
-  std::vector<std::shared_ptr<Message>> accesses{};  ///< By number; null where ended.
-  std::optional<Error> failure{};  ///< Thrown by every poll and post from now on.
-  std::optional<Error> notice{};   ///< Becomes its failure at the event `notice`.
-  Duration port_free{0};           ///< When its last send has left.
-  Duration stalled_until{0};       ///< It does nothing before that time.
-  std::uint64_t transfers = 0;     ///< Posted so far.
-  bool taken = false;              ///< Its transport has been handed out.
-  bool aborted = false;            ///< It has informed the others.
-  bool dead = false;               ///< A fault killed it.
-  bool closed = false;             ///< Its transport has ended.
+  std::vector<Completion> ready{};                   ///< Completions of its next poll.
+  std::vector<std::shared_ptr<Message>> accesses{};  ///< By number; null if ended.
+  std::optional<Error> failure{};                    ///< Thrown by every poll and post from now on.
+  std::optional<Error> notice{};                     ///< Becomes its failure at the event `notice`.
+  Duration port_free{0};        ///< Time at which its last send has left the port.
+  Duration stalled_until{0};    ///< Time before which it does nothing.
+  std::uint64_t transfers = 0;  ///< Transfers posted so far.
+  bool taken = false;           ///< Whether its transport was handed out.
+  bool aborted = false;         ///< Whether it has informed the others of its failure.
+  bool dead = false;            ///< Whether a fault killed it.
+  bool closed = false;          ///< Whether its transport has ended.
 
   /// @return whether its pieces may be touched.
   [[nodiscard]] bool alive() const noexcept { return !dead && !closed && !failure; }
@@ -92,44 +92,40 @@ class Network {
   Network& operator=(const Network&) = delete;
   ~Network();
 
-  /// As Transport::post. @param self who posts. @param transfers in matching order.
+  /// As Transport::post.
   void post(Rank self, std::span<const Transfer> transfers);
-  /// As Transport::poll. @param self who polls. @return what is done.
+  /// As Transport::poll. @return the completions.
   [[nodiscard]] std::vector<Completion> poll(Rank self);
-  /// As Transport::open_result. @param self who stores. @param ordinal and @param bytes of the
-  /// result. @return where to, or null.
+  /// As Transport::open_result.
   std::byte* open_result(Rank self, AccessId access, std::uint32_t ordinal, std::size_t bytes);
-  /// As Transport::signal. @param self who does. @param is_stored as there.
+  /// As Transport::signal.
   void signal(Rank self, AccessId access, bool is_stored);
   /// As Transport::probe.
   [[nodiscard]] std::optional<Unexpected> probe(Rank self, Rank from, std::uint32_t tag);
-  /// As Transport::find_unmatched. @param self who looks. @param pending as in is_unmatched.
+  /// As Transport::find_unmatched.
   void find_unmatched(Rank self, std::uint64_t pending);
-  /// @return messages to it that have no receive.
+  /// @return the number of messages to a rank without a receive.
   [[nodiscard]] std::size_t unclaimed(Rank self) noexcept {
     return endpoint(self).matcher.unexpected();
   }
-  /// As Transport::abort. @param self who fails. @param cause why.
+  /// As Transport::abort.
   void abort(Rank self, const Error& cause);
-  /// The transport has ended: its pieces are not touched any more.
+  /// Ends a rank's transport, whose pieces are not touched any more.
   void close(Rank self) noexcept { endpoint(self).closed = true; }
   /// Marks a rank's transport as handed out. Throws Error{invalid_argument}.
   void mark_taken(Rank rank);
 
   /// As Cluster::advance. @return whether there was an event.
   bool advance();
-  /// As Cluster::advance_by. @param span by how much.
+  /// As Cluster::advance_by.
   void advance_by(Duration span);
 
-  /// @return what the cluster was made with.
   [[nodiscard]] const ClusterOptions& options() const noexcept { return options_; }
-  /// @return the time.
   [[nodiscard]] Duration now() const noexcept { return now_; }
-  /// @return transfers posted.
+  /// @return the number of posted transfers.
   [[nodiscard]] std::uint64_t transfers() const noexcept { return transfers_; }
-  /// @return transfers posted and completions collected.
+  /// @return the number of posted transfers and returned completions.
   [[nodiscard]] std::uint64_t activity() const noexcept { return activity_; }
-  /// @return whether it is dead.
   [[nodiscard]] bool is_dead(Rank rank) const noexcept {
     return endpoints_[static_cast<std::size_t>(rank)].dead;
   }
@@ -154,11 +150,11 @@ class Network {
 
   ClusterOptions options_;
   Random random_;
-  Random parts_{options_.seed};  // of messages; apart, so that combiners change nothing else
+  Random parts_{options_.seed};  // for parts of messages alone, so that combiners change no event
   Duration now_{0};
   std::vector<Endpoint> endpoints_;
   std::vector<Event> events_{};  // a heap, the next event in front
-  std::vector<Fault> faults_;    // those still to come
+  std::vector<Fault> faults_;    // future ones
   std::uint64_t sequence_ = 0;
   std::uint64_t transfers_ = 0;
   std::uint64_t activity_ = 0;

@@ -1,6 +1,6 @@
 /// @file
-/// The cluster's source of chance. Own code, because the standard distributions differ between
-/// libraries and a seed must replay everywhere.
+/// The cluster's random numbers. The standard distributions differ between libraries, but a seed
+/// must give the same run everywhere.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Ranks that may wait: each is a thread, and they take turns, so that one at a time uses the
+// Ranks that may block: each is a thread, and they take turns, so that only one at a time uses the
 // network.
 #include <algorithm>
 #include <condition_variable>
@@ -40,7 +40,7 @@ class Turns {
     call_next();
     wait(rank, lock);
   }
-  /// The rank takes no turns any more.
+  /// Ends the turns of a rank.
   void leave(Rank rank) {
     const std::scoped_lock lock{mutex_};
     std::erase(present_, rank);
@@ -55,9 +55,9 @@ class Turns {
     turn_ = present_[static_cast<std::size_t>(random_.below(present_.size()))];
     signals_[static_cast<std::size_t>(turn_)].notify_one();
   }
-  /// The seed decides whether something happens before the next turn. An engine may do local work
-  /// in portions: all ranks wait, for a deadline, only if several turns found nothing. Each jump to
-  /// it is longer than the one before, since it may be far away.
+  /// Lets an event happen before the next turn, or not, as the seed decides. An engine may do local
+  /// work in portions, so all ranks wait for a deadline only if several turns found nothing. Each
+  /// jump towards it is longer than the last one, since it may be far away.
   void let_time_pass() {
     const std::uint64_t activity = network_.activity();
     const bool moved = random_.below(2) == 0 && network_.advance();
@@ -83,7 +83,7 @@ class Turns {
   Duration jump_ = kFirstJump;
 };
 
-/// Passes the turn on where a poll finds nothing.
+/// A transport that passes the turn on if a poll finds nothing.
 class TurnTransport final : public SimTransport {
  public:
   TurnTransport(std::shared_ptr<Network> network, Rank self, Turns& turns)
@@ -136,7 +136,8 @@ std::vector<std::optional<Error>> run_ranks(const ClusterOptions& options,
   std::vector<std::thread> threads;
   std::exception_ptr no_thread;
   try {
-    for (Rank rank = 0; rank < options.size; ++rank) threads.push_back(start_thread([&run, rank] { run(rank); }));
+    for (Rank rank = 0; rank < options.size; ++rank)
+      threads.push_back(start_thread([&run, rank] { run(rank); }));
   } catch (...) {
     no_thread = std::current_exception();
     for (auto rank = static_cast<Rank>(threads.size()); rank < options.size; ++rank)

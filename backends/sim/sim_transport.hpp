@@ -19,7 +19,7 @@ class SimTransport : public Transport {
     capabilities_.tags = network_->options().tags;
     capabilities_.combines = network_->options().combines;
     capabilities_.visible = network_->options().visible;
-    capabilities_.idle_spins = 1;  // One thread drives all: look at the clock at every poll.
+    capabilities_.idle_spins = 1;  // one thread drives all ranks: read the clock at every poll
   }
   ~SimTransport() override { network_->close(self_); }
 
@@ -50,7 +50,7 @@ class SimTransport : public Transport {
     try {
       network_->abort(self_, cause);
     } catch (const std::bad_alloc&) {
-      // Without memory the others get no notice; they fail by their deadlines.
+      // Without memory the other ranks get no notice, and fail at their deadlines.
       network_->close(self_);
     }
     return true;
