@@ -13,7 +13,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20U;  // bytes, which fit into 
 
 }  // namespace
 
-/// Memory of a GPU, which needs none of our kernels.
+/// Memory of a GPU, which needs none of tutti's kernels.
 struct Allocation {
   explicit Allocation(std::size_t bytes,
                       const std::shared_ptr<const Driver>& driver = std::make_shared<Driver>())

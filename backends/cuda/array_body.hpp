@@ -44,7 +44,7 @@ constexpr void convert_some(const Conversion& work, std::size_t first) {
   std::memcpy(__builtin_assume_aligned(work.to + first * sizeof(Out), kTo), out, sizeof out);
 }
 
-/// As convert, of two datatypes.
+/// As convert(), for two datatypes.
 template <class From, class To>
 constexpr void convert_elements(const Conversion& work, std::size_t thread, std::size_t threads) {
   constexpr std::size_t kShorter = sizeof(typename From::Stored) < sizeof(typename To::Stored)
@@ -77,7 +77,7 @@ constexpr void convert(const Conversion& work, std::size_t thread, std::size_t t
   return x ^ (x >> 31);
 }
 
-/// As inspect, of one element type. Few threads run, so each has several loads under way; it reads
+/// As inspect(), for one element type. Few threads run, so each has several pending loads; it reads
 /// the elements in their order.
 template <class Element, bool with_hash>
 constexpr void inspect_elements(const Inspection& work, std::size_t thread, std::size_t threads) {

@@ -1,4 +1,4 @@
-// The public entry points.
+// The public functions of the cuda backend.
 #include <tutti/batch.hpp>
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
@@ -29,13 +29,14 @@ struct Report {
   bool is_visible = false;
 };
 
-/// Ranks of one process take turns in NCCL, where each would wait for the other.
+/// Whether two ranks may share a GPU. Not ranks of one process: they take turns in NCCL, so each
+/// would wait for the other.
 bool may_share(const Report& one, const Report& other) {
   return one.may_share && other.may_share && !(one.process == other.process);
 }
 
 /// @return an error that names two ranks with one GPU, or nothing if no ranks share one.
-/// @param allowed whether those count that NCCL may allow.
+/// @param allowed whether to count ranks that NCCL may allow to share one.
 std::optional<Error> shared_gpu(const std::vector<Report>& all, bool allowed) {
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     for (std::size_t other = 0; other < rank; ++other)
@@ -75,7 +76,8 @@ bool uses_nccl(const AttachOptions& options) {
   return options.transport == "nccl";
 }
 
-/// Ranks that continue differently would wait for each other.
+/// Throws on all ranks if options differ, since ranks that continue differently would wait for each
+/// other.
 void require_alike(const std::vector<Report>& all) {
   const auto mode = [](const Report& report) {
     return std::string{report.uses_nccl ? "by 'nccl' " : "by 'host' "} +

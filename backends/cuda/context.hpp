@@ -1,5 +1,5 @@
 /// @file
-/// Context: the primary context of a GPU.
+/// The primary context of a GPU.
 #pragma once
 
 #include <memory>
@@ -60,8 +60,8 @@ class Context {
     const Current current{*this};
     driver_->check((driver_->calls().*function)(arguments...), what);
   }
-  /// Runs the end of something in this context, and ignores failures. @param end is not called if
-  /// the context is gone.
+  /// Runs a function that releases something in this context, and ignores failures. @param end is
+  /// not called if the context is gone.
   template <class End>
   void within(End end) const noexcept {
     CUcontext before = nullptr;
@@ -78,7 +78,7 @@ class Context {
   std::shared_ptr<DeferredFrees> frees_{};
 };
 
-/// Ends what belongs to a context, which lives longer.
+/// Destroys an object of a context, which outlives it.
 struct Destroy {
   const Context* context = nullptr;
   void operator()(CUstream stream) const noexcept { end(&DriverCalls::destroy_stream, stream); }

@@ -12,11 +12,11 @@ namespace tutti::v0::cuda {
 
 /// cuMemFree and cuMemFreeHost wait for all streams of a context, and meanwhile no thread can
 /// enqueue anything in it (seen with driver 580 on an H100). A thread of tutti that has to enqueue
-/// copies for such a stream would wait for ever. So memory is freed when no stream waits for one.
+/// copies for such a stream would never continue. So memory is freed when no stream waits for one.
 /// There is one object for each GPU of a process. Thread-safe.
 class DeferredFrees {
  public:
-  /// @param driver not null. @return that of a GPU. Throws Error{transport}.
+  /// @param driver not null. @return the object of a GPU. Throws Error{transport}.
   [[nodiscard]] static std::shared_ptr<DeferredFrees> of(
       const std::shared_ptr<const Driver>& driver, CUdevice device);
   DeferredFrees(std::shared_ptr<const Driver> driver, CUdevice device);
@@ -39,7 +39,7 @@ class DeferredFrees {
 
   /// Frees memory of cuMemAlloc, now or in a later call.
   void free_device(CUdeviceptr data) noexcept;
-  /// The same of cuMemHostAlloc.
+  /// Frees memory of cuMemHostAlloc, now or in a later call.
   void free_pinned(void* data) noexcept;
 
  private:

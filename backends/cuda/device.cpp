@@ -46,7 +46,7 @@ void Device::make_pool() {
   std::uint64_t kept = ~std::uint64_t{0};
   call("have a pool keep memory", &DriverCalls::set_pool, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
        &kept);
-  // Streams of two communicators would wait for each other if ranks call them in other orders.
+  // Streams of two communicators would wait for each other if ranks call them in different orders.
   int none = 0;
   call("have a pool wait for no stream", &DriverCalls::set_pool, pool,
        CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &none);

@@ -1,5 +1,5 @@
 /// @file
-/// Device: one GPU, as this process uses it.
+/// One GPU, as this process uses it.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace tutti::v0::cuda {
 
-/// A GPU, a pool of its memory, and our kernels in its primary context. Thread-safe. Any context
-/// may be current in the thread that calls.
+/// A GPU, a pool of its memory, and tutti's kernels in its primary context. Thread-safe. Any
+/// context may be current in the calling thread.
 class Device : public Context {
  public:
   /// Throws as Context; Error{transport} if the GPU has no memory pools.
@@ -41,15 +41,16 @@ class Device : public Context {
   /// Throws Error{transport}, as do the other launches.
   void launch(Datatype type, const KernelWork& work, CUstream stream) const;
   void launch(const Conversion& work, CUstream stream) const;
-  /// Every GPU runs kInspectors threads, and so adds up in the same order.
+  /// Launches an inspection, with kInspectors threads on every GPU, so that all add up in the same
+  /// order.
   void launch(const Inspection& work, CUstream stream) const;
   /// Allocates in the order of a stream, from a pool that keeps its memory. The driver's default
   /// pool returns it to the system at each synchronisation. Waits for no other stream. @param bytes
   /// more than zero. @param stream none: the memory belongs to no stream, and to no pool. Throws
   /// std::bad_alloc, Error{transport}.
   [[nodiscard]] CUdeviceptr allocate(std::size_t bytes, std::optional<CUstream> stream = {}) const;
-  /// Frees what `allocate` returned. @param stream in whose order; none for memory of no stream,
-  /// which is freed when no stream waits for a thread of tutti.
+  /// Frees memory of `allocate`. @param stream in whose order; none for memory of no stream, which
+  /// is freed when no stream waits for a thread of tutti.
   void free(CUdeviceptr data, std::optional<CUstream> stream = {}) const noexcept;
   /// Gives another GPU of this process access to the pool, as NCCL needs for ranks that are
   /// threads. Does nothing if the GPUs have no peer access. Throws Error{transport}.

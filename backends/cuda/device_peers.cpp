@@ -12,13 +12,13 @@
 namespace tutti::v0::cuda {
 namespace {
 
-/// Scratch of calls: vectors of this size by the number of ranks.
+/// Bytes of scratch: enough for vectors of this size divided by the number of ranks.
 constexpr std::size_t kScratch = std::size_t{64} << 20U;
 constexpr std::size_t kScratchAlignment = 256;
-/// An abort gives streams this long to end. They fold messages that lie there already, which takes a
-/// GPU milliseconds; a stream that outlives this time holds up the free of pinned memory for ever.
+/// The time that an abort gives streams to end. They fold messages that are there already, which
+/// takes a GPU milliseconds. If a stream outlives this time, pinned memory is never freed.
 constexpr std::chrono::seconds kEndOfStreams{60};
-/// The same for streams with graphs, which take all of it: their end cannot be queried.
+/// The time for streams with graphs. All of it passes, since their end cannot be queried.
 constexpr std::chrono::seconds kEndOfGraphs{2};
 
 }  // namespace
@@ -59,19 +59,19 @@ DevicePeers::~DevicePeers() {
   await_processes();
 }
 
-/// Streams of calls access memory of peers. The program may have destroyed them already.
+/// Waits since streams of calls access memory of peers. The program may have destroyed the streams.
 bool DevicePeers::finish_calls() noexcept {
   if (!await_calls()) end_waits(kEndOfStreams, [this] { return has_passed(); });
   return has_passed();
 }
 
-/// @return whether all calls end in time, but for those in graphs.
+/// @return whether all calls end in time, except calls in graphs.
 bool DevicePeers::await_calls() const noexcept {
   const Duration patience = is_aborted_ ? Duration::zero() : patience_;
   return poll_until(deadline_in(patience), [this] { return has_passed(); });
 }
 
-/// A GPU that has failed runs nothing any more.
+/// Whether all calls have ended. A GPU that has failed runs nothing any more.
 bool DevicePeers::has_passed() const noexcept {
   try {
     return last_call_->is_done();
@@ -80,7 +80,8 @@ bool DevicePeers::has_passed() const noexcept {
   }
 }
 
-/// Memory that another process sees must not be freed. After a failure one may never answer.
+/// Waits until no other process sees the own memory, which must not be freed before. After a
+/// failure a process may never answer.
 void DevicePeers::await_processes() noexcept {
   if (!mailboxes_.is_seen_by_processes()) return;
   const Duration most = is_aborted_ ? std::min<Duration>(patience_, kEndOfStreams) : patience_;
@@ -135,9 +136,9 @@ std::shared_ptr<std::byte> DevicePeers::allocate(std::size_t bytes) {
   return user;
 }
 
-/// Calls on two streams would store to the same words, so each waits for the one before. The
-/// program must keep launches of graphs apart. Streams are not compared by their handles, since a
-/// new stream may have the handle of one that has ended.
+/// Makes the call wait for the previous one, since calls on two streams would store to the same
+/// words. The program must keep launches of graphs apart. Streams are not compared by their
+/// handles, since a new stream may have the handle of one that has ended.
 void DevicePeers::begin(Stream stream) {
   acquired_ = 0;
   if (!device_->is_captured(of(stream))) {
@@ -168,12 +169,12 @@ std::byte* DevicePeers::acquire(std::size_t bytes) {
                                       std::exchange(acquired_, acquired_ + rounded));
 }
 
-/// The word that a peer stores to.
+/// @return the word of this rank to which a peer stores.
 CUdeviceptr DevicePeers::own_word(Rank peer, std::size_t member) const {
   return mailboxes_.own() + static_cast<std::size_t>(peer) * sizeof(Mailbox) + member;
 }
 
-/// The word in a peer's memory that this rank stores to.
+/// @return the word in a peer's memory to which this rank stores.
 CUdeviceptr DevicePeers::word_at(Rank peer, std::size_t member) const {
   return mailboxes_.of(peer) + static_cast<std::size_t>(ranks_.rank()) * sizeof(Mailbox) + member;
 }
@@ -183,7 +184,7 @@ void DevicePeers::store(CUdeviceptr to, std::uint64_t value, Stream stream) cons
                 unsigned{CU_STREAM_WRITE_VALUE_DEFAULT});
 }
 
-/// The driver compares signed numbers; addresses are below 2^63.
+/// Waits for a value above zero. The driver compares signed numbers; addresses are below 2^63.
 void DevicePeers::await_nonzero(CUdeviceptr word, Stream stream) const {
   device_->call("have a stream wait for a peer", &DriverCalls::wait_64, of(stream), word,
                 std::uint64_t{1}, unsigned{CU_STREAM_WAIT_VALUE_GEQ});
@@ -223,7 +224,8 @@ void DevicePeers::fold(const Fold& work, std::span<const PeerOperand> peers, Str
   enqueue_fold(*device_, work, of(stream), addresses);
 }
 
-/// A peer that fails stores so before its streams go on with wrong results.
+/// Checks the words by which peers report failures, before their streams continue with wrong
+/// results.
 void DevicePeers::check() {
   constexpr const char* kRead = "read memory of a GPU";
   std::vector<Mailbox> mailboxes(static_cast<std::size_t>(ranks_.size()));
@@ -237,12 +239,13 @@ void DevicePeers::check() {
   throw Error{ErrorCode::aborted, "rank " + std::to_string(rank) + " has given up", rank};
 }
 
-/// In the own context, as is_service_done.
+/// Stores a value from the host. The caller has made the context current, as for is_service_done.
 void DevicePeers::store_now(CUdeviceptr to, std::uint64_t value) const noexcept {
   device_->driver().calls().write_64(service_.get(), to, value, CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
-/// If the program has many streams, one that waits for peers may block the service stream.
+/// Polls the service stream. If the program has many streams, one that waits for peers may block
+/// it.
 bool DevicePeers::is_service_done(Clock::time_point deadline) const noexcept {
   return poll_until(deadline, [this] {
     return device_->driver().calls().query(service_.get()) != CUDA_ERROR_NOT_READY;
@@ -258,8 +261,9 @@ void DevicePeers::await_service(const char* what) const {
   device_->call(what, &DriverCalls::query, service_.get());
 }
 
-/// Stores what streams wait for, again and again, since streams set these words to zero again. They
-/// then read any data, but of existing memory: no message is longer than the scratch.
+/// Stores the values that streams wait for, repeatedly, since streams set these words to zero
+/// again. The streams then read arbitrary data, but from existing memory: no message is longer than
+/// the scratch.
 template <class Ended>
 void DevicePeers::end_waits(Duration patience, Ended ended) noexcept {
   is_aborted_ = true;
@@ -278,7 +282,7 @@ void DevicePeers::end_waits(Duration patience, Ended ended) noexcept {
   });
 }
 
-/// A call that failed while it was enqueued counts too, if its stream has not ended it.
+/// Also ends a call that failed while it was enqueued.
 void DevicePeers::abort() noexcept {
   is_aborted_ = true;
   const Stream current = std::exchange(current_, {});

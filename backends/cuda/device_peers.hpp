@@ -17,7 +17,7 @@
 
 namespace tutti::v0::cuda {
 
-/// Announces messages by stores to memory of the receiver's GPU, which its stream waits for. The
+/// Announces messages by stores to memory of the receiver's GPU, for which its stream waits. The
 /// stored values do not depend on earlier calls, so that graphs can capture calls.
 class DevicePeers final : public StreamPeers {
  public:
@@ -62,8 +62,8 @@ class DevicePeers final : public StreamPeers {
   /// Aborts all calls: marks them as failed at the peers, and ends the waits of own streams. If
   /// there are calls in graphs, it takes two seconds, since their end cannot be queried.
   void abort() noexcept;
-  /// Waits for the calls so far, then aborts them, as the destructor does. Its callers free memory
-  /// for which streams must not wait any more. @return whether all have ended.
+  /// Waits for the calls so far, then aborts them, as the destructor does. Callers use it before
+  /// they free memory for which no stream may wait any more. @return whether all have ended.
   [[nodiscard]] bool finish_calls() noexcept;
   /// Orders calls on memory of peers and other calls whose kernels wait for peers: such a kernel
   /// may leave no room on the GPU for one that a peer needs. Calls in graphs are in no order.
@@ -79,7 +79,7 @@ class DevicePeers final : public StreamPeers {
     std::uint64_t was_read = 0;    // whether the peer has read the own message
     std::uint64_t has_failed = 0;  // whether the peer has failed, so that its messages are wrong
   };
-  /// In the order of allocation, which is the same on all ranks.
+  /// A region of allocate(). They are kept in the order of allocation, the same on all ranks.
   struct Owned {
     std::unique_ptr<SharedRegion> region;
     std::weak_ptr<std::byte> user{};
@@ -110,9 +110,9 @@ class DevicePeers final : public StreamPeers {
   std::size_t acquired_ = 0;  // bytes of scratch
   Duration patience_;
   bool is_aborted_ = false;
-  Stream current_{};         // of a call that is being enqueued
+  Stream current_{};         // stream of the call that is being enqueued
   bool has_graphs_ = false;  // whether calls are in graphs, whose launches are unknown
-  bool has_calls_ = false;   // whether there are others
+  bool has_calls_ = false;   // whether there are calls outside graphs
   std::unique_ptr<Event> last_call_ = std::make_unique<Event>(device_);
   std::shared_ptr<const Event> other_call_{};  // or null
 };

@@ -16,8 +16,8 @@ namespace {
 
 struct PointerInfo {
   unsigned type = 0;        ///< As CUmemorytype; 0: unknown to the driver.
-  int ordinal = -1;         ///< Of the device.
-  unsigned is_managed = 0;  ///< All devices and the host may access it, whatever the others say.
+  int ordinal = -1;         ///< The device.
+  unsigned is_managed = 0;  ///< Nonzero: all devices and the host may access it, for any type.
 };
 
 PointerInfo info_of(const Device& device, const void* data) {
@@ -32,7 +32,7 @@ PointerInfo info_of(const Device& device, const void* data) {
 }
 
 /// @return whether the host can read a byte. It cannot read memory that a captured graph allocates,
-/// of which the driver tells nothing until the graph runs.
+/// for which the driver has no attributes until the graph runs.
 bool is_readable(const void* data) {
   char byte = 0;
   const iovec to{.iov_base = &byte, .iov_len = 1};
@@ -44,7 +44,8 @@ bool is_readable(const void* data) {
 
 DeviceStreams::DeviceStreams(std::shared_ptr<const Device> device) : device_{std::move(device)} {}
 
-/// @param current the context of the calling thread, which a default stream belongs to, or null.
+/// Rejects streams of other contexts. @param current the context of the calling thread, to which a
+/// default stream belongs, or null.
 void DeviceStreams::check_stream(CUstream stream, CUcontext current) const {
   if (stream == CU_STREAM_PER_THREAD)
     throw Error{ErrorCode::invalid_argument,

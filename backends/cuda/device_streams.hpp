@@ -46,7 +46,7 @@ class DeviceStreams : public StreamTransport {
   void check_memory(const char* which, const void* data, CUstream stream) const;
 
   std::shared_ptr<const Device> device_;
-  OwnedStream own_stream_{};  // null until it is asked for
+  OwnedStream own_stream_{};  // null until own_stream() is called
 };
 
 }  // namespace tutti::v0::cuda

@@ -15,7 +15,7 @@
 
 namespace tutti::v0::cuda {
 
-/// The only NaN in results.
+/// @return the only NaN in results.
 template <class T>
 [[nodiscard]] constexpr T quiet_nan() noexcept {
   if constexpr (sizeof(T) == 4) return std::bit_cast<T>(std::uint32_t{0x7fc00000});
@@ -29,14 +29,14 @@ template <class T>
   return value == value ? value : quiet_nan<T>();
 }
 
-/// Zeros of either sign are equal, and -0 is below +0; any NaN gives NaN.
+/// @return the lesser value. Here -0 is below +0, and any NaN gives NaN.
 template <class T>
 [[nodiscard]] constexpr T lesser(T a, T b) noexcept {
   if (a != a || b != b) return quiet_nan<T>();
   if (a == b) return __builtin_signbit(a) != 0 ? a : b;
   return a < b ? a : b;
 }
-/// As lesser.
+/// @return the greater value, by the rules of lesser().
 template <class T>
 [[nodiscard]] constexpr T greater(T a, T b) noexcept {
   if (a != a || b != b) return quiet_nan<T>();
@@ -217,7 +217,7 @@ struct IndexedElement {
     if (a_is_nan != b_is_nan) return a_is_nan ? a : b;
     if (a_is_nan || a.value == b.value) {
       if (a.index != b.index) return a.index < b.index ? a : b;
-      // Only zeros of different signs are equal and differ; their order must not decide.
+      // Equal values can differ only as zeros, by sign; the choice must not depend on the order.
       return __builtin_signbit(static_cast<double>(b.value)) != 0 ? b : a;
     }
     const bool is_before = op == OperatorKind::min_loc ? a.value < b.value : a.value > b.value;

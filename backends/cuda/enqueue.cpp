@@ -28,8 +28,8 @@ std::size_t bytes_of(const Fold& fold) {
   return fold.count * (fold.type == Datatype::opaque ? fold.element_bytes : size_of(fold.type));
 }
 
-/// A user's function takes two operands at a time. More of them go through scratch, since the
-/// destination may be an operand that is still to be read.
+/// A user's function takes two operands at a time. More operands go through scratch, since the
+/// destination may be an operand that was not read yet.
 void enqueue_user_fold(const Device& device, const Fold& fold, CUstream stream) {
   const DeviceFunction* const function = fold.op->device_function();
   if (function == nullptr)

@@ -20,7 +20,7 @@ void Event::record(CUstream stream) {
   device_->call("record an event", &DriverCalls::record_event, event_.get(), stream);
 }
 
-/// In relaxed mode the query does not invalidate a capture by another thread.
+/// Queries in relaxed mode, which does not invalidate a capture by another thread.
 bool Event::is_done() {
   const Device::Current current{*device_};
   const Driver& driver = device_->driver();

@@ -10,7 +10,7 @@
 
 namespace tutti::v0::cuda {
 
-/// @return a call's stream, as the driver has it.
+/// @return the driver's handle of a call's stream.
 [[nodiscard]] inline CUstream of(Stream stream) noexcept {
   return static_cast<CUstream>(stream.handle());
 }

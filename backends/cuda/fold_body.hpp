@@ -96,7 +96,7 @@ struct Folder {
   }
 
   /// Folds one or two chunks of two operands. @param one index of the first chunk's first element.
-  /// @param other the same of the second chunk, if there is one.
+  /// @param other index of the second chunk's first element, if there is one.
   constexpr void fold_two(std::size_t one, std::size_t other, bool has_other) const {
     Block<Element, kCount> held[4];
     for (std::uint32_t operand = 0; operand < 2; ++operand) {
@@ -139,7 +139,7 @@ struct Folder {
 template <class Element, class Addresses>
 constexpr void fold(const KernelWork& work, const Addresses& addresses, std::size_t thread,
                     std::size_t threads) {
-  // For most elements an average is a sum that is divided.
+  // For most element types an average is a divided sum.
   constexpr bool sums = !is_half<Element> && Element::has(OperatorKind::sum);
   const bool is_sum = sums && work.op == static_cast<std::uint32_t>(OperatorKind::average);
   const std::uint32_t wanted = is_sum ? static_cast<std::uint32_t>(OperatorKind::sum) : work.op;

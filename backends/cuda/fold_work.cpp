@@ -15,10 +15,11 @@ void check_alignment(Datatype type, const void* data) {
   if (reinterpret_cast<std::uintptr_t>(data) % traits_of(type).alignment == 0) return;
   throw Error{ErrorCode::invalid_argument, "elements of " + std::string{name_of(type)} +
                                                " in memory of a GPU begin at multiples of " +
-                                               std::to_string(traits_of(type).alignment) + " bytes"};
+                                               std::to_string(traits_of(type).alignment) +
+                                               " bytes"};
 }
 
-/// Operands of each launch but the last; all leave room for the results.
+/// @return the operands of each launch except the last. They leave room for the results.
 std::size_t operands_of_launch(const Fold& fold) {
   expects(fold.copies.size() < kPassedAddresses / 2, "a launch passes results and some operands");
   return kPassedAddresses - 1 - fold.copies.size();

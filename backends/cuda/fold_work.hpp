@@ -1,5 +1,5 @@
 /// @file
-/// From a fold to the arguments of kernels.
+/// The translation of a fold to the arguments of kernels.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace tutti::v0::cuda {
 
 /// A launch of a kernel.
 struct FoldWork {
-  Datatype type = Datatype::u8;  ///< The kernel: of unsigned integers if the operator sees no sign.
+  Datatype type = Datatype::u8;  ///< Type of the kernel; unsigned if the sign does not matter.
   KernelWork kernel{};
 };
 

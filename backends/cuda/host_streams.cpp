@@ -16,7 +16,7 @@
 namespace tutti::v0::cuda {
 namespace {
 
-/// Only the thread of streams calls the transport of these ranks.
+/// @return a communicator whose transport only the thread of streams calls.
 Communicator duplicate_for_thread(Communicator& world) {
   Communicator second = duplicate_privately(world, kKeyOfMessages);
   const Capabilities& can = transport_of(second).capabilities();
@@ -28,7 +28,8 @@ Communicator duplicate_for_thread(Communicator& world) {
   return second;
 }
 
-/// Without peers all messages go over the host.
+/// @return peers, or null if ranks do not see each other's memory: all messages then go over the
+/// host.
 std::shared_ptr<DevicePeers> peers_or_none(Communicator& world, const HostStreams::Config& config) {
   try {
     return DevicePeers::connect(world, config.device, config.timeout);
@@ -72,8 +73,7 @@ HostStreams::HostStreams(const Config& config, Communicator ranks, const Staging
   worker_ = std::make_unique<StreamWorker>(staged, done_, config_.timeout);
 }
 
-/// Freeing pinned memory waits for streams, and so for peers. It is kept where a stream may wait
-/// for ever.
+/// Keeps pinned memory if a stream may never end, since freeing it waits for streams.
 HostStreams::~HostStreams() {
   worker_->end(config_.timeout);
   if (!config_.peers || config_.peers->finish_calls()) return;

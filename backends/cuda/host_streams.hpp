@@ -21,14 +21,14 @@ class HostStreams final : public DeviceStreams {
  public:
   struct Config {
     std::shared_ptr<const Device> device;
-    Duration timeout;                      ///< How long the destructor waits for calls.
-    GpuPlacement placement{};              ///< Of all ranks.
+    Duration timeout;                      ///< Longest wait of the destructor for calls.
+    GpuPlacement placement{};              ///< The GPUs of all ranks.
     bool is_visible = false;               ///< Whether ranks see each other's memory if they can.
     std::shared_ptr<DevicePeers> peers{};  ///< Null if ranks do not see each other's memory.
   };
   /// Collective. @param config without peers. Throws, on all ranks alike, the error of the first
   /// one that fails: Error{invalid_argument} if the communicator cannot be divided, or a thread of
-  /// tutti's own may not call its transport; Error{transport}.
+  /// tutti may not call its transport; Error{transport}.
   [[nodiscard]] static std::shared_ptr<HostStreams> connect(Communicator& world,
                                                             const Config& config);
   /// @param ranks whose transport nothing else uses. @param plan equal on all of them. Throws
@@ -57,8 +57,9 @@ class HostStreams final : public DeviceStreams {
   void copy_to_itself(std::span<const StreamMessage> messages, Stream stream);
 
   Config config_;
-  // The transport ends before pinned memory: other ranks, and so their streams, then do not wait
-  // for this one any more. Freeing pinned memory may wait for all streams.
+  // Destroyed from the last to the first: the transport ends before the pinned memory is freed,
+  // which may wait for all streams. Other ranks, and so their streams, then no longer wait for this
+  // one.
   Milestone done_;
   std::shared_ptr<PinnedMemory> memory_;  // or null
   Communicator ranks_;

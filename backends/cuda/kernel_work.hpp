@@ -12,15 +12,15 @@ namespace tutti::v0::cuda {
 
 /// Bytes of one load or store.
 inline constexpr std::size_t kChunkBytes = 16;
-/// Addresses that a launch passes at most.
+/// The most addresses of a launch.
 inline constexpr std::size_t kPassedAddresses = 240;
-/// Operands, from the first, whose addresses only the device may know.
+/// The number of operands, from the first on, whose addresses only the device may know.
 inline constexpr std::size_t kPeerOperands = 32;
 
 /// One fold: results[k][i] = operands[0][i] op operands[1][i] op ..., evaluated from left to right,
 /// divided, and rounded once. A thread computes all of an element before it stores any of it, so a
 /// result may be one of the operands. A fold of more operands takes several launches, which carry
-/// values between them that are neither divided nor rounded.
+/// undivided and unrounded values between them.
 struct KernelWork {
   std::uint32_t op = 0;        ///< As OperatorKind; not user.
   std::uint32_t operands = 0;  ///< One or more; one alone is copied.
@@ -28,21 +28,21 @@ struct KernelWork {
   std::int32_t divisor = 1;    ///< One or more.
   std::uint64_t count = 0;     ///< Elements.
   std::uint64_t head = 0;      ///< Elements before the first one that is aligned to 16 bytes.
-  std::uint64_t chunks = 0;    ///< Of 16 bytes, behind the head; zero: alignments differ.
+  std::uint64_t chunks = 0;    ///< Chunks of 16 bytes behind the head; zero: alignments differ.
   /// A bit for each of the first operands whose address is the address of a cell that holds the
   /// operand's address, to which an offset is added. With any, the device finds head and chunks.
   std::uint32_t peers = 0;
-  std::int32_t divisor_exponent = 0;     ///< Power of two that multiplies the divisor.
-  bool has_exponents = false;            ///< Whether operands and the divisor have exponents.
-  const void* carried_in = nullptr;      ///< Values of the operands to the left, or null.
-  void* carried_out = nullptr;           ///< Values that replace the results, or null.
+  std::int32_t divisor_exponent = 0;       ///< Power of two that multiplies the divisor.
+  bool has_exponents = false;              ///< Whether operands and the divisor have exponents.
+  const void* carried_in = nullptr;        ///< Values of the operands to the left, or null.
+  void* carried_out = nullptr;             ///< Values that replace the results, or null.
   std::uint64_t offsets[kPeerOperands]{};  ///< Bytes.
-  void* addresses[kPassedAddresses]{};     ///< Of the operands, then of the results.
+  void* addresses[kPassedAddresses]{};     ///< Addresses of the operands, then of the results.
   /// Powers of two that multiply the operands of an average of f16 or bf16.
   std::int8_t exponents[kPassedAddresses]{};
 };
 
-/// @param index of an operand, or behind all of them of a result.
+/// @param index of an operand; behind all operands, of a result.
 [[nodiscard]] constexpr std::byte* address_at(const KernelWork& work, std::size_t index) noexcept {
   if (index >= kPeerOperands || (work.peers >> index & 1U) == 0)
     return static_cast<std::byte*>(work.addresses[index]);
@@ -63,7 +63,7 @@ struct Chunks {
   std::uint64_t chunks = 0;  ///< As KernelWork.
 };
 
-/// @return the chunks of a fold, or none unless all addresses agree on where chunks begin.
+/// @return the chunks of a fold; none unless chunks begin at the same index for all addresses.
 template <class Addresses>
 [[nodiscard]] constexpr Chunks chunks_of(const Addresses& addresses, const KernelWork& work,
                                          std::size_t element_bytes) {

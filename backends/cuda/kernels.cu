@@ -9,7 +9,7 @@ namespace {
 __device__ std::size_t own_thread() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ std::size_t all_threads() { return std::size_t{gridDim.x} * blockDim.x; }
 
-/// In shared memory, since one thread of a block reads each address that only the device knows.
+/// Addresses in shared memory, since one thread of a block reads each that only the device knows.
 /// @tparam T a type of kElementTypes.
 template <class T>
 __device__ void run(const KernelWork& work) {

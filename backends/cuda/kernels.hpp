@@ -16,7 +16,7 @@ namespace tutti::v0::cuda {
 struct Kernel {
   CUfunction function = nullptr;
   unsigned block = 0;        ///< Threads of a block.
-  std::uint64_t blocks = 0;  ///< The most that the whole device runs at once.
+  std::uint64_t blocks = 0;  ///< The most blocks that the whole device runs at once.
 };
 
 /// All kernels, in the context of a device, which has to be current when they end.
@@ -27,8 +27,8 @@ struct Kernels {
 };
 
 /// Loads the kernels, or finds those that are loaded already. The driver prepares each kernel now:
-/// in a first launch it might wait for a stream that waits for us. @param device whose context is
-/// current. @return not null. Throws Error{transport}.
+/// in a first launch it might wait for a stream that waits for this rank. @param device whose
+/// context is current. @return not null. Throws Error{transport}.
 [[nodiscard]] std::shared_ptr<const Kernels> kernels_of(const std::shared_ptr<const Driver>& driver,
                                                         CUdevice device);
 

@@ -15,7 +15,7 @@ class Library {
   /// the linker's message.
   explicit Library(std::string name);
 
-  /// The address of a function, which converts to a pointer of any type.
+  /// The address of a function, which converts to a pointer of any function type.
   struct Symbol {
     void* address;
     template <class Function>
@@ -25,9 +25,10 @@ class Library {
   };
   /// @return the function. Throws Error{transport} if the library is too old to have it.
   [[nodiscard]] Symbol operator[](const char* symbol) const;
-  /// @return the function, or null: only newer versions have it.
+  /// @return the function, or null if this version is too old to have it.
   [[nodiscard]] Symbol optional(const char* symbol) const noexcept;
-  /// @return the newer of two functions that this version has. Throws likewise.
+  /// @return the newer of two functions that this version has. Throws Error{transport} if it has
+  /// none.
   [[nodiscard]] Symbol newest(const char* newer, const char* older) const {
     const Symbol found = optional(newer);
     return found.address != nullptr ? found : (*this)[older];

@@ -6,7 +6,7 @@ namespace tutti::v0::cuda {
 namespace {
 
 constexpr int kOldest = 22300;
-/// 2.26, whose nonblocking communicators hang now and then.
+/// Version 2.26, whose nonblocking communicators sometimes hang.
 constexpr int kHangs = 226;
 
 /// @param version as NCCL counts: 22803 is 2.28.3.

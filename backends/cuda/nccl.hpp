@@ -63,15 +63,15 @@ class Nccl {
   Nccl() = default;
 
   [[nodiscard]] const NcclCalls& calls() const noexcept { return calls_; }
-  /// Throws unless a call succeeded, with NCCL's message: Error{peer_dead} if NCCL says that
-  /// another rank is gone, else Error{transport}. @param result not ncclInProgress. @param what the
-  /// text of the error, after "cannot". @param communicator of the call, or null.
+  /// Throws unless a call succeeded, with NCCL's message: Error{peer_dead} if NCCL reports that
+  /// another rank is gone, otherwise Error{transport}. @param result not ncclInProgress. @param
+  /// what the text of the error, after "cannot". @param communicator of the call, or null.
   void check(ncclResult_t result, const char* what, ncclComm_t communicator = nullptr) const;
   /// Throws Error{invalid_argument} if nonblocking communicators of this version hang.
   void check_nonblocking() const;
-  /// @return whether this version has ranks share a GPU if NCCL_MULTI_RANK_GPU_ENABLE says so.
+  /// @return whether this version lets ranks share a GPU if NCCL_MULTI_RANK_GPU_ENABLE is set.
   [[nodiscard]] bool may_share_gpus() const noexcept { return version_ >= 23000; }
-  /// @return such as "2.28.3".
+  /// @return the version, such as "2.28.3".
   [[nodiscard]] std::string version() const;
 
  private:

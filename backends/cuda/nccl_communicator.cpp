@@ -74,7 +74,7 @@ NcclCommunicator::NcclCommunicator(Config config, int size, Rank rank, const ncc
   }
 }
 
-/// In a thread of its own, since NCCL may wait for ever.
+/// Starts NCCL in a thread of its own, since its start may never end.
 void NcclCommunicator::start(int size, Rank rank, const ncclUniqueId& id) {
   constexpr const char* kStart = "start NCCL";
   const Clock::time_point deadline = deadline_in(config_.timeout);
@@ -99,7 +99,7 @@ void NcclCommunicator::start(int size, Rank rank, const ncclUniqueId& id) {
 
 NcclCommunicator::~NcclCommunicator() {
   if (guard_.is_forked()) {
-    watchdog_.detach();  // the thread is the parent's, as is NCCL
+    watchdog_.detach();  // the thread and NCCL belong to the parent
     return;
   }
   {
@@ -117,7 +117,7 @@ NcclCommunicator::~NcclCommunicator() {
 }
 
 void NcclCommunicator::abort(std::shared_ptr<const void> held) noexcept {
-  if (guard_.is_forked()) return;  // NCCL is the parent's
+  if (guard_.is_forked()) return;  // NCCL belongs to the parent
   ncclComm_t const communicator = std::atomic_ref{*handle_}.exchange(nullptr);
   if (communicator == nullptr) return;
   const DetachableThread thread{config_.device,
@@ -168,8 +168,8 @@ void NcclCommunicator::check_health() const {
   if (state != ncclInProgress) config_.nccl->check(state, "go on", *handle_);
 }
 
-/// Sleeps until the latest deadline it knows of, by which most calls have long returned. Only
-/// ncclCommAbort ends a call that blocks.
+/// Sleeps until the latest known deadline; most calls return long before. Only ncclCommAbort ends a
+/// call that blocks.
 void NcclCommunicator::watch() noexcept {
   std::unique_lock lock{mutex_};
   while (!is_ending_) {

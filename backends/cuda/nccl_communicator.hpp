@@ -1,5 +1,5 @@
 /// @file
-/// NcclCommunicator: a communicator of NCCL whose calls end in time.
+/// A communicator of NCCL whose calls end in time.
 #pragma once
 
 #include <condition_variable>
@@ -24,19 +24,20 @@ class NcclCommunicator {
   struct Config {
     std::shared_ptr<const Nccl> nccl;
     std::shared_ptr<const Device> device;
-    Duration timeout;             ///< Of the start and the end.
+    Duration timeout;             ///< Limit for the start and for the end.
     bool is_nonblocking = false;  ///< As ncclConfig_t; NCCL_COMM_BLOCKING overrides it.
   };
-  /// Waits for all ranks. @param id that rank 0 made. Throws Error{timeout, peer_dead, transport}.
+  /// Waits for all ranks. @param id the one made by rank 0. Throws Error{timeout, peer_dead,
+  /// transport}.
   NcclCommunicator(Config config, int size, Rank rank, const ncclUniqueId& id);
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
-  /// Call it when the streams are done. NCCL also waits for graphs of the communicator; after the
-  /// timeout and two seconds a thread of its own continues with that.
+  /// To be called when the streams are done. NCCL also waits for graphs of the communicator; after
+  /// the timeout and two seconds a thread of its own continues with that.
   ~NcclCommunicator();
 
   /// Calls NCCL in the context of the device. @param what the text of an error, after "cannot".
-  /// @param patience how long the call may take. Throws Error with NCCL's message; Error{timeout},
+  /// @param patience limit for the call. Throws Error with NCCL's message; Error{timeout},
   /// after which the communicator is aborted.
   void call(const char* what, Duration patience, const Call& call);
   /// Throws the failure of an earlier call.
@@ -53,11 +54,11 @@ class NcclCommunicator {
   Config config_;
   ForkGuard guard_{};
   std::shared_ptr<ncclComm_t> handle_ = std::make_shared<ncclComm_t>();  // null after abort
-  std::mutex mutex_{};                                                   // of all below
+  std::mutex mutex_{};                                                   // guards all below
   std::condition_variable changed_{};
-  Clock::time_point deadline_ = Clock::time_point::max();  // of the present call
+  Clock::time_point deadline_ = Clock::time_point::max();  // of the current call
   Clock::time_point wakes_ = Clock::time_point::max();     // when the watchdog checks again
-  bool is_late_ = false;                                   // the watchdog has aborted
+  bool is_late_ = false;                                   // whether the watchdog has aborted
   bool is_ending_ = false;
   std::thread watchdog_{};
 };

@@ -8,7 +8,7 @@
 namespace tutti::v0::cuda {
 namespace {
 
-/// Complex numbers are pairs of real ones.
+/// @return NCCL's type; that of their parts for complex numbers.
 std::optional<ncclDataType_t> native_type(Datatype type) noexcept {
   switch (type) {
     case Datatype::i8: return ncclInt8;
@@ -27,7 +27,7 @@ std::optional<ncclDataType_t> native_type(Datatype type) noexcept {
   }
 }
 
-/// NCCL rounds averages of integers differently.
+/// @return NCCL's operator. None for averages of integers, which NCCL rounds differently.
 std::optional<ncclRedOp_t> native_operator(OperatorKind kind, Datatype type) noexcept {
   if (kind == OperatorKind::sum) return ncclSum;
   if (kind == OperatorKind::average && !is_integer(type)) return ncclAvg;
@@ -45,7 +45,7 @@ struct NativeArguments {
   std::size_t count;
 };
 
-/// Without an operator elements are bytes.
+/// @return the arguments of a call. Without an operator, elements are bytes.
 std::optional<NativeArguments> arguments_of(const NativeCall& call) noexcept {
   if (!call.op) return NativeArguments{ncclInt8, ncclSum, call.count * call.element_bytes};
   const std::optional<ncclDataType_t> type = native_type(call.type);
@@ -77,7 +77,7 @@ void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::b
   const NcclCalls& calls = config_.nccl->calls();
   const std::optional<NativeArguments> arguments = arguments_of(call);
   expects(has_native(call) && arguments, "NCCL has this call");
-  // Not a structured binding: lambdas of C++20 capture none in clang 14.
+  // Not structured bindings, which lambdas of C++20 cannot capture in clang 14.
   const ncclDataType_t type = arguments->type;
   const ncclRedOp_t op = arguments->op;
   const std::size_t count = arguments->count;

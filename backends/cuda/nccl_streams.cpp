@@ -60,14 +60,14 @@ NcclStreams::NcclStreams(Config config, std::unique_ptr<NcclCommunicator> messag
 }
 
 NcclStreams::~NcclStreams() {
-  if (config_.peers)  // the end of NCCL's memory may wait for them
+  if (config_.peers)  // freeing NCCL's memory may wait for their calls
     static_cast<void>(config_.peers->finish_calls());
   if (!await_calls()) abort(Error{ErrorCode::timeout, "calls on streams have not ended in time"});
   config_.device->within([this] { deregister_dropped(true); });
 }
 
-/// @return whether all calls end in time, but for those in graphs, whose launches are unknown. NCCL
-/// cannot abort any more once it is ending and waits for them itself.
+/// @return whether all calls end in time, except calls in graphs, whose launches are unknown. Once
+/// NCCL's end waits for calls itself, it cannot abort them any more.
 bool NcclStreams::await_calls() noexcept {
   if (failure_) return true;
   try {
@@ -144,7 +144,7 @@ void NcclStreams::deregister_dropped(bool all) noexcept {
   std::erase_if(*memory_, deregister);
 }
 
-/// Memory that peers see, or NCCL's own.
+/// @return memory that peers see, or NCCL's own.
 std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
   if (config_.peers) return config_.peers->allocate(bytes);
   void* data = nullptr;
@@ -158,7 +158,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
           }};
 }
 
-/// All ranks or none, since a rank that registers memory waits for the others.
+/// Allocates on all ranks or on none, since a rank that registers memory waits for the others.
 std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
   std::shared_ptr<std::byte> memory;
   const auto allocate = [&] {
@@ -182,7 +182,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_together(std::size_t bytes) {
               static_cast<Rank>(other - all.begin())};
 }
 
-/// NCCL cannot register memory that peers see.
+/// Registers memory, unless peers see it: NCCL cannot register that.
 std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   const Device::Current current{*config_.device};
   deregister_dropped(false);
@@ -198,7 +198,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
       memory_->push_back(registered);
       register_memory(*registered);
     } catch (const Error& error) {
-      abort(error);  // else the other ranks wait for this one
+      abort(error);  // otherwise the other ranks would wait for this one
       throw;
     }
   };
@@ -206,9 +206,9 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   return user;
 }
 
-/// NCCL accepts calls for a GPU from one thread at a time, whichever the communicator. Calls of
-/// this object's two communicators, and calls on memory of peers, run in one order, as NCCL's calls
-/// of one communicator do.
+/// NCCL accepts calls for a GPU from one thread at a time, even of different communicators. Calls
+/// of this object's two communicators, and calls on memory of peers, run in one order, as NCCL's
+/// calls of one communicator do.
 void NcclStreams::enqueue(NcclCommunicator& on, const char* what, Stream stream,
                           const NcclCommunicator::Call& call) {
   const Device::Current current{*config_.device};
@@ -243,7 +243,7 @@ void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream strea
                    : calls.receive(data, bytes, ncclInt8, peer, on, of(stream));
       if (is_error(result)) break;
     }
-    const ncclResult_t ended = calls.end_group();  // else the thread stays in the group
+    const ncclResult_t ended = calls.end_group();  // otherwise the thread would stay in the group
     return is_error(result) ? result : ended;
   });
 }

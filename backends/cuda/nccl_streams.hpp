@@ -1,6 +1,6 @@
 /// @file
-/// Calls on streams over NCCL: a round is a group of its sends and receives, and folds are kernels
-/// of our own.
+/// Calls on streams over NCCL: a round is a group of its sends and receives, and folds are tutti's
+/// kernels.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,13 @@
 
 namespace tutti::v0::cuda {
 
-/// Communicators of NCCL, of the same ranks as ours. NCCL may hang if one side of a message lies in
-/// registered memory and the other does not, such as scratch of schedules. So a second communicator
-/// registers memory, and runs NCCL's own collectives on it.
+/// Communicators of NCCL, with the ranks of tutti's communicator. NCCL may hang if one side of a
+/// message lies in registered memory and the other does not, such as scratch of schedules. So a
+/// second communicator registers memory, and runs NCCL's own collectives on it.
 class NcclStreams final : public DeviceStreams {
  public:
   struct Config : NcclCommunicator::Config {
-    GpuPlacement placement{};              ///< Of all ranks.
+    GpuPlacement placement{};              ///< The GPUs of all ranks.
     bool is_visible = false;               ///< Whether ranks are to see each other's memory.
     std::shared_ptr<DevicePeers> peers{};  ///< Null unless visible, and on a single rank.
   };
@@ -61,7 +61,7 @@ class NcclStreams final : public DeviceStreams {
   struct Registered {
     std::shared_ptr<std::byte> memory;
     std::size_t bytes;
-    std::weak_ptr<std::byte> user{};  // expired: the program has dropped the memory
+    std::weak_ptr<std::byte> user{};  // expired when the program has dropped the memory
     void* window = nullptr;           // of ncclCommWindowRegister
     void* handle = nullptr;           // of ncclCommRegister
   };

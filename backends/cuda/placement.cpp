@@ -29,7 +29,7 @@ std::uint64_t pci_address_of(const Driver& driver, CUdevice device) {
   return address;
 }
 
-/// All GPUs that NVLink connects to a GPU, directly or through others, and itself.
+/// @return a GPU and all GPUs that NVLink connects to it, directly or through others.
 std::vector<int> island_of(const Driver& driver, int ordinal, int devices) {
   std::vector<int> island{ordinal};
   for (std::size_t next = 0; next < island.size(); ++next)

@@ -1,5 +1,5 @@
 /// @file
-/// Placement of GPUs: their links within a host, and the hosts and islands of all ranks.
+/// The placement of GPUs: their links within a host, and the hosts and islands of all ranks.
 #pragma once
 
 #include <array>
@@ -28,10 +28,10 @@ enum class GpuLink : std::uint8_t {
 
 /// The location of one rank's GPU.
 struct GpuLocation {
-  std::array<std::uint8_t, 16> uuid{};    ///< Of the GPU, equal in all processes that see it.
+  std::array<std::uint8_t, 16> uuid{};    ///< Its UUID, equal in all processes that see it.
   std::array<std::uint8_t, 16> island{};  ///< The least uuid of its island's GPUs.
-  std::uint64_t address = 0;              ///< On the host's PCI buses.
-  std::int32_t seen = 0;                  ///< GPUs that the process sees.
+  std::uint64_t address = 0;              ///< Its address on the host's PCI buses.
+  std::int32_t seen = 0;                  ///< The number of GPUs that the process sees.
 };
 
 /// Throws Error{transport}.

@@ -1,5 +1,5 @@
 /// @file
-/// Waits that end in time, for what only answers when it is asked.
+/// Waits with a deadline, for conditions that only a poll shows.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 }
 
 /// Pauses between two polls: most waits last microseconds, and long ones must not take a core.
-/// @param polls so far.
+/// @param polls number of polls so far.
 inline void pause_after(unsigned polls) {
   constexpr unsigned kYields = 200;
   constexpr std::chrono::microseconds kShortNap{10};
@@ -25,7 +25,7 @@ inline void pause_after(unsigned polls) {
   else std::this_thread::sleep_for(polls < 2 * kYields ? kShortNap : kLongNap);
 }
 
-/// Polls a condition, once at least. @return whether it held by the deadline.
+/// Polls a condition at least once. @return whether it held by the deadline.
 template <class Condition>
 [[nodiscard]] bool poll_until(Clock::time_point deadline, Condition holds) {
   for (unsigned polls = 0; !holds(); ++polls) {

@@ -92,7 +92,7 @@ SharedRegion::~SharedRegion() {
   close();
 }
 
-/// The offer to threads lives until all ranks have opened it; for ever if one of them fails.
+/// The offer to threads lives until all ranks have opened it. If one of them fails, it is leaked.
 void SharedRegion::open_all(Communicator& ranks, std::span<const ProcessId> processes) {
   const ProcessId& own = processes[static_cast<std::size_t>(ranks.rank())];
   has_processes_ = std::ranges::any_of(processes, [&](const ProcessId& other) {

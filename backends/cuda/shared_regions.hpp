@@ -18,7 +18,7 @@
 
 namespace tutti::v0::cuda {
 
-/// Equal for ranks that are threads of one process.
+/// The identity of a process, equal for ranks that are threads of one process.
 struct ProcessId {
   std::array<char, 64> system{};  ///< CUDA IPC connects only processes of one system.
   std::uint64_t processes = 0;    ///< The process namespace of the number.
@@ -51,8 +51,8 @@ class SharedRegion {
     std::atomic<bool> is_kept_{false};
   };
 
-  /// Ranks do not see each other's memory: they are on different hosts, their GPUs have no peer
-  /// access, or their processes no CUDA IPC.
+  /// The error that ranks do not see each other's memory: they are on different hosts, their GPUs
+  /// have no peer access, or their processes no CUDA IPC.
   class Unseen : public Error {
    public:
     explicit Unseen(const Error& why) : Error{why} {}
@@ -95,10 +95,10 @@ class SharedRegion {
   std::shared_ptr<const Device> device_;
   std::size_t bytes_;
   std::shared_ptr<GpuMemory> own_{};
-  std::vector<CUdeviceptr> mapped_{};                    // memory of each rank, on this rank
-  std::vector<CUdeviceptr> seen_{};                      // the own memory, on each rank
-  std::vector<CUdeviceptr> opened_{};                    // by CUDA IPC
-  std::vector<std::shared_ptr<GpuMemory>> borrowed_{};   // of threads
+  std::vector<CUdeviceptr> mapped_{};                   // memory of each rank, on this rank
+  std::vector<CUdeviceptr> seen_{};                     // the own memory, on each rank
+  std::vector<CUdeviceptr> opened_{};                   // by CUDA IPC
+  std::vector<std::shared_ptr<GpuMemory>> borrowed_{};  // of threads
   bool has_processes_ = false;
 };
 

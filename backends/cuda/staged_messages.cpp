@@ -11,11 +11,11 @@
 namespace tutti::v0::cuda {
 namespace {
 
-/// More slots of a lane do not make it faster.
+/// The most slots of a lane: more do not make it faster.
 constexpr std::size_t kMostOfLane = 8;
 /// The tag of all chunks: between two ranks they match in their order.
 constexpr std::uint32_t kTag = 0;
-/// After an abort, pending copies have this long to end.
+/// The time for pending copies to end after an abort.
 constexpr std::chrono::seconds kCopyPatience{1};
 
 }  // namespace
@@ -103,7 +103,7 @@ void StagedMessages::cut(std::size_t at) {
   --uncut_;
 }
 
-/// Between a slot's room and the device.
+/// Enqueues the copy between a slot's memory and the device.
 void StagedMessages::copy(std::size_t index) {
   Slot& slot = slots_[index];
   const bool is_down = sends(slot.lane);
@@ -145,7 +145,7 @@ void StagedMessages::handle_completions() {
   }
 }
 
-/// The lane has capacity for all its slots.
+/// Frees a slot. The lane's list has capacity for all its slots.
 void StagedMessages::free(std::size_t index) noexcept {
   lanes_[slots_[index].lane].free.push_back(index);
   --used_;
@@ -165,7 +165,7 @@ void StagedMessages::release(CUdeviceptr data, const Event& after) noexcept {
   config_.device->free(data, up_.stream.get());
 }
 
-/// Without a current context the query would fail, which is no end.
+/// Makes the context current: without one the query would fail, which does not show an end.
 bool StagedMessages::is_idle(const Copies& copies) const noexcept {
   bool is_idle = true;
   config_.device->within([&] {
@@ -174,8 +174,8 @@ bool StagedMessages::is_idle(const Copies& copies) const noexcept {
   return is_idle;
 }
 
-/// Copies wait for nothing, unless the program has more busy streams than its GPU has queues: then
-/// streams that wait for us may block them.
+/// Copies end soon, unless the program has more busy streams than its GPU has queues: then streams
+/// that wait for this rank may block them.
 void StagedMessages::stop(const Error& cause) noexcept {
   const bool is_quiet = config_.transport->abort(cause);
   if (!is_quiet && config_.memory != nullptr) config_.memory->keep();

@@ -20,16 +20,16 @@
 namespace tutti::v0::cuda {
 
 /// The messages of one group. All messages from one rank to another share a lane, which cuts them
-/// into chunks, in order. Each chunk passes through a slot of the lane. A stream of ours copies a
-/// sent chunk to its slot, then the transport sends it; the transport receives a chunk into its
-/// slot, then another stream of ours copies it to its destination. So no lane waits for another
-/// one. One thread calls this, in the context of the device.
+/// into chunks, in order. Each chunk passes through a slot of the lane. One internal stream copies
+/// sent chunks to their slots, from which the transport sends them. The transport receives chunks
+/// into their slots, from which another internal stream copies them to their destinations. So no
+/// lane waits for another one. One thread calls this, in the context of the device.
 class StagedMessages {
  public:
   struct Config {
     std::shared_ptr<const Device> device;
     Transport* transport;                  ///< Nothing else uses it. It outlives this.
-    std::shared_ptr<PinnedMemory> memory;  ///< Of all slots; null if there are none.
+    std::shared_ptr<PinnedMemory> memory;  ///< Memory of all slots; null if there are none.
     StagingPlan plan;
   };
   /// Throws Error{transport}.
@@ -38,8 +38,8 @@ class StagedMessages {
   /// Begins a group, when the one before is done. @param messages none of which is to the own rank;
   /// from now on sent bytes may be read, and received bytes written. Throws Error.
   void begin(std::span<const StreamMessage> messages);
-  /// Continues. Throws the errors of the transport and of the driver. @return whether anything
-  /// moved.
+  /// Continues the group. Throws the errors of the transport and of the driver. @return whether
+  /// anything moved.
   bool step();
   /// @return whether all bytes are at their destination.
   [[nodiscard]] bool is_done() const noexcept { return uncut_ == 0 && used_ == 0; }
@@ -47,7 +47,8 @@ class StagedMessages {
   [[nodiscard]] bool is_copying() const noexcept {
     return !down_.slots.empty() || !up_.slots.empty();
   }
-  /// @return whether a call of the driver has taken longer than that. Any thread may ask.
+  /// @return whether a call of the driver has taken longer than the patience. Any thread may call
+  /// this.
   [[nodiscard]] bool is_held_up(Duration patience) const noexcept;
   /// Frees memory. @param data of cuMemAllocAsync. @param after its last use, which waits for no
   /// group that is not done.
@@ -59,18 +60,18 @@ class StagedMessages {
   /// A chunk, and its memory of the host.
   struct Slot {
     explicit Slot(const std::shared_ptr<const Device>& of) : copied{of} {}
-    std::byte* room = nullptr;    // of the host
+    std::byte* room = nullptr;    // its memory of the host
     std::byte* device = nullptr;  // source or destination of its bytes
     Piece piece{};                // of the room, for the transport
     std::size_t lane = 0;
     std::uint64_t fingerprint = 0;
     Event copied;
   };
-  /// Messages from this rank to another one, or from there to here.
+  /// Messages from this rank to another one, or from that one to this one.
   struct Lane {
-    std::deque<StreamMessage> messages{};  // that are not cut completely
-    std::size_t offset = 0;                // in the first of them, of the next chunk
-    std::vector<std::size_t> free{};       // slots
+    std::deque<StreamMessage> messages{};  // messages that are not cut completely
+    std::size_t offset = 0;                // of the next chunk in the first message
+    std::vector<std::size_t> free{};       // free slots
   };
   /// Copies in one direction.
   struct Copies {
@@ -94,7 +95,7 @@ class StagedMessages {
   class DriverCall;
 
   Config config_;
-  std::atomic<Duration::rep> called_at_{0};  // the driver, which has not returned; or zero
+  std::atomic<Duration::rep> called_at_{0};  // start of the driver call that runs; zero: none
   Copies down_;                              // from the device
   Copies up_;                                // to the device
   std::deque<Slot> slots_{};
@@ -102,7 +103,7 @@ class StagedMessages {
   std::vector<std::size_t> active_{};  // lanes of the group
   std::vector<Transfer> transfers_{};  // to be posted
   std::size_t uncut_ = 0;              // messages that are not cut completely
-  std::size_t used_ = 0;               // slots
+  std::size_t used_ = 0;               // slots in use
   std::size_t posted_ = 0;             // slots that the transport has
   std::uint64_t moves_ = 0;            // counts progress
 };

@@ -13,7 +13,7 @@ namespace tutti::v0::cuda {
 
 /// Chunks of messages, and room for them; equal on all ranks.
 struct StagingPlan {
-  std::size_t chunk_bytes = 0;  ///< Of every chunk but a message's last.
+  std::size_t chunk_bytes = 0;  ///< Bytes of every chunk except a message's last.
   std::size_t slots = 0;        ///< The number of chunks that fit at once.
 };
 

@@ -25,7 +25,7 @@ StreamWorker::StreamWorker(const StagedMessages::Config& config, Milestone& done
 }
 
 StreamWorker::~StreamWorker() {
-  if (guard_.is_forked()) {  // the threads are the parent's
+  if (guard_.is_forked()) {  // the threads belong to the parent
     static_cast<void>(new auto(std::move(thread_)));
     static_cast<void>(new auto(std::move(watch_)));
     return;
@@ -41,9 +41,9 @@ void StreamWorker::check() const {
   if (failure_) throw Error{*failure_};
 }
 
-/// The stream waits before the thread sees the group, so that nothing moves for a call that fails
-/// here. Without the mutex, since a full stream accepts no wait until the thread has completed a
-/// group.
+/// Enqueues the wait of the stream before the thread sees the group, so that nothing moves for a
+/// call that fails here. It does not hold the mutex then, since a full stream accepts no wait until
+/// the thread has completed a group.
 void StreamWorker::enqueue(std::vector<StreamMessage> messages, CUstream stream) {
   check();
   auto ready = std::make_unique<Event>(device_, stream);
@@ -102,7 +102,7 @@ void StreamWorker::end(Duration patience) noexcept {
            transport_.self()});
 }
 
-/// In relaxed mode calls of this thread do not invalidate captures by others.
+/// Runs in relaxed mode, in which calls of this thread do not invalidate captures by others.
 void StreamWorker::run() noexcept {
   try {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -125,8 +125,8 @@ void StreamWorker::run() noexcept {
   changed_.notify_all();
 }
 
-/// Streams go on here, without their messages, since only that ends the call that holds the thread
-/// up. The thread then sees the failure.
+/// Lets streams continue without their messages if the driver holds up the other thread, since only
+/// that ends its call. That thread then sees the failure.
 void StreamWorker::watch() {
   constexpr Duration kLongest = std::chrono::seconds{1};
   std::unique_lock lock{mutex_};
@@ -185,7 +185,7 @@ void StreamWorker::move(const Group& group) {
   }
 }
 
-/// The end of a copy does not wake a thread that sleeps in the transport.
+/// Sleeps in the transport only if no copy is pending, since the end of a copy does not wake it.
 void StreamWorker::pause(unsigned idle) {
   if (staged_.is_copying()) pause_after(idle);
   else if (std::cmp_greater_equal(idle, spins_)) transport_.idle_wait();

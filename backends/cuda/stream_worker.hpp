@@ -36,7 +36,7 @@ class StreamWorker {
   ~StreamWorker();
 
   /// Enqueues a group. @param messages none of which is to the own rank. @param stream of the
-  /// device. Throws Error, also of an earlier group.
+  /// device. Throws Error, which may be that of an earlier group.
   void enqueue(std::vector<StreamMessage> messages, CUstream stream);
   /// Frees memory after the groups so far: a transport may ask the driver for the kind of memory
   /// that it moves, which the driver forgets in cuMemFreeAsync. @param data of cuMemAllocAsync.
@@ -45,7 +45,7 @@ class StreamWorker {
   [[nodiscard]] bool release(CUdeviceptr data, CUstream stream);
   /// Throws the first failure.
   void check() const;
-  /// Fails all groups; streams go on within a second or two, for which this does not wait. Other
+  /// Fails all groups. Streams continue within a second or two; this does not wait for them. Other
   /// ranks receive the cause.
   void abort(const Error& cause) noexcept;
   /// Waits until all groups are done, and aborts them after the patience.
@@ -88,10 +88,10 @@ class StreamWorker {
   std::deque<Group> groups_{};           // not done; only the thread removes one
   std::deque<Release> releases_{};       // oldest first
   std::uint64_t enqueued_ = 0;           // groups so far; of the thread that enqueues
-  bool is_ending_ = false;               // no group will follow
-  bool has_ended_ = false;               // the thread does nothing any more
+  bool is_ending_ = false;               // whether no group will follow
+  bool has_ended_ = false;               // whether the thread does nothing any more
   std::optional<Error> failure_{};       // the first one
-  std::atomic<bool> is_aborted_{false};  // the thread has to fail
+  std::atomic<bool> is_aborted_{false};  // whether the thread has to fail
   std::thread thread_{};
   std::thread watch_{};  // finds out that the driver holds up the other one
 };

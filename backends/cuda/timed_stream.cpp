@@ -40,7 +40,7 @@ class DeviceStream final : public TimedStream {
   std::function<void()> capture(const std::function<void()>& enqueue) override {
     const DriverCalls& calls = device_->driver().calls();
     const Device::Current current{*device_};
-    // Relaxed: NCCL may allocate memory meanwhile, which is not the graph's.
+    // Relaxed mode: meanwhile NCCL may allocate memory that is not part of the graph.
     device_->call("capture a stream", &DriverCalls::begin_capture, stream_.get(),
                   CU_STREAM_CAPTURE_MODE_RELAXED);
     CUgraph graph = nullptr;
