@@ -12,7 +12,7 @@
 
 namespace tutti::v0::detail {
 
-/// Prints the frames of this thread, and lets the signal end the process as if nobody had looked.
+/// Prints the frames of this thread, then lets the signal end the process.
 inline void report_crash(int number) noexcept {
   constexpr std::string_view kHead = "crashed; the frames, for addr2line:\n";
   constexpr int kMostFrames = 64;

@@ -21,7 +21,7 @@ namespace tutti::v0::detail {
 struct Envelope {
   std::uint32_t tag = 0;          ///< As Transfer::tag.
   std::uint64_t fingerprint = 0;  ///< As Transfer::fingerprint.
-  std::uint64_t bytes = 0;        ///< Of the whole message.
+  std::uint64_t bytes = 0;        ///< Bytes of the whole message.
 };
 
 /// @param sent of the sender. @param expected of the receiver. @return whether they agree in the

@@ -11,7 +11,7 @@
 
 namespace tutti::v0::detail {
 
-/// @return a number with so many digits behind the point, such as "0.500000".
+/// @return a number with `digits` digits after the point, such as "0.500000".
 [[nodiscard]] inline std::string fixed_text(double value, int digits = 6) {
   std::array<char, 400> text{};  // of the largest number too
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value,
@@ -19,7 +19,7 @@ namespace tutti::v0::detail {
                            .ptr};
 }
 
-/// @return a number with so many digits in all, such as "1.5e+09".
+/// @return a number with at most `digits` digits, such as "1.5e+09".
 [[nodiscard]] inline std::string rounded_text(double value, int digits) {
   std::array<char, 64> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value,

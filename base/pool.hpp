@@ -9,11 +9,11 @@
 
 namespace tutti::v0::detail {
 
-/// Makes objects and keeps those that are given back. T::reset readies a used one.
+/// Makes objects, and keeps released ones for reuse. T::reset prepares a used one.
 template <class T>
 class Pool {
  public:
-  /// @return one as if just made, but for memory it kept. It belongs to the pool.
+  /// @return an object that is new, or as new except for memory that it kept. The pool owns it.
   [[nodiscard]] T* acquire() {
     if (free_.empty()) {
       all_.push_back(std::make_unique<T>());
