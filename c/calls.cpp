@@ -145,10 +145,10 @@ Options options_of(const tutti_options* given, const Call& call, int ranks) {
   // Counts are not read beyond the blocks of the call, of which a message has one.
   const std::size_t blocks = Contract{call.collective, ranks}.blocks();
   if (read_options.count_of_counts > blocks)
-    throw Error{ErrorCode::invalid_argument,
-                "tutti_options::count_of_counts is " +
-                    std::to_string(read_options.count_of_counts) +
-                    ", but the call has so many blocks: " + std::to_string(blocks)};
+    throw Error{ErrorCode::invalid_argument, "tutti_options::count_of_counts is " +
+                                                 std::to_string(read_options.count_of_counts) +
+                                                 ", but the number of blocks of the call is " +
+                                                 std::to_string(blocks)};
   if (read_options.count_of_counts > 0) require(read_options.counts, "tutti_options::counts");
   if (read_options.counts != nullptr)
     options.counts = {read_options.counts, read_options.count_of_counts};

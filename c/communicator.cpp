@@ -50,8 +50,8 @@ class ProgramChannel final : public Channel {
  private:
   static constexpr std::uint64_t kLongest = std::uint64_t{1} << 20;
 
-  /// A callback that an exception ends may return 0, too, as Python's do: then the own bytes are
-  /// not in their place.
+  /// A callback that an exception ends may return 0, as Python's do. The own bytes are then not in
+  /// their place.
   void exchange(const void* own, std::size_t bytes, void* all) const {
     const auto rank = static_cast<std::size_t>(channel_.rank);
     std::memset(all, 0xff, bytes * static_cast<std::size_t>(channel_.ranks));

@@ -37,7 +37,7 @@ tutti_status keep_error(const Error& error) noexcept {
   try {
     last.text = error.what();
   } catch (const std::exception&) {
-    last.text.clear();  // the status says what kind of error it is
+    last.text.clear();  // the status is the kind of the error
   }
   return last.status;
 }

@@ -68,10 +68,10 @@ GradientOptions gradient_options_of(const tutti_gradient_options* given, std::si
   if (values.known_order_count > 0)
     require(values.known_order, "tutti_gradient_options::known_order");
   if (values.known_order_count > parameters)
-    throw Error{ErrorCode::invalid_argument,
-                "tutti_gradient_options::known_order_count is " +
-                    std::to_string(values.known_order_count) +
-                    ", but there are so many parameters: " + std::to_string(parameters)};
+    throw Error{ErrorCode::invalid_argument, "tutti_gradient_options::known_order_count is " +
+                                                 std::to_string(values.known_order_count) +
+                                                 ", but the number of parameters is " +
+                                                 std::to_string(parameters)};
   if (values.known_order != nullptr)
     options.known_order.assign(values.known_order, values.known_order + values.known_order_count);
   options.record = values.record;

@@ -32,7 +32,7 @@ struct tutti_memory {
 struct tutti_objects {
   tutti::ObjectExchange exchange{};  ///< Empty once the objects are kept.
   std::vector<std::span<const std::byte>> kept{};
-  std::shared_ptr<const void> owner{};  ///< Of the kept objects' bytes.
+  std::shared_ptr<const void> owner{};  ///< Owns the kept objects' bytes.
 };
 struct tutti_operator {
   tutti::Operator op;
@@ -46,7 +46,7 @@ namespace tutti::v0::c {
 
 /// Stores an error for tutti_last_error. @return its status.
 tutti_status keep_error(const Error& error) noexcept;
-/// Stores the exception that is being handled, likewise.
+/// Stores the exception that is being handled for tutti_last_error. @return its status.
 tutti_status keep_caught() noexcept;
 
 /// @param function returns a tutti_status, or nothing: TUTTI_OK. @return that, or the status of
@@ -78,7 +78,8 @@ tutti_status guarded(const void* argument, const char* name, Function&& function
   });
 }
 
-/// Sets what a function returns through a pointer, before anything can fail. @param result or null.
+/// Sets a result that a function returns through a pointer, before anything can fail. @param result
+/// or null.
 template <class T>
 void clear(T* result, std::type_identity_t<T> value = {}) noexcept {
   if (result != nullptr) *result = value;
@@ -130,7 +131,7 @@ template <class Struct>
 }
 
 /// Writes a struct to a program that has `size` bytes of it. Members of a later version are zero.
-/// @param to or null, where nothing is written; likewise if `size` has no room for the size.
+/// If `to` is null, or `size` has no room for the member `size`, it writes nothing.
 template <class Struct>
 void write(Struct* to, std::size_t size, const Struct& from) noexcept {
   if (to == nullptr || size < sizeof to->size) return;
@@ -146,7 +147,7 @@ tutti_status made(Handle** result, Make&& make) noexcept {
   return guarded(result, "result", [&] { *result = new Handle{make()}; });
 }
 
-/// @param text to store as tutti_describe says.
+/// Stores a text, as tutti_describe documents.
 void store_text(std::string_view text, char* to, std::size_t capacity,
                 std::size_t* length) noexcept;
 

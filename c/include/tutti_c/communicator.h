@@ -15,7 +15,7 @@ typedef struct tutti_communicator_options {
   size_t size;
   int64_t timeout; /**< Nanoseconds of a call without its own. */
   int32_t segments_in_flight;
-  int32_t progress_thread; /**< Whether calls go on while the program calls nothing. */
+  int32_t progress_thread; /**< Whether calls advance while the program calls nothing. */
   size_t cache_bytes;
   const char* transport;
   tutti_determinism determinism;
@@ -24,7 +24,7 @@ typedef struct tutti_communicator_options {
 /** As tutti::InitOptions. */
 typedef struct tutti_init_options {
   size_t size;
-  const char* url;     /**< NULL: as the launcher, or TUTTI_URL, says. */
+  const char* url;     /**< NULL: that of the launcher, or TUTTI_URL. */
   int32_t rank;        /**< Together with ranks. */
   int32_t ranks;       /**< Number of ranks; 0: as launched. */
   const char* transport;
@@ -63,7 +63,7 @@ TUTTI_C_API void tutti_init_options_defaults(tutti_init_options* options, size_t
  * defaults. */
 TUTTI_C_API tutti_status tutti_init(const tutti_init_options* options, tutti_communicator** result);
 /** As tutti_init, for ranks that know each other. Collective over the channel, which is not used
- * afterwards. Of the options url, rank and ranks are ignored. */
+ * afterwards. The options url, rank and ranks are ignored. */
 TUTTI_C_API tutti_status tutti_init_over(const tutti_channel* channel,
                                          const tutti_init_options* options,
                                          tutti_communicator** result);

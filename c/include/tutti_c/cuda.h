@@ -24,7 +24,7 @@ typedef struct tutti_cuda_options {
 
 TUTTI_C_API void tutti_cuda_options_defaults(tutti_cuda_options* options, size_t size);
 
-/** As tutti::cuda::current_device, of this thread. @param device set to -1 where there is none. */
+/** As tutti::cuda::current_device, of this thread. @param device set to -1 if there is none. */
 TUTTI_C_API tutti_status tutti_cuda_current_device(int32_t* device);
 
 /** Attaches a GPU on each rank, so that the communicator accepts calls with tutti_options::stream;

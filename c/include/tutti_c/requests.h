@@ -58,7 +58,7 @@ TUTTI_C_API tutti_status tutti_batch_end(void);
 /** Drops the calls; none of them starts. */
 TUTTI_C_API void tutti_batch_cancel(void);
 
-/* Messages that nobody receives yet. */
+/* Messages that no call receives yet. */
 
 typedef struct tutti_arrival {
   size_t size;
@@ -102,8 +102,8 @@ TUTTI_C_API tutti_status tutti_make_checked_operator(tutti_combine combine, void
                                                      int32_t commutative,
                                                      void (*release)(void* context),
                                                      tutti_operator** result);
-/** Called by an operator that is about to return another number than 0: `text` says why, in the
- * error of each rank, in place of the number. It is copied. NULL or empty: there is no error. */
+/** Called by an operator that is about to return another number than 0: the error of each rank has
+ * `text` in place of the number. It is copied. NULL or empty: there is no error. */
 TUTTI_C_API void tutti_operator_error(const char* text);
 /** Calls that run keep what they need of it. */
 TUTTI_C_API void tutti_operator_free(tutti_operator* user_op);
