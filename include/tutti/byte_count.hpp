@@ -17,7 +17,7 @@ namespace tutti::v0::detail {
   return static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / element_bytes;
 }
 
-/// @return the bytes of `count` elements; nothing if no array has so many.
+/// @return the bytes of `count` elements; nothing if that is more than any array has.
 [[nodiscard]] constexpr std::optional<std::size_t> byte_count(std::size_t count,
                                                               std::size_t element_bytes) noexcept {
   if (element_bytes > 0 && count > most_elements(element_bytes)) return std::nullopt;

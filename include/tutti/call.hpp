@@ -83,7 +83,7 @@ template <MutableElements Out>
 [[nodiscard]] Call make(Collective collective, In<Out> in, Out&& out, Rank root = 0,
                         const Operator* op = nullptr) noexcept {
   using T = ElementOf<Out>;
-  // Whoever does not pass its buffer need not have one, so the one counts that every rank passes.
+  // Some ranks pass one buffer only, so `visible` is that of the buffer which every rank passes.
   const bool from_root = collective == Collective::scatter;
   return {.collective = collective,
           .in = in.data(),

@@ -36,7 +36,7 @@ struct CommunicatorOptions {
   Duration timeout = std::chrono::seconds{300};
   int segments_in_flight = 4;  ///< Segments of one operation under way, 1 .. 8.
   /// Bytes of schedules and bound programs that are kept for reuse, and as many bytes of scratch
-  /// memory. The last used program stays, whatever its size. Pending operations and plans keep
+  /// memory. The last used program stays, even if it is larger. Pending operations and plans keep
   /// theirs in addition.
   std::size_t cache_bytes = 64_MiB;
   /// The algorithms to choose from; null: tutti's own. If ranks have different algorithms under one
@@ -220,7 +220,7 @@ class TUTTI_API Communicator : public Values<Communicator, detail::Throwing> {
   /// Waits for a message that no call receives yet. It stays until recv receives it.
   /// @param from its sender, or any_rank. @param tag 0 .. kUserTags - 1. @param options only the
   /// timeout counts.
-  /// @return the message. Of several senders' the one that was found first; no sender starves.
+  /// @return the message; if several senders have sent one, the first found. No sender starves.
   /// Throws as recv.
   [[nodiscard]] Arrival probe(Rank from = any_rank, int tag = 0, const Options& options = {});
   /// Looks for such a message.

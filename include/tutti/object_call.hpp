@@ -90,7 +90,7 @@ struct ObjectCall {
   /// @param object of a type that has a Codec.
   template <class T>
   void add(const T& object) {
-    if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
+    if constexpr (Encodable<T>) {  // otherwise the typed call reports the missing Codec
       if (!problem.empty()) return;
       bytes.begin_object();
       const std::size_t before = bytes.size();
@@ -153,7 +153,7 @@ class TUTTI_API ObjectExchange {
   /// example because it was decoded before; and what wait throws.
   template <class T>
   [[nodiscard]] T decode(std::size_t index, T result = T{}) const {
-    if constexpr (Encodable<T>) {  // Else the typed call says what is missing.
+    if constexpr (Encodable<T>) {  // otherwise the typed call reports the missing Codec
       const detail::SoleCaller caller = sole_caller();
       check_index(index);
       detail::guarded(

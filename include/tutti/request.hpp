@@ -64,9 +64,9 @@ class [[nodiscard]] TUTTI_API Request {
   bool test();
   /// Waits for the end. Throws as test.
   void wait();
-  /// Waits for the end, for a time at most. A call that takes longer goes on, and may be waited for
-  /// again: unlike Options::timeout, this fails nothing. @param time from now on. @return whether
-  /// the operation is done. Throws as test.
+  /// Waits for the end, for a time at most. A call that takes longer continues, and may be waited
+  /// for again: unlike Options::timeout, this fails nothing. @param time from now on. @return
+  /// whether the operation is done. Throws as test.
   bool wait_for(Duration time);
   /// Adds one to an eventfd when the operation ends or fails, or when this handle ends, so that an
   /// event loop waits for it; test then does not wait. If the operation has ended, adds it at once.

@@ -34,7 +34,7 @@ struct Fault {
   Kind kind = Kind::delay;            ///< The kind of the fault.
   Duration at{0};                     ///< Not before this virtual time.
   std::uint64_t after_transfers = 0;  ///< Not before the rank has posted this many transfers.
-  Duration length{0};                 ///< Of a delay.
+  Duration length{0};                 ///< Length of a delay.
 };
 
 /// The ranks, the network and the faults of a cluster.

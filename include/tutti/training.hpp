@@ -1,6 +1,6 @@
 /// @file
 /// The training aids beside GradientSync: which samples a rank sees, exact evaluation, checkpoints,
-/// pipelines, arrays that the ranks of a host share, and weights that are averaged now and then.
+/// pipelines, arrays that the ranks of a host share, and weights that are averaged periodically.
 /// Programs that include it link tutti::training.
 #pragma once
 

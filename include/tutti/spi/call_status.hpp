@@ -108,7 +108,7 @@ class TUTTI_API CallCounter {
   void forget(std::uint64_t fingerprint) noexcept;
   /// Stores a plan. @param plan its number, from one. @param fingerprint as for begin.
   void add_plan(std::uint64_t plan, std::uint64_t fingerprint);
-  /// Stores that this rank waits; to be repeated now and then.
+  /// Stores that this rank waits; to be repeated while it does.
   /// @param waits of calls under way, in the order of CallStatus::waits; the first kMostWaits
   /// count.
   /// @param blocks whether the first call returns only when it is done. Otherwise a poll made it,

@@ -17,8 +17,8 @@ using InterruptFlag = const volatile std::int32_t*;
 /// while it is not zero, such a call throws Error{aborted} within some milliseconds, and its
 /// communicator fails. @param flag lives until it is replaced.
 TUTTI_API void interrupt_by(InterruptFlag flag) noexcept;
-/// From now on the flag of another thread, which waits for this one, interrupts this thread.
-/// @param lender that flag; it may change, and lives longer than this thread.
+/// Lets the flag of another thread, which waits for this one, interrupt this thread from now on.
+/// @param lender that flag; it may change, and outlives this thread.
 TUTTI_API void borrow_interrupt(const std::atomic<InterruptFlag>& lender) noexcept;
 
 /// @return the flag of this thread.

@@ -27,9 +27,9 @@ class TUTTI_API Network {
   /// transport in this order.
   /// @param communicator its number, equal on all members and unique: threads may make several of
   /// the same members at once, in another order on each rank.
-  /// @param alarm of the communicator, by which its ranks notify each other of failures. The
-  /// transport throws its cause as soon as it is set, and raises it when it is aborted.
-  /// @return a transport that reaches all members. Throws Error.
+  /// @param failure_signal of the communicator, by which its ranks notify each other of failures.
+  /// The transport throws its cause as soon as it is set, and raises it when it is aborted. @return
+  /// a transport that reaches all members. Throws Error.
   [[nodiscard]] virtual std::unique_ptr<Transport> transport(
       std::span<const Rank> members, std::uint64_t communicator,
       std::shared_ptr<FailureSignal> failure_signal) = 0;

@@ -25,10 +25,10 @@ TUTTI_API void reject_call(Communicator& communicator, const Call& call, std::st
 
 namespace detail {
 
-/// What CallCounter gets in place of the fingerprint of a collective that was rejected. The upper
-/// half tells it from others.
+/// The upper half of the fingerprint that CallCounter gets for a rejected collective, which
+/// distinguishes it from others.
 inline constexpr std::uint64_t kRejection = 0x7e1ec7ed;
-/// @param words why it was rejected.
+/// @param words the reason of the rejection. @return the fingerprint.
 [[nodiscard]] constexpr std::uint64_t fingerprint_of_rejection(std::string_view words) noexcept {
   std::uint32_t hash = 0x811c9dc5U;  // FNV-1a
   for (const char byte : words) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x01000193U;

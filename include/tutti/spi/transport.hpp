@@ -92,7 +92,7 @@ inline constexpr AccessId kNoAccess = ~AccessId{0};
 
 /// A transfer that is done: its pieces belong to the caller again.
 struct Completion {
-  std::uint64_t cookie = 0;  ///< Of the transfer.
+  std::uint64_t cookie = 0;  ///< Cookie of the transfer.
   /// For a wait whose message was not copied: it may be read in the sender's memory until
   /// Transport::signal. kNoAccess: the bytes are in the pieces.
   AccessId access = kNoAccess;

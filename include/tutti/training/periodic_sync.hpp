@@ -45,8 +45,8 @@ struct PeriodicOptions {
 class TUTTI_API PeriodicSync {
  public:
   /// Collective.
-  /// @param weights f16, bf16, f32 or f64, equal on all ranks except data; they must live. Those of
-  /// rank 0 replace those of others. Throws Error as GradientSync.
+  /// @param weights f16, bf16, f32 or f64, equal on all ranks except data; they must live. The
+  /// weights of rank 0 replace those of other ranks. Throws Error as GradientSync.
   PeriodicSync(Communicator& world, std::span<const Parameter> weights,
                const PeriodicOptions& options = {});
 

@@ -60,8 +60,8 @@ class TUTTI_API SharedMemory {
 /// get an error if an owner fails.
 ///
 /// The memory has no name in any file system. The system frees it when the last array that shares
-/// it has ended, or its process, in whatever way. Move-only.
-/// @tparam T of trivial type.
+/// it has ended, or the process of that array, even by a crash. Move-only. @tparam T of trivial
+/// type.
 template <class T>
 class SharedArray {
   static_assert(std::is_trivially_copyable_v<T>, "processes share bytes, not objects");
