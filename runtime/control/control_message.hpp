@@ -28,8 +28,8 @@ struct ControlMessage {
   /// The communicator of a failure, an inquiry or a last call; in a reply, the number of its
   /// inquiry.
   std::uint64_t communicator = 0;
-  ErrorCode code = ErrorCode::aborted;  ///< Of a failure: the code of its cause.
-  Rank culprit = -1;                    ///< Of a failure: rank in the communicator, or -1.
+  ErrorCode code = ErrorCode::aborted;  ///< In a failure, the code of its cause.
+  Rank culprit = -1;                    ///< In a failure, the rank in the communicator, or -1.
   /// In a failure, the rank in the communicator at which it began; in a death, the dead rank,
   /// whichever rank reports it.
   Rank origin = 0;
@@ -38,7 +38,7 @@ struct ControlMessage {
   /// In an inquiry, its number; in a reply, the number of calls, or kNoCommunicator; in a last
   /// call, the number of calls.
   std::uint64_t number = 0;
-  std::uint64_t call = 0;  ///< Of an inquiry or a last call: see CallCounter::status_of.
+  std::uint64_t call = 0;  ///< In an inquiry or a last call, see CallCounter::status_of.
 };
 
 /// The number in a reply about an unknown communicator.
@@ -46,8 +46,8 @@ inline constexpr std::uint64_t kNoCommunicator = ~std::uint64_t{0};
 
 /// The longest text, in bytes; longer ones are cut.
 inline constexpr std::size_t kMostControlText = 2048;
-/// @return a text of at most so many bytes. A longer one ends with dots after its last whole
-/// character of UTF-8.
+/// @return a text of at most kMostControlText bytes. A longer one ends with dots after its last
+/// whole character of UTF-8.
 [[nodiscard]] std::string shortened(std::string text);
 
 /// @return whether a failure is the death of a rank.

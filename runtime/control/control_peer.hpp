@@ -23,7 +23,7 @@ struct WatchedProcess {
   std::string host{};    ///< The name of its host, for error texts.
   bool is_local = true;  ///< Whether it runs on this host, and so needs no heartbeats.
   Descriptor socket{};   ///< Connected and authenticated.
-  std::shared_ptr<tcp::Cipher> cipher{};  ///< Of the socket; null: not encrypted.
+  std::shared_ptr<tcp::Cipher> cipher{};  ///< The cipher of the socket; null: not encrypted.
 };
 
 /// The input from another process and the output to it. No method waits.
@@ -77,14 +77,14 @@ class ControlPeer {
   void mark_left() noexcept { state_ = State::left; }
   /// Sets why the peer is about to be marked dead. @param cause such as "has ended".
   void set_cause(std::string cause) noexcept { cause_ = std::move(cause); }
-  /// The peer is dead or lost. If it is alive, it reads the end of the stream.
+  /// Marks the peer as dead or lost. If it is alive, it reads the end of the stream.
   void mark_dead() noexcept;
 
   /// @return the time since the last input.
   [[nodiscard]] Clock::duration idle_time(Clock::time_point now) const noexcept {
     return now - last_input_;
   }
-  /// Excludes a time in which this process did not read. @param late its length.
+  /// Excludes a time in which this process did not read.
   void skip_time(Clock::duration time, Clock::time_point now) noexcept {
     last_input_ = std::min(now, last_input_ + time);
   }

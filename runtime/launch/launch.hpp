@@ -34,9 +34,8 @@ inline constexpr std::string_view kMeetingPlaces = "tcp://host:port, unix://name
 /// Whether the variables of a launcher can be used.
 enum class LaunchStatus : std::uint8_t {
   usable,      ///< Complete and valid.
-  fallback,    ///< Of a launcher that tutti knows by its variables only: used if there is no other
-               ///< one.
-  outer,       ///< Of an outer launcher, or variables of a script: not used.
+  fallback,    ///< The launcher is known by its variables only: used if there is no other launch.
+  outer,       ///< The variables of an outer launcher or a script: not used.
   incomplete,  ///< Variables are missing: an error if no other launch is usable.
   invalid,     ///< Impossible values: always an error.
 };

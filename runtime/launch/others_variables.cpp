@@ -34,7 +34,7 @@ bool is_protocol(std::string_view value) noexcept {
   return std::ranges::find(kProtocols, value) != kProtocols.end();
 }
 
-/// Such as tcp://10.96.0.7:80.
+/// Whether a value is a URL, such as tcp://10.96.0.7:80.
 bool is_url(std::string_view value) noexcept {
   constexpr std::string_view kSeparator = "://";
   const std::size_t separator = value.find(kSeparator);
@@ -90,7 +90,7 @@ bool matches(std::string_view name, std::string_view pattern) noexcept {
 }
 
 bool is_service_link(std::string_view rest, std::string_view value) noexcept {
-  // The name of a service such as tutti-cache goes on.
+  // The name of a service, such as tutti-cache, may have several parts.
   for (std::size_t at = 0; at != std::string_view::npos; at = rest.find('_', at + 1))
     for (const Pattern& pattern : kServiceLinks)
       if (matches(rest.substr(at), pattern.name) && pattern.is_value(value)) return true;

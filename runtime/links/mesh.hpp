@@ -42,8 +42,8 @@ struct MeshLink {
   Descriptor control{};  ///< A Unix socket for a local link, or else TCP.
   Descriptor data{};     ///< TCP; none for a local link, or where TCP carries no data.
   Descriptor memory{};   ///< The peer's shared memory, for a local link.
-  std::shared_ptr<tcp::Cipher> control_cipher{};  ///< Of control; null if not encrypted.
-  std::shared_ptr<tcp::Cipher> data_cipher{};     ///< Of data; null if not encrypted.
+  std::shared_ptr<tcp::Cipher> control_cipher{};  ///< For control; null if not encrypted.
+  std::shared_ptr<tcp::Cipher> data_cipher{};     ///< For data; null if not encrypted.
 };
 
 /// A connected world.

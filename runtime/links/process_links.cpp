@@ -89,8 +89,8 @@ void ProcessLinks::leave_all() noexcept try {
   // The peers find that this process has ended.
 }
 
-/// Where a thread works with the links for long, perhaps this one in a function of the program, the
-/// end of the process is that of a rank in a call: its peers find that it has ended.
+/// If a thread works with the links for long, perhaps this one in a function of the program, the
+/// process ends as a rank in a call does: its peers find that it has ended.
 void ProcessLinks::leave() noexcept {
   const Deadline deadline = leave_deadline();
   const std::unique_lock lock = lock_by(mutex_, deadline);

@@ -23,7 +23,7 @@
 
 namespace tutti::runtime {
 
-/// Options of links; equal on all ranks, but for the segment.
+/// Options of links; equal on all ranks, except the segment.
 struct LinkOptions {
   bool tls = false;               ///< As InitOptions.
   bool payload_checksum = false;  ///< As InitOptions.

@@ -24,9 +24,9 @@ enum class Kind : std::uint32_t {
 /// The start of a frame.
 struct Header {
   Kind kind;
-  std::uint32_t length;        ///< Of the content, in bytes.
+  std::uint32_t length;        ///< Bytes of the content.
   std::uint32_t round;         ///< The number of the all_gather, from 0.
-  std::uint32_t milliseconds;  ///< Of a value: the time until the rank's deadline.
+  std::uint32_t milliseconds;  ///< In a value, the time until the rank's deadline.
 };
 static_assert(sizeof(Header) == 16);
 

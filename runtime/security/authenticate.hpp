@@ -181,7 +181,7 @@ class AcceptorHandshake {
 /// The destination of a connection.
 struct Target {
   std::vector<Endpoint> addresses{};  ///< Tried in turn; empty: local_name is used.
-  std::string host{};  ///< The host of these addresses, which is looked up again now and then.
+  std::string host{};        ///< The host of these addresses, which is sometimes looked up again.
   std::string local_name{};  ///< An abstract Unix socket.
   std::string peer;          ///< Its name, such as "rank 0 at tcp://a:1".
   Rank to = 0;               ///< The rank expected there.

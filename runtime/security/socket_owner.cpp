@@ -1,4 +1,4 @@
-// Who is at the other end of a socket.
+// The owner of the other end of a socket.
 #include <netinet/in.h>
 #include <unistd.h>
 
@@ -64,7 +64,7 @@ bool is_of_this_user(int socket) {
     const std::size_t at = line.find(wanted);
     if (at == std::string::npos) continue;
     unsigned user = 0;
-    unsigned long inode = 0;  // none: nobody has the socket any more, and the user is not told
+    unsigned long inode = 0;  // 0: no process has the socket any more, and the user is unknown
     const char* const rest = line.c_str() + at + wanted.size();
     const int fields = std::sscanf(rest, "%*x %*x:%*x %*x:%*x %*x %u %*u %lu", &user, &inode);
     if (fields == 2 && inode != 0) return user == ::geteuid();

@@ -17,7 +17,7 @@ namespace tutti::runtime {
 struct TlsEnd {
   int socket = -1;         ///< Connected, non-blocking; not owned.
   bool connected = false;  ///< Whether this side connected, and so sends first.
-  std::string identity{};  ///< Of the connection; equal at both ends, at most 64 bytes.
+  std::string identity{};  ///< The connection's; equal at both ends, at most 64 bytes.
   Rank peer = 0;           ///< The rank at the other end.
   std::string name{};      ///< Its name, such as "rank 1 (host a)".
 };

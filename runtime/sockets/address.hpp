@@ -51,8 +51,8 @@ struct HostAndPort {
 /// Finds the addresses of a host, each once; an IP address needs no look-up. An unknown name is
 /// looked up again until the deadline, since names of hosts that start together may become known
 /// late. Each look-up runs in its own thread, since the system's resolver takes no deadline. At the
-/// deadline the thread is left behind; it ends when the resolver gives up, as /etc/resolv.conf says
-/// (5 s per server and attempt).
+/// deadline the thread is left behind; it ends when the resolver gives up, by default after 5 s per
+/// server and attempt (/etc/resolv.conf).
 /// @return at least one. Throws Error{transport, timeout} that names the host.
 [[nodiscard]] std::vector<Endpoint> resolve(const HostAndPort& address, Deadline deadline);
 

@@ -12,9 +12,9 @@ namespace tutti::runtime {
 
 /// The shortest times from sending to the receipt of the answer.
 struct ProbeTimes {
-  Duration message{};  ///< Of a byte; zero: unknown.
-  Duration shorter{};  ///< Of kShortProbeBytes.
-  Duration longer{};   ///< Of kLongProbeBytes.
+  Duration message{};  ///< For a byte; zero: unknown.
+  Duration shorter{};  ///< For kShortProbeBytes.
+  Duration longer{};   ///< For kLongProbeBytes.
 };
 
 /// Collective: rank 0 sends some MiB to rank 1. @param pair two ranks on different hosts. @param
