@@ -17,13 +17,14 @@ namespace {
 
 constexpr std::string_view kRecordingMark = "tutti recording 1\n";
 
-/// A number within an element. What of an element is no component is padding, and does not count.
+/// A number within an element. Bytes of an element outside its components are padding, which is not
+/// compared.
 struct Component {
   std::size_t offset;
   std::size_t bytes;
   bool is_signed;
   std::uint64_t infinity;  // its bits; 0 for integers
-  const char* name;        // empty where it is the whole element
+  const char* name;        // empty if it is the whole element
 };
 
 /// @return the components of an element; none of an opaque one.
@@ -61,15 +62,15 @@ std::uint64_t bits_at(const std::byte* at, std::size_t bytes) {
   }
 }
 
-/// A number as a place on a line: of floating-point numbers, whose bits are a sign and a size,
-/// those next to each other lie one apart. Unsigned arithmetic, so that any two have a difference.
+/// @return the position of a number on a line. Neighbouring floating-point numbers, whose bits are
+/// a sign and a size, are one apart. The arithmetic is unsigned, so that any two have a difference.
 std::uint64_t place_of(const Component& component, std::uint64_t bits) {
   const std::uint64_t sign = std::uint64_t{1} << (8 * component.bytes - 1);
   if (!component.is_signed || (bits & sign) == 0) return bits;
   return component.infinity != 0 ? 0 - (bits & ~sign) : bits - sign - sign;
 }
 
-/// @return how far two numbers are apart, or nothing if one is not a number.
+/// @return the distance of two numbers, or nothing if one is NaN.
 std::optional<std::uint64_t> distance_of(const Component& component, std::uint64_t a,
                                          std::uint64_t b) {
   const std::uint64_t sign = std::uint64_t{1} << (8 * component.bytes - 1);
@@ -78,13 +79,13 @@ std::optional<std::uint64_t> distance_of(const Component& component, std::uint64
     return std::nullopt;
   const std::uint64_t first = place_of(component, a);
   const std::uint64_t second = place_of(component, b);
-  // Which of them is larger is asked of signed numbers, but of unsigned elements.
+  // Positions compare as signed numbers, except those of unsigned elements.
   constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
   const std::uint64_t flip = component.is_signed ? kSignBit : 0;
   return (first ^ flip) < (second ^ flip) ? second - first : first - second;
 }
 
-/// @return a number with all its digits, in whatever locale.
+/// @return a number with all its digits, in any locale.
 template <class Number>
 std::string text_of(Number number) {
   std::array<char, 32> text{};
@@ -94,7 +95,7 @@ std::string text_of(Number number) {
               .ptr};
 }
 
-/// @return a component in words, with all its digits.
+/// @return a component as text, with all its digits.
 std::string text_of(Datatype type, const Component& component, const std::byte* at) {
   if (component.infinity == 0) {
     const std::uint64_t place = place_of(component, bits_at(at, component.bytes));
@@ -138,7 +139,8 @@ bool differs(const RecordedResult& a, const RecordedResult& b,
   return true;
 }
 
-/// What is wrong with a call itself, before its elements; empty if nothing is.
+/// @return a text about a difference of the calls themselves, before their elements; empty if there
+/// is none.
 std::string mismatch_of(const RecordedResult& a, const RecordedResult& b) {
   if (a.name != b.name) return "the second run calls it \"" + b.name + "\"";
   if (a.type != b.type)
@@ -171,7 +173,8 @@ void put_number(std::ostream& to, std::uint64_t number) {
   to.write(bytes.data(), bytes.size());
 }
 
-/// Reads so many bytes, in portions: what a damaged file says is not believed before it comes.
+/// Reads `count` bytes in portions, since a damaged file may have any count: memory grows only as
+/// bytes come.
 std::string get_bytes(std::istream& from, std::uint64_t count) {
   constexpr std::uint64_t kPortion = 1 << 20;
   std::string bytes;
