@@ -30,17 +30,17 @@ static PyObject* fail;                /* raises the last error of the thread */
 static PyObject* operators;           /* dict: name -> number */
 static PyObject* visible_memory;      /* list, empty if no memory is visible */
 static PyObject* is_visible;          /* whether an address is visible */
-static tutti_options visible_options; /* those of calls on visible memory */
-static int open_batches = 0;          /* of all threads */
+static tutti_options visible_options; /* options of calls on visible memory */
+static int open_batches = 0;          /* the number of open batches of all threads */
 static PyObject* name_value;
 
-/* Calls: those of one communicator. */
+/* The calls of one communicator. */
 
 typedef struct {
   PyObject_HEAD PyObject* handle; /* whose value is the communicator, or None after its end */
   Turn* turn;
   long rank;
-  int copies_bytes; /* whether messages and broadcasts are bytes, whatever the arrays' types */
+  int copies_bytes; /* whether messages and broadcasts are bytes, for arrays of any type */
 } Calls;
 
 enum { kNotHere = -2 };
@@ -112,7 +112,7 @@ static PyObject* ended(int status, Array* first, Array* second, PyObject* result
   return status == -1 ? NULL : PyObject_CallNoArgs(fail);
 }
 
-/* Returns whether x and out are arrays of one type. Else both are released. */
+/* Returns whether x and out are arrays of one type. If not, both are released. */
 static int read_pair(PyObject* x, PyObject* out, Array* from, Array* to) {
   if (!read_array(x, out == x, from)) {
     release(from);
@@ -129,7 +129,8 @@ static int read_pair(PyObject* x, PyObject* out, Array* from, Array* to) {
   return 0;
 }
 
-/* Runs a collective on two arrays. Not here where there is no out, or no operator of the name. */
+/* Runs a collective on two arrays. Returns not_here() without out, or without an operator of the
+ * name. */
 static PyObject* run_pair(PyObject* self, tutti_collective collective, PyObject* x, PyObject* out,
                           PyObject* op) {
   Array from, to;
@@ -237,7 +238,7 @@ static PyObject* barrier(PyObject* self, PyObject* none) {
   return ended(run((Calls*)self, &call, NULL), NULL, NULL, Py_None);
 }
 
-/* Of a request of this communicator, by its handle: True where it has ended. */
+/* Tests or awaits a request of this communicator, by its handle. Returns True if it has ended. */
 static PyObject* run_request(Calls* self, PyObject* handle, int may_wait) {
   Turn* const turn = self->turn;
   tutti_request* request;
@@ -306,7 +307,7 @@ static PyMethodDef call_methods[] = {
     FAST(recv, "out, source, tag"),
     FAST(objects, "kind, root, peer, tag, given"),
     {"copy_bytes", copy_bytes, METH_NOARGS,
-     "copy_bytes($self, /)\n--\n\nFrom now on messages and broadcasts are bytes, whatever the types."},
+     "copy_bytes($self, /)\n--\n\nMakes messages and broadcasts bytes from now on, for any types."},
     {"barrier", barrier, METH_NOARGS, "barrier($self, /)\n--\n\n"},
     {"wait", wait_request, METH_O,
      "wait($self, handle, /)\n--\n\nhandle: of a request. Returns True."},

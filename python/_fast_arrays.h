@@ -1,4 +1,4 @@
-/* Arrays: where the elements of an array of another library lie. Part of _fast.c. */
+/* Arrays: the elements of arrays of other libraries. Part of _fast.c. */
 
 typedef struct {
   void* data;
@@ -41,7 +41,7 @@ static int make_names(void) {
              : -1;
 }
 
-/* How to find the elements of a type's objects. */
+/* The ways to find the elements of a type's objects. */
 typedef struct {
   PyTypeObject* type;
   const ExchangeTable* exchange; /* or NULL */
@@ -75,7 +75,7 @@ static Importer importer_of(PyObject* object) {
   next_importer = (next_importer + 1) % kImporters;
   old = (PyObject*)importer->type;
   importer->type = (PyTypeObject*)Py_NewRef((PyObject*)type);
-  importer->has_buffer = /* not that of a masked array, which leaves the mask out */
+  importer->has_buffer = /* false for a masked array, whose buffer has no mask */
       PyObject_CheckBuffer(object) && !PyObject_HasAttr((PyObject*)type, name_set_mask);
   importer->exchange = importer->has_buffer ? NULL : exchange_of(type);
   importer->has_gradient = PyObject_HasAttr((PyObject*)type, name_requires_grad);
@@ -110,7 +110,7 @@ static int datatype_of_format(const char* format, size_t bytes) {
   return strchr("efd", *format) != NULL ? datatype_of('f', bytes) : -1;
 }
 
-/* Both return whether the array is one that this module knows. */
+/* Both return whether this module can read the array. */
 
 static int read_buffer(PyObject* object, Array* array) {
   int type;
@@ -161,7 +161,8 @@ static int needs_gradient(PyObject* object) {
   return is_needed;
 }
 
-/* The imaginary part of a conjugated number is such: its memory has the negative. */
+/* Returns whether memory has the negative of the elements, as for the imaginary part of a
+ * conjugated array. */
 static int is_negated(PyObject* object) {
   PyObject* const method = PyObject_GetAttr(object, name_is_neg);
   PyObject* const answer = method == NULL ? NULL : PyObject_CallNoArgs(method);

@@ -1,4 +1,4 @@
-/* Exports of memory by DLPack: what frees them. Part of _fast.c.
+/* The functions that free exports of memory by DLPack. Part of _fast.c.
  *
  * Other libraries free an export at any time, also while an exception is raised, which a function
  * of Python would lose. */
@@ -22,7 +22,7 @@ static void delete_export(void* managed) {
   PyGILState_Release(state);
 }
 
-/* The destructor of a capsule: frees a tensor that nobody has taken out of it. */
+/* The destructor of a capsule: frees a tensor that no consumer has taken out of it. */
 static void destroy_capsule(PyObject* capsule) {
   static const char* const names[] = {"dltensor_versioned", "dltensor"};
   size_t i;

@@ -1,4 +1,4 @@
-/* Objects: the calls that move them. Part of _fast.c. */
+/* The calls that move objects. Part of _fast.c. */
 
 /* Bound by Python. */
 static tutti_status (*objects_start)(tutti_communicator*, const tutti_object_call*,
@@ -62,7 +62,7 @@ static int read_given(PyObject* encoded, Given* given) {
 }
 
 /* Starts a call in slices, without the GIL. A receive from any rank becomes one from the rank whose
- * message is there; not here where none comes soon. */
+ * message is there. Returns kNotHere if none comes soon. */
 static int start_within(tutti_communicator* communicator, tutti_object_call* call, int64_t slice,
                         tutti_objects** received) {
   int status;
@@ -76,8 +76,8 @@ static int start_within(tutti_communicator* communicator, tutti_object_call* cal
   return status == TUTTI_OK ? objects_wait_for(*received, slice) : status;
 }
 
-/* Starts a call. Returns a status, which is that of its end where it has ended, -1 with an
- * exception, or kNotHere. received: to be freed, unless NULL. */
+/* Starts a call. Returns a status (that of its end, if it has ended), -1 with an exception, or
+ * kNotHere. received: to be freed, unless NULL. */
 static int start_objects(Calls* self, tutti_object_call* call, PyObject* encoded,
                          tutti_objects** received) {
   tutti_communicator* const communicator = self->turn->depth > 1 ? NULL : pointer_of(self->handle);
@@ -114,8 +114,8 @@ static PyObject* pickles_in(const tutti_objects* received) {
   return list;
 }
 
-/* Returns a handle that owns a call, or NULL with an exception. No Python code runs after the call
- * has its owner. */
+/* Returns a handle that owns a call, or NULL with an exception. No Python code runs after the
+ * handle owns the call. */
 static PyObject* handle_of(Calls* self, tutti_objects* received) {
   PyObject* const handle = PyObject_CallFunctionObjArgs(new_handle, self->turn, NULL);
   PyObject* const address = handle == NULL ? NULL : PyLong_FromVoidPtr(received);
@@ -128,14 +128,14 @@ static PyObject* handle_of(Calls* self, tutti_objects* received) {
   return NULL;
 }
 
-/* Runs a call in its turn. Returns a list of pickles, or the handle of the call, which has ended,
- * where Python must read what came. */
+/* Runs a call in its turn. Returns a list of pickles, or, if Python must read the received bytes,
+ * the handle of the ended call. */
 static PyObject* exchange(Calls* self, tutti_object_call* call, PyObject* encoded) {
   Turn* const turn = self->turn;
   tutti_objects* received = NULL;
   PyObject* result = NULL;
   int status;
-  if (pointer_of(self->handle) == NULL) /* in a forked child nobody leaves the turn */
+  if (pointer_of(self->handle) == NULL) /* in a forked child no thread would leave the turn */
     return PyErr_Occurred() ? NULL : not_here();
   if (turn_enter(turn, -1) < 0) return NULL;
   status = start_objects(self, call, encoded, &received);
@@ -174,7 +174,7 @@ static int encode_all(PyObject* objects) {
   return 0;
 }
 
-/* Decodes pickles in place. sender: of all, or -1 where each rank sent one. Returns 0,
+/* Decodes pickles in place. sender: of all, or -1 if each rank sent one. Returns 0,
  * or -1 with an exception. */
 static int decode_all(PyObject* pickles, long sender) {
   const Py_ssize_t count = PyList_Size(pickles);
@@ -187,16 +187,16 @@ static int decode_all(PyObject* pickles, long sender) {
   return 0;
 }
 
-/* Returns the rank whose objects a call brings, or -1 where each rank gives one. */
+/* Returns the rank whose objects a call receives, or -1 if each rank gives one. */
 static long sender_of(const tutti_object_call* call) {
   if (call->kind == TUTTI_OBJECT_RECV) return call->peer;
   return call->kind == TUTTI_OBJECT_BROADCAST || call->kind == TUTTI_OBJECT_SCATTER ? call->root
                                                                                     : -1;
 }
 
-/* given: a list of objects, of which the function takes a copy. Returns the list of those that
- * came, or the handle of the call, which has ended, and their sender, where Python must decode
- * them. Not here where one cannot be encoded: in the general way all ranks get the reason. */
+/* given: a list of objects, which the function copies. Returns the list of received objects or, if
+ * Python must decode them, the handle of the ended call and their sender. Returns not_here() if an
+ * object cannot be encoded: the general way then gives all ranks the reason. */
 static PyObject* objects(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   tutti_object_call call = object_defaults;
   PyObject *given, *result = NULL;

@@ -13,12 +13,12 @@ enum {
 
 /* Bound by Python. */
 static PyObject* pickler_type;       /* pickle.Pickler */
-static PyObject* pieces_type;        /* of the list to which a Pickler writes */
-static PyObject* join_buffers;       /* the pieces: of those of a pickle, and its buffers */
+static PyObject* pieces_type;        /* the type of the list to which a Pickler writes */
+static PyObject* join_buffers;       /* joins the pieces of a pickle, and its buffers */
 static PyObject* loads;              /* pickle.loads */
-static PyObject* loads_with_buffers; /* the object: of a pickle and its buffers */
+static PyObject* loads_with_buffers; /* makes the object of a pickle and its buffers */
 static PyObject*
-    fail_to_decode; /* raises an error: of what pickle_in returned, a sender, a cause */
+    fail_to_decode; /* raises an error; arguments: a result of pickle_in, a sender, a cause */
 
 static PyObject *no_buffers, *name_dump, *name_clear_memo, *name_raw;
 
@@ -42,8 +42,8 @@ static int make_pickle_names(void) {
              : -1;
 }
 
-/* The callback of a Pickler: True where a buffer is copied into the pickle, since it is small or
- * does not lie in one piece. */
+/* The callback of a Pickler: True if a buffer is copied into the pickle, since it is small or not
+ * contiguous. */
 static PyObject* add_buffer(PyObject* buffers, PyObject* buffer) {
   Py_buffer view;
   Py_ssize_t bytes;
@@ -71,7 +71,7 @@ static void free_encoder(Encoder* encoder) {
   Py_CLEAR(encoder->buffers);
 }
 
-/* Returns whether there is an encoder, else an exception. */
+/* Returns whether there is an encoder; sets an exception if not. */
 static int borrow_encoder(Encoder* encoder) {
   PyObject *callback, *args;
   *encoder = idle_encoder;
@@ -131,8 +131,8 @@ static PyObject* encode(PyObject* object) {
   return result;
 }
 
-/* Returns copies of the buffers behind a pickle, or NULL with an exception. lengths: of each, and
- * not aligned. */
+/* Returns copies of the buffers behind a pickle, or NULL with an exception. lengths: of the
+ * buffers; unaligned. */
 static PyObject* copied_buffers(const char* lengths, size_t count, const char* buffer) {
   PyObject* const list = PyList_New((Py_ssize_t)count);
   size_t i;
@@ -151,8 +151,9 @@ static PyObject* copied_buffers(const char* lengths, size_t count, const char* b
   return list;
 }
 
-/* Returns the pickle in received bytes and a list of its buffers, or the pickle alone where it has
- * none. NULL, without an exception where Python must read the bytes: they are large, or wrong. */
+/* Returns the pickle in received bytes and a list of its buffers, or the pickle alone if it has
+ * none. Returns NULL without an exception if Python must read the bytes, because they are large or
+ * wrong. */
 static PyObject* pickle_in(const char* data, size_t bytes) {
   uint64_t count, length;
   size_t begin, left, i;
@@ -171,7 +172,7 @@ static PyObject* pickle_in(const char* data, size_t bytes) {
                        copied_buffers(data + kHeader, count, data + begin + left));
 }
 
-/* Returns the object of what pickle_in returned, or NULL with an exception. sender: a rank. */
+/* Returns the object of a result of pickle_in, or NULL with an exception. sender: a rank. */
 static PyObject* decode(PyObject* pickle, long sender) {
   PyObject *type, *value, *trace;
   PyObject* const object = PyBytes_CheckExact(pickle)

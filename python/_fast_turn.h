@@ -4,7 +4,7 @@
 
 static const int64_t kSlice = 50000000; /* nanoseconds between two looks for signals */
 static const int64_t kSharedSlice =
-    1000000; /* where several threads wait for each other's slices */
+    1000000; /* the slice if several threads wait for each other's slices */
 
 typedef struct {
   PyObject_HEAD PyThread_type_lock next, now;
@@ -119,7 +119,7 @@ static PyObject* Turn_exit(PyObject* self, PyObject* const* args, Py_ssize_t cou
   Py_RETURN_NONE;
 }
 
-/* The thread never gives the turn back. */
+/* Takes the turn for good: the thread never gives it back. */
 static PyObject* Turn_keep(PyObject* self, PyObject* seconds) {
   Turn* const turn = (Turn*)self;
   const double time = PyFloat_AsDouble(seconds);

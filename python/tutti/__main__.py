@@ -23,7 +23,7 @@ def environment() -> dict[str, str]:
 
 
 def main() -> None:
-    """Becomes the command. Programs of `tutti run` keep their variables."""
+    """Replaces this process by the command. Programs of `tutti run` keep their variables."""
     try:
         file = path()
     except FileNotFoundError as error:

@@ -90,9 +90,9 @@ def run_apart(function: Callable[[], T]) -> T:
 
 
 def make(handle: Handle, function: Callable[[Handle], int], build: Callable[[Handle], T]) -> T:
-    """Makes a handle's pointer, and what owns the handle. If that fails, or a signal raises, the handle is closed.
+    """Makes a handle's pointer, and the owner of the handle. If that fails, or a signal raises, the handle is closed.
 
-    function: stores the pointer in the handle, and returns a status. build: the result; of a handle with a pointer.
+    function: stores the pointer in the handle, and returns a status. build: makes the result of the handle.
     """
     try:
         check(function(handle))

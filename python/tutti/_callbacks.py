@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 
 class Failures:
-    """What callbacks raised."""
+    """The exceptions of callbacks."""
 
     def __init__(self) -> None:
         self._first: BaseException | None = None
@@ -22,7 +22,7 @@ class Failures:
         self._first = self._first or error
 
     def take(self) -> BaseException | None:
-        """What they raised first since the last look."""
+        """The first exception since the last call of take."""
         failure, self._first = self._first, None
         return failure
 
@@ -57,7 +57,7 @@ _watching: Callable[[Any], Any] | None = None
 
 
 def watch() -> None:
-    """Keeps exceptions that leave callbacks, in the calls that come. Others go where they went before."""
+    """Keeps exceptions that leave callbacks of later calls. Other exceptions are handled as before."""
     global _watching
     previous = sys.unraisablehook
     if previous is _watching:

@@ -1,4 +1,4 @@
-"""What a call of the shared library is made of: arrays, numbers, counts and options."""
+"""The parts of a call of the shared library: arrays, numbers, counts and options."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Spec:
 
 
 class Arguments:
-    """The arrays of a call: what it reads, what it writes, and what it returns."""
+    """The arrays of a call: its input, its output, and its result."""
 
     __slots__ = ("input", "output", "result", "numbers", "is_list", "collective", "key")
 

@@ -23,10 +23,10 @@ class Calls(Generic[R]):
     sum of bool is "or". Reductions of integers as numbers are exact, and their average is a float. In rooted calls
     `root` is equal on all ranks. "Own block" is number `rank` of an array of one block for each rank.
 
-    min_loc and max_loc compare values, and keep the index of the one that they choose: of equal ones the
-    lowest. An element is a pair of a value, of int32, int64, float32 or float64, and an index of int32: of the
-    dtype numpy.dtype([("value", "float64"), ("index", "int32")], align=True), whatever the names. A tuple such
-    as (2.5, rank) goes in as a number does, and a tuple comes out.
+    min_loc and max_loc compare values, and keep the index of the chosen one, the lowest of equal values. An
+    element is a pair of a value (int32, int64, float32 or float64) and an index (int32), as in the dtype
+    numpy.dtype([("value", "float64"), ("index", "int32")], align=True), with any names. A call with a tuple
+    such as (2.5, rank), like one with a number, returns a tuple.
 
     counts: elements of each block, if blocks differ in size.
     """

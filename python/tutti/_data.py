@@ -36,11 +36,11 @@ _DTYPES = frozenset(
 
 
 class DataError(ValueError):
-    """An object that has a type outside of the codec, or bytes that are no encoding."""
+    """The error for an object of a type that the codec lacks, or for bytes that are no encoding."""
 
 
 def encode(value: Any) -> list[Piece]:
-    """Returns the pieces of an encoding; joined, they are it. Memory of large arrays is not copied.
+    """Returns the pieces of an encoding, which is all of them joined. Memory of large arrays is not copied.
 
     Raises DataError, which names the position of what cannot be encoded.
     """
@@ -161,7 +161,7 @@ class _Decoder:
         return self.pop(self._length())
 
     def _count(self, least_bytes: int) -> int:
-        """Returns a count of parts that have at least so many bytes each."""
+        """Returns a count of parts of which each has at least a given number of bytes."""
         count = self._length()
         if count * least_bytes > self.left():
             raise DataError(f"{count} parts are announced at byte {self._at}, {self.left()} bytes are left")

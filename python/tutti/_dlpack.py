@@ -128,7 +128,7 @@ def _shape_of(tensor: _Tensor) -> tuple[int, ...]:
     return shape
 
 
-# Exports. The one who gets a tensor calls its deleter, from any thread.
+# Exports. The consumer of a tensor calls its deleter, from any thread.
 
 _exported: dict[int, tuple[object, ...]] = {}
 
@@ -147,7 +147,7 @@ _raw_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_c
 
 
 def _destroy(capsule: int) -> None:
-    """Frees a tensor that nobody has taken out of its capsule."""
+    """Frees a tensor that no consumer has taken out of its capsule."""
     for name in (b"dltensor_versioned", b"dltensor"):
         if _raw_is_valid(capsule, name):
             _forget(_raw_pointer_of(capsule, name))

@@ -1,4 +1,4 @@
-"""Handles of the shared library: who may use them, when, and for how long.
+"""Handles of the shared library: their owners, their threads and their lifetime.
 
 A handle is closed once: by its owner, when its owner is collected, or at the exit of the process. In a
 forked child all handles are dead, since the connections behind them belong to the parent.
@@ -33,7 +33,7 @@ class Turn(_thread.RLock):  # type: ignore[misc]  # not final
 
     # Leaving is the lock's own function, in C: a signal's exception at the entry of one in Python would keep the turn.
     def __enter__(self, get_ident: Callable[[], int] = threading.get_ident) -> None:  # type: ignore[override]
-        # Bound here, since handles are closed at the exit of Python, too, which clears the names of modules.
+        # Bound here, since handles are also closed at the exit of Python, which clears the names of modules.
         try:
             with self._next:
                 self.acquire()
@@ -95,7 +95,7 @@ class Owned(ctypes.c_void_p):
 
 
 class Handle(Owned):
-    """What an object of this package owns as long as it lives."""
+    """A handle that an object of this package owns as long as it lives."""
 
     __slots__ = ("_name", "_why")
     __hash__ = object.__hash__  # types of ctypes have none
@@ -124,8 +124,8 @@ class Handle(Owned):
         return other
 
     def _close_at_exit(self) -> None:
-        """A thread that is in a call keeps its handles; the end of the process ends it. Threads that
-        call later find no turn, and so no closed handle."""
+        """Closes the handle at the exit of the process. A thread that is in a call keeps its handles, and ends
+        with the process. Threads that call later get no turn, and so use no closed handle."""
         if self.value is not None and self.turn.keep(_PATIENCE):
             self.close()
 
@@ -149,7 +149,7 @@ _open: weakref.WeakSet[Handle] = weakref.WeakSet()
 
 
 def close_all() -> None:
-    """Closes all handles: what was made of a communicator before the communicator. Memory stays, since
+    """Closes all handles: those made of a communicator before the communicator. Memory stays, since
     arrays of the program may lie in it."""
     for handle in sorted(_open, key=lambda handle: handle._name == "communicator"):
         if handle._name != "memory":

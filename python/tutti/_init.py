@@ -59,7 +59,7 @@ _NUMBERS = ("payload_checksum", "network_megabits", "insecure")
 _lock = threading.Lock()
 _worlds: list[Communicator] = []
 own = threading.local()
-"""own.world: the world of a thread that is a rank by itself, as of spawn(..., threads=True)."""
+"""own.world: the world of a thread that is a rank by itself, as with spawn(..., threads=True)."""
 
 
 def init(
@@ -194,7 +194,7 @@ def is_initialized() -> bool:
 
 
 def world() -> Communicator:
-    """The communicator of the first init that was not closed. Without any it is made here, as by
+    """The communicator of the first init that was not closed. If there is none, it is made here, as by
     init()."""
     with _lock:
         return _open_world() or init()

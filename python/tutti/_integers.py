@@ -47,7 +47,7 @@ def _split(x: int) -> tuple[int, ...]:
 
 
 def _join(parts: Any) -> int | None:
-    """The integer of parts, or None of those of one that is too large."""
+    """The integer of parts, or None if it is too large."""
     a, b, c, d, are_wrong = parts
     if are_wrong:
         return None
@@ -88,7 +88,7 @@ class Integer:
             self.output = self.buffer
 
     def values(self) -> list[Any]:
-        """The result, or None. Raises ArgumentError of an integer that is too large."""
+        """The result, or None. Raises ArgumentError if an integer is too large."""
         if self.is_wrong:
             raise self.error()
         if self._ranks == 0:

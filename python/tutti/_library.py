@@ -1,4 +1,4 @@
-"""The shared library libtutti_c.so: its functions, and where it is found.
+"""The shared library libtutti_c.so: its functions, and its place.
 
 `library` has one attribute for each function of tutti.h. It loads the shared library when the first
 of them is used, so that `import tutti` is quick.

@@ -1,4 +1,4 @@
-"""The ranks of one call of tutti.spawn, as the caller has them: processes or threads."""
+"""The ranks of one call of tutti.spawn, in its caller: processes or threads."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Process:
         return "  does not run Python code now\n" + self.fault_text()
 
     def fault_text(self) -> str:
-        """Returns what faulthandler wrote, without the threads and the frames of this package."""
+        """Returns the text of faulthandler, without the threads and the frames of this package."""
         text = os.pread(self._stacks, 1 << 16, 0).decode(errors="replace")
         parts = [
             part
@@ -192,7 +192,7 @@ class Fresh:
 
 
 def _main_module() -> dict[str, Any]:
-    """Returns what a process needs to import this one's script, as multiprocessing does it."""
+    """Returns the data that a process needs to import this one's script, as in multiprocessing."""
     data = multiprocessing.spawn.get_preparation_data("tutti.spawn")
     if os.path.isfile(data.get("init_main_from_path", "")):
         return {"init_main_from_path": data["init_main_from_path"]}
@@ -241,7 +241,7 @@ class RankThread:
         return ""
 
     def end(self) -> None:
-        """Raises SystemExit in a thread that still runs; it gets it when it runs Python code."""
+        """Raises SystemExit in a thread that still runs, when it next runs Python code."""
         if self._thread.ident is None:
             return
         self._thread.join(0.1)

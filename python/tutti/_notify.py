@@ -1,4 +1,4 @@
-"""How a coroutine waits for the end of a request."""
+"""The wait of a coroutine for the end of a request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Pending(Protocol):
 
     @property
     def notices(self) -> Notices:
-        """Those of its communicator."""
+        """The notices of its communicator."""
 
     @property
     def notify(self) -> Callable[[int, int], int]:
@@ -36,8 +36,8 @@ class Pending(Protocol):
 
 class Notices:
     """The notices of a communicator, for which coroutines wait. While there is one, a thread of tutti runs
-    the communicator's calls, and operators in Python must not run in it: a communicator that has run one
-    sends no notices any more, and coroutines look for the ends of calls."""
+    the communicator's calls, and operators in Python must not run in that thread. So a communicator that has
+    run such an operator sends no notices any more, and coroutines poll for the ends of calls."""
 
     def __init__(self) -> None:
         self._are_over = False

@@ -1,4 +1,4 @@
-"""Numbers: they go in, and numbers come out."""
+"""Calls with numbers, which return numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_numpy_scalar(x: Any) -> bool:
 
 
 def _is_like_a_number(x: Any) -> bool:
-    """Arrays of one element have an __index__, too."""
+    """Whether x is a number, or has an __index__ and is no array: arrays of one element have one too."""
     if isinstance(x, (int, float, complex)):
         return True
     return hasattr(type(x), _INDEX) and not arrays.is_array(x)
@@ -51,7 +51,7 @@ def plain(x: Any) -> Any:
 
 
 class Numbers:
-    """Room for numbers of one type."""
+    """Memory for numbers of one type."""
 
     buffer: Buffer
 
@@ -94,7 +94,7 @@ _C_TYPES: dict[Any, Any] = {
 
 
 def integer_of(value: Any, name: str) -> int:
-    """An integer of Python, of any object that is one. name: for the error."""
+    """An object that is an integer, as one of Python. name: for the error."""
     try:
         return operator.index(value)
     except TypeError:
@@ -102,7 +102,7 @@ def integer_of(value: Any, name: str) -> int:
 
 
 def index_of(value: Any, name: str, bits: int = 32) -> int:
-    """An integer that the shared library takes, such as a rank. ctypes would cut off its high bits.
+    """An integer for the shared library, such as a rank. ctypes would cut off high bits.
 
     name: for the error. bits: 32 and a sign, or 64 without one.
     """

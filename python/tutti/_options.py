@@ -1,4 +1,4 @@
-"""Options of a call, and how values of Python become those of the shared library."""
+"""Options of a call, and the conversion of values of Python to those of the shared library."""
 
 from __future__ import annotations
 

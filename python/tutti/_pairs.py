@@ -15,7 +15,7 @@ from ._numbers import Numbers, integer_of
 from .arrays import BYTES, Buffer, read
 from .errors import ArgumentError
 
-# By the codes of the module struct for both members, and the bytes of both.
+# Datatypes by the codes of both members in the module struct, and by the bytes of both.
 _LAYOUTS = {
     ("ii", 8): "int32",
     ("li", 8): "int32",  # long of a format with its size, which is of 4 bytes
@@ -64,7 +64,7 @@ def pairs_of_dtype(dtype: Any, call: str, op: str) -> tuple[int, int]:
 
 
 class Pair(Numbers):
-    """A value and an index, which go in as a tuple and come out as one."""
+    """A value and an index: the argument is a tuple, and so is the result."""
 
     def __init__(self, pair: tuple[Any, Any], call: str) -> None:
         value, index = pair

@@ -10,9 +10,9 @@ from . import _data
 from .errors import Error, ObjectError
 
 _COUNT = struct.Struct("<Q")
-_ALIGNMENT = 16  # of each buffer behind a pickle: that of every element
+_ALIGNMENT = 16  # of each buffer behind a pickle: enough for every type of elements
 _COPIED_BYTES = 1 << 14  # buffers of fewer bytes are copied into the pickle: each one costs more than the copy
-SHARED_BYTES = 1 << 20  # arrays of so many bytes are not copied out of the memory in which they arrived
+SHARED_BYTES = 1 << 20  # arrays of at least this many bytes stay in the memory in which they arrived
 _NO_BUFFERS = _COUNT.pack(0)
 
 
@@ -24,14 +24,14 @@ class Pieces(list[_data.Piece]):
 
 
 def encode(obj: Any, codec: str) -> list[_data.Piece]:
-    """The pieces of an object. A pickle has its number of buffers and their lengths in front, and them behind. Where
-    there are buffers, zeros fill the pickle and each buffer up to a multiple of the alignment."""
+    """The pieces of an object: the number of buffers, their lengths, the pickle, and the buffers. If there are
+    buffers, zeros fill the pickle and each buffer up to a multiple of the alignment."""
     if codec == "data":
         return _data.encode(obj)
     buffers: list[memoryview] = []
 
     def is_copied(buffer: pickle.PickleBuffer) -> bool:
-        """Returns whether a buffer is copied into the pickle, since it is small or does not lie in one piece."""
+        """Returns whether a buffer is copied into the pickle, since it is small or not contiguous."""
         try:
             raw = buffer.raw()
         except BufferError:
@@ -47,7 +47,7 @@ def encode(obj: Any, codec: str) -> list[_data.Piece]:
 
 
 def join(pickled: list[_data.Piece], buffers: list[memoryview]) -> list[_data.Piece]:
-    """The pieces of an object: of the pieces of its pickle, and its buffers."""
+    """The pieces of an object, made of the pieces of its pickle and its buffers."""
     if not buffers:
         return [_NO_BUFFERS, *pickled]
     lengths = [len(buffers), *(len(buffer) for buffer in buffers)]

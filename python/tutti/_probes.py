@@ -24,7 +24,7 @@ class Arrival(NamedTuple):
 
 
 def probe(handle: Handle, source: int, tag: int, timeout: float | None, usual_timeout: int) -> Arrival:
-    """As Communicator.probe, of a communicator's handle. usual_timeout: nanoseconds, without another timeout."""
+    """As Communicator.probe, for a communicator's handle. usual_timeout: nanoseconds, without another timeout."""
     turn = handle.turn
     limit = nanoseconds(timeout, "probe") or usual_timeout
     end = FOREVER if limit == FOREVER else time.monotonic_ns() + limit
@@ -39,7 +39,7 @@ def probe(handle: Handle, source: int, tag: int, timeout: float | None, usual_ti
 
 
 def probe_for(handle: Handle, source: int, tag: int, slice: int) -> Arrival | None:
-    """Looks for a message for so many nanoseconds, in the turn of the thread."""
+    """Looks for a message during a slice of nanoseconds, in the turn of the thread."""
     source, tag = index_of(source, "probe: the source"), index_of(tag, "probe: the tag")
     arrival = _declarations.Arrival(size=ctypes.sizeof(_declarations.Arrival))
     status = library.tutti_probe(handle.pointer, source, tag, slice, ctypes.byref(arrival))

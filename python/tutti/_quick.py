@@ -1,4 +1,4 @@
-"""The calls that programs make most often, by the extension tutti._fast where that can be imported.
+"""The calls that programs make most often, by the extension tutti._fast if it can be imported.
 
 It runs calls on arrays in memory of the host, without options. All others take the general way.
 """
@@ -33,13 +33,13 @@ def _address(function: Any) -> int:
 
 
 class _Binding:
-    """Whether the extension knows the functions of the shared library."""
+    """Whether the extension has the functions of the shared library."""
 
     is_bound = False
 
 
 def calls_of(handle: Handle, rank: int) -> _fast.Calls | None:
-    """The quick calls of a communicator, or None where there is no extension."""
+    """The quick calls of a communicator, or None without the extension."""
     if _fast is None:
         return None
     if not _Binding.is_bound:
@@ -62,7 +62,7 @@ def calls_of(handle: Handle, rank: int) -> _fast.Calls | None:
 
 
 def bind_objects(call: _declarations.ObjectCall, new_handle: Callable[[Turn], Handle]) -> None:
-    """Makes the extension know functions for objects. call: what is the same in all calls; it lives on."""
+    """Gives the extension the functions for objects. call: the members that are the same in all calls; kept alive."""
     if _fast is not None:
         _fast.bind_objects(
             _address(library.tutti_objects_start),

@@ -57,7 +57,7 @@ class Failure(NamedTuple):
 
 
 def pickler() -> Any:
-    """Returns cloudpickle, which also has functions and classes of notebooks, if it is installed; else pickle."""
+    """Returns cloudpickle if it is installed, which also has functions and classes of notebooks; otherwise pickle."""
     try:
         import cloudpickle
     except ImportError:
@@ -150,7 +150,7 @@ _stacks.bottoms.add(Rank.run.__code__)
 
 
 def flush() -> None:
-    """Writes what the program printed, since no exit of the interpreter does it."""
+    """Flushes the output of the program, since no exit of the interpreter does it."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -91,7 +91,7 @@ class _RankTraceback(Exception):
 
 
 class _Job:
-    """What the ranks of one call have sent."""
+    """The messages of the ranks of one call."""
 
     def __init__(self, members: list[Any], timeout: float | None) -> None:
         self._members = members

@@ -1,4 +1,4 @@
-"""Python stacks of all threads of this process, and what its communicators wait for, as text."""
+"""Python stacks of all threads of this process, and the waits of its communicators, as text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _frames_above_bottom(frame: FrameType) -> traceback.StackSummary:
 
 
 def threads_text(only: int | None = None) -> str:
-    """Returns the stacks of all threads but the caller's, or of the thread `only`."""
+    """Returns the stacks of all threads except the caller's, or of the thread `only`."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     parts = []
     for ident, frame in sys._current_frames().items():
@@ -43,7 +43,7 @@ def threads_text(only: int | None = None) -> str:
 
 
 def waits_text(only: Handle | None = None) -> str:
-    """Returns a line for each call that this process waits in, or the communicator `only`."""
+    """Returns a line for each call in which this process, or its communicator `only`, waits."""
     for _ in range(_TRIES):
         handles = [handle for handle in list(_handles._open) if handle._name == "communicator" and handle.is_open]
         texts = [

@@ -1,4 +1,4 @@
-"""Arrays: where the elements of an array of any library lie, without a copy.
+"""Arrays: access to the elements of arrays of any library, without a copy.
 
 An array is anything with the buffer protocol (numpy, array.array, bytearray, memoryview), a tensor of
 PyTorch, or an object with `__cuda_array_interface__` or `__dlpack__`. Its elements lie in one piece, in
@@ -236,7 +236,7 @@ def _from_buffer(x: Any) -> Buffer:
 
 
 def _without_buffer(x: Any, error: Exception) -> Buffer:
-    """Elements of arrays that the buffer protocol refuses: libraries have types that it does not know."""
+    """Elements of arrays that the buffer protocol rejects, since it lacks types that libraries have."""
     interface = getattr(x, "__array_interface__", None)
     if interface is None and hasattr(type(x), "__dlpack__"):  # JAX has no buffers of bfloat16, and constant arrays
         buffer = _from_dlpack(x)
@@ -298,7 +298,7 @@ def _parse_format(format: str, itemsize: int) -> tuple[int, int]:
 
 
 def _from_torch(x: Any) -> Buffer:
-    """No function of torch is needed, so that torch is not imported."""
+    """The elements of a tensor. It calls no function of torch, so that torch is not imported."""
     try:
         return _from_tensor(x)
     except RuntimeError as error:
@@ -368,7 +368,7 @@ TYPESTR_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "compl
 
 
 def _is_contiguous(shape: tuple[int, ...], strides: list[int], step: int) -> bool:
-    """Whether elements lie in one piece. strides, step: both of bytes, or of elements."""
+    """Whether elements are contiguous. strides, step: both in bytes, or both in elements."""
     for extent, stride in zip(reversed(shape), reversed(strides)):
         if extent != 1 and stride != step:
             return False

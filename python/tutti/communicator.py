@@ -42,7 +42,7 @@ class Starts(Calls[Request[Any]]):
 
 
 class Plans(Calls[Plan]):
-    """`world.plan`: each call returns a Plan, which runs again and again."""
+    """`world.plan`: each call returns a Plan, which can run many times."""
 
     def __init__(self, world: Communicator) -> None:
         self._world = world
@@ -82,7 +82,7 @@ class Communicator(QuickCalls):
 
     @property
     def plan(self) -> Plans:
-        """Calls that prepare a Plan, which runs again and again."""
+        """Calls that prepare a Plan, which can run many times."""
         return Plans(self)
 
     @functools.cached_property
@@ -128,8 +128,8 @@ class Communicator(QuickCalls):
             check(library.tutti_run(self._handle.pointer, prepared.call, prepared.options_pointer()))
 
     def _copy_bytes(self) -> None:
-        """From now on messages and broadcasts are bytes: arrays of different types and as many bytes match. For
-        layers above that promise it; equal on all ranks."""
+        """Makes messages and broadcasts bytes from now on: arrays of different types and equal bytes match. For
+        layers above that promise this; equal on all ranks."""
         self._copies_bytes = True
         if self._fast is not None:
             self._fast.copy_bytes()
@@ -204,11 +204,11 @@ class Communicator(QuickCalls):
         return _text(library.tutti_address, self._handle.pointer)
 
     def describe(self) -> str:
-        """One line about the ranks and what connects them."""
+        """One line about the ranks and their connections."""
         return _text(library.tutti_describe, self._handle.pointer)
 
     def waits(self) -> str:
-        """The calls that this rank waits in now, one per line. Any thread may ask at any time."""
+        """The calls in which this rank waits now, one per line. Any thread may call this at any time."""
         return _text(library.tutti_communicator_waits, self._handle.pointer)
 
     def explain(self, collective: str, bytes: int, *, dtype: Any = "float32", op: str = "sum", root: int = 0) -> str:
@@ -283,7 +283,7 @@ def check_world(world: Any, call: str) -> None:
 
 
 def _text(function: Any, *arguments: Any) -> str:
-    """A text of the shared library, which says how long it is."""
+    """A text of the shared library, which also returns its length."""
     capacity = 1024
     length = ctypes.c_size_t()
     while True:

@@ -67,7 +67,7 @@ def attach(
 
 
 def _current_device() -> int:
-    """That of this thread, since attach runs in another one; -1 without one, which fails on all ranks."""
+    """The GPU of this thread, since attach runs in another one; -1 without one, which fails on all ranks."""
     device = ctypes.c_int32(-1)
     library.tutti_cuda_current_device(device)
     return device.value

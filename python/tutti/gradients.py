@@ -25,7 +25,7 @@ class Parameter(NamedTuple):
     """A gradient with more than its array.
 
     group: 0: all ranks; k: number k - 1 of the option groups.
-    tied: whether it is a second name of an array before it, as of tied weights.
+    tied: whether it is the same array as an earlier one, as with tied weights.
     """
 
     gradient: Array
@@ -91,7 +91,7 @@ class NotFinite(NamedTuple):
 
 
 class StepReport(NamedTuple):
-    """What a step took. Times are in seconds.
+    """The report of a step. Times are in seconds.
 
     step: its number, from one. active: ranks that took part. computing: from the end of the step before
     to wait. exposed: in wait, for communication that was not hidden. waiting: in wait, for the last
@@ -264,7 +264,7 @@ class GradientSync:
         library.tutti_gradient_ready(self._handle.pointer, self.index(i))
 
     def accumulated(self, i: int | str) -> None:
-        """More may be added to a gradient before it is ready, and this part of the step has used it."""
+        """Notes that this part of the step has used a gradient, to which more may be added before it is ready."""
         library.tutti_gradient_accumulated(self._handle.pointer, self.index(i))
 
     def wait(self) -> StepReport:
@@ -331,7 +331,7 @@ class GradientSync:
 
     @property
     def plan_hash(self) -> int:
-        """A number that is equal where plans are."""
+        """A number that is equal on ranks with equal plans."""
         return int(library.tutti_gradient_plan_hash(self._handle.pointer))
 
     def write_trace(self, path: str) -> None:
@@ -339,7 +339,7 @@ class GradientSync:
         self._run(library.tutti_write_trace, str(path).encode())
 
     def close(self) -> None:
-        """Ends it. A step without its wait fails on the other ranks."""
+        """Ends the GradientSync. A step without its wait fails on the other ranks."""
         if len(self._views):
             raise ArgumentError("views of gradients are in use: drop them before close")
         self._handle.close()

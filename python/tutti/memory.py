@@ -1,4 +1,4 @@
-"""Memory that the ranks of a host see of each other."""
+"""Memory that all ranks of a host see."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ class Memory:
         self._pages = None
 
     def view(self) -> memoryview:
-        """The elements as a memoryview: of float16 and bfloat16 as uint16, and of complex numbers with one
-        more dimension, of their two parts."""
+        """The elements as a memoryview: float16 and bfloat16 as uint16, and complex numbers with one more
+        dimension for their two parts."""
         raw: Any = memoryview(self._raw()).cast("B")
         shape = [*self.shape, 2] if self.dtype.startswith("complex") else list(self.shape)
         format = _format_of(self.dtype, self.itemsize)

@@ -1,4 +1,4 @@
-"""Calls with objects that are under way."""
+"""Pending calls with objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_BYTES = {"pickle": 1 << 40, "data": 1 << 30}  # of one object
 
 
 class ObjectRequest(Generic[T]):
-    """Objects under way. It may be awaited. The own ones may be changed at once, since they are encoded before.
+    """A pending call with objects. It may be awaited. Its own objects may change at once: they are encoded already.
 
     A pending request that is dropped fails its communicator, since other ranks wait for it.
     """
@@ -203,7 +203,7 @@ def encode_all(given: Iterable[Any], codec: Codec) -> Encoded:
 
 
 def sender_of(kind: str, root: int, peer: int) -> int | None:
-    """The rank whose objects a call brings, or None where each rank gives one."""
+    """The rank whose objects a call receives, or None if each rank gives one."""
     return root if kind in ("broadcast", "scatter") else peer if kind == "recv" else None
 
 
@@ -260,7 +260,7 @@ def new_handle(turn: Turn) -> Handle:
 
 
 def _give(call: ObjectCall, objects: list[list[Bytes]]) -> Any:
-    """Sets the objects of a call. Returns what must live until the call has started."""
+    """Sets the objects of a call. Returns the objects that must live until the call has started."""
     exports = [[_Export(piece) for piece in pieces] for pieces in objects]
     arrays = [(Piece * len(row))(*(Piece(export.view.buf, export.view.len) for export in row)) for row in exports]
     call.objects = (Object * len(arrays))(*(Object(array, len(array)) for array in arrays))
@@ -269,8 +269,8 @@ def _give(call: ObjectCall, objects: list[list[Bytes]]) -> Any:
 
 
 def _bytes_of(received: Handle) -> list[memoryview]:
-    """The bytes of each received object. The memory of large objects lives as long as the views of it; the call
-    keeps that of others until it is freed."""
+    """The bytes of each received object. The memory of large objects lives as long as views of it; that of others
+    belongs to the call until it is freed."""
     blocks = []
     for index in range(library.tutti_objects_count(received.pointer)):
         data = ctypes.c_void_p()

@@ -54,7 +54,7 @@ class Objects:
 
     @property
     def start(self) -> ObjectStarts:
-        """Calls that return an ObjectRequest at once: all but the reductions."""
+        """Calls that return an ObjectRequest at once: all except the reductions."""
         return ObjectStarts(self._handle, self._rank, self._notices)
 
     def broadcast(
@@ -139,7 +139,7 @@ class Objects:
         peer: int = 0,
         tag: int = 0,
     ) -> list[Any]:
-        """Runs a call, by the extension where that can. Returns the objects that this rank gets."""
+        """Runs a call, by the extension if possible. Returns the objects that this rank gets."""
         check_codec(kind, codec)
         failure: Exception | None = None
         try:
@@ -159,7 +159,7 @@ class Objects:
         return _run(start(self._handle, self._notices, kind, encoded, list, codec, timeout, **places))
 
     def _decode(self, kind: str, handle: Handle, sender: int) -> list[Any]:
-        """The objects of a call that has ended. sender: of all, or -1 where each rank sent one."""
+        """The objects of a call that has ended. sender: of all, or -1 if each rank sent one."""
         return _run(ObjectRequest(handle, self._notices, kind, None if sender < 0 else sender, "pickle", None, list))
 
 

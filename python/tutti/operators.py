@@ -62,7 +62,7 @@ class Operator:
             raise
 
     def take_failure(self) -> BaseException | None:
-        """What the function raised since the last look."""
+        """The exception of the function since the last call of this."""
         return self._failures.take()
 
 
@@ -81,7 +81,7 @@ Store = Callable[[Any, Any, Any], None]
 
 
 def _views_of(datatype: int, itemsize: int) -> tuple[View, Store]:
-    """A function that makes arrays of numpy of memory in a call, and one that stores a function's result in such."""
+    """Two functions: one makes arrays of numpy of a call's memory, one stores a function's result in such an array."""
     try:
         numpy = importlib.import_module("numpy")
         name = arrays.name_of(datatype, itemsize)

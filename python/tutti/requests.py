@@ -1,4 +1,4 @@
-"""Calls under way, calls that run again and again, and calls that start together."""
+"""Pending calls, calls that run many times, and calls that start together."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def wait_in_slices(handle: Handle, wait_for: Callable[[int, int], int], timeout:
 
 
 def raise_failure(prepared: Prepared, error: Error) -> NoReturn:
-    """Raises what the operator of a call raised, or else the call's own error."""
+    """Raises the exception of a call's operator or, if there is none, the call's own error."""
     failure = prepared.operator.take_failure() if prepared.operator is not None else None
     try:
         if failure is not None:
@@ -75,7 +75,7 @@ class Request(Generic[T]):
 
     @property
     def notices(self) -> _notify.Notices:
-        """Those of its communicator."""
+        """The notices of its communicator."""
         return self._world._notices
 
     @property

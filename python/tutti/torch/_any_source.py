@@ -1,4 +1,4 @@
-"""Messages of any rank."""
+"""Messages from any rank."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Receive:
 
 
 class AnySourceWork(TuttiWork):
-    """A message of any rank under way."""
+    """A pending receive from any rank."""
 
     def __init__(self, world: Communicator, out: Tensor, tag: int, timeout: float, *others: Any) -> None:
         self._receive = _Receive(world, out, tag, timeout)

@@ -29,8 +29,8 @@ class _Watched(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a thread stands. may_go_on: whether that is where threads stand for other reasons, too. point: what changes
-    if it moves; None if it runs."""
+    """The place at which a thread stands still. may_go_on: whether threads may also stand there for other reasons.
+    point: a value that changes if the thread moves; None if it runs."""
 
     may_go_on: bool
     point: Any
@@ -42,14 +42,14 @@ _thread: threading.Thread | None = None
 
 
 def is_at_end_of_backward() -> bool:
-    """Whether this thread runs what was queued for the end of backward. Not known before PyTorch 2.2."""
+    """Whether this thread runs callbacks that were queued for the end of backward. Unknown before PyTorch 2.2."""
     return _current_node is not None and _current_node() is None and torch._C._current_graph_task_id() >= 0
 
 
 def watch(complete: Callable[[], None], is_complete: Callable[[], bool], limit: float) -> None:
-    """Calls complete() in a thread of its own if this thread, which is in backward, stands still in a hook; or for
-    longer than a limit, in seconds, in tutti or in C++. There it may go on, and run callbacks that communicate: beside
-    them those of others would come in another order than on other ranks."""
+    """Calls complete() in a thread of its own if this thread, which is in backward, stands still in a hook, or for
+    longer than a limit (in seconds) in tutti or in C++. In the latter it may continue by itself, and run callbacks that
+    communicate: with those of other threads beside them, their order would differ between ranks."""
     global _thread
     with _lock:
         _watched.append(_Watched(threading.get_ident(), threading.get_native_id(), complete, is_complete, limit))
@@ -96,7 +96,8 @@ def _place_of(watched: _Watched) -> _Place:
 
 
 def _point_in_cpp(task: int) -> Any:
-    """How often a thread was put to sleep, if it sleeps; None if it runs. A thread that has ended stays there."""
+    """The number of times that a thread was put to sleep, if it sleeps; None if it runs. A thread that has ended stands
+    still."""
     try:
         with open(f"/proc/self/task/{task}/status") as file:
             status = dict(line.split(":", 1) for line in file)

@@ -1,4 +1,4 @@
-"""What the calls of torch.distributed check, as Gloo does, since data would land at wrong places."""
+"""The checks of calls of torch.distributed, as in Gloo, since data would otherwise land at wrong places."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def check_rows(size: int, x: Tensor, splits: Sequence[int] | None) -> None:
 
 
 def check_tag(tag: int) -> None:
-    """Raises ArgumentError for a tag that programs do not have."""
+    """Raises ArgumentError for a tag that programs must not use."""
     if not 0 <= tag < TAG:
         raise ArgumentError(f"a tag is {tag}, and must be within 0 .. {TAG - 1}")

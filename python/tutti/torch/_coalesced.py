@@ -129,7 +129,7 @@ def _in_order(outputs: Sequence[Output]) -> None:
 
 
 def _apart(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Output]]:
-    """The arrays of calls that run at once: what shares memory with another output is a copy."""
+    """The arrays of calls that run at once. An array that shares memory with another output is copied."""
     check_lengths(name, inputs, outputs)
     are_apart, are_copied = shared(outputs, inputs)
     made = [Output([out], False, is_apart) for out, is_apart in zip(outputs, are_apart)]

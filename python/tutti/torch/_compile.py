@@ -1,4 +1,4 @@
-"""Compiled programs, whose calls of tutti run as they are: dynamo would trace what is in them."""
+"""Compiled programs, whose calls of tutti run uncompiled: dynamo would trace into them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MODULES = ("torch._dynamo.trace_rules", "torch._dynamo.skipfiles")  # one of th
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Tells dynamo when a program imports it, which takes seconds."""
+    """Configures dynamo when the program imports it, since an import by tutti would take seconds."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: types.ModuleType | None = None

@@ -1,4 +1,4 @@
-"""Futures of calls under way: for programs in Python, and for PyTorch's own code in C++."""
+"""Futures of pending calls: for programs in Python, and for PyTorch's own code in C++."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def future_after(tensors: List[Tensor], gate: Future[int]) -> Future[List[Tensor
 
 
 class Call(Protocol):
-    """A call under way, as its future sees it."""
+    """A pending call, as its future uses it."""
 
     def _poll(self) -> bool: ...
 

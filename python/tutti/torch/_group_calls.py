@@ -47,7 +47,7 @@ class GroupCalls(CoalescedCalls):
         return self._world.size
 
     def _reject(self, name: str, error: Exception, **peers: Any) -> NoReturn:
-        """Raises the error of a call with wrong arguments. The other ranks get it, unless theirs are wrong, too."""
+        """Raises the error of a call with wrong arguments. Other ranks get it too, unless their arguments are wrong."""
         self._count += name not in ("send", "recv")
         reject(self._world, name, error, **peers)
 
@@ -301,7 +301,7 @@ class GroupCalls(CoalescedCalls):
         return self._run("all_to_all", x, output.array, opts, [out], output.finish, counts=counts)
 
     def barrier(self, opts: Any = None, *others: Any, **named: Any) -> Work:
-        """Also ends collectives of this rank that began before. Messages may need what follows the barrier."""
+        """Also ends earlier collectives of this rank, but not messages, which may need calls after the barrier."""
         opts = options_of(opts, others, named) if others or named else opts
         before = [work for work in pending_of(self._world._handle.turn) if not work.is_message]
         return self._run("barrier", None, None, opts, [], lambda: end_all(before) if before else None)
@@ -369,7 +369,7 @@ class GroupCalls(CoalescedCalls):
         return self._count
 
     def setSequenceNumberForGroup(self) -> None:
-        """Nothing to agree on: the numbers of all ranks begin with 0."""
+        """Does nothing: the numbers of all ranks begin with 0."""
 
     _get_sequence_number_for_group = getSequenceNumberForGroup
     _set_sequence_number_for_group = setSequenceNumberForGroup

@@ -53,7 +53,7 @@ def _await_others(world: Communicator, limit: float, is_complete: bool) -> list[
     end = time.monotonic() + _GRACE
     for sent in answers:
         _ends(sent, end)
-    if missing:  # the return drops receives, and that failure may overtake an answer that nobody has read
+    if missing:  # the return drops receives, and that failure may overtake an answer that was not read
         with contextlib.suppress(Error):
             for read in [world.start.recv(bytearray(1), rank, **options) for rank in present]:
                 _ends(read, end)

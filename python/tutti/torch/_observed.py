@@ -1,4 +1,4 @@
-"""Calls that somebody observes: a profiler, or a mode of PyTorch's dispatcher, such as CommDebugMode.
+"""Calls under observation by a profiler, or by a mode of PyTorch's dispatcher, such as CommDebugMode.
 
 Calls of a group do not pass through the dispatcher, which would take longer than the call itself. If somebody observes
 them, they do: from a group of PyTorch with the same backend, where they come back.
@@ -43,7 +43,7 @@ _OF_OUTPUTS = (
 
 
 class _Last(threading.local):
-    """The Work that the backend returns to a call of this thread. PyTorch returns another one, which knows less."""
+    """The Work that the backend returns to a call of this thread. PyTorch returns another one with fewer features."""
 
     is_wanted = False
     work: TuttiWork | None = None
@@ -62,8 +62,8 @@ class BackendCalls(GroupCalls):
 
 
 class ObservedCalls(GroupCalls):
-    """Calls that come from programs. They pass through the dispatcher if somebody observes them, and if a tensor is
-    of a class that does, such as results of functional collectives, which wait when they are used."""
+    """Calls that come from programs. They pass through the dispatcher if they are observed, or if a tensor is of a
+    class that needs it, such as results of functional collectives, which wait when they are used."""
 
     _dispatching: ProcessGroup | None = None
 

@@ -55,9 +55,9 @@ def _agree(world: Communicator, is_possible: bool) -> bool:
 
 
 def _reserve(bytes: int) -> int | None:
-    """Takes room for so many bytes of shared memory, and a little more, until the file that this returns is
-    closed; None if there is none. So ranks of a host that do this together learn whether all of them have
-    room. Old versions of PyTorch reserve none, and a write beyond it would end the process.
+    """Reserves some more than `bytes` of shared memory, until the returned file is closed; None if there is no
+    room. Ranks of a host that do this together find out whether all of them have room. Old versions of PyTorch
+    reserve nothing, and a write to memory that is not there would end the process.
     """
     try:
         file = os.open(_FOLDER, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)

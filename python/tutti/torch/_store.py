@@ -98,7 +98,7 @@ class _StoreRanks:
                 return
 
     def _propose(self, proposed: list[int]) -> list[int]:
-        """Rank 0 proposes the newest attempts, unless it has. Returns them."""
+        """Proposes the newest attempts, on rank 0, unless it has done so. Returns them."""
         attempts = [self._count(f"attempts/{rank}") for rank in range(self._size)]
         if attempts == proposed or not all(attempts):
             return proposed
@@ -124,11 +124,11 @@ class _StoreRanks:
         self._add(f"{self._name}/steps")
 
     def _have_all_arrived(self) -> bool:
-        """No rank takes a step before all have taken the one before."""
+        """Waits until all ranks have taken the previous step."""
         return self._count(f"{self._name}/steps") >= self._size * (self._round + 1)
 
     def _looks(self) -> Iterator[None]:
-        """Until the deadline."""
+        """The time until the deadline."""
         pause = 0.001
         while True:
             yield
@@ -162,7 +162,7 @@ class _StoreRanks:
         return self._add(counter, 0)
 
     def _read(self, keys: list[str]) -> list[str]:
-        """Keys that are there, unless somebody has removed the store."""
+        """The keys that exist, unless the store was removed."""
         self._store.wait(keys, timedelta(seconds=max(self._end - time.monotonic(), 0.001)))
         return [bytes(self._store.get(key)).decode() for key in keys]
 
@@ -177,7 +177,7 @@ class _StoreRanks:
 
 
 def _names_of(ranks: list[int]) -> str:
-    """Such as "rank 2" or "ranks 1, 2 and 5"."""
+    """A text such as "rank 2" or "ranks 1, 2 and 5"."""
     if not ranks:
         return "the others"
     *some, last = map(str, ranks)
@@ -193,8 +193,8 @@ def _patience(timeout: float) -> float:
 
 
 def world_over_store(store: Any, rank: int, size: int, timeout: float, **options: Any) -> Communicator:
-    """A communicator of the ranks of a group, which exchange bytes by its store. Anybody who reaches the store reads
-    them: on networks that are not trusted, TUTTI_SECRET_FILE keeps strangers away.
+    """A communicator of the ranks of a group, which exchange bytes by its store. Every process that reaches the store
+    can read them: on networks that are not trusted, set TUTTI_SECRET_FILE.
 
     timeout: seconds of a call, and of the meeting unless TUTTI_TIMEOUT is set; 0: the usual ones.
     """

@@ -1,4 +1,4 @@
-"""Tensors as the calls of tutti take them."""
+"""Tensors in the form that calls of tutti need."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _store(source: Tensor, x: Tensor) -> None:
 
 
 def is_plain(x: Tensor) -> bool:
-    """Whether memory has the elements themselves."""
+    """Whether memory has the elements themselves, not negated or conjugated ones."""
     return not (x.is_neg() or x.is_conj())
 
 
@@ -103,8 +103,8 @@ def _bounds_of(x: Tensor) -> tuple[int, int]:
 
 
 def shared(outputs: Sequence[Tensor], inputs: Sequence[Tensor] = ()) -> tuple[list[bool], list[bool]]:
-    """Of each output, whether its memory may be that of another one, too; of each input, whether it may be that of an
-    output. Gaps between elements count as memory."""
+    """For each output, whether it may share memory with another one; for each input, whether it may share memory with
+    an output. Gaps between elements count as memory."""
     bounds = sorted((*_bounds_of(x), i) for i, x in enumerate(outputs))
     are_apart = [False] * len(outputs)
     pieces: list[list[int]] = []  # memory of outputs, joined where it overlaps
@@ -135,8 +135,8 @@ Finish = Optional[Callable[[], None]]
 
 
 def plain_arrays(name: str, x: Tensor | None, out: Tensor | None, finish: Finish) -> tuple[Any, Any, Finish] | None:
-    """What a call can take in place of arrays that it has rejected, and what to do at its end: copies of elements that
-    memory has negated or conjugated, and of an input that shares memory with the output. None: they are not such.
+    """Arrays in place of those that a call has rejected, and a function for its end: copies of elements that memory
+    has negated or conjugated, and of an input that shares memory with the output. None: no copies are needed.
 
     name: of the call. out: None also where results go into x.
     """
@@ -163,14 +163,14 @@ def _stored(array: Tensor, x: Tensor, finish: Finish) -> Finish:
 
 
 def read(x: Tensor) -> Tensor:
-    """The elements of an input in one piece, copied if need be."""
+    """The elements of an input, contiguous, copied if necessary."""
     check_has_elements(x)
     x = x.detach() if x.requires_grad else x
     return x if x.is_contiguous() else x.contiguous()
 
 
 def read_together(tensors: Sequence[Tensor]) -> Tensor:
-    """The elements of several inputs in one piece, copied if need be."""
+    """The elements of several inputs, contiguous, copied if necessary."""
     for x in tensors:
         check_has_elements(x)
     together = joined(tensors)
@@ -185,7 +185,7 @@ def counts_of(tensors: Sequence[Tensor]) -> list[int] | None:
 
 class Output:
     """One contiguous array for the elements of one tensor or several. If they lie elsewhere, finish copies
-    the results there. is_read: whether a call reads the elements, too. is_apart: whether they lie elsewhere anyway."""
+    the results there. is_read: whether a call also reads the elements. is_apart: whether they always lie elsewhere."""
 
     def __init__(self, tensors: Sequence[Tensor], is_read: bool = False, is_apart: bool = False) -> None:
         self.finish: Finish = None

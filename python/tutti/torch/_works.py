@@ -1,7 +1,7 @@
-"""Calls of torch.distributed under way.
+"""Pending calls of torch.distributed.
 
-Calls make progress in calls only, so that a wait for one of them lets those of other communicators go
-on. A call whose Work a program drops goes on as well, as it does with other backends.
+Data moves only while the program is in a call of tutti. So a wait for one communicator also polls the
+others. A call whose Work the program drops continues, as with other backends.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _pending: dict[int, TuttiWork] = {}
 
 
 class TuttiWork(Work):
-    """A call under way, of one request or several.
+    """A pending call, of one request or several.
 
     finish: called once when all have ended, to copy results. tensors: the result. is_message: whether it is
     of two ranks only. limit: the seconds that it may take.
@@ -66,7 +66,7 @@ class TuttiWork(Work):
                 poll()
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Waits for the end. timeout: if the call takes longer, an error is raised, and it goes on."""
+        """Waits for the end. timeout: if the call takes longer, this raises an error, and the call continues."""
         limit = timeout.total_seconds() if timeout else 0.0
         end = time.monotonic() + limit if limit > 0 else None
         while not self._advance(_ROUND if self._has_company() else 0, end):
@@ -151,14 +151,14 @@ class TuttiWork(Work):
 
     def get_future(self) -> torch.futures.Future[Any]:
         """A future of the tensors. In backward it is completed at the end of backward, in the same thread;
-        else by a thread of its own. A wait for it in Python completes it too."""
+        otherwise by a thread of its own. A wait for it in Python completes it too."""
         if self._future is None:
             self._future = CppFuture(self._tensors) if is_asked_from_cpp() else PythonFuture(self)
             self._complete_in_time()
         return self._future if isinstance(self._future, PythonFuture) else self._future.future
 
     def _complete_in_time(self) -> None:
-        """Sees to it that the future is completed."""
+        """Makes sure that the future is completed."""
         if is_at_end_of_backward():  # DistributedDataParallel may wait before backward comes to what is queued
             self._complete_or_raise()
             return
@@ -193,7 +193,7 @@ class TuttiWork(Work):
 
 
 class AllWork(TuttiWork):
-    """Several calls under way, as one."""
+    """Several pending calls as one."""
 
     def __init__(self, parts: Sequence[TuttiWork]) -> None:
         limit = max((part._limit for part in parts), default=0.0)
@@ -215,7 +215,7 @@ class AllWork(TuttiWork):
 
 
 class _Done(Work):
-    """A call that has ended, without a result that anybody asks for."""
+    """A call that has ended, and whose result is not used."""
 
     def result(self) -> list[Tensor]:
         return []
@@ -239,8 +239,8 @@ DONE = _Done()
 
 
 def kept(work: Work) -> Work:
-    """A Work that a call from C++ may return in older versions of PyTorch. They keep their own part of it only,
-    and would wait for ever without the part in Python: here the call's tensors keep that."""
+    """A Work that a call from C++ may return in older versions of PyTorch. These keep only the part of it in C++,
+    and would never end a wait without the part in Python, so the call's tensors keep that."""
     if not isinstance(work, TuttiWork) or not _is_called_from_cpp():
         return work
     if not work._tensors:
@@ -253,7 +253,7 @@ def kept(work: Work) -> Work:
 
 
 def _release(_: TuttiWork) -> None:
-    """Called when a tensor has ended that has kept a Work."""
+    """Called at the end of a tensor that has kept a Work."""
 
 
 def _is_called_from_cpp() -> bool:
@@ -264,14 +264,14 @@ def _is_called_from_cpp() -> bool:
 
 
 def poll(but: TuttiWork | None = None) -> None:
-    """Makes progress on all calls under way."""
+    """Makes progress on all pending calls."""
     for work in list(_pending.values()):
         if work is not but:
             work._poll()
 
 
 def is_any_pending_beside(turn: object) -> bool:
-    """Whether calls of another communicator than the one with this turn are under way."""
+    """Whether calls of another communicator than the one with this turn are pending."""
     return bool(_pending) and any(work._turn is not turn for work in list(_pending.values()))
 
 
@@ -290,5 +290,5 @@ def end_all(works: Sequence[TuttiWork]) -> None:
 
 
 def pending_of(turn: object) -> list[TuttiWork]:
-    """Calls under way of the communicator with this turn."""
+    """Pending calls of the communicator with this turn."""
     return [work for work in list(_pending.values()) if work._turn is turn]

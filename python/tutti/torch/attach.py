@@ -20,7 +20,7 @@ from ._tensors import as_real, broadcast, in_one_piece
 
 
 class Attached:
-    """What `attach` returns: the gradients of a model, reduced while backward computes others.
+    """The result of `attach`: the gradients of a model, reduced while backward computes others.
 
     world: the ranks. sync: the GradientSync. report: of the last step, or None.
     """
@@ -92,8 +92,8 @@ class Attached:
             self._is_accumulating = before
 
     def wait(self) -> StepReport:
-        """Waits until all gradients are the means over all ranks. The optimizers' step does it, unless the program
-        has, as it must to clip gradients.
+        """Waits until all gradients are the means over all ranks. `optimizer.step()` calls it if the program has
+        not. Call it yourself before you clip gradients.
 
         If ranks' steps differ, or backward has failed on one of them, the step is void: ArgumentError
         is raised on all ranks, gradients are of no use, and the next step may follow.
@@ -131,7 +131,7 @@ class Attached:
         return steps
 
     def average_buffers(self) -> None:
-        """Makes buffers of floating point and of complex numbers, such as running means, the mean of all ranks'. Collective."""
+        """Makes buffers of real and complex numbers, such as running means, the mean of all ranks'. Collective."""
         of_numbers = ((name, x) for name, x in self._model.named_buffers() if x.is_floating_point() or x.is_complex())
         buffers = {name: as_real(x) for name, x in of_numbers}
         self.sync.average_buffers(buffers)
@@ -158,14 +158,14 @@ class Attached:
         self._removers.append(before_step(optimizer, wait_before))
 
     def _wait_before(self, optimizer: int) -> None:
-        """Several optimizers share one wait. A step without backward waits too, so that the ranks that
-        have run backward get an error."""
+        """Waits before an optimizer's step; several optimizers share one wait. A step without backward waits too,
+        so that the ranks that have run backward get an error."""
         if self._is_pending or not self._has_waited or optimizer in self._stepped:
             self.wait()
         self._stepped.add(optimizer)
 
     def detach(self) -> None:
-        """Ends it: the model and its optimizers are as before, and gradients are None."""
+        """Detaches: the model and its optimizers are as before, and gradients are None."""
         for remover in self._removers:
             remover.remove()
         self._removers.clear()

@@ -33,7 +33,7 @@ _default: weakref.ref[Communicator] | None = None  # of the default group
 
 class Options:
     """Options of `init_process_group("tutti", pg_options=...)`: those of tutti.init, such as
-    progress_thread=True, with which calls go on while the program is in none. Equal on all ranks."""
+    progress_thread=True, with which calls advance while the program is in none. Equal on all ranks."""
 
     def __init__(self, **options: Any) -> None:
         self.options = options
@@ -51,7 +51,7 @@ class TuttiBackend(BackendCalls, _Backend):  # type: ignore[misc]
     def options(self) -> Any:
         return self._options
 
-    # Properties that must be there: the base asks its subclass, and would ask itself for ever.
+    # These properties must exist: the base's own call the subclass, and would recurse without an end.
 
     @property
     def supports_splitting(self) -> bool:
@@ -214,7 +214,7 @@ def _store_of(opts: Any) -> Any:
 
 
 def _part_of(world: Communicator, ranks: Sequence[int]) -> Communicator | None:
-    """A communicator of some ranks, or None where this rank is not among them."""
+    """A communicator of some ranks, or None if this rank is not among them."""
     if world.rank not in ranks:
         return None
     with as_dist_errors():

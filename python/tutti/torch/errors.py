@@ -14,8 +14,8 @@ _Base: type[Exception] = getattr(dist, "DistBackendError", RuntimeError)
 
 
 class DistError(Error, _Base):  # type: ignore[misc, valid-type]
-    """A call of torch.distributed failed in the backend "tutti". Also a dist.DistBackendError, and of the
-    class of tutti.Error that says its kind. rank: the rank at fault, or -1."""
+    """A call of torch.distributed failed in the backend "tutti". It is also a dist.DistBackendError, and of the
+    subclass of tutti.Error for its kind. rank: the rank at fault, or -1."""
 
 
 class DistArgumentError(DistError, errors.ArgumentError):

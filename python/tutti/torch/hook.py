@@ -28,7 +28,7 @@ _FIXED = {"storage": "copies", "order": "reversed", "bucket_bytes": 0, "first_bu
 
 
 class Hook:
-    """What `ddp_hook` returns. world: the ranks. sync: the GradientSync over DDP's buckets, from the second
+    """The result of `ddp_hook`. world: the ranks. sync: the GradientSync over DDP's buckets, from the second
     step on; None before."""
 
     def __init__(self, ddp: DistributedDataParallel, world: Communicator, options: GradientOptions) -> None:
@@ -82,7 +82,7 @@ class Hook:
             self._finish()
 
     def _begin(self, k: int, buffer: Tensor) -> None:
-        """A bucket is ready."""
+        """Marks a bucket as ready."""
         assert self.sync is not None
         if buffer.data_ptr() != self._plan[k].data_ptr():  # as of DDP's join, which reduces zeros
             self._plan[k].copy_(buffer)
@@ -90,7 +90,7 @@ class Hook:
         self.sync.ready(len(self._plan) - 1 - k)
 
     def _unplan(self, k: int) -> None:
-        """The buckets are not those of the plan: at the end of the step there will be a new one."""
+        """Handles buckets that are not those of the plan: the end of the step makes a new plan."""
         if self._step.is_planned and k > 0:
             raise ArgumentError("DDP's buckets have changed within a step")
         self._step.is_planned = False
@@ -130,7 +130,7 @@ class Hook:
             self.sync.ready(i)
 
     def _name_of(self, k: int, bucket: GradBucket) -> str:
-        """Such as "bucket 0: fc2.weight to fc1.bias"."""
+        """A text such as "bucket 0: fc2.weight to fc1.bias"."""
         names = [self._names.get(id(p), "?") for p in bucket.parameters()]
         mark = zlib.crc32(" ".join(names).encode())
         return f"bucket {k}: {names[0]} to {names[-1]} ({mark:08x})"
