@@ -97,8 +97,9 @@ ObjectArrivals::ObjectArrivals(Transport& transport, const StreamShape& shape, s
     arrived_.push_back({memory + shape.segments().offset(i)});
 }
 
-/// If so many segments are expected that the root could not send the others, they are copied. The
-/// last segment stays until the end, since it has the outcome of the encoding.
+/// Copies the expected segments if too many of them would stay at the root, which could not send
+/// the others meanwhile. The last segment stays until the end, since it has the outcome of the
+/// encoding.
 void ObjectArrivals::expect(std::size_t from, std::size_t bytes) {
   const Partition& segments = shape_.segments();
   while (segments.offset(first_ + 1) <= from) end_access(first_++);

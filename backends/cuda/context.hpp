@@ -47,7 +47,7 @@ class Context {
   [[nodiscard]] int attribute(CUdevice_attribute attribute) const {
     return driver_->attribute(attribute, device_);
   }
-  /// @return what frees memory that belongs to no stream.
+  /// @return frees memory that belongs to no stream, when no stream waits for a thread of tutti.
   [[nodiscard]] const std::shared_ptr<DeferredFrees>& frees() const noexcept { return frees_; }
   /// @return its name, such as "NVIDIA H100 80GB HBM3".
   [[nodiscard]] std::string name() const { return driver_->name_of(device_); }

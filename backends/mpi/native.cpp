@@ -138,7 +138,7 @@ std::string lack(const Call& call, Rank self) {
   return {};
 }
 
-// Elements of collectives that only move them travel as bytes, whatever their type is.
+// Collectives that do not reduce move their elements as bytes.
 Native translate(const Call& call) {
   const bool reduced = reduces(call);
   const std::size_t scale = reduced ? 1 : call.element_bytes;

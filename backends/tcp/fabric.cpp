@@ -103,7 +103,7 @@ class TcpTransport final : public Transport {
   }
 
   bool abort(const Error& cause) noexcept override {
-    if (hub_.guard().is_forked()) return true;  // nobody writes into a child's memory
+    if (hub_.guard().is_forked()) return true;  // no peer writes into a child's memory
     failure_signal_->raise(cause);
     const std::lock_guard lock{hub_.mutex()};
     port_->fail(cause);

@@ -13,7 +13,7 @@ namespace tutti::tcp {
 /// Owns a descriptor. Its cipher, if there is one, moves the bytes.
 class Socket {
  public:
-  /// @param descriptor connected; owned from now on. @param cipher of it, or null.
+  /// @param descriptor connected; owned from now on. @param cipher of its bytes, or null.
   explicit Socket(int descriptor, std::shared_ptr<Cipher> cipher = nullptr) noexcept
       : descriptor_{descriptor}, cipher_{std::move(cipher)} {}
   Socket(Socket&& other) noexcept

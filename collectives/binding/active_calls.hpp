@@ -38,7 +38,7 @@ class ActiveCalls {
   [[nodiscard]] Oldest oldest_collective() const noexcept;
   /// @return the execution of the oldest collective, or null if that one waits for its start.
   [[nodiscard]] const Execution* oldest_started() const noexcept;
-  /// @return of the plans that run, the one made first, or null.
+  /// @return the plan that was made first of those that run, or null.
   [[nodiscard]] const Execution* oldest_plan() const noexcept;
   /// @return whether a collective has not ended.
   [[nodiscard]] bool has_collective() const noexcept {
