@@ -29,7 +29,7 @@ inline void print_frames_of_crashes() noexcept {
   // A first backtrace loads its libraries now, since a process that crashes can load nothing.
   std::array<void*, 1> here{};
   backtrace(here.data(), 1);
-  // The stack may be what is exhausted.
+  // The handler has its own stack, since the crash may come from a full one.
   constexpr std::size_t kStackBytes = std::size_t{64} << 10;
   alignas(16) static std::array<std::byte, kStackBytes> memory;
   const stack_t stack{.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};

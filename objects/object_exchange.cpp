@@ -55,7 +55,7 @@ ObjectExchange::ObjectExchange(std::shared_ptr<detail::Engine> engine,
 ObjectExchange::ObjectExchange(ObjectExchange&& other) noexcept = default;
 
 ObjectExchange& ObjectExchange::operator=(ObjectExchange&& other) noexcept {
-  ObjectExchange source{std::move(other)};  // ends with what was ours
+  ObjectExchange source{std::move(other)};  // its destructor ends the old exchange
   std::swap(engine_, source.engine_);
   std::swap(operation_, source.operation_);
   return *this;

@@ -23,7 +23,7 @@ Request::Request(Request&& other) noexcept
       execution_{std::exchange(other.execution_, nullptr)}, streamed_{std::move(other.streamed_)} {}
 
 Request& Request::operator=(Request&& other) noexcept {
-  Request source{std::move(other)};  // ends with what was ours
+  Request source{std::move(other)};  // its destructor ends the old request
   std::swap(engine_, source.engine_);
   std::swap(execution_, source.execution_);
   std::swap(streamed_, source.streamed_);
@@ -98,7 +98,7 @@ Plan::Plan(Plan&& other) noexcept
       in_{other.in_}, out_{other.out_}, timeout_{other.timeout_} {}
 
 Plan& Plan::operator=(Plan&& other) noexcept {
-  Plan source{std::move(other)};  // ends with what was ours
+  Plan source{std::move(other)};  // its destructor ends the old plan
   std::swap(engine_, source.engine_);
   std::swap(execution_, source.execution_);
   std::swap(streamed_, source.streamed_);

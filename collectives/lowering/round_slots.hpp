@@ -87,10 +87,10 @@ class RoundSlots {
     std::uint32_t id = 0;
     bool written = false;             // before this round; for Finish, also by its other steps
     std::uint32_t input_read_at = 0;  // stamp of the last round that reads the input there
-    std::uint32_t read_at = 0;        // stamp of the last round that reads what was written there
+    std::uint32_t read_at = 0;        // stamp of the last round that reads its written value
     std::uint32_t finish_at = 0;      // stamp of the round that finishes it
     std::uint32_t folded_at = 0;      // stamp of the last round that folds into it
-    std::uint32_t contributions = 1;  // of what was written
+    std::uint32_t contributions = 1;  // of the written value
   };
 
   void find_slots(const Schedule& schedule);

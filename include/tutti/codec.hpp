@@ -190,7 +190,7 @@ class Encoder : public detail::Depth {
   }
 
   RawBytes memory_{};
-  std::byte* data_ = nullptr;  // of memory_, or what was given
+  std::byte* data_ = nullptr;  // in memory_, or the bytes of the caller
   std::size_t size_ = 0;
   std::size_t room_ = 0;  // bytes that fit without a question
   std::size_t begin_ = 0;
@@ -222,7 +222,7 @@ class TUTTI_API Decoder : public detail::Depth {
   /// @param bytes of one object, which must live.
   explicit Decoder(std::span<const std::byte> bytes) noexcept
       : there_{bytes}, left_{bytes.size()} {}
-  Decoder(const Decoder&) = delete;  // of two that read, one would wait for what is gone
+  Decoder(const Decoder&) = delete;  // a copy would wait for bytes that the other has taken
   Decoder& operator=(const Decoder&) = delete;
   ~Decoder() = default;
   /// @param bytes of one object. @param arrivals their source.

@@ -7,7 +7,7 @@
 #include <tutti/export.hpp>
 
 #ifdef __clang__
-// The form below, of which editors find definitions, is what clang warns of.
+// Editors find definitions only in the form below, of which clang warns.
 #pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
 #endif
 

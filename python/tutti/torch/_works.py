@@ -159,7 +159,7 @@ class TuttiWork(Work):
 
     def _complete_in_time(self) -> None:
         """Makes sure that the future is completed."""
-        if is_at_end_of_backward():  # DistributedDataParallel may wait before backward comes to what is queued
+        if is_at_end_of_backward():  # a callback queued now may come after a wait of DistributedDataParallel
             self._complete_or_raise()
             return
         try:  # also where the call has ended: callbacks that communicate come in the same order on all ranks
