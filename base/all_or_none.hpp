@@ -48,8 +48,8 @@ using Exchange = std::function<std::vector<std::string>(std::string_view own)>;
 /// @param failure begins the text, after the rank: "rank 1 cannot share memory: why"; if empty, the
 /// text is that of the Error alone.
 /// @return the results by rank, if parts have results. If parts failed, all ranks throw the Error
-/// that tells most about the cause; of several equal ones that of the lowest rank. The culprit is
-/// that of the Error; if it has none, the rank that threw it, or -1 if all of several ranks failed.
+/// that tells most about the cause; if several tell as much, the lowest rank's. If it names no
+/// culprit, the culprit is the rank that threw it, or -1 if all ranks failed and are several.
 template <class Part>
 auto all_or_none(const Exchange& exchange, Part part, std::string_view failure = {}) {
   using Own = std::invoke_result_t<Part>;

@@ -159,7 +159,7 @@ class Matcher {
 
   std::vector<Sender> senders_;
   std::size_t unexpected_ = 0;
-  Rank next_probed_ = 0;  // of all ranks the first
+  Rank next_probed_ = 0;  // where the search through all ranks begins
 };
 
 }  // namespace tutti::v0::detail

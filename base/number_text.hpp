@@ -13,7 +13,7 @@ namespace tutti::v0::detail {
 
 /// @return a number with `digits` digits after the point, such as "0.500000".
 [[nodiscard]] inline std::string fixed_text(double value, int digits = 6) {
-  std::array<char, 400> text{};  // of the largest number too
+  std::array<char, 400> text{};  // enough for the largest number
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value,
                                      std::chars_format::fixed, digits)
                            .ptr};

@@ -167,7 +167,8 @@ tutti_status stored(char* to, std::size_t capacity, std::size_t* length, Text&& 
 
 /// A call of a program, and its options, in C++.
 struct GivenCall {
-  /// Throws Error{invalid_argument} if the communicator or the call is null, or if a value is invalid.
+  /// Throws Error{invalid_argument} if the communicator or the call is null, or if a value is
+  /// invalid.
   GivenCall(const tutti_communicator* communicator, const tutti_call* given,
             const tutti_options* given_options);
   GivenCall(const GivenCall&) = delete;  // the call points at the operator

@@ -69,7 +69,7 @@ ObjectCall object_call_of(tutti::Communicator& world, const tutti_object_call* g
   std::string problem = excess_of(kind, read_call.count, world.size());
   if (const char* const failure = read_call.failure; failure != nullptr)
     problem = *failure != '\0' ? failure : "its objects could not be encoded";
-  std::span<const tutti_object> objects;  // of which no more are read than a rank may give
+  std::span<const tutti_object> objects;  // not read if there are more than a rank may give
   if (problem.empty() && read_call.count > 0) {
     require(read_call.objects, "tutti_object_call::objects");
     objects = {read_call.objects, read_call.count};

@@ -106,7 +106,7 @@ class BoundProgram {
   struct Waited {
     AccessId access = kNoAccess;
     const std::byte* data = nullptr;
-    std::byte* result = nullptr;  // where the result may be stored as well
+    std::byte* result = nullptr;  // from Transport::open_result
   };
   void bind_combiners();
   void bind_results();
