@@ -48,7 +48,8 @@ endif()
 # Nobody puts functions of a program in the place of ours, which g++ would have to allow for in code
 # that may be loaded anywhere: it would inline none but those of headers.
 add_library(tutti_flags INTERFACE)
-target_compile_options(tutti_flags INTERFACE -fno-semantic-interposition -Wall -Wextra -Wshadow -Wconversion
+# A switch over an enumeration lists all enumerators, so that the compiler finds each place that a new one needs.
+target_compile_options(tutti_flags INTERFACE -fno-semantic-interposition -Wall -Wextra -Wshadow -Wconversion -Werror=switch
                        $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
                        $<$<BOOL:${TUTTI_WARNINGS_AS_ERRORS}>:-Werror>)
 

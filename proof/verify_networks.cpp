@@ -1,7 +1,9 @@
 #include "verify_networks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,38 +92,48 @@ std::vector<std::string> groupings(int size, RandomNumbers& random) {
 
 /// Algorithms for the stages, and lanes.
 struct Stages {
+  Collective collective;
   const char* operands;
-  const char* lanes;
+  const char* lanes = "";
 };
 
+constexpr auto kStages = [] {
+  using enum Collective;
+  return std::array{
+      Stages{all_reduce, "(circulant, ring)"},
+      Stages{all_reduce, "(ring, recursive_doubling)"},
+      Stages{all_reduce, "(binomial, circulant)"},
+      Stages{all_reduce, "(ring, direct)", ":lanes=1"},
+      Stages{reduce, "(binomial, reduce_scatter_gather)"},
+      Stages{reduce, "(in_order_binary, knomial:k=3)"},
+      Stages{broadcast, "(scatter_all_gather, knomial:k=3)"},
+      Stages{broadcast, "(ring, chain)"},
+      Stages{broadcast, "(binomial, chain)"},
+      Stages{broadcast, "(direct, scatter_all_gather)", ":lanes=1"},
+      Stages{scatter, "(binomial, linear:k=3)"},
+      Stages{scatter, "(direct, binomial)"},
+      Stages{gather, "(binomial, linear:k=3)"},
+      Stages{gather, "(direct, binomial)"},
+      Stages{all_gather, "(circulant, ring)"},
+      Stages{all_gather, "(ring, bruck:k=3)"},
+      Stages{all_gather, "(sparbit, pat:a=2)", ":lanes=1"},
+      Stages{reduce_scatter, "(circulant, ring)"},
+      Stages{reduce_scatter, "(pairwise, circulant)"},
+      Stages{reduce_scatter, "(recursive_halving, pat:a=2)", ":lanes=1"},
+      Stages{all_to_all, "(direct, bruck:k=3)"},
+      Stages{all_to_all, "(bruck, pairwise)"},
+      Stages{all_to_all, "(linear:k=2, direct)", ":lanes=1"},
+      Stages{barrier, "(dissemination, dissemination:k=3)"},
+      Stages{barrier, "(dissemination:k=4, dissemination)", ":lanes=1"},
+  };
+}();
+
 std::vector<Stages> stages_of(Collective collective) {
-  if (collective == Collective::reduce)
-    return {{"(binomial, reduce_scatter_gather)", ""}, {"(in_order_binary, knomial:k=3)", ""}};
-  if (collective == Collective::broadcast)
-    return {{"(scatter_all_gather, knomial:k=3)", ""},
-            {"(ring, chain)", ""},
-            {"(binomial, chain)", ""},
-            {"(direct, scatter_all_gather)", ":lanes=1"}};
-  if (collective == Collective::scatter || collective == Collective::gather)
-    return {{"(binomial, linear:k=3)", ""}, {"(direct, binomial)", ""}};
-  if (collective == Collective::all_to_all)
-    return {{"(direct, bruck:k=3)", ""},
-            {"(bruck, pairwise)", ""},
-            {"(linear:k=2, direct)", ":lanes=1"}};
-  if (collective == Collective::all_gather)
-    return {
-        {"(circulant, ring)", ""}, {"(ring, bruck:k=3)", ""}, {"(sparbit, pat:a=2)", ":lanes=1"}};
-  if (collective == Collective::reduce_scatter)
-    return {{"(circulant, ring)", ""},
-            {"(pairwise, circulant)", ""},
-            {"(recursive_halving, pat:a=2)", ":lanes=1"}};
-  if (collective == Collective::barrier)
-    return {{"(dissemination, dissemination:k=3)", ""},
-            {"(dissemination:k=4, dissemination)", ":lanes=1"}};
-  return {{"(circulant, ring)", ""},
-          {"(ring, recursive_doubling)", ""},
-          {"(binomial, circulant)", ""},
-          {"(ring, direct)", ":lanes=1"}};
+  std::vector<Stages> stages;
+  std::ranges::copy_if(kStages, std::back_inserter(stages),
+                       [=](const Stages& one) { return one.collective == collective; });
+  expects(!stages.empty(), "every collective with hierarchies has stages");
+  return stages;
 }
 
 /// The greatest divisor up to the square root.

@@ -18,16 +18,16 @@ struct Within {
   std::vector<std::string_view> names{};  // algorithms to try
 };
 
-// Stages that are quick among few near ranks: few rounds, or few bytes.
+// Algorithms with few rounds, or few bytes, since few ranks are near each other. Only all_reduce
+// and broadcast run other collectives within groups, as parse_hierarchy has it; any other one runs
+// itself.
 std::vector<Within> withins_of(Collective collective) {
-  switch (collective) {
-    case all_reduce:
-      return {{{reduce_scatter, all_gather}, {"circulant", "direct"}},
-              {{reduce, broadcast}, {"binomial"}}};
-    case broadcast: return {{{broadcast}, {"binomial"}}, {{all_gather, scatter}, {"ring"}}};
-    default:
-      return {{{collective}, {"circulant", "binomial", "direct", "pairwise", "dissemination"}}};
-  }
+  if (collective == all_reduce)
+    return {{{reduce_scatter, all_gather}, {"circulant", "direct"}},
+            {{reduce, broadcast}, {"binomial"}}};
+  if (collective == broadcast)
+    return {{{broadcast}, {"binomial"}}, {{all_gather, scatter}, {"ring"}}};
+  return {{{collective}, {"circulant", "binomial", "direct", "pairwise", "dissemination"}}};
 }
 
 // Between hosts: few rounds, few bytes, or both.

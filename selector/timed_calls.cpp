@@ -9,9 +9,7 @@ Collective timed_like(Collective collective) noexcept {
   const CollectiveTraits& traits = traits_of(collective);
   if (traits.is_prefix || collective == Collective::reduce) return Collective::reduce;
   if (is_rooted(collective)) return Collective::broadcast;
-  const bool has_blocks =
-      is_gathering(collective) || is_scattering(collective) || is_between_pairs(collective);
-  return has_blocks ? Collective::all_gather : Collective::all_reduce;
+  return is_blockwise(collective) ? Collective::all_gather : Collective::all_reduce;
 }
 
 const TunedTable* find_timed(const Tuning& timed, const TunedPlace& place) noexcept {

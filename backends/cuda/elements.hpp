@@ -50,6 +50,11 @@ template <class T>
   return op == OperatorKind::min || op == OperatorKind::max || op == OperatorKind::average;
 }
 
+/// @return whether kernels of a datatype have an operator.
+[[nodiscard]] constexpr bool has_kernel(OperatorKind op, Datatype type) noexcept {
+  return op != OperatorKind::user && is_defined(op, type);
+}
+
 /// Integers. Sums and products wrap.
 template <class T>
 struct IntegerElement {
@@ -61,7 +66,7 @@ struct IntegerElement {
 
   [[nodiscard]] static constexpr bool has(OperatorKind op) noexcept {
     if (std::is_signed_v<T>) return sees_sign(op);
-    return op != OperatorKind::min_loc && op != OperatorKind::max_loc && op != OperatorKind::user;
+    return has_kernel(op, datatype_of<T>());
   }
   [[nodiscard]] static constexpr Value load(Stored stored) noexcept { return stored; }
   [[nodiscard]] static constexpr Stored store(Value value, std::int32_t divisor) noexcept {
@@ -101,11 +106,11 @@ template <OperatorKind op, class T>
   if constexpr (op == OperatorKind::prod) return a * b;
   else if constexpr (op == OperatorKind::min) return lesser(a, b);
   else if constexpr (op == OperatorKind::max) return greater(a, b);
-  else return a + b;
-}
-[[nodiscard]] constexpr bool is_of_reals(OperatorKind op) noexcept {
-  return op == OperatorKind::sum || op == OperatorKind::average || op == OperatorKind::prod ||
-         op == OperatorKind::min || op == OperatorKind::max;
+  else {
+    static_assert(op == OperatorKind::sum || op == OperatorKind::average,
+                  "every operator of reals has a branch");
+    return a + b;
+  }
 }
 
 /// float and double.
@@ -113,7 +118,9 @@ template <class T>
 struct RealElement {
   using Stored = T;
   using Value = T;
-  [[nodiscard]] static constexpr bool has(OperatorKind op) noexcept { return is_of_reals(op); }
+  [[nodiscard]] static constexpr bool has(OperatorKind op) noexcept {
+    return has_kernel(op, datatype_of<T>());
+  }
   [[nodiscard]] static constexpr Value load(Stored stored) noexcept { return stored; }
   [[nodiscard]] static constexpr Stored store(Value value, std::int32_t divisor) noexcept {
     return finished(value, divisor);
@@ -134,7 +141,9 @@ template <class T>
 struct HalfElement {
   using Stored = std::uint16_t;
   using Value = float;
-  [[nodiscard]] static constexpr bool has(OperatorKind op) noexcept { return is_of_reals(op); }
+  [[nodiscard]] static constexpr bool has(OperatorKind op) noexcept {
+    return has_kernel(op, datatype_of<T>());
+  }
   [[nodiscard]] static constexpr Value load(Stored stored) noexcept {
     T half;
     half.bits = stored;
@@ -170,7 +179,7 @@ struct ComplexElement {
   };
   using Stored = Value;
   [[nodiscard]] static constexpr bool has(OperatorKind op) noexcept {
-    return op == OperatorKind::sum || op == OperatorKind::average || op == OperatorKind::prod;
+    return has_kernel(op, datatype_of<std::complex<T>>());
   }
   [[nodiscard]] static constexpr Value load(const Stored& stored) noexcept { return stored; }
   [[nodiscard]] static constexpr Stored store(const Value& value, std::int32_t divisor) noexcept {
@@ -181,7 +190,11 @@ struct ComplexElement {
     if constexpr (op == OperatorKind::prod)
       return {a.real * b.real - a.imaginary * b.imaginary,
               a.real * b.imaginary + a.imaginary * b.real};
-    else return {a.real + b.real, a.imaginary + b.imaginary};
+    else {
+      static_assert(op == OperatorKind::sum || op == OperatorKind::average,
+                    "every operator of complex numbers has a branch");
+      return {a.real + b.real, a.imaginary + b.imaginary};
+    }
   }
 };
 
@@ -199,7 +212,7 @@ struct IndexedElement {
   };
   using Stored = std::conditional_t<sizeof(T) == 8, Padded, Value>;
   [[nodiscard]] static constexpr bool has(OperatorKind op) noexcept {
-    return op == OperatorKind::min_loc || op == OperatorKind::max_loc;
+    return has_kernel(op, datatype_of<Indexed<T>>());
   }
   [[nodiscard]] static constexpr Value load(const Stored& stored) noexcept {
     return {stored.value, stored.index};

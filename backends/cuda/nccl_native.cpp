@@ -23,8 +23,15 @@ std::optional<ncclDataType_t> native_type(Datatype type) noexcept {
     case Datatype::c32: return ncclFloat32;
     case Datatype::f64:
     case Datatype::c64: return ncclFloat64;
-    default: return {};
+    case Datatype::i16:
+    case Datatype::u16:
+    case Datatype::i32_index:
+    case Datatype::i64_index:
+    case Datatype::f32_index:
+    case Datatype::f64_index:
+    case Datatype::opaque: break;
   }
+  return {};
 }
 
 /// @return NCCL's operator. None for averages of integers, which NCCL rounds differently.
@@ -68,8 +75,11 @@ bool NcclStreams::has_native(const NativeCall& call) const {
     case Collective::all_to_all: return calls.all_to_all != nullptr;
     case Collective::gather: return calls.gather != nullptr;
     case Collective::scatter: return calls.scatter != nullptr;
-    default: return false;
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::barrier: break;
   }
+  return false;
 }
 
 void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::byte* out,
@@ -103,8 +113,12 @@ void NcclStreams::run_native(const NativeCall& call, const std::byte* in, std::b
       case Collective::all_gather: return calls.all_gather(from, into, count, type, by, on);
       case Collective::all_to_all: return calls.all_to_all(from, into, count, type, by, on);
       case Collective::gather: return calls.gather(from, into, count, type, call.root, by, on);
-      default: return calls.scatter(from, into, count, type, call.root, by, on);
+      case Collective::scatter: return calls.scatter(from, into, count, type, call.root, by, on);
+      case Collective::scan:
+      case Collective::exscan:
+      case Collective::barrier: break;  // has_native
     }
+    return ncclInternalError;
   };
   const bool are_registered =
       (from == nullptr || is_registered(from)) && (into == nullptr || is_registered(into));

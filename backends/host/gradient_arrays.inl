@@ -45,16 +45,11 @@ void add_squares_of(const void* elements, std::size_t count, double* sums) {
 }
 
 void add_squares(Datatype type, const void* elements, std::size_t count, double* sums) {
-  switch (type) {
-    case Datatype::f16:
-    case Datatype::bf16:
-      return for_each_widened(type, elements, count,
-                              [sums](const float* wide, std::size_t, std::size_t size) {
-                                add_squares_of<float>(wide, size, sums);
-                              });
-    case Datatype::f64: return add_squares_of<double>(elements, count, sums);
-    default: return add_squares_of<float>(elements, count, sums);
-  }
+  if (type == Datatype::f64) return add_squares_of<double>(elements, count, sums);
+  if (type == Datatype::f32) return add_squares_of<float>(elements, count, sums);
+  for_each_widened(type, elements, count, [sums](const float* wide, std::size_t, std::size_t size) {
+    add_squares_of<float>(wide, size, sums);
+  });
 }
 
 /// @tparam kExponent the bits that are all set in infinities and NaNs only.
@@ -75,13 +70,12 @@ bool have_finite_exponents(const void* elements, std::size_t count) {
 }
 
 bool are_finite(Datatype type, const void* elements, std::size_t count) {
-  switch (type) {
-    case Datatype::f16: return have_finite_exponents<std::uint16_t, 0x7c00>(elements, count);
-    case Datatype::bf16: return have_finite_exponents<std::uint16_t, 0x7f80>(elements, count);
-    case Datatype::f64:
-      return have_finite_exponents<std::uint64_t, 0x7ff0000000000000>(elements, count);
-    default: return have_finite_exponents<std::uint32_t, 0x7f800000>(elements, count);
-  }
+  if (type == Datatype::f64)
+    return have_finite_exponents<std::uint64_t, 0x7ff0000000000000>(elements, count);
+  if (type == Datatype::f32)
+    return have_finite_exponents<std::uint32_t, 0x7f800000>(elements, count);
+  return type == Datatype::bf16 ? have_finite_exponents<std::uint16_t, 0x7f80>(elements, count)
+                                : have_finite_exponents<std::uint16_t, 0x7c00>(elements, count);
 }
 
 template <class V>
@@ -119,17 +113,12 @@ void multiply_plain(void* array, std::size_t count, double factor) {
 }
 
 void multiply(Datatype type, void* elements, std::size_t count, double factor) {
-  switch (type) {
-    case Datatype::f16:
-    case Datatype::bf16:
-      return for_each_widened(
-          type, elements, count, [&](float* wide, std::size_t first, std::size_t size) {
-            multiply_plain<float>(wide, size, factor);
-            shorten(type, wide, size, static_cast<Bytes*>(elements) + first * kHalfBytes);
-          });
-    case Datatype::f64: return multiply_plain<double>(elements, count, factor);
-    default: return multiply_plain<float>(elements, count, factor);
-  }
+  if (type == Datatype::f64) return multiply_plain<double>(elements, count, factor);
+  if (type == Datatype::f32) return multiply_plain<float>(elements, count, factor);
+  for_each_widened(type, elements, count, [&](float* wide, std::size_t first, std::size_t size) {
+    multiply_plain<float>(wide, size, factor);
+    shorten(type, wide, size, static_cast<Bytes*>(elements) + first * kHalfBytes);
+  });
 }
 
 void add(const float* from, std::size_t count, float* __restrict to) {

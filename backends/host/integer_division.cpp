@@ -2,15 +2,16 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include <tutti/error.hpp>
 
 namespace tutti::host {
 namespace {
 
-// Wide is at least 32 bits, so that the divisor fits where an element could not hold it.
-template <class T, class Wide>
+template <class T>
 void divide(void* data, std::size_t count, int divisor) {
+  using Wide = decltype(T{} + T{});  // has 32 bits or more, as the divisor
   auto* bytes = static_cast<std::byte*>(data);
   const auto by = static_cast<Wide>(divisor);
   for (std::size_t i = 0; i < count; ++i) {
@@ -24,17 +25,10 @@ void divide(void* data, std::size_t count, int divisor) {
 }  // namespace
 
 void divide_integers(Datatype type, void* data, std::size_t count, int divisor) {
-  switch (type) {
-    case Datatype::i8: return divide<std::int8_t, std::int32_t>(data, count, divisor);
-    case Datatype::i16: return divide<std::int16_t, std::int32_t>(data, count, divisor);
-    case Datatype::i32: return divide<std::int32_t, std::int32_t>(data, count, divisor);
-    case Datatype::i64: return divide<std::int64_t, std::int64_t>(data, count, divisor);
-    case Datatype::u8: return divide<std::uint8_t, std::uint32_t>(data, count, divisor);
-    case Datatype::u16: return divide<std::uint16_t, std::uint32_t>(data, count, divisor);
-    case Datatype::u32: return divide<std::uint32_t, std::uint32_t>(data, count, divisor);
-    case Datatype::u64: return divide<std::uint64_t, std::uint64_t>(data, count, divisor);
-    default: return expects(false, "only integers are divided as integers");
-  }
+  expects(is_integer(type), "only integers are divided as integers");
+  with_element_type(type, [&]<class T>(const ElementType<T>&) {
+    if constexpr (std::is_integral_v<T>) divide<T>(data, count, divisor);
+  });
 }
 
 }  // namespace tutti::host

@@ -33,8 +33,11 @@ MPI_Datatype reducible(Datatype type) {
     case Datatype::i64_index: return MPI_LONG_INT;
     case Datatype::f32_index: return MPI_FLOAT_INT;
     case Datatype::f64_index: return MPI_DOUBLE_INT;
-    default: return MPI_DATATYPE_NULL;
+    case Datatype::f16:
+    case Datatype::bf16:
+    case Datatype::opaque: break;
   }
+  return MPI_DATATYPE_NULL;
 }
 
 // MPI's operator, or MPI_OP_NULL.
@@ -52,8 +55,10 @@ MPI_Op operator_of(OperatorKind kind) {
     case OperatorKind::bit_and: return MPI_BAND;
     case OperatorKind::bit_or: return MPI_BOR;
     case OperatorKind::bit_xor: return MPI_BXOR;
-    default: return MPI_OP_NULL;
+    case OperatorKind::average:
+    case OperatorKind::user: break;
   }
+  return MPI_OP_NULL;
 }
 
 // A call in MPI's words.
@@ -74,24 +79,6 @@ bool reduces(const Call& call) {
 }
 std::string_view name_of_call(const Call& call) {
   return is_message(call) ? name_of(call.point_to_point) : name_of(call.collective);
-}
-
-// Whether the MPI has a call for a collective. Any other would be run as a wrong one.
-bool is_of_mpi(Collective collective) {
-  switch (collective) {
-    case Collective::all_reduce:
-    case Collective::reduce:
-    case Collective::broadcast:
-    case Collective::scatter:
-    case Collective::gather:
-    case Collective::all_gather:
-    case Collective::reduce_scatter:
-    case Collective::all_to_all:
-    case Collective::scan:
-    case Collective::exscan:
-    case Collective::barrier: return true;
-  }
-  return false;
 }
 
 // Whether blocks differ, so that it is a v-form.
@@ -120,7 +107,7 @@ bool reduces_into_own_block(const Call& call, Rank self) {
 
 // Returns the feature that the MPI lacks for a call, or nothing.
 std::string lack(const Call& call, Rank self) {
-  if (!is_message(call) && !is_of_mpi(call.collective)) return "this meaning";
+  if (!is_message(call) && static_cast<int>(call.collective) >= kCollectives) return "this meaning";
   if (reduces(call)) {
     if (call.op == nullptr) return "a reduction without an operator";
     if (operator_of(call.op->kind()) == MPI_OP_NULL)
@@ -150,25 +137,19 @@ Native translate(const Call& call) {
           reduced ? operator_of(call.op->kind()) : MPI_OP_NULL};
 }
 
-int run_reduction(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
-  const bool in_place = call.in == call.out && call.in != nullptr;
-  const void* const in = in_place ? MPI_IN_PLACE : n.in;
-  if (call.collective == Collective::all_reduce)
-    return PMPI_Allreduce(in, n.out, n.in_count, n.type, n.op, comm);
-  if (call.collective == Collective::reduce)
-    return PMPI_Reduce(self == call.root ? in : n.in, n.out, n.in_count, n.type, n.op, call.root,
-                       comm);
-  if (call.collective == Collective::scan)
-    return PMPI_Scan(in, n.out, n.in_count, n.type, n.op, comm);
-  if (call.collective == Collective::exscan)
-    return PMPI_Exscan(in, n.out, n.in_count, n.type, n.op, comm);
-  return PMPI_Reduce_scatter_block(n.in, n.out, n.out_count, n.type, n.op, comm);
-}
-
-int run_movement(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
+int run_even(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
   const bool root = self == call.root;
   const auto block = static_cast<std::size_t>(n.out_count);
+  const bool is_one_vector = call.in == call.out && call.in != nullptr;
+  const void* const in = is_one_vector ? MPI_IN_PLACE : n.in;
   switch (call.collective) {
+    case Collective::all_reduce: return PMPI_Allreduce(in, n.out, n.in_count, n.type, n.op, comm);
+    case Collective::reduce:
+      return PMPI_Reduce(root ? in : n.in, n.out, n.in_count, n.type, n.op, call.root, comm);
+    case Collective::scan: return PMPI_Scan(in, n.out, n.in_count, n.type, n.op, comm);
+    case Collective::exscan: return PMPI_Exscan(in, n.out, n.in_count, n.type, n.op, comm);
+    case Collective::reduce_scatter:
+      return PMPI_Reduce_scatter_block(n.in, n.out, n.out_count, n.type, n.op, comm);
     case Collective::broadcast: return PMPI_Bcast(n.out, n.out_count, n.type, call.root, comm);
     case Collective::scatter: {
       const bool in_place = root && block > 0 && n.out == own_block(n.in, block, self);
@@ -192,8 +173,9 @@ int run_movement(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
       PMPI_Comm_size(comm, &size);
       return PMPI_Alltoall(n.in, n.in_count / size, n.type, n.out, n.in_count / size, n.type, comm);
     }
-    default: return PMPI_Barrier(comm);
+    case Collective::barrier: return PMPI_Barrier(comm);
   }
+  return MPI_ERR_INTERN;
 }
 
 // Counts and displacements of blocks, in elements of the MPI's type.
@@ -241,10 +223,17 @@ int run_uneven(const Call& call, const Native& n, Rank self, MPI_Comm comm) {
                              n.type, n.out, out.counts(), out.offsets(), n.type, comm);
     case Collective::reduce_scatter:
       return PMPI_Reduce_scatter(n.in, n.out, in.counts(), n.type, n.op, comm);
-    default:
+    case Collective::all_to_all:
       return PMPI_Alltoallv(n.in, in.counts(), in.offsets(), n.type, n.out, out.counts(),
                             out.offsets(), n.type, comm);
+    case Collective::all_reduce:
+    case Collective::reduce:
+    case Collective::broadcast:
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::barrier: break;  // which have no blocks
   }
+  return MPI_ERR_INTERN;
 }
 
 int run_message(const Call& call, const Native& n, MPI_Comm comm) {
@@ -281,8 +270,7 @@ void native(const Call& call, MPI_Comm comm) {
   const Native words = translate(call);
   const int code = is_message(call)          ? run_message(call, words, comm)
                    : has_uneven_blocks(call) ? run_uneven(call, words, self, comm)
-                   : reduces(call)           ? run_reduction(call, words, self, comm)
-                                             : run_movement(call, words, self, comm);
+                                             : run_even(call, words, self, comm);
   if (code != MPI_SUCCESS) throw error_of(code, "run " + std::string{name_of_call(call)});
 }
 

@@ -26,16 +26,17 @@ namespace tutti::v0::detail {
   return call.collective != Collective::barrier &&
          is_among(traits_of(call.collective).writers, self, call.root);
 }
-/// @return the counts of its own blocks that a rank reads, or none.
+/// Whether each rank may know the counts of its own blocks only: scatter, gather, all_to_all. In
+/// all_gather and reduce_scatter each rank handles all blocks.
+[[nodiscard]] inline bool may_have_own_counts(Collective collective) noexcept {
+  return is_between_pairs(collective) || (is_blockwise(collective) && is_rooted(collective));
+}
+/// The counts of its own blocks that a rank reads, or none.
 [[nodiscard]] inline OwnCounts counts_read(const Call& call, Rank self) noexcept {
-  if (!call.own_counts || is_message(call)) return {};
-  const bool is_root = self == call.root;
-  switch (call.collective) {
-    case Collective::scatter: return {is_root ? call.in_counts : Counts{}, {}};
-    case Collective::gather: return {{}, is_root ? call.out_counts : Counts{}};
-    case Collective::all_to_all: return {call.in_counts, call.out_counts};
-    default: return {};
-  }
+  if (!call.own_counts || is_message(call) || !may_have_own_counts(call.collective)) return {};
+  const bool has_in = !is_gathering(call.collective) && reads_input(call, self);
+  const bool has_out = !is_scattering(call.collective) && writes_output(call, self);
+  return {has_in ? call.in_counts : Counts{}, has_out ? call.out_counts : Counts{}};
 }
 
 }  // namespace tutti::v0::detail

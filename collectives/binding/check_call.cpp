@@ -35,8 +35,7 @@ void check_operator(const Call& call) {
   if (is_prefix(call.collective) && call.op->kind() == OperatorKind::average)
     reject(call.collective, "operator average is for reductions of all ranks; use sum");
   const OperatorKind kind = call.op->kind();
-  if (call.is_bool && call.type == Datatype::u8 &&
-      (kind == OperatorKind::sum || kind == OperatorKind::prod || kind == OperatorKind::average))
+  if (call.is_bool && call.type == Datatype::u8 && !traits_of(kind).of_bool)
     reject(call.collective, "operator " + std::string{name_of(kind)} +
                                 " is not defined for bool; use logical_and, logical_or or "
                                 "logical_xor, or count in another type");
@@ -116,23 +115,12 @@ void check_overlap(std::string_view name, const Layout& layout, std::size_t elem
                                           : ""));
 }
 
-/// Whether the bits of a result depend on the order in which operands are reduced, and on rounding
-/// between. They do not for integers, which wrap, nor for operators that select an operand.
-bool depends_on_order(const Call& call, int size) {
-  if (!is_reduction(call.collective) || size == 1) return false;
-  switch (call.op->kind()) {
-    case OperatorKind::sum:
-    case OperatorKind::prod:
-    case OperatorKind::average: return !is_integer(call.type);
-    case OperatorKind::user: return true;
-    default: return false;
-  }
-}
-
 Determinism level_of(const Call& call, const Options& options, int size) {
   const Determinism level = options.determinism.value_or(Determinism::rank_identical);
   check_enumerator(name_of(call.collective), "determinism", static_cast<int>(level), kDeterminisms);
-  return depends_on_order(call, size) ? level : Determinism::fast;
+  const bool is_ordered =
+      is_reduction(call.collective) && size > 1 && depends_on_order(call.op->kind(), call.type);
+  return is_ordered ? level : Determinism::fast;
 }
 
 /// @return the sizes of blocks that this rank knows, for a call in which each knows only its own.
@@ -142,21 +130,14 @@ OwnCounts own_counts(const Call& call, Rank self, int size) {
       reject(call.collective, std::to_string(counts.size()) + " counts are given for the " + which +
                                   ", expected one per rank, " + std::to_string(size));
   };
-  const bool is_root = self == call.root;
-  const OwnCounts read = counts_read(call, self);
-  switch (call.collective) {
-    case Collective::scatter:
-      if (is_root) need("input", read.in);
-      return {read.in, {&call.out_count, 1}};
-    case Collective::gather:
-      if (is_root) need("output", read.out);
-      return {{&call.in_count, 1}, read.out};
-    case Collective::all_to_all:
-      need("input", read.in);
-      need("output", read.out);
-      return read;
-    default: reject(call.collective, "counts must be known to all ranks; give Options::counts");
-  }
+  if (!may_have_own_counts(call.collective))
+    reject(call.collective, "counts must be known to all ranks; give Options::counts");
+  OwnCounts own = counts_read(call, self);
+  if (is_gathering(call.collective)) own.in = {&call.in_count, 1};
+  else if (reads_input(call, self)) need("input", own.in);
+  if (is_scattering(call.collective)) own.out = {&call.out_count, 1};
+  else if (writes_output(call, self)) need("output", own.out);
+  return own;
 }
 
 /// Rejects a call if the block that a rank keeps differs in length between input and output.

@@ -7,6 +7,7 @@
 #include <tutti/spi/fingerprint.hpp>
 #include <tutti/spi/rejection.hpp>
 
+#include "collectives/binding/call_fields.hpp"
 #include "wait_for_graph.hpp"
 
 namespace tutti::v0::detail {
@@ -68,13 +69,10 @@ std::string words_of(const CallStatus& found, const CallStatus::Wait& wait) {
 
 /// @return whether a call's name is that of a collective in which each rank may give its own
 /// counts.
-bool may_have_own_counts(std::string_view call) {
+bool names_own_counts(std::string_view call) {
   for (int i = 0; i < kCollectives; ++i) {
     const auto collective = static_cast<Collective>(i);
-    const bool is_rooted_in_blocks =
-        is_rooted(collective) && (is_gathering(collective) || is_scattering(collective));
-    if ((is_between_pairs(collective) || is_rooted_in_blocks) &&
-        call.starts_with(std::string{name_of(collective)} + " "))
+    if (may_have_own_counts(collective) && call.starts_with(std::string{name_of(collective)} + " "))
       return true;
   }
   return false;
@@ -86,7 +84,7 @@ bool may_have_own_counts(std::string_view call) {
 std::string hint_for(const Binding& binding, const CallStatus& culprit,
                      const CallStatus::Wait& wait) {
   const bool has_gone_on = wait.number > 0 && culprit.begun > wait.number;
-  return binding.has_own_counts || (has_gone_on && may_have_own_counts(wait.call))
+  return binding.has_own_counts || (has_gone_on && names_own_counts(wait.call))
              ? " (where counts disagree, a rank waits for what the other considers empty and does "
                "not send)"
              : "";

@@ -133,6 +133,8 @@ inline constexpr int kDatatypes = static_cast<int>(kDatatypeTraits.size());
 struct OperatorTraits {
   std::string_view name;  ///< As name_of gives it.
   unsigned elements;      ///< Element kinds of the operator: bits of ElementKind.
+  unsigned ordered;       ///< Element kinds for which bits depend on the order of operands.
+  bool of_bool;           ///< The result of two values of bool is a value of bool.
 };
 
 namespace detail {
@@ -145,6 +147,7 @@ inline constexpr unsigned kIntegers =
     set_of(ElementKind::signed_integer, ElementKind::unsigned_integer);
 inline constexpr unsigned kReals = kIntegers | set_of(ElementKind::real);
 inline constexpr unsigned kNumbers = kReals | set_of(ElementKind::complex);
+inline constexpr unsigned kRounded = set_of(ElementKind::real, ElementKind::complex);
 inline constexpr unsigned kIndexed = set_of(ElementKind::indexed);
 
 /// Name of a value outside the enumeration, which only a cast can make.
@@ -152,20 +155,21 @@ inline constexpr std::string_view kNoName = "unknown";
 }  // namespace detail
 
 /// In the order of OperatorKind.
-inline constexpr std::array kOperatorTraits{OperatorTraits{"sum", detail::kNumbers},
-                                            OperatorTraits{"prod", detail::kNumbers},
-                                            OperatorTraits{"min", detail::kReals},
-                                            OperatorTraits{"max", detail::kReals},
-                                            OperatorTraits{"min_loc", detail::kIndexed},
-                                            OperatorTraits{"max_loc", detail::kIndexed},
-                                            OperatorTraits{"logical_and", detail::kIntegers},
-                                            OperatorTraits{"logical_or", detail::kIntegers},
-                                            OperatorTraits{"logical_xor", detail::kIntegers},
-                                            OperatorTraits{"bit_and", detail::kIntegers},
-                                            OperatorTraits{"bit_or", detail::kIntegers},
-                                            OperatorTraits{"bit_xor", detail::kIntegers},
-                                            OperatorTraits{"average", detail::kNumbers},
-                                            OperatorTraits{"user", ~0U}};
+inline constexpr std::array kOperatorTraits{
+    OperatorTraits{"sum", detail::kNumbers, detail::kRounded, false},
+    OperatorTraits{"prod", detail::kNumbers, detail::kRounded, false},
+    OperatorTraits{"min", detail::kReals, 0, true},
+    OperatorTraits{"max", detail::kReals, 0, true},
+    OperatorTraits{"min_loc", detail::kIndexed, 0, false},
+    OperatorTraits{"max_loc", detail::kIndexed, 0, false},
+    OperatorTraits{"logical_and", detail::kIntegers, 0, true},
+    OperatorTraits{"logical_or", detail::kIntegers, 0, true},
+    OperatorTraits{"logical_xor", detail::kIntegers, 0, true},
+    OperatorTraits{"bit_and", detail::kIntegers, 0, true},
+    OperatorTraits{"bit_or", detail::kIntegers, 0, true},
+    OperatorTraits{"bit_xor", detail::kIntegers, 0, true},
+    OperatorTraits{"average", detail::kNumbers, detail::kRounded, false},
+    OperatorTraits{"user", ~0U, ~0U, true}};
 
 /// Number of enumerators of OperatorKind.
 inline constexpr int kOperatorKinds = static_cast<int>(kOperatorTraits.size());
@@ -176,7 +180,7 @@ namespace detail {
 inline constexpr CollectiveTraits kNoCollective{
     kNoName, Extent::nothing, Holders::all, Extent::nothing, Holders::all, false, false};
 inline constexpr DatatypeTraits kNoDatatype{kNoName, ElementKind::opaque, 0, 1, 0};
-inline constexpr OperatorTraits kNoOperator{kNoName, 0};
+inline constexpr OperatorTraits kNoOperator{kNoName, 0, 0, false};
 
 template <class Table, class Row, class Enum>
 [[nodiscard]] constexpr const Row& row_of(const Table& table, const Row& none,
@@ -236,6 +240,12 @@ template <class... Kinds>
   return (traits_of(kind).elements & static_cast<unsigned>(traits_of(type).kind)) != 0;
 }
 
+/// @return whether the bits of a result depend on the order of the operands, since each step rounds
+/// or is a user's. Sums of integers wrap, and min and max choose one operand.
+[[nodiscard]] constexpr bool depends_on_order(OperatorKind kind, Datatype type) noexcept {
+  return (traits_of(kind).ordered & static_cast<unsigned>(traits_of(type).kind)) != 0;
+}
+
 /// @return the name, such as "all_reduce".
 [[nodiscard]] constexpr std::string_view name_of(Collective collective) noexcept {
   return traits_of(collective).name;
@@ -274,6 +284,12 @@ template <class... Kinds>
 [[nodiscard]] constexpr bool is_between_pairs(Collective collective) noexcept {
   const CollectiveTraits& traits = traits_of(collective);
   return traits.input == Extent::all_blocks && traits.output == Extent::all_blocks;
+}
+
+/// @return whether a vector consists of a block for each rank.
+[[nodiscard]] constexpr bool is_blockwise(Collective collective) noexcept {
+  return traits_of(collective).input == Extent::all_blocks ||
+         traits_of(collective).output == Extent::all_blocks;
 }
 
 /// @return whether the collective has a root.

@@ -29,25 +29,17 @@ constexpr std::uint64_t kMostSeed = std::numeric_limits<std::int64_t>::max();
 constexpr double kLeastTime_s = 1e-6;
 constexpr double kMostTime_s = 1e6;
 
-// Names of nccl-tests and others for our datatypes and operators.
+// Names of nccl-tests and others for our datatypes and operators. A prefix stands before a size.
 std::string familiar(const std::string& word) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kNames{
-      {{"float", "f32"},
-       {"double", "f64"},
-       {"half", "f16"},
-       {"bfloat16", "bf16"},
-       {"int8", "i8"},
-       {"int16", "i16"},
-       {"int32", "i32"},
-       {"int64", "i64"},
-       {"uint8", "u8"},
-       {"uint16", "u16"},
-       {"uint32", "u32"},
-       {"uint64", "u64"},
-       {"avg", "average"},
-       {"int", "i32"}}};
+  using Names = std::array<std::pair<std::string_view, std::string_view>, 5>;
+  static constexpr Names kNames{
+      {{"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"avg", "average"}, {"int", "i32"}}};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kPrefixes{
+      {{"bfloat", "bf"}, {"int", "i"}, {"uint", "u"}}};
   for (const auto& [theirs, ours] : kNames)
     if (word == theirs) return std::string{ours};
+  for (const auto& [theirs, ours] : kPrefixes)
+    if (word.starts_with(theirs)) return std::string{ours} + word.substr(theirs.size());
   return word;
 }
 

@@ -55,21 +55,12 @@ bool takes_part(const Recipe& recipe, std::uint64_t rank, std::uint64_t position
   return (rank + position) % recipe.ranks < most;
 }
 
-bool is_bitwise(OperatorKind op) {
-  return op == OperatorKind::bit_and || op == OperatorKind::bit_or || op == OperatorKind::bit_xor;
-}
-
-bool is_logical(OperatorKind op) {
-  return op == OperatorKind::logical_and || op == OperatorKind::logical_or ||
-         op == OperatorKind::logical_xor;
-}
-
 // A rank's operand as a whole number.
 template <class T>
 std::uint64_t operand(const Recipe& recipe, std::uint64_t rank, std::uint64_t position) {
   const std::uint64_t random = mix(rank, position);
-  if (is_bitwise(recipe.op)) return random;
-  if (is_logical(recipe.op)) return random % 2;
+  // Of logical and bitwise ones. A short T would make zero of an operand without the last bit.
+  if (!is_defined(recipe.op, Datatype::f64)) return random % 4 == 0 ? 0 : random | 1;
   if (recipe.op == OperatorKind::prod) {
     const std::uint64_t most = std::min((recipe.ranks + 7) / 8, most_doublings<T>());
     return takes_part(recipe, rank, position, most) ? 2 : 1;
@@ -87,32 +78,25 @@ T narrow(Wide value) {
   else return static_cast<T>(value);
 }
 
+// Of real numbers in double, of integers in std::uint64_t.
 template <class Wide>
-Wide combine_whole(OperatorKind op, Wide a, Wide b) {
+Wide combine(OperatorKind op, Wide a, Wide b) {
+  const auto bits = [](Wide value) { return static_cast<std::uint64_t>(value); };
   switch (op) {
+    case OperatorKind::sum:
+    case OperatorKind::average: return a + b;
     case OperatorKind::prod: return a * b;
     case OperatorKind::min: return std::min(a, b);
     case OperatorKind::max: return std::max(a, b);
-    default: return a + b;
-  }
-}
-
-std::uint64_t combine_bits(OperatorKind op, std::uint64_t a, std::uint64_t b) {
-  switch (op) {
     case OperatorKind::logical_and: return a != 0 && b != 0 ? 1 : 0;
     case OperatorKind::logical_or: return a != 0 || b != 0 ? 1 : 0;
     case OperatorKind::logical_xor: return (a != 0) != (b != 0) ? 1 : 0;
-    case OperatorKind::bit_and: return a & b;
-    case OperatorKind::bit_or: return a | b;
-    case OperatorKind::bit_xor: return a ^ b;
-    case OperatorKind::sum:
-    case OperatorKind::prod:
-    case OperatorKind::min:
-    case OperatorKind::max:
-    case OperatorKind::average: return combine_whole(op, a, b);
+    case OperatorKind::bit_and: return static_cast<Wide>(bits(a) & bits(b));
+    case OperatorKind::bit_or: return static_cast<Wide>(bits(a) | bits(b));
+    case OperatorKind::bit_xor: return static_cast<Wide>(bits(a) ^ bits(b));
     case OperatorKind::min_loc:
     case OperatorKind::max_loc:
-    case OperatorKind::user: break;  // not of integers
+    case OperatorKind::user: break;  // of other elements
   }
   return a;
 }
@@ -129,8 +113,7 @@ struct Element {
     auto result = static_cast<Wide>(operand<T>(recipe, 0, position));
     for (std::uint64_t rank = 1; rank < contributors; ++rank) {
       const auto other = static_cast<Wide>(operand<T>(recipe, rank, position));
-      if constexpr (is_float<T>) result = combine_whole(recipe.op, result, other);
-      else result = combine_bits(recipe.op, result, other);
+      result = combine(recipe.op, result, other);
     }
     if (recipe.op == OperatorKind::average) result /= static_cast<Wide>(recipe.ranks);
     return narrow<T>(result);

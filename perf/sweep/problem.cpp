@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "collectives/binding/call_fields.hpp"
+
 namespace tutti::perf {
 
 namespace {
@@ -31,11 +33,6 @@ std::size_t pair_offset(const Problem& problem, Rank rank, Rank other) {
   std::size_t sum = 0;
   for (Rank r = 0; r < other; ++r) sum += block_count(problem, (rank + r) % problem.size);
   return sum;
-}
-
-// Whether the vector consists of one block per rank.
-bool is_blockwise(Collective collective) noexcept {
-  return is_gathering(collective) || is_scattering(collective) || is_between_pairs(collective);
 }
 
 // Also of a gather, where only the root gets the blocks.
@@ -95,8 +92,7 @@ std::size_t block_count(const Problem& problem, Rank rank) {
 }
 
 bool knows_own_counts_only(const Problem& problem) noexcept {
-  return problem.uneven && problem.collective != Collective::all_gather &&
-         problem.collective != Collective::reduce_scatter;
+  return problem.uneven && detail::may_have_own_counts(problem.collective);
 }
 
 std::string_view name_of(const Problem& problem) noexcept {

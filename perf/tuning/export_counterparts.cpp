@@ -148,14 +148,13 @@ std::string_view name_there(Library library, Collective collective) noexcept {
     case barrier: return "barrier";
     // Equal blocks are MPI_Reduce_scatter_block's; the others have one call for both.
     case reduce_scatter:
-      switch (library) {
-        case Library::intel:
-        case Library::ucc: return "reduce_scatter";
-        case Library::nccl: return "reducescatter";
-        default: return "reduce_scatter_block";
-      }
-    default: return {};
+      if (library == Library::nccl) return "reducescatter";
+      return library == Library::intel || library == Library::ucc ? "reduce_scatter"
+                                                                  : "reduce_scatter_block";
+    case scan:
+    case exscan: break;  // which have no counterparts
   }
+  return {};
 }
 
 // Intel MPI 2021.18 runs the last rule where none fits, and ends the program at algorithm -1.
@@ -166,7 +165,7 @@ bool can_leave_sizes(Library library) noexcept {
 // MPICH's avg_msg_size is not known for gather and scatter, and total_msg_size counts elements.
 bool can_name_sizes(Library library, Collective collective) noexcept {
   const bool is_mpich = library == Library::mpich || library == Library::mpich5;
-  return !is_mpich || (collective != gather && collective != scatter);
+  return !is_mpich || !is_rooted(collective) || !is_blockwise(collective);
 }
 
 }  // namespace tutti::perf

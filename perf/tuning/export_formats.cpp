@@ -37,8 +37,10 @@ int number_of_collective(Collective collective) {
     case Collective::reduce: return 11;
     case Collective::reduce_scatter: return 13;
     case Collective::scatter: return 15;
-    default: return -1;  // has no counterparts
+    case Collective::scan:
+    case Collective::exscan: break;  // which have no counterparts
   }
+  return -1;
 }
 
 // The rules of one number of ranks in the classic file.

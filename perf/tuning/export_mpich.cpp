@@ -189,15 +189,8 @@ void add_leaf(MpichTree& tree, std::string place, std::string_view collective,
 
 // How MPICH calls the size of the whole vector; empty where it cannot tell it.
 std::string_view size_of_vector(Collective collective) {
-  switch (collective) {
-    case Collective::all_reduce:
-    case Collective::reduce:
-    case Collective::broadcast: return "avg_msg_size";
-    case Collective::all_gather:
-    case Collective::all_to_all:
-    case Collective::reduce_scatter: return "total_msg_size";
-    default: return {};
-  }
+  if (collective == Collective::barrier || !can_name_sizes(Library::mpich, collective)) return {};
+  return is_blockwise(collective) ? "total_msg_size" : "avg_msg_size";
 }
 
 void add_untuned(MpichTree& tree, const std::string& place, std::string_view collective,

@@ -51,17 +51,20 @@ class Arrays {
       : ranks_{static_cast<std::size_t>(ranks)}, in_(rounded(bytes), 1.0F), out_(rounded(bytes)) {}
 
   [[nodiscard]] Call call(Collective collective, std::size_t bytes) {
-    const std::size_t count = collective == Collective::all_gather
-                                  ? rounded(bytes)
-                                  : std::max<std::size_t>(bytes / sizeof(float), 1);
-    const std::span<float> out = std::span{out_}.first(count);
-    const std::span<const float> in = std::span<const float>{in_}.first(count);
-    switch (collective) {
-      case Collective::broadcast: return call::broadcast(std::span{in_}.first(count), 0);
-      case Collective::reduce: return call::reduce(in, out, sum, 0);
-      case Collective::all_gather: return call::all_gather(in.first(count / ranks_), out);
-      default: return call::all_reduce(in, out, sum);
-    }
+    const std::size_t count =
+        is_blockwise(collective) ? rounded(bytes) : std::max<std::size_t>(bytes / sizeof(float), 1);
+    const auto elements = [&](Extent extent) {
+      return extent == Extent::own_block ? count / ranks_ : count;
+    };
+    const bool is_one_vector = collective == Collective::broadcast;
+    return {.collective = collective,
+            .in = in_.data(),
+            .out = is_one_vector ? in_.data() : out_.data(),
+            .in_count = elements(traits_of(collective).input),
+            .out_count = elements(traits_of(collective).output),
+            .type = Datatype::f32,
+            .element_bytes = sizeof(float),
+            .op = &sum};
   }
   void rewrite(std::size_t bytes) {
     std::fill_n(in_.begin(), std::min(in_.size(), bytes / sizeof(float)), 1.0F);

@@ -51,29 +51,25 @@ TEST(Bools, AreToldFromBytes) {
   }
 }
 
-/// What an operator makes of three ranks' values, by plain logic.
-bool expected(OperatorKind kind, bool a, bool b, bool c) {
-  switch (kind) {
-    case OperatorKind::min:
-    case OperatorKind::logical_and:
-    case OperatorKind::bit_and: return a && b && c;
-    case OperatorKind::logical_xor:
-    case OperatorKind::bit_xor: return (a != b) != c;
-    default: return a || b || c;
-  }
-}
-
+/// An operator, and its result of two values.
+struct Logic {
+  Operator op;
+  bool (*apply)(bool, bool);
+};
 TEST(Bools, AreReducedByLogic) {
-  using enum OperatorKind;
+  constexpr auto both = [](bool a, bool b) { return a && b; };
+  constexpr auto any = [](bool a, bool b) { return a || b; };
+  constexpr auto one = [](bool a, bool b) { return a != b; };
   const Operator own{[](const void* left, const void* right, void* out, std::size_t count) {
                        for (std::size_t i = 0; i < count; ++i)
                          static_cast<bool*>(out)[i] = static_cast<const bool*>(left)[i] ||
                                                       static_cast<const bool*>(right)[i];
                      },
                      true};
-  for (const Operator& op :
-       {Operator{min}, Operator{max}, Operator{logical_and}, Operator{logical_or},
-        Operator{logical_xor}, Operator{bit_and}, Operator{bit_or}, Operator{bit_xor}, own}) {
+  for (const auto& [op, apply] :
+       {Logic{min, both}, Logic{max, any}, Logic{logical_and, both}, Logic{logical_or, any},
+        Logic{logical_xor, one}, Logic{bit_and, both}, Logic{bit_or, any}, Logic{bit_xor, one},
+        Logic{own, any}}) {
     World world{3};
     std::array<std::array<bool, 8>, 3> data{};
     for (std::size_t i = 0; i < 8; ++i)
@@ -87,7 +83,7 @@ TEST(Bools, AreReducedByLogic) {
       for (std::size_t rank = 0; rank < 3; ++rank) {
         std::uint8_t byte = 0;
         std::memcpy(&byte, &data[rank][i], 1);
-        EXPECT_EQ(byte, expected(op.kind(), (i & 1) != 0, (i & 2) != 0, (i & 4) != 0) ? 1 : 0)
+        EXPECT_EQ(byte, apply(apply((i & 1) != 0, (i & 2) != 0), (i & 4) != 0) ? 1 : 0)
             << name_of(op.kind()) << " " << i;
       }
   }

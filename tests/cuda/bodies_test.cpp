@@ -77,15 +77,11 @@ Bytes tame_elements(Datatype type, std::size_t count, std::size_t seed) {
       std::memcpy(bytes.data() + i * each, &value, each);
     }
   };
-  switch (type) {
-    case Datatype::f16: fill(Float16{}, 1); break;
-    case Datatype::bf16: fill(BFloat16{}, 1); break;
-    case Datatype::f32: fill(0.0F, 1); break;
-    case Datatype::f64: fill(0.0, 1); break;
-    case Datatype::c32: fill(0.0F, 2); break;
-    case Datatype::c64: fill(0.0, 2); break;
-    default: break;  // integers wrap, and indexed elements are compared
-  }
+  // Not of integers, which wrap, and of indexed elements, which are compared.
+  with_element_type(type, [&]<class T>(const ElementType<T>&) {
+    if constexpr (requires { typename T::value_type; }) fill(typename T::value_type{}, 2);
+    else if constexpr (is_any_of(datatype_of<T>(), ElementKind::real)) fill(T{}, 1);
+  });
   return bytes;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the rules of the house: includes, lengths of files and classes, macros, goto, getenv, PMPI_, threads, locales, and
-exceptions in public headers.
+"""Checks the rules of the house: includes, lengths of files and classes, macros, goto, getenv, PMPI_, threads, locales,
+exceptions in public headers, and switches over the enumerations of a call.
 
 The table "The house" in docs/ARCHITECTURE.md says which folder may include what.
 
@@ -45,6 +45,12 @@ PRINTED_FRACTION = re.compile(r"printf\([^;]*%[-+ #0]*[0-9.*]*[aefgAEFG]")
 THREAD = re.compile(r"\bstd::(thread\s*\{|jthread\b)|\bpthread_create\b")
 THREAD_FILE = "base/service_thread.cpp"  # whose functions throw an Error that names the limits of threads
 NOT_LIBRARY = ("perf/", "command/", "examples/", "tests/", "python/", "backends/mpi/probe/")
+# With a default, the compiler does not name the switches that a new enumerator needs.
+ENUMERATIONS = "include/tutti/enumerators.hpp"
+ENUMERATION = re.compile(r"enum class (Collective|Datatype|OperatorKind)\b[^{]*\{([^}]*)\}")
+SWITCH = re.compile(r"\bswitch\s*\([^{;]*\)\s*\{")
+CASE = re.compile(r"\bcase\s+((?:\w+::)*)(\w+)\s*:(?!:)")
+DEFAULT = re.compile(r"\bdefault\s*:")
 STANDARD = re.compile(r"[a-z0-9_]+")  # <vector>, <cstdint>: neither a dot nor a slash
 
 
@@ -62,11 +68,32 @@ def strip_comments(text):
     return lines
 
 
+def enumerators_of(root):
+    """The names by which cases name the enumerators: with their enumeration, without it, and those of C."""
+    path = root / ENUMERATIONS
+    code = "\n".join(strip_comments(path.read_text(encoding="utf-8"))) if path.is_file() else ""
+    return {spelling for enumeration, body in ENUMERATION.findall(code) for name in re.findall(r"\w+", body)
+            for spelling in (f"{enumeration}::{name}", name, f"TUTTI_{name.upper()}")}
+
+
+def check_switches(path, code, enumerators):
+    """Yields the switches over enumerations of a call that have a default."""
+    for match in reversed(list(SWITCH.finditer(code))):  # inner ones first, which are then cut out of the outer ones
+        end = class_sizes.end_of_block(code, match.end() - 1)
+        body = code[match.end():end]
+        cases = {"::".join([*scope.split("::")[-2:-1], name]) for scope, name in CASE.findall(body)}
+        if DEFAULT.search(body) and cases & enumerators:
+            line = code.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: a default among enumerators of {ENUMERATIONS}; name the others"
+        code = code[:match.end()] + code[end:]
+
+
 class House:
-    """The table of the house."""
+    """The table of the house, and the enumerators of a call."""
 
     def __init__(self, root):
         text = (root / TABLE).read_text(encoding="utf-8").partition(HEADING)[2]
+        self.enumerators = enumerators_of(root)
         self.rules = {}
         for line in text.split("\n\n## ")[0].split("\n"):
             cells = [cell.strip() for cell in line.strip("| ").split("|")]
@@ -127,8 +154,9 @@ def check_file(root, house, file):
     if is_library:
         for match in PRINTED_FRACTION.finditer(text):
             yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: a fraction is printed in the program's locale"
+    code = "\n".join(lines)
+    yield from check_switches(path, code, house.enumerators)
     if path.startswith(PAYLOAD) and not path.startswith(NOT_PAYLOAD):
-        code = "\n".join(lines)
         for match in MEMCPY.finditer(code):
             yield f"{path}:{code.count(chr(10), 0, match.start()) + 1}: memcpy of payload; copy_bytes does it"
     for number, line in enumerate(lines, 1):

@@ -13,6 +13,9 @@ import class_sizes
 CLEAN = {
     "include/tutti/types.hpp": "#pragma once\n#include <vector>\n// goto, getenv, try: only words\n"
                                "void try_();\n",
+    "include/tutti/enumerators.hpp": "enum class Datatype : char {\n  i8,  // std::int8_t\n  f32,\n};\n",
+    "perf/names.cpp": "switch (type) {\n  case Datatype::i8: switch (a) { case Kind::f32: break; default: break; }\n"
+                      "  case Datatype::f32: break;\n}\n",
     "algorithms/ring.cpp": '#include "patterns.hpp"\n#include <tutti/types.hpp>\n',
     "algorithms/patterns.hpp": "#pragma once\n",
     "backends/mpi/transport.cpp": "#include <mpi.h>\n#include <tutti/types.hpp>\n"
@@ -61,6 +64,11 @@ BROKEN = [
     ("runtime/launch/launch.cpp", "#include <mpi.h>\n", "runtime/launch may not include mpi.h"),
     ("collectives/engine/engine.hpp", "using namespace tutti;\n", "using namespace in a header"),
     ("perf/other.cpp", 'auto v = getenv("B");\n', "getenv outside of"),
+    ("perf/other.cpp", "switch (type) {\n  case tutti::Datatype::i8: break;\n  default: break;\n}\n",
+     "perf/other.cpp:1: a default among enumerators"),
+    ("perf/other.cpp", "switch (a) {\n  case 1:\n    switch (b) { case f32: { f(); }\n      default: g(); }\n}\n",
+     "perf/other.cpp:3: a default among enumerators"),
+    ("c/other.cpp", "switch (type) { case TUTTI_I8: break; default: break; }\n", "a default among enumerators"),
     ("tests/other.cpp", 'auto v = std::getenv("B");\n', "getenv outside of"),
     ("collectives/engine/engine.cpp", "std::thread{work}.detach();\n", "start_thread and start_service_thread make them"),
     ("collectives/engine/engine.cpp", "std::ostringstream text;\n", "depends on the program's locale"),

@@ -77,7 +77,7 @@ std::vector<Model> make_models(const Operation& operation, Datatype type) {
   for (int i = 0; i < kOperatorKinds; ++i) {
     const auto kind = static_cast<OperatorKind>(i);
     const bool refused = is_prefix(operation.collective) && kind == OperatorKind::average;
-    if (kind != OperatorKind::user && fits(kind, type) && !refused)
+    if (kind != OperatorKind::user && is_defined(kind, type) && !refused)
       models.push_back(harness::model_of(type, kind));
   }
   if (!is_reduction(operation.collective)) models.resize(1);
@@ -98,23 +98,6 @@ std::vector<std::size_t> deal(std::mt19937_64& random, std::size_t count, std::s
 
 std::span<const Operation> operations() {
   return kOperations;
-}
-
-bool fits(OperatorKind kind, Datatype type) noexcept {
-  const bool is_indexed = is_any_of(type, ElementKind::indexed);
-  const bool is_integer = tutti::is_integer(type);
-  const bool is_complex = is_any_of(type, ElementKind::complex);
-  switch (kind) {
-    case OperatorKind::min_loc:
-    case OperatorKind::max_loc: return is_indexed;
-    case OperatorKind::sum:
-    case OperatorKind::prod:
-    case OperatorKind::average: return !is_indexed && type != Datatype::opaque;
-    case OperatorKind::min:
-    case OperatorKind::max: return !is_indexed && !is_complex && type != Datatype::opaque;
-    case OperatorKind::user: return true;
-    default: return is_integer;  // logical and bitwise ones
-  }
 }
 
 const std::vector<Model>& models_of(const Operation& operation, Datatype type) {

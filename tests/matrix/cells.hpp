@@ -59,10 +59,6 @@ struct Cell {
   /// @return what a failure report must name to be repeated.
   [[nodiscard]] std::string describe() const;
 };
-
-/// Whether an operator is meant for a datatype, by this list's own reckoning: MPI's rules.
-/// @param kind a built-in operator. @param type any. @return true if so.
-[[nodiscard]] bool fits(OperatorKind kind, Datatype type) noexcept;
 /// @param operation any. @param type any. @return elements of this type, with every operator that
 /// the operation may apply to them; one model where nothing is reduced.
 [[nodiscard]] const std::vector<harness::Model>& models_of(const Operation& operation,

@@ -176,8 +176,9 @@ Report try_operators(Communicator& world, Placement* placement) {
           {.type = type, .element_bytes = type == Datatype::opaque ? 3 : size_of(type), .op = &op});
       const Result<void> result = world.try_().run(call, place.options({}));
       const std::string what = std::string{name_of(kind)} + " of " + std::string{name_of(type)};
-      if (fits(kind, type) && result) report.add(name_of(kind), name_of(type));
-      else if (fits(kind, type)) report.problems.push_back(what + ": " + result.error().what());
+      if (is_defined(kind, type) && result) report.add(name_of(kind), name_of(type));
+      else if (is_defined(kind, type))
+        report.problems.push_back(what + ": " + result.error().what());
       else if (!is_refused(result)) report.problems.push_back(what + " is not refused");
     }
   return report;

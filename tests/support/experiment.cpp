@@ -50,8 +50,14 @@ std::size_t blocks_of(Collective collective, int size) {
     case Collective::all_gather:
     case Collective::reduce_scatter: return n;
     case Collective::all_to_all: return n * n;
-    default: return 1;
+    case Collective::all_reduce:
+    case Collective::reduce:
+    case Collective::broadcast:
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::barrier: break;
   }
+  return 1;
 }
 
 const Model& model_at(Collective collective, std::size_t index) {
@@ -103,8 +109,13 @@ std::size_t Experiment::input_count(Rank rank) const {
     case Collective::scatter: return rank == case_.root ? elements(0, case_.counts.size()) : 0;
     case Collective::all_to_all: return elements(r * n, r * n + n);
     case Collective::barrier: return 0;
-    default: return elements(0, case_.counts.size());
+    case Collective::all_reduce:
+    case Collective::reduce:
+    case Collective::reduce_scatter:
+    case Collective::scan:
+    case Collective::exscan: break;
   }
+  return elements(0, case_.counts.size());
 }
 
 std::size_t Experiment::output_count(Rank rank) const {
@@ -121,8 +132,12 @@ std::size_t Experiment::output_count(Rank rank) const {
     case Collective::all_to_all:
       for (std::size_t source = 0; source < n; ++source) sum += case_.counts[source * n + r];
       return sum;
-    default: return elements(0, case_.counts.size());
+    case Collective::all_reduce:
+    case Collective::broadcast:
+    case Collective::all_gather:
+    case Collective::scan: break;
   }
+  return elements(0, case_.counts.size());
 }
 
 std::vector<std::byte> Experiment::input_of(Rank rank) const {

@@ -5,11 +5,12 @@
 #include <cstring>
 #include <type_traits>
 
+#include "combine_integers.hpp"
+
 namespace tutti::harness {
 namespace {
 
 __extension__ using Wide = __int128;
-__extension__ using WideUnsigned = unsigned __int128;
 
 template <class T>
 constexpr bool kIsComplex = false;
@@ -46,8 +47,15 @@ T integer_value(OperatorKind kind, Rank rank, std::size_t index) {
     case OperatorKind::bit_and: return static_cast<T>(bits | bits >> 20 | bits >> 40);
     case OperatorKind::bit_or: return static_cast<T>(bits & bits >> 20 & bits >> 40);
     case OperatorKind::average: return static_cast<T>(static_cast<int>(bits % 8));
-    default: return static_cast<T>(unique);
+    case OperatorKind::sum:
+    case OperatorKind::min:
+    case OperatorKind::max:
+    case OperatorKind::bit_xor:
+    case OperatorKind::min_loc:
+    case OperatorKind::max_loc:
+    case OperatorKind::user: break;
   }
+  return static_cast<T>(unique);
 }
 
 template <class T>
@@ -87,42 +95,10 @@ T value(OperatorKind kind, Rank rank, std::size_t index) {
 
 template <class T>
 T fold_integers(OperatorKind kind, std::span<const T> x) {
-  if (x.size() == 1)
-    return x[0];  // The operator is not applied: logical ones do not make it a bit.
-  Wide all = x[0];
-  WideUnsigned wrapped = static_cast<WideUnsigned>(all);
-  bool odd = x[0] != 0;
-  bool every = x[0] != 0;
-  bool some = x[0] != 0;
-  for (const T operand : x.subspan(1)) {
-    const Wide next = operand;
-    const auto bits = static_cast<WideUnsigned>(next);
-    odd = odd != (operand != 0);
-    every = every && operand != 0;
-    some = some || operand != 0;
-    switch (kind) {
-      case OperatorKind::sum:
-      case OperatorKind::average: wrapped += bits; break;
-      case OperatorKind::prod: wrapped *= bits; break;
-      case OperatorKind::bit_and: wrapped &= bits; break;
-      case OperatorKind::bit_or: wrapped |= bits; break;
-      case OperatorKind::bit_xor: wrapped ^= bits; break;
-      case OperatorKind::min: all = next < all ? next : all; break;
-      case OperatorKind::max: all = next > all ? next : all; break;
-      default: break;
-    }
-  }
-  switch (kind) {
-    case OperatorKind::min:
-    case OperatorKind::max: return static_cast<T>(all);
-    case OperatorKind::logical_and: return static_cast<T>(every);
-    case OperatorKind::logical_or: return static_cast<T>(some);
-    case OperatorKind::logical_xor: return static_cast<T>(odd);
-    case OperatorKind::average:
-      return static_cast<T>(static_cast<Wide>(static_cast<T>(wrapped)) /
-                            static_cast<Wide>(x.size()));
-    default: return static_cast<T>(wrapped);
-  }
+  T result = x[0];
+  for (const T operand : x.subspan(1)) result = test::combine_integers(kind, result, operand);
+  if (kind != OperatorKind::average) return result;
+  return static_cast<T>(static_cast<Wide>(result) / static_cast<Wide>(x.size()));
 }
 
 template <class T>

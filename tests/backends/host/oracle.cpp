@@ -6,10 +6,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "tests/support/combine_integers.hpp"
+
 namespace tutti::test {
 namespace {
-
-__extension__ using Wide = __int128;
 
 using Operands = std::span<const std::byte* const>;
 
@@ -25,44 +25,13 @@ void write(std::byte* bytes, T value) {
   std::memcpy(bytes, &value, sizeof(T));
 }
 
-// The representative of a number modulo 2^bits that T can hold.
-template <class T>
-Wide wrap(Wide value) {
-  const Wide modulus = Wide{1} << (8 * sizeof(T));
-  value %= modulus;
-  if (value < std::numeric_limits<T>::min()) value += modulus;
-  if (value > std::numeric_limits<T>::max()) value -= modulus;
-  return value;
-}
-
-template <class T>
-Wide combine_integers(OperatorKind kind, Wide a, Wide b) {
-  switch (kind) {
-    case OperatorKind::sum:
-    case OperatorKind::average: return wrap<T>(a + b);
-    case OperatorKind::prod: {
-      // In two pieces, since the product of two 64-bit numbers may not fit.
-      const Wide low = b % 65536;
-      const Wide high = (b - low) / 65536;
-      return wrap<T>(wrap<T>(a * high) * 65536 + a * low);
-    }
-    case OperatorKind::min: return std::min(a, b);
-    case OperatorKind::max: return std::max(a, b);
-    case OperatorKind::logical_and: return a != 0 && b != 0;
-    case OperatorKind::logical_or: return a != 0 || b != 0;
-    case OperatorKind::logical_xor: return (a != 0) != (b != 0);
-    case OperatorKind::bit_and: return wrap<T>(a & b);
-    case OperatorKind::bit_or: return wrap<T>(a | b);
-    default: return wrap<T>(a ^ b);
-  }
-}
-
 template <class T>
 void fold_integers(const FoldCase& which, Operands operands, std::byte* out) {
-  Wide result = read<T>(operands[0]);
+  T result = read<T>(operands[0]);
   for (const std::byte* operand : operands.subspan(1))
-    result = combine_integers<T>(which.kind, result, read<T>(operand));
-  write(out, static_cast<T>(result / which.divisor));
+    result = combine_integers(which.kind, result, read<T>(operand));
+  __extension__ using Wide = __int128;
+  write(out, static_cast<T>(static_cast<Wide>(result) / which.divisor));
 }
 
 // One rounding per operation: in double, a sum, product or quotient of two floats rounds to float
