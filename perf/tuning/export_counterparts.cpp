@@ -1,5 +1,6 @@
 #include "perf/tuning/export_counterparts.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace tutti::perf {
@@ -73,6 +74,24 @@ constexpr std::array kMpich{
     Counterpart{scatter, "binomial", "binomial"}};
 constexpr std::size_t kSince4 = 7;
 
+// The calls of MPI that have counterparts, and their numbers in COLLTYPE of coll_base_functions.h.
+struct MpiCall {
+  Collective collective;
+  std::string_view name;
+  int number;
+};
+constexpr std::array kMpiCalls{
+    MpiCall{all_gather, "allgather", 0}, MpiCall{all_reduce, "allreduce", 2},
+    MpiCall{all_to_all, "alltoall", 3},  MpiCall{barrier, "barrier", 6},
+    MpiCall{broadcast, "bcast", 7},      MpiCall{gather, "gather", 9},
+    MpiCall{reduce, "reduce", 11},       MpiCall{reduce_scatter, "reduce_scatter_block", 13},
+    MpiCall{scatter, "scatter", 15}};
+
+MpiCall call_of(Collective collective) noexcept {
+  const auto found = std::ranges::find(kMpiCalls, collective, &MpiCall::collective);
+  return found == kMpiCalls.end() ? MpiCall{collective, {}, -1} : *found;
+}
+
 // Numbers of the Developer Reference, "I_MPI_ADJUST Family Environment Variables" (2019 and later).
 constexpr std::array kIntel{Counterpart{all_reduce, "recursive_doubling", "recursive doubling", 1},
                             Counterpart{all_reduce, "rabenseifner", "Rabenseifner's", 2},
@@ -137,24 +156,17 @@ std::span<const Counterpart> counterparts_of(Library library) noexcept {
 }
 
 std::string_view name_there(Library library, Collective collective) noexcept {
-  switch (collective) {
-    case all_reduce: return "allreduce";
-    case reduce: return "reduce";
-    case broadcast: return library == Library::nccl ? "broadcast" : "bcast";
-    case scatter: return "scatter";
-    case gather: return "gather";
-    case all_gather: return "allgather";
-    case all_to_all: return "alltoall";
-    case barrier: return "barrier";
-    // Equal blocks are MPI_Reduce_scatter_block's; the others have one call for both.
-    case reduce_scatter:
-      if (library == Library::nccl) return "reducescatter";
-      return library == Library::intel || library == Library::ucc ? "reduce_scatter"
-                                                                  : "reduce_scatter_block";
-    case scan:
-    case exscan: break;  // which have no counterparts
-  }
-  return {};
+  const bool is_nccl = library == Library::nccl;
+  if (collective == broadcast && is_nccl) return "broadcast";
+  if (collective == reduce_scatter && is_nccl) return "reducescatter";
+  // MPI has a second call, for equal blocks.
+  if (collective == reduce_scatter && (library == Library::intel || library == Library::ucc))
+    return "reduce_scatter";
+  return call_of(collective).name;
+}
+
+int number_in_openmpi(Collective collective) noexcept {
+  return call_of(collective).number;
 }
 
 // Intel MPI 2021.18 runs the last rule where none fits, and ends the program at algorithm -1.

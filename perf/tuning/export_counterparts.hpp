@@ -36,6 +36,9 @@ struct Counterpart {
 /// choice cannot be configured.
 [[nodiscard]] std::string_view name_there(Library library, Collective collective) noexcept;
 
+/// @return Open MPI's number of a collective; -1 of those without counterparts.
+[[nodiscard]] int number_in_openmpi(Collective collective) noexcept;
+
 /// @param library any. @return whether its rules can leave some sizes to its own choice.
 [[nodiscard]] bool can_leave_sizes(Library library) noexcept;
 /// @param library any. @param collective any. @return whether its rules can name sizes.

@@ -25,24 +25,6 @@ ByCollective by_collective(const Exported& exported) {
   return tables;
 }
 
-// Of coll_base_functions.h's COLLTYPE.
-int number_of_collective(Collective collective) {
-  switch (collective) {
-    case Collective::all_gather: return 0;
-    case Collective::all_reduce: return 2;
-    case Collective::all_to_all: return 3;
-    case Collective::barrier: return 6;
-    case Collective::broadcast: return 7;
-    case Collective::gather: return 9;
-    case Collective::reduce: return 11;
-    case Collective::reduce_scatter: return 13;
-    case Collective::scatter: return 15;
-    case Collective::scan:
-    case Collective::exscan: break;  // which have no counterparts
-  }
-  return -1;
-}
-
 // The rules of one number of ranks in the classic file.
 struct OfRanks {
   int ranks = 0;
@@ -74,7 +56,7 @@ std::string for_openmpi(const Exported& exported, const std::string& origin) {
   std::string text = fmt::format("{} # collectives, from {}\n", tables.size(), origin);
   for (const auto& [collective, of_sizes] : tables) {
     const std::vector<OfRanks> all = with_numbers_between(of_sizes);
-    text += fmt::format("{} # MPI_{}\n{} # numbers of ranks\n", number_of_collective(collective),
+    text += fmt::format("{} # MPI_{}\n{} # numbers of ranks\n", number_in_openmpi(collective),
                         name_there(Library::openmpi, collective), all.size());
     for (const auto& [ranks, table] : all) {
       const std::vector<ExportedTable::Rule> rules =

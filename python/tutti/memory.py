@@ -108,7 +108,7 @@ class Memory:
         dimension for their two parts."""
         raw: Any = memoryview(self._raw()).cast("B")
         shape = [*self.shape, 2] if self.dtype.startswith("complex") else list(self.shape)
-        format = _format_of(self.dtype, self.itemsize)
+        format = _FORMATS[self.dtype.rstrip("0123456789")][self.itemsize.bit_length() - 1]
         view: memoryview = raw.cast(format, shape) if self.nbytes else raw.cast(format)
         return view
 
@@ -172,13 +172,5 @@ class Memory:
         return Buffer(pages.address, self.shape, self._datatype, self.itemsize, pages)
 
 
-def _format_of(dtype: str, itemsize: int) -> str:
-    """The format of the module struct for the numbers of an element. Floats that it lacks are unsigned integers."""
-    if dtype == "bool":
-        return "?"
-    kind = dtype.rstrip("0123456789")
-    bytes = itemsize // 2 if kind == "complex" else itemsize
-    if kind in ("float", "complex") and bytes >= 4:
-        return "fd"[bytes // 8]
-    integer = "bhiq"[bytes.bit_length() - 1]
-    return integer if kind == "int" else integer.upper()
+# Codes of the module struct for elements of 1, 2, 4, 8 and 16 bytes.
+_FORMATS = {"bool": "?", "int": "bhiq", "uint": "BHIQ", "float": "BHfd", "bfloat": "BH", "complex": "  Hfd"}
