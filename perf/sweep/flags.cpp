@@ -1,4 +1,4 @@
-// The one table of the sweep's flags: declared, read and repeated from here.
+// The tables of the sweep's flags: declared, read and repeated from here.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -190,6 +190,21 @@ constexpr std::array kFlags{
          }},
 };
 
+// A flag without a value.
+struct Switch {
+  const char* names;
+  const char* changing;  // the spelling that changes the usual value
+  bool O::*value;
+  const char* help;
+};
+
+constexpr std::array kSwitches{
+    Switch{"--in-place", "--in-place", &O::in_place, "input and output share memory"},
+    Switch{"--graph", "--graph", &O::graph, "on GPUs: replay each call from a graph"},
+    Switch{"--touch,!--no-touch", "--no-touch", &O::touch,
+           "rewrite inputs between samples (default)"},
+};
+
 // The long spelling of a flag: what stands after the comma, if there is one.
 std::string_view long_name(const Flag& flag) {
   const std::string_view names = flag.names;
@@ -212,9 +227,7 @@ void declare_flags(CLI::App& app, SweepOptions& options,
       add(app, flag, options);
   if (!names.empty()) return;
   app.get_option("--check")->expected(0, 1);  // by itself it means yes
-  app.add_flag("--in-place", options.in_place, "input and output share memory");
-  app.add_flag("--graph", options.graph, "on GPUs: replay each call from a graph");
-  app.add_flag("--touch,!--no-touch", options.touch, "rewrite inputs between samples (default)");
+  for (const Switch& flag : kSwitches) app.add_flag(flag.names, options.*flag.value, flag.help);
 }
 
 void set_usual(CLI::App& app, SweepOptions& options, std::string_view name, const char* text) {
@@ -233,9 +246,8 @@ std::vector<std::string> repeat_arguments(const CLI::App& app, const SweepOption
         option->count() > 0 ? option->results().back() : option->get_default_str();
     if (!text.empty()) arguments.push_back(name + "=" + text);
   }
-  if (options.in_place) arguments.emplace_back("--in-place");
-  if (options.graph) arguments.emplace_back("--graph");
-  if (!options.touch) arguments.emplace_back("--no-touch");
+  for (const Switch& flag : kSwitches)
+    if (options.*flag.value != O{}.*flag.value) arguments.emplace_back(flag.changing);
   return arguments;
 }
 
@@ -246,7 +258,7 @@ void reject_beside_replay(const CLI::App& app) {
   };
   for (const Flag& flag : kFlags)
     if (flag.purpose == Purpose::steers) reject_if_given(std::string{long_name(flag)});
-  for (const char* const name : {"--in-place", "--graph", "--no-touch"}) reject_if_given(name);
+  for (const Switch& flag : kSwitches) reject_if_given(flag.changing);
 }
 
 SweepOptions sweep_options(const std::vector<std::string>& arguments) {

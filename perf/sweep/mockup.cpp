@@ -17,8 +17,7 @@ bool has_equal_shares(const Problem& problem) {
   return problem.count > 0 && problem.count % static_cast<std::size_t>(problem.size) == 0;
 }
 bool has_one_vector(Collective collective) {
-  return collective == all_reduce || collective == reduce || collective == broadcast ||
-         collective == scan || collective == exscan;
+  return traits_of(collective).input == Extent::vector;
 }
 bool has_halves(const Problem& problem) {
   return has_one_vector(problem.collective) && problem.count >= 2;
