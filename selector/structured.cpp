@@ -18,9 +18,9 @@ struct Within {
   std::vector<std::string_view> names{};  // algorithms to try
 };
 
-// Algorithms with few rounds, or few bytes, since few ranks are near each other. Only all_reduce
-// and broadcast run other collectives within groups, as parse_hierarchy has it; any other one runs
-// itself.
+// Algorithms with few rounds or few bytes, since the ranks of a group are few and near each other.
+// Only all_reduce and broadcast run other collectives within groups, as in parse_hierarchy. Any
+// other collective runs itself there, so a new one needs no case.
 std::vector<Within> withins_of(Collective collective) {
   if (collective == all_reduce)
     return {{{reduce_scatter, all_gather}, {"circulant", "direct"}},

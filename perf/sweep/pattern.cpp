@@ -59,7 +59,7 @@ bool takes_part(const Recipe& recipe, std::uint64_t rank, std::uint64_t position
 template <class T>
 std::uint64_t operand(const Recipe& recipe, std::uint64_t rank, std::uint64_t position) {
   const std::uint64_t random = mix(rank, position);
-  // Of logical and bitwise ones. A short T would make zero of an operand without the last bit.
+  // Operators of integers alone: a short T would make zero of an operand without its last bit.
   if (!is_defined(recipe.op, Datatype::f64)) return random % 4 == 0 ? 0 : random | 1;
   if (recipe.op == OperatorKind::prod) {
     const std::uint64_t most = std::min((recipe.ranks + 7) / 8, most_doublings<T>());
@@ -78,7 +78,7 @@ T narrow(Wide value) {
   else return static_cast<T>(value);
 }
 
-// Of real numbers in double, of integers in std::uint64_t.
+// Combines real numbers as double, and integers as std::uint64_t.
 template <class Wide>
 Wide combine(OperatorKind op, Wide a, Wide b) {
   const auto bits = [](Wide value) { return static_cast<std::uint64_t>(value); };
@@ -96,7 +96,7 @@ Wide combine(OperatorKind op, Wide a, Wide b) {
     case OperatorKind::bit_xor: return static_cast<Wide>(bits(a) ^ bits(b));
     case OperatorKind::min_loc:
     case OperatorKind::max_loc:
-    case OperatorKind::user: break;  // of other elements
+    case OperatorKind::user: break;  // not defined for these elements
   }
   return a;
 }

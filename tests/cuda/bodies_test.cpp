@@ -77,7 +77,7 @@ Bytes tame_elements(Datatype type, std::size_t count, std::size_t seed) {
       std::memcpy(bytes.data() + i * each, &value, each);
     }
   };
-  // Not of integers, which wrap, and of indexed elements, which are compared.
+  // Integers wrap, and indexed elements are compared: both are tame.
   with_element_type(type, [&]<class T>(const ElementType<T>&) {
     if constexpr (requires { typename T::value_type; }) fill(typename T::value_type{}, 2);
     else if constexpr (is_any_of(datatype_of<T>(), ElementKind::real)) fill(T{}, 1);

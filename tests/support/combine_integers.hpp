@@ -28,7 +28,7 @@ template <class T>
     case OperatorKind::bit_xor: return static_cast<T>(x ^ y);
     case OperatorKind::min_loc:
     case OperatorKind::max_loc:
-    case OperatorKind::user: break;  // of other elements
+    case OperatorKind::user: break;  // not defined for integers
   }
   return a;
 }
