@@ -12,7 +12,7 @@ namespace CLI {
 class App;
 }
 
-namespace tutti::perf {
+namespace tutti::command {
 
 /// More ranks are neither started nor shown.
 inline constexpr int kMostRanks = 4096;
@@ -65,4 +65,4 @@ void add_explain(CLI::App& app, std::function<int()>& run);
 /// Adds `tutti gradients`. @param app the command. @param run set when this subcommand was chosen.
 void add_gradients(CLI::App& app, std::function<int()>& run);
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

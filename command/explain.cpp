@@ -19,7 +19,10 @@
 #include "selector/selector.hpp"
 #include "selector/structured.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::number_in;
+
 namespace {
 
 /// More would take long to profile where nothing is alike.
@@ -27,7 +30,7 @@ constexpr int kMostExplained = 65'536;
 
 /// The values of the flags.
 struct ExplainWanted {
-  std::shared_ptr<const Catalog> catalog = load_catalog("");
+  std::shared_ptr<const Catalog> catalog = perf::load_catalog("");
   std::optional<NamedTopology> network{};
   Collective collective = Collective::all_reduce;
   int ranks = 0;  // 0: as many as there is place for
@@ -47,8 +50,8 @@ void complete(ExplainWanted& wanted) try {
       std::min<std::int64_t>(std::int64_t{topology.hosts()} * wanted.per_host, kMostExplained);
   const int most = static_cast<int>(places);
   const int ranks = wanted.ranks == 0 ? most : wanted.ranks;
-  require_in("--ranks", ranks, {1, most});
-  require_in("--root", wanted.root, {0, ranks - 1});
+  perf::require_in("--ranks", ranks, {1, most});
+  perf::require_in("--root", wanted.root, {0, ranks - 1});
   wanted.contract = {wanted.collective, ranks, wanted.root};
   const Routing routing = wanted.routing == "fixed" ? Routing::fixed : Routing::balanced;
   auto graph = wanted.per_host == 1 ? detail::router_graph(topology, ranks) : nullptr;
@@ -57,7 +60,7 @@ void complete(ExplainWanted& wanted) try {
       std::make_shared<detail::Selector>(RankNetwork{std::move(placed), routing}, wanted.catalog,
                                          hosts_filled(ranks, wanted.per_host), std::move(graph));
 } catch (const Error& error) {
-  throw Failure{ExitCode::usage, error.what()};
+  throw perf::Failure{perf::ExitCode::usage, error.what()};
 }
 
 nlohmann::ordered_json json_of_candidate(const detail::Candidate& candidate) {
@@ -100,8 +103,8 @@ int run_explain(const ExplainWanted& wanted) {
                     {"rests_on", selection.costs},
                     {"candidates", std::move(candidates)}});
   }
-  write_text(wanted.json ? json.dump(1) + "\n" : text, "");
-  return static_cast<int>(ExitCode::good);
+  perf::write_text(wanted.json ? json.dump(1) + "\n" : text, "");
+  return static_cast<int>(perf::ExitCode::good);
 }
 
 }  // namespace
@@ -118,13 +121,13 @@ void add_explain(CLI::App& app, std::function<int()>& run) {
     wanted->network = described_network(text);
   })->required();
   add("-C,--collective", "collective", [wanted](const std::string& text) {
-    wanted->collective = collective_named(text);
+    wanted->collective = perf::collective_named(text);
   })->default_str("all_reduce");
   add("-b,--bytes", "bytes of the whole vector: 64K, or 8,64K,4M",
       [wanted](const std::string& text) {
         wanted->bytes.clear();
-        for (const std::string& word : split(text, ','))
-          wanted->bytes.push_back(bytes_in("--bytes", word));
+        for (const std::string& word : perf::split(text, ','))
+          wanted->bytes.push_back(perf::bytes_in("--bytes", word));
       })
       ->default_str("1M");
   add("--ranks", "number of ranks; default: one for each place", [wanted](const std::string& text) {
@@ -140,12 +143,12 @@ void add_explain(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::IsMember({"fixed", "balanced"}))
       ->capture_default_str();
   command->add_flag("--json", wanted->json, "an array with one object per number of bytes");
-  add("--load", kLoadHelp,
-      [wanted](const std::string& text) { wanted->catalog = load_catalog(text); });
+  add("--load", perf::kLoadHelp,
+      [wanted](const std::string& text) { wanted->catalog = perf::load_catalog(text); });
   command->callback([wanted, &run] {
     complete(*wanted);
-    run = on_first_rank([wanted] { return run_explain(*wanted); });
+    run = perf::on_first_rank([wanted] { return run_explain(*wanted); });
   });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -13,14 +13,16 @@
 #include "perf/tuning/export_tuning.hpp"
 #include "runtime/world/tuning_file.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
 
 namespace {
 
 struct ExportOptions {
   std::string file;
   std::string format;
-  ExportScope scope;
+  perf::ExportScope scope;
   std::string output;
 };
 
@@ -30,21 +32,23 @@ detail::Tuning tuning_to_export(const std::string& file) {
   try {
     return detail::read_tuning(path);
   } catch (const Error& error) {
-    throw Failure{ExitCode::usage, std::string{error.what()} + "; expected a file of tutti tune"};
+    throw perf::Failure{ExitCode::usage,
+                        std::string{error.what()} + "; expected a file of tutti tune"};
   }
 }
 
 int export_tuning(const ExportOptions& options) {
   const detail::Tuning tuning = tuning_to_export(options.file);
-  const Exported exported = export_for(tuning, library_of(options.format), options.scope);
+  const perf::Exported exported =
+      perf::export_for(tuning, perf::library_of(options.format), options.scope);
   for (const std::string& sentence : exported.left_out)
     fmt::print(stderr, "tutti export: left out {}\n", sentence);
   if (exported.tables.empty())
-    throw Failure{
+    throw perf::Failure{
         ExitCode::usage,
         fmt::format("{} has nothing to export{}", tuning.origin,
                     options.scope.transport.empty() ? "" : " over " + options.scope.transport)};
-  write_text(text_in_format(options.format, exported, tuning.origin), options.output);
+  perf::write_text(perf::text_in_format(options.format, exported, tuning.origin), options.output);
   return static_cast<int>(ExitCode::good);
 }
 
@@ -52,15 +56,15 @@ int export_tuning(const ExportOptions& options) {
 
 void add_export(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<ExportOptions>();
-  ExportScope& scope = options->scope;
-  scope.collectives = collectives_named("all");
+  perf::ExportScope& scope = options->scope;
+  scope.collectives = perf::collectives_named("all");
   CLI::App* command = app.add_subcommand("export", "convert a tuning file for another library");
   command->add_option("file", options->file, "tuning file; default: the one that init reads");
   command
       ->add_option_function<std::string>(
           "--to",
           [options](const std::string& text) {
-            index_among("format", text, export_formats());
+            perf::index_among("format", text, perf::export_formats());
             options->format = text;
           },
           "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
@@ -69,7 +73,7 @@ void add_export(CLI::App& app, std::function<int()>& run) {
   command
       ->add_option_function<std::string>(
           "-C,--collective",
-          [&scope](const std::string& text) { scope.collectives = collectives_named(text); },
+          [&scope](const std::string& text) { scope.collectives = perf::collectives_named(text); },
           "names with commas, or all")
       ->default_str("all");
   command->add_option("--ranks", scope.ranks, "only tables of this number of ranks");
@@ -77,13 +81,14 @@ void add_export(CLI::App& app, std::function<int()>& run) {
       ->add_option_function<std::string>(
           "--buffers",
           [&scope](const std::string& text) {
-            scope.visible = index_among("kind of buffers", text, {"private", "visible"}) == 1;
+            scope.visible = perf::index_among("kind of buffers", text, {"private", "visible"}) == 1;
           },
           "private or visible")
       ->default_str("private");
   command->add_option("-o,--output", options->output, "file; default: standard output");
-  command->callback(
-      [options, &run] { run = on_first_rank([options] { return export_tuning(*options); }); });
+  command->callback([options, &run] {
+    run = perf::on_first_rank([options] { return export_tuning(*options); });
+  });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <span>
 
 #include <tutti/error.hpp>
 
@@ -48,6 +50,19 @@ int fail_alike(const std::string& who, const std::exception& error) {
 
 int fail_alone(const std::string& who, std::optional<int> rank, const std::exception& error) {
   return complain(rank ? fmt::format("{} (rank {})", who, *rank) : who, error);
+}
+
+int on_rank_zero(World& world, const std::string& who, const std::function<int()>& task) {
+  std::int64_t code = 0;
+  if (world.communicator().rank() == 0) {
+    try {
+      code = task();
+    } catch (const std::exception& error) {
+      code = fail_alike(who, error);
+    }
+  }
+  from_rank_zero(world.communicator(), std::span{&code, 1});
+  return static_cast<int>(code);
 }
 
 }  // namespace tutti::perf

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "perf/exit_code.hpp"
+#include "perf/world.hpp"
 
 namespace tutti::perf {
 
@@ -24,5 +26,11 @@ namespace tutti::perf {
 /// own one, if it is known. @param error whose first line is printed. @return the exit status.
 [[nodiscard]] int fail_alone(const std::string& who, std::optional<int> rank,
                              const std::exception& error);
+
+/// Runs a task on rank 0, such as writing files. Collective. @param who as fail_alike. @param task
+/// returns an exit status. @return it, on all ranks; if the task throws, the status of the error,
+/// which rank 0 prints.
+[[nodiscard]] int on_rank_zero(World& world, const std::string& who,
+                               const std::function<int()>& task);
 
 }  // namespace tutti::perf

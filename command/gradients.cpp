@@ -29,7 +29,14 @@
 #include "perf/pages/draw.hpp"
 #include "perf/units.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+using perf::GradientsOptions;
+using perf::GradientVerdict;
+using perf::Model;
+using perf::World;
+using perf::write_out;
 
 namespace {
 
@@ -48,12 +55,14 @@ std::string text_of_file(Communicator& world, const std::string& path) {
       why = error.what();
     }
   }
-  from_rank_zero(world, size);
+  perf::from_rank_zero(world, size);
   if (size[0] < 0) {
-    if (path.find_first_of("./") == path.npos) reject_word("model", path, built_in_models());
-    throw Failure{ExitCode::usage,
-                  fmt::format("{}; expected a file of GradientSync::write_trace, or one of {}", why,
-                              fmt::join(built_in_models(), ", "))};
+    if (path.find_first_of("./") == path.npos)
+      perf::reject_word("model", path, perf::built_in_models());
+    throw perf::Failure{
+        ExitCode::usage,
+        fmt::format("{}; expected a file of GradientSync::write_trace, or one of {}", why,
+                    fmt::join(perf::built_in_models(), ", "))};
   }
   text.resize(static_cast<std::size_t>(size[0]));
   if (!text.empty()) world.broadcast(std::span{text}, 0);
@@ -61,9 +70,10 @@ std::string text_of_file(Communicator& world, const std::string& path) {
 }
 
 Model model_of(Communicator& world, const GradientsOptions& options) {
-  if (options.is_built_in) return with_times(built_in_model(options.model), *options.compute_s);
-  Model model = read_model(text_of_file(world, options.model), options.model);
-  return options.compute_s ? scaled_to(std::move(model), *options.compute_s) : model;
+  if (options.is_built_in)
+    return perf::with_times(perf::built_in_model(options.model), *options.compute_s);
+  Model model = perf::read_model(text_of_file(world, options.model), options.model);
+  return options.compute_s ? perf::scaled_to(std::move(model), *options.compute_s) : model;
 }
 
 // What rank 0 writes. On other ranks it is idle.
@@ -72,18 +82,20 @@ class GradientsReports {
   explicit GradientsReports(const GradientsOptions& options) : options_{options} {}
 
   void open() {
-    if (!options_.plot.empty()) commands_.push_back(plot_command(options_.plot));
-    if (!options_.html.empty()) commands_.push_back(page_command(options_.html, "gradients.py"));
-    check_writable(options_.best);
-    json_ = LineFile{options_.json};
+    if (!options_.plot.empty()) commands_.push_back(perf::plot_command(options_.plot));
+    if (!options_.html.empty())
+      commands_.push_back(perf::page_command(options_.html, "gradients.py"));
+    perf::check_writable(options_.best);
+    json_ = perf::LineFile{options_.json};
   }
   void record(const nlohmann::ordered_json& record) {
     lines_.push_back(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     json_.write(lines_.back());
   }
   void result(const GradientVerdict& verdict, std::optional<double> wanted_s) {
-    for (std::size_t i = 0; i < verdict.results.size(); ++i) record(gradients_record(verdict, i));
-    write_out(gradients_table(verdict, wanted_s), stdout);
+    for (std::size_t i = 0; i < verdict.results.size(); ++i)
+      record(perf::gradients_record(verdict, i));
+    write_out(perf::gradients_table(verdict, wanted_s), stdout);
   }
   void save_best(const GradientVerdict& verdict, const std::string& comment) const {
     if (options_.best.empty()) return;
@@ -93,7 +105,7 @@ class GradientsReports {
   }
   [[nodiscard]] ExitCode draw_all() const {
     ExitCode code = ExitCode::good;
-    for (const std::string& command : commands_) code = std::max(code, draw(command, lines_));
+    for (const std::string& command : commands_) code = std::max(code, perf::draw(command, lines_));
     return code;
   }
   void close() const {
@@ -103,7 +115,7 @@ class GradientsReports {
 
  private:
   const GradientsOptions& options_;
-  LineFile json_{};
+  perf::LineFile json_{};
   std::vector<std::string> lines_{};     // what pictures are made of
   std::vector<std::string> commands_{};  // that make them
 };
@@ -117,17 +129,17 @@ class GradientsCommand {
   int run() {
     Communicator& ranks = world_.communicator();
     const Model model = model_of(ranks, options_);
-    const Context context = collect_context(world_, options_.arguments);
-    check_memory(world_, context, bytes_needed(model, options_.settings),
-                 fmt::format("{} settings of {}", options_.settings.size(), model.name));
+    const perf::Context context = perf::collect_context(world_, options_.arguments);
+    perf::check_memory(world_, context, perf::bytes_needed(model, options_.settings),
+                       fmt::format("{} settings of {}", options_.settings.size(), model.name));
     const auto open = [&] { return reports_.open(), 0; };
     if (const int code = on_rank_zero(world_, kGradientsName, open); code != 0) return code;
     if (is_reporter()) {
-      reports_.record(gradients_record(context, model, options_));
-      say(gradients_header(context, model, options_));
+      reports_.record(perf::gradients_record(context, model, options_));
+      say(perf::gradients_header(context, model, options_));
     }
-    say(predict_buckets(ranks, model, options_));
-    GradientRounds rounds{ranks, model, options_};
+    say(perf::predict_buckets(ranks, model, options_));
+    perf::GradientRounds rounds{ranks, model, options_};
     if (!rounds.times().is_interrupted) tell_estimate(rounds.estimate_s());
     const auto start = std::chrono::steady_clock::now();
     double told_s = 0;
@@ -152,7 +164,7 @@ class GradientsCommand {
   void tell_estimate(double seconds) {
     const std::size_t settings = options_.settings.size();
     say(fmt::format("# {} setting{} in {} rounds take about {}\n", settings,
-                    settings == 1 ? "" : "s", rounds(), format_duration(seconds)));
+                    settings == 1 ? "" : "s", rounds(), perf::format_duration(seconds)));
   }
 
   void tell_progress(std::size_t round, double elapsed_s) {
@@ -160,28 +172,28 @@ class GradientsCommand {
     const double left_s =
         elapsed_s / static_cast<double>(round) * static_cast<double>(rounds() - round);
     fmt::print(stderr, "{}: {} of {} rounds done, about {} left\n", kGradientsName, round, rounds(),
-               format_duration(left_s));
+               perf::format_duration(left_s));
     std::fflush(stderr);
   }
 
   // How long a step should compute, where it works by the clock of an undisturbed machine.
   [[nodiscard]] std::optional<double> wanted_s(const Model& model) const {
-    if (options_.computing == Computing::sleep) return {};
+    if (options_.computing == perf::Computing::sleep) return {};
     return model.compute_s;
   }
 
   // @return the exit status.
-  int report(const GradientTimes& times, const Context& context, const Model& model) {
+  int report(const perf::GradientTimes& times, const perf::Context& context, const Model& model) {
     int code = 0;
     GradientVerdict verdict;
     if (times.rounds() > 0) {
-      verdict = judge(times, options_.settings);
+      verdict = perf::judge(times, options_.settings);
       reports_.result(verdict, wanted_s(model));
       reports_.save_best(verdict,
                          fmt::format("Of {}, {} ranks, {}: {}", options_.model, context.ranks,
-                                     context.started, sentence_of(verdict)));
+                                     context.started, perf::sentence_of(verdict)));
     }
-    reports_.record(gradients_summary(verdict, times.is_interrupted));
+    reports_.record(perf::gradients_summary(verdict, times.is_interrupted));
     if (verdict.steps > 0) {
       code = static_cast<int>(reports_.draw_all());
       if (code == 0) reports_.close();
@@ -189,7 +201,7 @@ class GradientsCommand {
     if (!times.is_interrupted) return code;
     say(fmt::format("# interrupted: {} of {} steps were measured\n", verdict.steps,
                     options_.steps));
-    return kSignalExit + std::max(interrupt_signal(), 2);
+    return perf::kSignalExit + std::max(perf::interrupt_signal(), 2);
   }
 
   World& world_;
@@ -198,7 +210,7 @@ class GradientsCommand {
 };
 
 int gradients(const GradientsOptions& options) {
-  SweepOptions joining;
+  perf::SweepOptions joining;
   joining.transport = options.transport;
   joining.timeout_s = options.timeout_s;
   return on_world(kGradientsName, joining, [&](World& world) {
@@ -212,11 +224,11 @@ void add_gradients(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<GradientsOptions>();
   CLI::App* command =
       app.add_subcommand("gradients", "find the best options of GradientSync for a model");
-  declare_gradients_flags(*command, *options);
+  perf::declare_gradients_flags(*command, *options);
   command->callback([options, command, &run] {
-    complete(*command, *options);
+    perf::complete(*command, *options);
     run = [options] { return gradients(*options); };
   });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

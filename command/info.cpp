@@ -28,7 +28,10 @@
 #include "runtime/security/cryptography.hpp"
 #include "runtime/security/tls.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+
 namespace {
 
 /// Something that may or may not be there.
@@ -102,11 +105,11 @@ std::vector<Feature> backends_of(const std::string& mpi, const cuda::Survey& cud
 }
 
 Info collect() {
-  Info info{.version = build_version(),
-            .compiler = build_compiler(),
-            .mpi = linked_mpi(),
-            .launcher = launcher_name(),
-            .launched_ranks = launched_size().value_or(1),
+  Info info{.version = perf::build_version(),
+            .compiler = perf::build_compiler(),
+            .mpi = perf::linked_mpi(),
+            .launcher = perf::launcher_name(),
+            .launched_ranks = perf::launched_size().value_or(1),
             .cores = std::thread::hardware_concurrency()};
   for (const host::InstructionSet set : host::supported_instruction_sets())
     info.instruction_sets.emplace_back(host::name_of(set));
@@ -237,7 +240,7 @@ int print_launch() {
     text += "no world can start: " + message.substr(0, message.find('\n')) + "\n";
     code = ExitCode::environment;
   }
-  write_text(text, "");
+  perf::write_text(text, "");
   return static_cast<int>(code);
 }
 
@@ -252,13 +255,13 @@ void add_info(CLI::App& app, std::function<int()>& run) {
   command->add_flag("--launch", *launch, "this process's world, and the variables behind it")
       ->excludes(as_json);
   command->callback([json, launch, &run] {
-    run = on_first_rank([json, launch] {
+    run = perf::on_first_rank([json, launch] {
       if (*launch) return print_launch();
       const Info info = collect();
-      write_text(*json ? json_of(info) : text_of(info), "");
+      perf::write_text(*json ? json_of(info) : text_of(info), "");
       return static_cast<int>(ExitCode::good);
     });
   });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -11,38 +11,39 @@
 #include "perf/failure.hpp"
 #include "perf/tuning/lint.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
 
 namespace {
 
-void complete(LintOptions& options, const CLI::App& app) {
-  SweepOptions& sweep = options.sweep;
+void complete(perf::LintOptions& options, const CLI::App& app) {
+  perf::SweepOptions& sweep = options.sweep;
   if (app.count("--transport") == 0)
-    sweep.transport = is_mpi_launch() && !options.own_calls ? "mpi" : "auto";
-  check_together(sweep);
+    sweep.transport = perf::is_mpi_launch() && !options.own_calls ? "mpi" : "auto";
+  perf::check_together(sweep);
   if (!sweep.uneven.empty() || !sweep.messages.empty())
-    throw Failure{ExitCode::usage,
-                  "--collective: guidelines cover collectives with equal blocks, without v-forms "
-                  "and messages"};
+    throw perf::Failure{
+        perf::ExitCode::usage,
+        "--collective: guidelines cover collectives with equal blocks, without v-forms "
+        "and messages"};
 }
 
 }  // namespace
 
 void add_lint(CLI::App& app, std::function<int()>& run) {
-  const auto options = std::make_shared<LintOptions>();
-  SweepOptions& sweep = options->sweep;
+  const auto options = std::make_shared<perf::LintOptions>();
+  perf::SweepOptions& sweep = options->sweep;
   CLI::App* command = app.add_subcommand("lint", "find MPI calls slower than their equivalents");
-  declare_flags(*command, sweep,
-                {"--collective", "--begin", "--end", "--factor", "--dtype", "--op", "--transport",
-                 "--ranks", "--budget", "--timeout", "--seed", "--json"});
-  set_usual(*command, sweep, "--end", "4M");
-  set_usual(*command, sweep, "--budget", "60ms");
+  perf::declare_flags(*command, sweep,
+                      {"--collective", "--begin", "--end", "--factor", "--dtype", "--op",
+                       "--transport", "--ranks", "--budget", "--timeout", "--seed", "--json"});
+  perf::set_usual(*command, sweep, "--end", "4M");
+  perf::set_usual(*command, sweep, "--budget", "60ms");
   command->get_option("--transport")->default_str("");  // mpi under one, else auto
   command
       ->add_option_function<std::string>(
           "--threshold",
           [options](const std::string& text) {
-            options->threshold = share_in("--threshold", text);
+            options->threshold = perf::share_in("--threshold", text);
           },
           "least slowdown that breaks a guideline")
       ->default_str("10%");
@@ -50,11 +51,11 @@ void add_lint(CLI::App& app, std::function<int()>& run) {
   command->callback([options, command, &run] {
     complete(*options, *command);
     run = [options] {
-      return on_world("tutti lint", options->sweep, [&](World& world) {
-        return Linter{world, *options}.run();
+      return on_world("tutti lint", options->sweep, [&](perf::World& world) {
+        return perf::Linter{world, *options}.run();
       });
     };
   });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

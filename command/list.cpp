@@ -16,12 +16,12 @@
 #include "perf/exit_code.hpp"
 #include "perf/load.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
 namespace {
 
 struct ListOptions {
-  std::vector<Collective> collectives = collectives_named("all");
-  std::shared_ptr<const Catalog> catalog = load_catalog("");
+  std::vector<Collective> collectives = perf::collectives_named("all");
+  std::shared_ptr<const Catalog> catalog = perf::load_catalog("");
   bool json = false;
 };
 
@@ -40,7 +40,7 @@ std::string written(const Algorithm& row) {
 std::vector<std::string> facts_of(const Algorithm& row) {
   std::vector<std::string> facts = words_of(row);
   if (row.traits.sizes != Sizes::any)
-    facts.insert(facts.begin(), std::string{words_of(row.traits.sizes)});
+    facts.insert(facts.begin(), std::string{perf::words_of(row.traits.sizes)});
   if (row.segment_bytes > 0)
     facts.push_back(fmt::format("segments of {} KiB", row.segment_bytes >> 10));
   if (row.table != nullptr)
@@ -99,20 +99,22 @@ void add_list(CLI::App& app, std::function<int()>& run) {
   command
       ->add_option_function<std::string>(
           "--collective",
-          [options](const std::string& text) { options->collectives = collectives_named(text); },
+          [options](const std::string& text) {
+            options->collectives = perf::collectives_named(text);
+          },
           "names with commas, or all")
       ->default_str("all");
   command->add_flag("--json", options->json, "an array with one object per algorithm");
   command->add_option_function<std::string>(
-      "--load", [options](const std::string& text) { options->catalog = load_catalog(text); },
-      kLoadHelp);
+      "--load", [options](const std::string& text) { options->catalog = perf::load_catalog(text); },
+      perf::kLoadHelp);
   command->callback([options, &run] {
-    run = on_first_rank([options] {
-      const auto rows = rows_named(*options->catalog, options->collectives, "");
-      write_text(options->json ? json_of(rows) : table(rows), "");
-      return static_cast<int>(ExitCode::good);
+    run = perf::on_first_rank([options] {
+      const auto rows = perf::rows_named(*options->catalog, options->collectives, "");
+      perf::write_text(options->json ? json_of(rows) : table(rows), "");
+      return static_cast<int>(perf::ExitCode::good);
     });
   });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

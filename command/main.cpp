@@ -22,7 +22,11 @@
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+using perf::Failure;
+
 namespace {
 
 /// The subcommand that was chosen, or the command itself.
@@ -55,8 +59,8 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
   const std::vector<std::string> unknown = app.remaining(true);
   if (!unknown.empty()) {
     const std::string word = unknown.front().substr(0, unknown.front().find('='));
-    if (word.starts_with("-")) reject_word("flag", word, flags_of(command));
-    if (&command == &app) reject_word("command", word, subcommands_of(app));
+    if (word.starts_with("-")) perf::reject_word("flag", word, flags_of(command));
+    if (&command == &app) perf::reject_word("command", word, subcommands_of(app));
     throw Failure{ExitCode::usage, "unexpected argument '" + word + "'" + help};
   }
   if (&command == &app && app.get_subcommands().empty())
@@ -67,16 +71,16 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
 
 /// Help and version are for people: one rank prints them.
 int print_and_end(const CLI::App& app, const CLI::ParseError& error) {
-  if (launched_rank().value_or(0) != 0) return static_cast<int>(ExitCode::good);
+  if (perf::launched_rank().value_or(0) != 0) return static_cast<int>(ExitCode::good);
   std::ostringstream text;
   const int code = app.exit(error, text);
-  write_out(text.str(), stdout);
+  perf::write_out(text.str(), stdout);
   return code;
 }
 
 int run_command(int argc, char** argv) {
   CLI::App app{"tutti: prove, predict, measure and run collective communication", "tutti"};
-  app.set_version_flag("--version", "tutti " + build_version());
+  app.set_version_flag("--version", "tutti " + perf::build_version());
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
@@ -120,19 +124,19 @@ int run_command(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace tutti::perf
+}  // namespace tutti::command
 
 int main(int argc, char** argv) {
-  using namespace tutti::perf;
-  tutti::detail::print_frames_of_crashes();
+  using namespace tutti;
+  detail::print_frames_of_crashes();
   try {
-    set_dispositions();
-    return run_command(argc, argv);
-  } catch (const Failure& failure) {
-    return fail_alike("tutti", failure);
-  } catch (const tutti::Error& error) {
-    return fail_alike("tutti", error);
+    perf::set_dispositions();
+    return command::run_command(argc, argv);
+  } catch (const perf::Failure& failure) {
+    return perf::fail_alike("tutti", failure);
+  } catch (const Error& error) {
+    return perf::fail_alike("tutti", error);
   } catch (const std::exception& error) {
-    return fail_alone("tutti", launched_rank(), error);
+    return perf::fail_alone("tutti", perf::launched_rank(), error);
   }
 }

@@ -11,9 +11,9 @@
 
 #include "schedules/print.hpp"
 
-namespace tutti::perf {
+namespace tutti::v0 {
 
 /// @param printed schedules of all ranks. @return them as XML.
 [[nodiscard]] std::string to_msccl(const Printed& printed);
 
-}  // namespace tutti::perf
+}  // namespace tutti::v0

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tutti::perf {
+namespace tutti::v0 {
 
 MscclChunks::MscclChunks(const Printed& printed)
     : contract_{printed.collective, std::max(static_cast<int>(printed.schedules.size()), 1),
@@ -89,4 +89,4 @@ std::int64_t MscclChunks::scratch(Rank rank) const {
   return static_cast<std::int64_t>(ranks_[static_cast<std::size_t>(rank)].scratch_number.size());
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::v0

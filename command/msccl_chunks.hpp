@@ -10,7 +10,7 @@
 
 #include "schedules/print.hpp"
 
-namespace tutti::perf {
+namespace tutti::v0 {
 
 /// A chunk: 'i', 'o' or 's', and its number there.
 struct MscclChunk {
@@ -60,4 +60,4 @@ class MscclChunks {
   std::vector<RankChunks> ranks_{};
 };
 
-}  // namespace tutti::perf
+}  // namespace tutti::v0

@@ -10,7 +10,7 @@
 #include "topology/load.hpp"
 #include "topology/placed.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
 namespace {
 
 /// Of a rank to its host, if several are there: memory that ten billion bytes a second go through.
@@ -35,7 +35,7 @@ nlohmann::ordered_json parts_json(const Level& level, const NamedTopology& netwo
 NamedTopology described_network(const std::string& text) try {
   return read_network(find_network(text));
 } catch (const Error& error) {
-  throw Failure{ExitCode::usage, error.what()};
+  throw perf::Failure{perf::ExitCode::usage, error.what()};
 }
 
 double nanoseconds(const LinkSpeed& speed) {
@@ -84,4 +84,4 @@ NamedTopology with_ranks(NamedTopology network, int ranks, int per_host) {
   return {place_ranks(network.topology, hosts_filled(ranks, per_host), kMemory), std::move(names)};
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -8,7 +8,7 @@
 
 #include "topology/read.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
 
 /// Throws Failure{usage}. @param text of a network, as find_network takes it. @return the network.
 [[nodiscard]] NamedTopology described_network(const std::string& text);
@@ -29,4 +29,4 @@ namespace tutti::perf {
 /// share their hosts' links where there are several: place_ranks.
 [[nodiscard]] NamedTopology with_ranks(NamedTopology network, int ranks, int per_host);
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -17,7 +17,11 @@
 #include "perf/failure.hpp"
 #include "perf/interrupt.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::fail_alike;
+using perf::Failure;
+using perf::World;
 
 namespace {
 
@@ -27,10 +31,10 @@ Duration duration_of(double seconds) {
 
 int work_on(World& world, const std::string& who, const std::function<int(World&)>& work) {
   try {
-    catch_interrupts();
+    perf::catch_interrupts();
     return work(world);
   } catch (const Failure& failure) {
-    if (failure.code() == ExitCode::usage) return fail_alike(who, failure);
+    if (failure.code() == perf::ExitCode::usage) return fail_alike(who, failure);
     return fail_for_all(who, world.communicator().rank(), failure);
   } catch (const std::exception& error) {
     return fail_for_all(who, world.communicator().rank(), error);
@@ -45,7 +49,7 @@ bool is_ended_for(const std::exception& error, std::optional<int> rank) {
   if (ours->cause() != ErrorCode::peer_dead && ours->cause() != ErrorCode::aborted) return false;
   constexpr std::chrono::milliseconds kLaunchersTakeAtMost{2000}, kStep{10};
   for (auto waited = kStep * 0; waited < kLaunchersTakeAtMost; waited += kStep) {
-    if (interrupt_signal() != 0) return true;
+    if (perf::interrupt_signal() != 0) return true;
     std::this_thread::sleep_for(kStep);
   }
   return false;
@@ -53,54 +57,43 @@ bool is_ended_for(const std::exception& error, std::optional<int> rank) {
 
 // Becomes the `tutti run` of this very command.
 int start_ranks(const std::string& who, int ranks) {
-  std::vector<std::string> words = own_command();
+  std::vector<std::string> words = perf::own_command();
   const std::string program = words.empty() ? "" : words.front();
   words.insert(words.begin(), {program, "run", "-n", std::to_string(ranks)});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  restore_ignored_signals();
+  perf::restore_ignored_signals();
   execv(program.c_str(), arguments.data());
-  return fail_alike(who, Failure{ExitCode::environment, "cannot start ranks: /proc is missing"});
+  return fail_alike(who,
+                    Failure{perf::ExitCode::environment, "cannot start ranks: /proc is missing"});
 }
 
 }  // namespace
 
 int fail_for_all(const std::string& who, std::optional<int> rank, const std::exception& error) {
-  const int code = is_ended_for(error, rank) ? static_cast<int>(exit_code_of(error))
-                                             : fail_alone(who, rank, error);
-  end_job(code);
+  const int code = is_ended_for(error, rank) ? static_cast<int>(perf::exit_code_of(error))
+                                             : perf::fail_alone(who, rank, error);
+  perf::end_job(code);
   return code;
 }
 
-int on_rank_zero(World& world, const std::string& who, const std::function<int()>& task) {
-  std::int64_t code = 0;
-  if (world.communicator().rank() == 0) {
-    try {
-      code = task();
-    } catch (const std::exception& error) {
-      code = fail_alike(who, error);
-    }
-  }
-  from_rank_zero(world.communicator(), std::span{&code, 1});
-  return static_cast<int>(code);
-}
-
-int on_world(const std::string& who, const SweepOptions& options,
+int on_world(const std::string& who, const perf::SweepOptions& options,
              const std::function<int(World&)>& work) {
-  if (options.ranks && *options.ranks > 1 && !is_of_mpi(options.transport) && !launched_size())
+  if (options.ranks && *options.ranks > 1 && !perf::is_of_mpi(options.transport) &&
+      !perf::launched_size())
     return start_ranks(who, *options.ranks);
   try {
     const Duration timeout = duration_of(options.timeout_s);
     std::unique_ptr<World> world =
-        join_world(options.transport, {.timeout = timeout, .catalog = options.catalog});
+        perf::join_world(options.transport, {.timeout = timeout, .catalog = options.catalog});
     if (options.on_gpus) world = with_gpus(std::move(world), options, timeout);
     return work_on(*world, who, work);
   } catch (const Failure& failure) {
     return fail_alike(who, failure);
   } catch (const std::exception& error) {
-    return fail_for_all(who, launched_rank(), error);
+    return fail_for_all(who, perf::launched_rank(), error);
   }
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

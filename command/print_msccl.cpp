@@ -11,7 +11,7 @@
 #include "command/msccl_chunks.hpp"
 #include "schedules/msccl.hpp"
 
-namespace tutti::perf {
+namespace tutti::v0 {
 namespace {
 
 using StepKind = Step::Kind;
@@ -331,4 +331,4 @@ std::string to_msccl(const Printed& printed) {
   return text + "</algo>\n";
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::v0

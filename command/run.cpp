@@ -34,7 +34,13 @@
 #include "runtime/meeting/folder.hpp"
 #include "runtime/security/cryptography.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+using perf::Failure;
+using perf::number_in;
+using perf::split;
+
 namespace {
 
 // Ranks of this host: all of them, or those from `first` on of a larger job.
@@ -253,7 +259,7 @@ int run_job(const RunOptions& options) {
     ranks = {.size = options.ranks,
              .url = options.url.empty() ? url_on_this_host() : options.url,
              .secret_file = secret_at(options.url),
-             .hosts = placement_on({host_name()}, options.ranks)};
+             .hosts = placement_on({perf::host_name()}, options.ranks)};
     job = local_job(options, ranks);
   }
   if (options.seconds > 0)
@@ -266,8 +272,8 @@ void check(const RunOptions& options, bool has_agent) {
   if (options.program.empty())
     throw Failure{ExitCode::usage, "the program is missing; see tutti run --help"};
   if (const std::string& word = options.program.front(); word.starts_with("-"))
-    reject_word("flag", word,
-                {"-n", "--timeout", "--hosts", "--agent", "--label", "--env", "--url"});
+    perf::reject_word("flag", word,
+                      {"-n", "--timeout", "--hosts", "--agent", "--label", "--env", "--url"});
   for (const std::string& host : options.hosts)
     if (host.empty() || host.starts_with("-"))
       throw Failure{ExitCode::usage, fmt::format("'{}' is not a host", host)};
@@ -332,4 +338,4 @@ void add_run(CLI::App& app, std::function<int()>& run) {
   });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

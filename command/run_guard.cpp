@@ -26,7 +26,11 @@
 #include "perf/failure.hpp"
 #include "runtime/sockets/socket.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+using perf::Failure;
+using perf::make_pipe;
 
 namespace {
 
@@ -82,8 +86,8 @@ class Guard {
     require(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0, "cannot become the parent of orphans");
     const sigset_t signals = guard_signals();
     require(sigprocmask(SIG_BLOCK, &signals, nullptr) == 0, "cannot block signals");
-    ignore_signal(SIGPIPE);
-    signals_ = Descriptor{signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
+    perf::ignore_signal(SIGPIPE);
+    signals_ = runtime::Descriptor{signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
     require(bool{signals_}, "cannot watch for signals (signalfd)");
   }
 
@@ -143,13 +147,13 @@ class Guard {
   void on_typing();
 
   Job job_;
-  Descriptor signals_{};
+  runtime::Descriptor signals_{};
   std::vector<std::pair<pid_t, std::size_t>> running_{};   // and which member it is
   std::vector<pid_t> groups_{};                            // of members, while somebody is in them
   std::size_t started_ = 0;                                // members
   std::vector<std::pair<std::size_t, Stream>> streams_{};  // whose
-  std::vector<Descriptor> lifelines_{};
-  Descriptor typed_to_{};
+  std::vector<runtime::Descriptor> lifelines_{};
+  runtime::Descriptor typed_to_{};
   std::optional<int> status_{};  // set once the job is to end
   int last_signal_ = 0;          // that all were sent
   std::set<pid_t> told_{};       // that got it alone
@@ -158,9 +162,9 @@ class Guard {
 };
 
 void Guard::start(const Member& member) {
-  Program program = member.program;
-  std::array<Pipe, 2> outputs;
-  Pipe input;
+  perf::Program program = member.program;
+  std::array<perf::Pipe, 2> outputs;
+  perf::Pipe input;
   if (!member.label.empty() || member.is_follower) {
     outputs[0] = make_pipe();
     program.output = outputs[0].write.get();
@@ -176,10 +180,10 @@ void Guard::start(const Member& member) {
     if (!write_all(input.write.get(), member.first_words))
       throw Failure{ExitCode::environment, "a pipe accepts no bytes"};
   }
-  const pid_t process = spawn(program);
+  const pid_t process = perf::spawn(program);
   groups_.push_back(process);
   for (int index = 0; index < 2; ++index) {
-    Descriptor& output = outputs[static_cast<std::size_t>(index)].read;
+    runtime::Descriptor& output = outputs[static_cast<std::size_t>(index)].read;
     if (!output) continue;
     require(fcntl(output.get(), F_SETFL, O_NONBLOCK) == 0, "cannot make a pipe not block");
     streams_.emplace_back(started_, Stream{std::move(output), index + 1, member.label});
@@ -252,7 +256,8 @@ void Guard::on_word(std::size_t member, const std::string& word) {
   std::string text;
   std::getline(letters >> std::ws, text);
   if (kind == "port")
-    for (const Descriptor& lifeline : lifelines_)  // a follower that cannot read it has ended
+    for (const runtime::Descriptor& lifeline :
+         lifelines_)  // a follower that cannot read it has ended
       write_all(lifeline.get(), fmt::format("{}{}\n", job_.meeting_host, number));
   if (kind == "failure" && !status_)
     fail(number, text.empty() ? text : job_.members[member].name + ": " + text);
@@ -359,7 +364,7 @@ sigset_t launcher_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP})
-    if (!is_ignored(number)) sigaddset(&signals, number);
+    if (!perf::is_ignored(number)) sigaddset(&signals, number);
   return signals;
 }
 
@@ -392,4 +397,4 @@ void end_orphans() try {
 } catch (const Failure&) {  // they cannot be found
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -13,13 +13,13 @@
 #include "perf/spawn.hpp"
 #include "runtime/launch/end_notices.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
 
 /// A process of a job.
 struct Member {
-  std::string name{};   ///< Such as "rank 3" or "host b".
-  Program program{};    ///< What it runs.
-  std::string label{};  ///< Stands before each of its lines; empty: its output is not touched.
+  std::string name{};       ///< Such as "rank 3" or "host b".
+  perf::Program program{};  ///< What it runs.
+  std::string label{};      ///< Stands before each of its lines; empty: its output is not touched.
   std::string first_words{};  ///< What it reads on its standard input before anything else.
   /// It starts a `tutti run` on another host, whose standard input stays open as long as this
   /// process lives, and which tells this one at its standard output what there is to tell.
@@ -63,4 +63,4 @@ struct Job {
 /// a guard that was killed.
 void end_orphans();
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

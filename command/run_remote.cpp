@@ -19,7 +19,10 @@
 #include "perf/spawn.hpp"
 #include "runtime/meeting/folder.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+using perf::Failure;
 
 namespace {
 
@@ -29,8 +32,8 @@ int first_rank(int ranks, std::size_t hosts, std::size_t host) {
 }
 
 // A socket that keeps a port of all addresses of this host, or nothing.
-Descriptor bind_anywhere(int family) {
-  Descriptor socket{::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+runtime::Descriptor bind_anywhere(int family) {
+  runtime::Descriptor socket{::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   const int no = 0;
   const int yes = 1;
   // Two sockets with this option may have one port, as long as only one of them listens.
@@ -96,8 +99,8 @@ std::vector<std::string> agent_words(const RunOptions& options, std::size_t host
   remote.emplace_back("--");
   remote.insert(remote.end(), options.program.begin(), options.program.end());
   // The agent hands one line to a shell on the other side.
-  words.push_back("cd " + quoted({std::filesystem::current_path().string()}) + " && exec " +
-                  quoted(remote));
+  words.push_back("cd " + perf::quoted({std::filesystem::current_path().string()}) + " && exec " +
+                  perf::quoted(remote));
   return words;
 }
 
@@ -140,4 +143,4 @@ std::string receive_line(const std::string& what,
   return line;
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -10,7 +10,7 @@
 #include "runtime/launch/config.hpp"
 #include "runtime/sockets/socket.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
 
 /// The command line of `tutti run`.
 struct RunOptions {
@@ -62,4 +62,4 @@ struct KeptPort {
 [[nodiscard]] std::string receive_line(const std::string& what,
                                        std::optional<std::chrono::milliseconds> patience = {});
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-namespace tutti::perf {
+namespace tutti::command {
 
 namespace {
 
@@ -83,4 +83,4 @@ bool Stream::pass_bytes(bool is_end, std::vector<std::string>& words) {
   }
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

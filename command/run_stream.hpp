@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "perf/spawn.hpp"
+#include "runtime/sockets/socket.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
 
 /// Writes all of a text. @param file to write to. @param text any. @return whether it took it.
 bool write_all(int file, std::string_view text);
@@ -23,7 +23,7 @@ class Stream {
  public:
   /// @param source does not block. @param target where it goes. @param label stands before each
   /// line; empty: bytes are passed on as they come, but for words.
-  Stream(Descriptor source, int target, std::string label)
+  Stream(runtime::Descriptor source, int target, std::string label)
       : source_{std::move(source)}, target_{target}, label_{std::move(label)} {}
 
   /// @return where it comes from, to be polled.
@@ -41,11 +41,11 @@ class Stream {
   bool pass_bytes(bool is_end, std::vector<std::string>& words);
   bool pass(std::size_t bytes);
 
-  Descriptor source_;
+  runtime::Descriptor source_;
   int target_;
   std::string label_;
   std::string held_{};  // not passed on yet
   bool is_refused_ = false;
 };
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -19,14 +19,18 @@
 #include "perf/load.hpp"
 #include "schedules/print.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+using perf::Failure;
+
 namespace {
 
 constexpr int kMostDrawn = 64;  // beyond it no screen shows the picture
 
 /// The values of the flags.
 struct ShowWanted {
-  std::shared_ptr<const Catalog> catalog = load_catalog("");
+  std::shared_ptr<const Catalog> catalog = perf::load_catalog("");
   Collective collective{};
   std::string algorithm{};
   Choice choice{};
@@ -42,9 +46,9 @@ void complete(ShowWanted& wanted) {
   const Collective collective = wanted.collective;
   wanted.choice = parse_choice(*wanted.catalog, collective, wanted.algorithm);
   const Algorithm& row = *wanted.choice.algorithm;
-  const RankRange ranks{0, wanted.ranks - 1};
-  require_in("--root", wanted.root, ranks);
-  if (wanted.only) require_in("--rank", *wanted.only, ranks);
+  const perf::RankRange ranks{0, wanted.ranks - 1};
+  perf::require_in("--root", wanted.root, ranks);
+  if (wanted.only) perf::require_in("--rank", *wanted.only, ranks);
   if (wanted.format == "msccl" && wanted.only)
     throw Failure{ExitCode::usage, "--format msccl has all ranks: leave --rank out"};
   if (wanted.format == "svg" && wanted.ranks > kMostDrawn)
@@ -54,7 +58,7 @@ void complete(ShowWanted& wanted) {
   if (!admits(row.traits.sizes, wanted.ranks))
     throw Failure{ExitCode::usage,
                   fmt::format("{} {} supports {}, not {}", row.name, name_of(collective),
-                              words_of(row.traits.sizes), wanted.ranks)};
+                              perf::words_of(row.traits.sizes), wanted.ranks)};
   if (wanted.root != 0 && !is_rooted(collective))
     throw Failure{ExitCode::usage,
                   fmt::format("{} has no root: leave --root out", name_of(collective))};
@@ -77,11 +81,11 @@ int show(const ShowWanted& wanted) {
                         .root = wanted.root,
                         .schedules = schedules,
                         .only = wanted.only};
-  write_text(wanted.format == "text"   ? to_text(printed)
-             : wanted.format == "json" ? to_json(printed)
-             : wanted.format == "svg"  ? to_svg(printed)
-                                       : to_msccl(printed),
-             wanted.output);
+  perf::write_text(wanted.format == "text"   ? to_text(printed)
+                   : wanted.format == "json" ? to_json(printed)
+                   : wanted.format == "svg"  ? to_svg(printed)
+                                             : to_msccl(printed),
+                   wanted.output);
   return static_cast<int>(ExitCode::good);
 }
 
@@ -96,16 +100,16 @@ void add_show(CLI::App& app, std::function<int()>& run) {
     return command->add_option_function<std::string>(name, std::move(read), help);
   };
   const auto rank_in = [](const char* flag, const std::string& text) {
-    return number_in(flag, text, {0, kMostRanks - 1});
+    return perf::number_in(flag, text, {0, kMostRanks - 1});
   };
   add("collective", "such as all_reduce", [wanted](const std::string& text) {
-    wanted->collective = collective_named(text);
+    wanted->collective = perf::collective_named(text);
   })->required();
   add("algorithm", "such as ring or knomial:k=4", [wanted](const std::string& text) {
-    wanted->algorithm = with_graphs_of_files(text);
+    wanted->algorithm = perf::with_graphs_of_files(text);
   })->required();
   add("--ranks", "number of ranks", [wanted](const std::string& text) {
-    wanted->ranks = number_in("--ranks", text, {1, kMostRanks});
+    wanted->ranks = perf::number_in("--ranks", text, {1, kMostRanks});
   })->default_str("8");
   add("--root", "root of rooted collectives", [=](const std::string& text) {
     wanted->root = rank_in("--root", text);
@@ -113,16 +117,16 @@ void add_show(CLI::App& app, std::function<int()>& run) {
   add("--rank", "one rank only; a picture highlights it",
       [=](const std::string& text) { wanted->only = rank_in("--rank", text); });
   add("--format", "text, json, svg or msccl", [wanted](const std::string& text) {
-    index_among("format", text, {"text", "json", "svg", "msccl"});
+    perf::index_among("format", text, {"text", "json", "svg", "msccl"});
     wanted->format = text;
   })->default_str("text");
-  add("--load", kLoadHelp,
-      [wanted](const std::string& text) { wanted->catalog = load_catalog(text); });
+  add("--load", perf::kLoadHelp,
+      [wanted](const std::string& text) { wanted->catalog = perf::load_catalog(text); });
   command->add_option("--output", wanted->output, "file to write instead of standard output");
   command->callback([wanted, &run] {
     complete(*wanted);
-    run = on_first_rank([wanted] { return show(*wanted); });
+    run = perf::on_first_rank([wanted] { return show(*wanted); });
   });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -23,12 +23,16 @@
 #include "selector/selector.hpp"
 #include "selector/simulate.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+using perf::number_in;
+
 namespace {
 
 /// The values of the flags.
 struct SimulateWanted {
-  std::shared_ptr<const Catalog> catalog = load_catalog("");
+  std::shared_ptr<const Catalog> catalog = perf::load_catalog("");
   std::optional<NamedTopology> network{};
   Collective collective = Collective::all_reduce;
   std::vector<std::string> algorithms{};
@@ -57,7 +61,7 @@ std::vector<Choice> choices_of(const SimulateWanted& wanted) {
   std::vector<Choice> choices;
   for (const std::string& text : wanted.algorithms) {
     choices.push_back(
-        on_hosts(parse_choice(*wanted.catalog, wanted.collective, with_graphs_of_files(text)),
+        on_hosts(parse_choice(*wanted.catalog, wanted.collective, perf::with_graphs_of_files(text)),
                  wanted.hosts));
     require(choices.back(), wanted.ranks);
   }
@@ -77,12 +81,12 @@ void place(SimulateWanted& wanted) {
       std::min<std::int64_t>(std::int64_t{topology.hosts()} * per_host, Topology::kMost));
   const int most = std::min(places, kMostRanks);
   const bool is_said = wanted.ranks != 0;
-  if (is_said) require_in("--ranks", wanted.ranks, {1, places});
+  if (is_said) perf::require_in("--ranks", wanted.ranks, {1, places});
   else wanted.ranks = most;
   if (wanted.ranks < places && !is_said)
-    throw Failure{ExitCode::usage,
-                  fmt::format("network {} has places for {} ranks: give --ranks, at most {}",
-                              topology.name(), places, kMostRanks)};
+    throw perf::Failure{ExitCode::usage,
+                        fmt::format("network {} has places for {} ranks: give --ranks, at most {}",
+                                    topology.name(), places, kMostRanks)};
   if (per_host > 1) wanted.hosts = hosts_filled(wanted.ranks, per_host);
   else if (!topology.levels().empty())
     wanted.hosts.assign(topology.levels().back().part_of.begin(),
@@ -93,14 +97,14 @@ void place(SimulateWanted& wanted) {
 /// The flags, combined.
 void complete(SimulateWanted& wanted) try {
   place(wanted);
-  require_in("--root", wanted.root, {0, wanted.ranks - 1});
+  perf::require_in("--root", wanted.root, {0, wanted.ranks - 1});
   const Contract contract{wanted.collective, wanted.ranks, wanted.root};
   const Partition partition{wanted.bytes, contract.blocks()};
   for (std::size_t block = 0; block < contract.blocks(); ++block)
     wanted.blocks.push_back(partition.size(block));
   wanted.choices = choices_of(wanted);
 } catch (const Error& error) {
-  throw Failure{ExitCode::usage, error.what()};
+  throw perf::Failure{ExitCode::usage, error.what()};
 }
 
 SimulatedChoice outcome_of(const Choice& choice, const SimulateWanted& wanted, Routing routing) {
@@ -179,14 +183,15 @@ std::vector<std::string> heat_lines(const std::vector<SimulatedChoice>& outcomes
 
 int run_simulation(const SimulateWanted& wanted) {
   const Routing routing = wanted.routing == "fixed" ? Routing::fixed : Routing::balanced;
-  const std::string heat = wanted.heat.empty() ? "" : heat_command(wanted.heat);
+  const std::string heat = wanted.heat.empty() ? "" : perf::heat_command(wanted.heat);
   std::vector<SimulatedChoice> outcomes;
   for (const Choice& choice : wanted.choices)
     outcomes.push_back(outcome_of(choice, wanted, routing));
   std::ranges::stable_sort(
       outcomes, {}, [](const SimulatedChoice& outcome) { return outcome.simulated.nanoseconds; });
-  write_text(wanted.json ? json_of(outcomes) : table(outcomes, wanted), "");
-  return static_cast<int>(heat.empty() ? ExitCode::good : draw(heat, heat_lines(outcomes, wanted)));
+  perf::write_text(wanted.json ? json_of(outcomes) : table(outcomes, wanted), "");
+  return static_cast<int>(heat.empty() ? ExitCode::good
+                                       : perf::draw(heat, heat_lines(outcomes, wanted)));
 }
 
 }  // namespace
@@ -202,14 +207,14 @@ void add_simulate(CLI::App& app, std::function<int()>& run) {
     wanted->network = described_network(text);
   })->required();
   add("-C,--collective", "collective", [wanted](const std::string& text) {
-    wanted->collective = collective_named(text);
+    wanted->collective = perf::collective_named(text);
   })->default_str("all_reduce");
   command
       ->add_option("-a,--algorithm", wanted->algorithms,
                    "such as ring; may be repeated; default: all")
       ->allow_extra_args(false);
   add("-b,--bytes", "bytes of the whole vector: 8, 64K, 4M", [wanted](const std::string& text) {
-    wanted->bytes = bytes_in("--bytes", text);
+    wanted->bytes = perf::bytes_in("--bytes", text);
   })->default_str("1M");
   add("--ranks", "number of ranks; default: one for each place", [wanted](const std::string& text) {
     wanted->ranks = number_in("--ranks", text, {1, Topology::kMost});
@@ -219,7 +224,7 @@ void add_simulate(CLI::App& app, std::function<int()>& run) {
   })->default_str("1");
   add("--segment", "segment in bytes, or whole; default: its own",
       [wanted](const std::string& text) {
-        wanted->segment_bytes = text == "whole" ? 0 : bytes_in("--segment", text);
+        wanted->segment_bytes = text == "whole" ? 0 : perf::bytes_in("--segment", text);
       });
   add("--root", "root of rooted collectives", [wanted](const std::string& text) {
     wanted->root = number_in("--root", text, {0, Topology::kMost});
@@ -229,12 +234,12 @@ void add_simulate(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   command->add_flag("--json", wanted->json, "an array with one object per algorithm");
   command->add_option("--heat", wanted->heat, "draw the load of each link: an .svg or .png");
-  add("--load", kLoadHelp,
-      [wanted](const std::string& text) { wanted->catalog = load_catalog(text); });
+  add("--load", perf::kLoadHelp,
+      [wanted](const std::string& text) { wanted->catalog = perf::load_catalog(text); });
   command->callback([wanted, &run] {
     complete(*wanted);
-    run = on_first_rank([wanted] { return run_simulation(*wanted); });
+    run = perf::on_first_rank([wanted] { return run_simulation(*wanted); });
   });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -1,17 +1,14 @@
-// `tutti sweep`: every candidate of every chosen collective over every size.
+#include "command/sweep.hpp"
+
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include <tutti/spi/communicator.hpp>
 
-#include "command/commands.hpp"
 #include "command/fail.hpp"
-#include "command/on_world.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
 #include "perf/interrupt.hpp"
@@ -27,8 +24,6 @@
 namespace tutti::perf {
 
 namespace {
-
-const std::string kWho = "tutti sweep";
 
 // All sizes of one collective, or of messages.
 struct SweepSection {
@@ -55,7 +50,8 @@ struct Reports {
 
 class Sweep {
  public:
-  Sweep(World& world, const SweepOptions& options) : world_{world}, options_{options} {}
+  Sweep(World& world, const std::string& who, const SweepOptions& options)
+      : world_{world}, who_{who}, options_{options} {}
 
   // Runs on all ranks and returns the same exit code on all of them.
   int run() {
@@ -77,7 +73,7 @@ class Sweep {
     hosts_ = static_cast<int>(context.hosts.size());
     for (const SweepSection& section : sections)
       if (!interrupted_) run_section(section, progress);
-    return on_rank_zero(world_, kWho, [&] { return close_reports(); });
+    return on_rank_zero(world_, who_, [&] { return close_reports(); });
   }
 
  private:
@@ -185,7 +181,7 @@ class Sweep {
   }
 
   int open_reports() {
-    return on_rank_zero(world_, kWho, [&] {
+    return on_rank_zero(world_, who_, [&] {
       reports_.table = Table{stdout, options_.color};
       if (!options_.plot.empty()) reports_.commands.push_back(plot_command(options_.plot));
       if (!options_.html.empty())
@@ -312,10 +308,11 @@ class Sweep {
   int drawn_by(const std::string& command) try {
     return static_cast<int>(draw(command, reports_.json_lines));
   } catch (const Failure& failure) {
-    return fail_alike(kWho, failure);
+    return fail_alike(who_, failure);
   }
 
   World& world_;
+  const std::string& who_;
   const SweepOptions& options_;
   Reports reports_{};
   Tally tally_{};
@@ -324,49 +321,10 @@ class Sweep {
   bool is_oversubscribed_ = false;
 };
 
-// The options of the run that is to be repeated, and as many ranks, where no launcher started some.
-SweepOptions of_recorded_run(const SweepOptions& options) {
-  RecordedRun run = recorded_run(options.replay);
-  const bool starts_ranks = !launched_size() && run.ranks > 1;
-  if (starts_ranks && !run.mpi.empty())
-    throw Failure{
-        ExitCode::usage,
-        fmt::format("'{}' was measured by {} ranks under {}, which starts them: mpirun "
-                    "-n {} tutti sweep --replay {}",
-                    options.replay, run.ranks, run.mpi, run.ranks, quoted({options.replay}))};
-  if (starts_ranks) {
-    std::erase_if(run.arguments,
-                  [](const std::string& word) { return word.starts_with("--ranks="); });
-    run.arguments.push_back(fmt::format("--ranks={}", run.ranks));
-  }
-  return repeated(run.arguments, options);
-}
-
-int sweep(SweepOptions options) {
-  try {
-    if (!options.replay.empty()) options = of_recorded_run(options);
-  } catch (const std::exception& error) {  // another host's file may be another one
-    return fail_for_all(kWho, launched_rank(), error);
-  }
-  return on_world(kWho, options, [&](World& world) { return Sweep{world, options}.run(); });
-}
-
 }  // namespace
 
-void add_sweep(CLI::App& app, std::function<int()>& run) {
-  const auto options = std::make_shared<SweepOptions>();
-  CLI::App* command =
-      app.add_subcommand("sweep", "measure every algorithm beside the MPI's or NCCL's");
-  declare_flags(*command, *options);
-  command->callback([options, command, &run] {
-    if (!options->replay.empty()) {
-      reject_beside_replay(*command);
-    } else {
-      check_together(*options);
-      options->arguments = repeat_arguments(*command, *options);
-    }
-    run = [options] { return sweep(*options); };
-  });
+int run_sweep(World& world, const std::string& who, const SweepOptions& options) {
+  return Sweep{world, who, options}.run();
 }
 
 }  // namespace tutti::perf

@@ -15,7 +15,7 @@
 #include "perf/command_line.hpp"
 #include "perf/exit_code.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
 namespace {
 
 /// From so many hosts at most ways are measured.
@@ -137,11 +137,11 @@ void add_topology(CLI::App& app, std::function<int()>& run) {
   command->add_option("-o,--output", options->output, "file; default: standard output");
   command->callback([options, &run] {
     const std::string text = printed(*options);
-    run = on_first_rank([options, text] {
-      write_text(text, options->output);
-      return static_cast<int>(ExitCode::good);
+    run = perf::on_first_rank([options, text] {
+      perf::write_text(text, options->output);
+      return static_cast<int>(perf::ExitCode::good);
     });
   });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -2,7 +2,7 @@
 
 #include "proof/verify_row.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
 
 std::vector<std::string> words_of(Collective collective, const Traits& traits) {
   std::vector<std::string> words;
@@ -25,4 +25,4 @@ std::vector<std::string> words_of(Collective collective, const Traits& traits) {
   return words;
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -7,7 +7,7 @@
 
 #include <tutti/spi/algorithm.hpp>
 
-namespace tutti::perf {
+namespace tutti::command {
 
 /// The properties that mean something for this collective.
 /// @param collective the operation. @param traits facts. @return such as "ordered (root 0)".
@@ -18,4 +18,4 @@ namespace tutti::perf {
   return words_of(row.collective, row.traits);
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

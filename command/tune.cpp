@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "command/commands.hpp"
+#include "command/fail.hpp"
 #include "command/on_world.hpp"
 #include "perf/command_line.hpp"
 #include "perf/failure.hpp"
@@ -19,7 +20,12 @@
 #include "perf/tuning/tune.hpp"
 #include "runtime/world/tuning_file.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+using perf::Failure;
+using perf::TuneOptions;
+using perf::World;
 
 namespace {
 
@@ -27,26 +33,26 @@ constexpr const char* kBuffers[]{"private", "visible"};
 
 // Where peers see each other's memory, both kinds are worth a table.
 std::vector<std::string> usual_buffers(const std::string& transport) {
-  if (transport_named(transport).shares_memory) return {kBuffers[0], kBuffers[1]};
+  if (perf::transport_named(transport).shares_memory) return {kBuffers[0], kBuffers[1]};
   return {kBuffers[0]};
 }
 
 void read_buffers(TuneOptions& options, const std::string& text) {
-  options.buffers = split(text, ',');
+  options.buffers = perf::split(text, ',');
   for (const std::string& kind : options.buffers)
-    index_among("kind of buffers", kind, {kBuffers[0], kBuffers[1]});
+    perf::index_among("kind of buffers", kind, {kBuffers[0], kBuffers[1]});
 }
 
 // The flags, combined, with the default path of the file.
 void complete(TuneOptions& options, const CLI::App& app) {
-  options.arguments = repeat_arguments(app, options.sweep);
+  options.arguments = perf::repeat_arguments(app, options.sweep);
   if (!options.buffers.empty())
     options.arguments.push_back(fmt::format("--buffers={}", fmt::join(options.buffers, ",")));
   options.arguments.emplace_back("--again");
   if (options.buffers.empty()) options.buffers = usual_buffers(options.sweep.transport);
   for (const std::string& kind : options.buffers) {
     options.sweep.buffers = kind;
-    check_together(options.sweep);  // which rejects kinds that the transport has not
+    perf::check_together(options.sweep);  // which rejects kinds that the transport has not
   }
   if (!options.sweep.uneven.empty() || !options.sweep.messages.empty())
     throw Failure{ExitCode::usage,
@@ -64,10 +70,10 @@ void complete(TuneOptions& options, const CLI::App& app) {
 // Rank 0 writes the page, and finds out whether it can before minutes of measuring.
 int tune(World& world, TuneOptions options) {
   const int code = on_rank_zero(world, "tutti tune", [&] {
-    if (!options.html.empty()) options.page_command = page_command(options.html, "tune.py");
+    if (!options.html.empty()) options.page_command = perf::page_command(options.html, "tune.py");
     return 0;
   });
-  return code != 0 ? code : Tuner{world, options}.run();
+  return code != 0 ? code : perf::Tuner{world, options}.run();
 }
 
 // Adds one of the two commands of this file, which share flags.
@@ -75,8 +81,8 @@ CLI::App* add_measuring(CLI::App& app, const char* name, const char* help,
                         const std::shared_ptr<TuneOptions>& options, std::function<int()>& run,
                         int (*work)(World&, TuneOptions)) {
   CLI::App* command = app.add_subcommand(name, help);
-  declare_flags(*command, options->sweep,
-                {"--transport", "--load", "--ranks", "--timeout", "--seed"});
+  perf::declare_flags(*command, options->sweep,
+                      {"--transport", "--load", "--ranks", "--timeout", "--seed"});
   command->add_option_function<std::string>(
       "--buffers", [options](const std::string& text) { read_buffers(*options, text); },
       "private,visible; default: those that exist");
@@ -98,19 +104,19 @@ void add_tune(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<TuneOptions>();
   CLI::App* command =
       add_measuring(app, "tune", "measure the fastest algorithm at each size", options, run, tune);
-  declare_flags(
+  perf::declare_flags(
       *command, options->sweep,
       {"--collective", "--begin", "--end", "--factor", "--budget", "--align", "--pattern"});
-  set_usual(*command, options->sweep, "--factor", "4");
+  perf::set_usual(*command, options->sweep, "--factor", "4");
   command->add_flag("--again", options->again, "measure also the cells that the file has");
   command->add_option("--html", options->html, "write a page with pictures and tables");
 }
 
 void add_calibrate(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<TuneOptions>();
-  options->sweep = sweep_options({});
+  options->sweep = perf::sweep_options({});
   add_measuring(app, "calibrate", "measure the costs of messages and bytes", options, run,
-                [](World& world, TuneOptions asked) { return calibrate(world, asked); });
+                [](World& world, TuneOptions asked) { return perf::calibrate(world, asked); });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

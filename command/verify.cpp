@@ -22,7 +22,13 @@
 #include "proof/verify_row.hpp"
 #include "selector/predict.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+using perf::number_in;
+using perf::RankRange;
+using perf::write_text;
+
 namespace {
 
 constexpr RankRange kRanks{1, 512};
@@ -36,8 +42,8 @@ struct Subject {
 
 /// The values of the flags.
 struct VerifyWanted {
-  std::shared_ptr<const Catalog> catalog = load_catalog("");
-  std::vector<Collective> collectives = collectives_named("all");
+  std::shared_ptr<const Catalog> catalog = perf::load_catalog("");
+  std::vector<Collective> collectives = perf::collectives_named("all");
   std::string algorithms{};  ///< Names and choices, with commas between them.
   std::vector<Subject> subjects{};
   VerifyRange range{.min_size = 1, .max_size = 64};
@@ -64,16 +70,16 @@ struct Outcome {
 std::vector<Subject> subjects_of(const VerifyWanted& wanted) {
   std::vector<Subject> subjects;
   std::string names;
-  for (const std::string& word : split(wanted.algorithms, ',')) {
+  for (const std::string& word : perf::split(wanted.algorithms, ',')) {
     const std::size_t end = word.find_first_of("(:");
     if (end == word.npos) names += (names.empty() ? "" : ",") + word;
     else
       for (const Algorithm* row :
-           rows_named(*wanted.catalog, wanted.collectives, word.substr(0, end)))
+           perf::rows_named(*wanted.catalog, wanted.collectives, word.substr(0, end)))
         subjects.push_back({row, parse_choice(*wanted.catalog, row->collective, word).text()});
   }
   if (names.empty() && !subjects.empty()) return subjects;
-  for (const Algorithm* row : rows_named(*wanted.catalog, wanted.collectives, names))
+  for (const Algorithm* row : perf::rows_named(*wanted.catalog, wanted.collectives, names))
     subjects.push_back({row});
   return subjects;
 }
@@ -314,14 +320,14 @@ void add_verify(CLI::App& app, std::function<int()>& run) {
   };
   add("--ranks", "1:64", "every number of ranks in FIRST:LAST, every root",
       [&range](const std::string& text) {
-        const RankRange ranks = range_in("--ranks", text, kRanks);
+        const RankRange ranks = perf::range_in("--ranks", text, kRanks);
         range.min_size = ranks.first;
         range.max_size = ranks.last;
       });
   add("--collective", "all", "names with commas, or all",
-      [wanted](const std::string& text) { wanted->collectives = collectives_named(text); });
+      [wanted](const std::string& text) { wanted->collectives = perf::collectives_named(text); });
   add("--algorithm", "", "names, or choices such as knomial:k=5, with commas",
-      [wanted](const std::string& text) { wanted->algorithms = with_graphs_of_files(text); });
+      [wanted](const std::string& text) { wanted->algorithms = perf::with_graphs_of_files(text); });
   add("--sample-to", "0", "most ranks of a sample of larger shapes",
       [&range](const std::string& text) {
         range.sample_to = number_in("--sample-to", text, {0, kRanks.last});
@@ -333,20 +339,20 @@ void add_verify(CLI::App& app, std::function<int()>& run) {
           });
   add("--seed", "1", "seed of the sample, and of random skips and graphs",
       [&range](const std::string& text) {
-        range.seed = count_in("--seed", text, 0, 1'000'000'000);
+        range.seed = perf::count_in("--seed", text, 0, 1'000'000'000);
       });
   add("--build", "0", "also build all schedules for this number of ranks",
       [wanted](const std::string& text) { wanted->build = number_in("--build", text, kBuilds); });
-  add("--load", "", kLoadHelp,
-      [wanted](const std::string& text) { wanted->catalog = load_catalog(text); });
+  add("--load", "", perf::kLoadHelp,
+      [wanted](const std::string& text) { wanted->catalog = perf::load_catalog(text); });
   command->add_flag("--json", wanted->json, "an array with one object per row");
   command->callback([wanted, slim_flies, &run] {
     VerifyRange& all = wanted->range;
     if (slim_flies->count() == 0 && all.min_size == 1 && all.max_size == 64) all.slim_fly_to = 242;
     all.catalog = wanted->catalog.get();
     wanted->subjects = subjects_of(*wanted);
-    run = on_first_rank([wanted] { return verify(*wanted); });
+    run = perf::on_first_rank([wanted] { return verify(*wanted); });
   });
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -12,18 +12,22 @@
 #include "perf/failure.hpp"
 #include "perf/world_gpu.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
+
+using perf::ExitCode;
+using perf::Failure;
+
 namespace {
 
 // The own rank among those of this host.
 int local_rank_of(Communicator& communicator) {
-  const std::vector<std::string> names = gather_texts(communicator, host_name());
+  const std::vector<std::string> names = perf::gather_texts(communicator, perf::host_name());
   const auto own = names.begin() + communicator.rank();
   return static_cast<int>(std::count(names.begin(), own, *own));
 }
 
 // What attaching throws for want of something it throws on all ranks alike.
-int attached(Communicator& communicator, const SweepOptions& options, Duration timeout) {
+int attached(Communicator& communicator, const perf::SweepOptions& options, Duration timeout) {
   const int local_rank = local_rank_of(communicator);
   try {
     return cuda::attach_in_turn(communicator, local_rank, options.gpu_transport,
@@ -43,8 +47,8 @@ int attached(Communicator& communicator, const SweepOptions& options, Duration t
 
 }  // namespace
 
-std::unique_ptr<World> with_gpus(std::unique_ptr<World> world, const SweepOptions& options,
-                                 Duration timeout) {
+std::unique_ptr<perf::World> with_gpus(std::unique_ptr<perf::World> world,
+                                       const perf::SweepOptions& options, Duration timeout) {
   Communicator& communicator = world->communicator();
   const int device = attached(communicator, options, timeout);
   // All ranks have peers or none has.
@@ -54,7 +58,7 @@ std::unique_ptr<World> with_gpus(std::unique_ptr<World> world, const SweepOption
                   "--buffers visible: these GPUs do not see each other's memory (NVLink, or peer "
                   "access within a host); leave it out"};
   auto stream = cuda::make_timed_stream(communicator, device, timeout);
-  return make_gpu_world(std::move(world), std::move(stream));
+  return perf::make_gpu_world(std::move(world), std::move(stream));
 }
 
-}  // namespace tutti::perf
+}  // namespace tutti::command

@@ -7,7 +7,7 @@
 #include "perf/sweep/options.hpp"
 #include "perf/world.hpp"
 
-namespace tutti::perf {
+namespace tutti::command {
 
 /// Attaches a GPU to each rank. Collective. @param world of ranks. @param options of the sweep:
 /// what messages go by, and whether buffers are visible. @param timeout of the start, and of each
@@ -15,7 +15,8 @@ namespace tutti::perf {
 /// @return the world, whose calls are on streams. Throws Failure{environment} on all ranks alike
 /// where a rank has no GPU of its own, or they do not see each other's memory and should; Error
 /// where the ranks do not come together, or the GPU of one fails.
-[[nodiscard]] std::unique_ptr<World> with_gpus(std::unique_ptr<World> world,
-                                               const SweepOptions& options, Duration timeout);
+[[nodiscard]] std::unique_ptr<perf::World> with_gpus(std::unique_ptr<perf::World> world,
+                                                     const perf::SweepOptions& options,
+                                                     Duration timeout);
 
-}  // namespace tutti::perf
+}  // namespace tutti::command
