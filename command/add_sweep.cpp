@@ -7,11 +7,11 @@
 
 #include "command/commands.hpp"
 #include "command/on_world.hpp"
-#include "command/sweep.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
 #include "perf/spawn.hpp"
 #include "perf/sweep/baseline.hpp"
+#include "perf/sweep/sweep.hpp"
 
 namespace tutti::command {
 

@@ -15,11 +15,11 @@
 
 #include "base/text_file.hpp"
 #include "command/commands.hpp"
-#include "command/fail.hpp"
 #include "command/on_world.hpp"
 #include "perf/command_line.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
+#include "perf/failure_report.hpp"
 #include "perf/gradients/fit.hpp"
 #include "perf/gradients/measure.hpp"
 #include "perf/gradients/predict.hpp"

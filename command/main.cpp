@@ -15,12 +15,12 @@
 
 #include "base/crash_frames.hpp"
 #include "command/commands.hpp"
-#include "command/fail.hpp"
 #include "perf/build.hpp"
 #include "perf/command_line.hpp"
 #include "perf/dispositions.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
+#include "perf/failure_report.hpp"
 
 namespace tutti::command {
 

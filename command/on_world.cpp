@@ -10,11 +10,11 @@
 
 #include <tutti/error.hpp>
 
-#include "command/fail.hpp"
 #include "command/with_gpus.hpp"
 #include "perf/dispositions.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
+#include "perf/failure_report.hpp"
 #include "perf/interrupt.hpp"
 
 namespace tutti::command {

@@ -13,11 +13,11 @@
 #include <tutti/spi/catalog.hpp>
 
 #include "command/commands.hpp"
-#include "command/msccl.hpp"
 #include "perf/command_line.hpp"
 #include "perf/failure.hpp"
 #include "perf/load.hpp"
 #include "schedules/print.hpp"
+#include "schedules/print_msccl.hpp"
 
 namespace tutti::command {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "command/commands.hpp"
-#include "command/fail.hpp"
 #include "command/on_world.hpp"
 #include "perf/command_line.hpp"
 #include "perf/failure.hpp"
+#include "perf/failure_report.hpp"
 #include "perf/pages/draw.hpp"
 #include "perf/tuning/calibrate.hpp"
 #include "perf/tuning/tune.hpp"

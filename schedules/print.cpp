@@ -102,6 +102,18 @@ std::string counted(std::uint64_t number, std::string_view noun) {
   return std::to_string(number) + " " + std::string{noun} + (number == 1 ? "" : "s");
 }
 
+std::string escaped_for_xml(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '<') result += "&lt;";
+    else if (c == '>') result += "&gt;";
+    else if (c == '&') result += "&amp;";
+    else if (c == '"') result += "&quot;";
+    else result += c;
+  }
+  return result;
+}
+
 std::string text_of(const Slots& slots) {
   std::string text = std::string{name_of(slots.space)} + "[" + std::to_string(slots.first);
   if (slots.count != 1) text += ".." + std::to_string(std::uint64_t{slots.first} + slots.count - 1);

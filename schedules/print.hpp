@@ -24,6 +24,9 @@ struct Printed {
 /// @param noun in the singular. @return such as "1 rank" or "2 ranks".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);
 
+/// @return the text with the characters & < > " as entities of XML.
+[[nodiscard]] std::string escaped_for_xml(std::string_view text);
+
 /// @return such as "out[3]" or "scratch[0..7]".
 [[nodiscard]] std::string text_of(const Slots& slots);
 

@@ -35,17 +35,6 @@ std::string at(double value) {
   return text;
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<') result += "&lt;";
-    else if (c == '>') result += "&gt;";
-    else if (c == '&') result += "&amp;";
-    else result += c;
-  }
-  return result;
-}
-
 struct Point {
   double x;
   double y;
@@ -65,7 +54,7 @@ std::string box(Point corner, Point size, std::string_view style) {
 }
 std::string words(Point where, std::string_view text, std::string_view style) {
   return "<text x='" + at(where.x) + "' y='" + at(where.y) + "' " + std::string{style} + ">" +
-         escaped(text) + "</text>\n";
+         escaped_for_xml(text) + "</text>\n";
 }
 std::string attribute(std::string_view key, std::string_view value) {
   return std::string{key} + "='" + std::string{value} + "' ";

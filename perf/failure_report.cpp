@@ -1,4 +1,4 @@
-#include "command/fail.hpp"
+#include "perf/failure_report.hpp"
 
 #include <fmt/format.h>
 

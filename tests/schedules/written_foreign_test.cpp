@@ -9,7 +9,7 @@
 
 #include "schedules/written.hpp"
 
-namespace tutti::perf {
+namespace tutti::v0 {
 namespace {
 
 /// Writes a program: threadblocks with steps, in order.
@@ -192,4 +192,4 @@ TEST(ForeignPrograms, InJsonMayCopyTheirOwnBlock) {
 }
 
 }  // namespace
-}  // namespace tutti::perf
+}  // namespace tutti::v0

@@ -11,11 +11,11 @@
 #include <tutti/spi/contract.hpp>
 #include <tutti/spi/schedule_file.hpp>
 
-#include "command/msccl.hpp"
 #include "schedules/print.hpp"
+#include "schedules/print_msccl.hpp"
 #include "schedules/written.hpp"
 
-namespace tutti::perf {
+namespace tutti::v0 {
 namespace {
 
 std::int64_t attribute(const std::string& element, const std::string& name) {
@@ -88,4 +88,4 @@ TEST(WrittenChunks, AreCompleteForOthers) {
 }
 
 }  // namespace
-}  // namespace tutti::perf
+}  // namespace tutti::v0

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <vector>
 
-#include "command/msccl.hpp"
-#include "command/msccl_chunks.hpp"
 #include "schedules/msccl.hpp"
+#include "schedules/msccl_chunks.hpp"
+#include "schedules/print_msccl.hpp"
 
 namespace tutti::v0 {
 namespace {
@@ -290,17 +290,6 @@ std::string text_of(const std::vector<Block>& blocks, const std::vector<Piece>& 
   return text;
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&') result += "&amp;";
-    else if (c == '<') result += "&lt;";
-    else if (c == '"') result += "&quot;";
-    else result += c;
-  }
-  return result;
-}
-
 }  // namespace
 
 std::string to_msccl(const Printed& printed) {
@@ -312,7 +301,7 @@ std::string to_msccl(const Printed& printed) {
       R"(<algo name="{}" proto="Simple" nchannels="1" nchunksperloop="{}" ngpus="{}" coll="{}" )"
       R"(inplace="{}" outofplace="{}" minBytes="0" maxBytes="0" root="{}" units="{}" planes="{}">)"
       "\n",
-      escaped(printed.algorithm), std::max(chunks.inputs(), chunks.outputs()),
+      escaped_for_xml(printed.algorithm), std::max(chunks.inputs(), chunks.outputs()),
       printed.schedules.size(), written::msccl_name(printed.collective), chunks.in_place() ? 1 : 0,
       chunks.in_place() ? 0 : 1, printed.root, units, any.planes());
   const Cuts cuts = cuts_of(printed.schedules, chunks);

@@ -12,10 +12,10 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/schedule_file.hpp>
 
-#include "command/msccl.hpp"
 #include "perf/failure.hpp"
 #include "perf/load.hpp"
 #include "schedules/print.hpp"
+#include "schedules/print_msccl.hpp"
 #include "schedules/written.hpp"
 
 namespace tutti::perf {

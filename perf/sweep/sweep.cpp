@@ -1,4 +1,4 @@
-#include "command/sweep.hpp"
+#include "perf/sweep/sweep.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 #include <tutti/spi/communicator.hpp>
 
-#include "command/fail.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
+#include "perf/failure_report.hpp"
 #include "perf/interrupt.hpp"
 #include "perf/pages/draw.hpp"
 #include "perf/spawn.hpp"

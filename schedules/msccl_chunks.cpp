@@ -1,4 +1,4 @@
-#include "command/msccl_chunks.hpp"
+#include "schedules/msccl_chunks.hpp"
 
 #include <algorithm>
 
