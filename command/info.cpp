@@ -23,7 +23,7 @@
 #include "perf/command_line.hpp"
 #include "perf/environment.hpp"
 #include "perf/exit_code.hpp"
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 #include "runtime/launch/launch.hpp"
 #include "runtime/security/cryptography.hpp"
 #include "runtime/security/tls.hpp"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "perf/measured_world.hpp"
 #include "perf/sweep/options.hpp"
-#include "perf/world.hpp"
 
 namespace tutti::command {
 

@@ -27,7 +27,7 @@
 #include "perf/command_line.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/failure.hpp"
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 #include "runtime/launch/end_notices.hpp"
 #include "runtime/launch/launch.hpp"
 #include "runtime/launch/placement.hpp"

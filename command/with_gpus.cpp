@@ -10,7 +10,7 @@
 
 #include "backends/cuda/timed_stream.hpp"
 #include "perf/failure.hpp"
-#include "perf/world_gpu.hpp"
+#include "perf/measured_world_gpu.hpp"
 
 namespace tutti::command {
 

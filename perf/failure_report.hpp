@@ -8,7 +8,7 @@
 #include <string>
 
 #include "perf/exit_code.hpp"
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 
 namespace tutti::perf {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "perf/measured_world.hpp"
 #include "perf/statistics.hpp"
 #include "perf/sweep/buffers.hpp"
-#include "perf/world.hpp"
 
 namespace tutti::perf {
 

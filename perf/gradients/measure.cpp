@@ -7,8 +7,8 @@
 
 #include "perf/failure.hpp"
 #include "perf/interrupt.hpp"
+#include "perf/measured_world.hpp"
 #include "perf/statistics.hpp"
-#include "perf/world.hpp"
 
 namespace tutti::perf {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "perf/failure.hpp"
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 
 namespace tutti::perf {
 

@@ -15,8 +15,8 @@
 
 #include <tutti/tutti.hpp>
 
+#include "perf/measured_world.hpp"
 #include "perf/studies/side_by_side.hpp"
-#include "perf/world.hpp"
 #include "runtime/sockets/address.hpp"
 
 namespace tutti::perf {

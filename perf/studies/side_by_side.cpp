@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "perf/measured_world.hpp"
 #include "perf/statistics.hpp"
-#include "perf/world.hpp"
 
 namespace tutti::perf {
 namespace {

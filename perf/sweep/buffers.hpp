@@ -14,7 +14,7 @@
 #include "backends/cuda/timed_stream.hpp"
 #include "perf/sweep/alignment.hpp"
 #include "perf/sweep/pattern.hpp"
-#include "perf/sweep/problem.hpp"
+#include "perf/sweep/workload.hpp"
 
 namespace tutti::perf {
 

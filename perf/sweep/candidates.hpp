@@ -8,7 +8,7 @@
 #include <tutti/types.hpp>
 
 #include "perf/sweep/options.hpp"
-#include "perf/sweep/problem.hpp"
+#include "perf/sweep/workload.hpp"
 
 namespace tutti::perf {
 

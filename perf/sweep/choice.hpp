@@ -4,8 +4,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "perf/sweep/problem.hpp"
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
+#include "perf/sweep/workload.hpp"
 
 namespace tutti::perf {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 
 namespace tutti::perf {
 

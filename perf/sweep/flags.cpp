@@ -14,7 +14,7 @@
 #include "perf/failure.hpp"
 #include "perf/load.hpp"
 #include "perf/sweep/options.hpp"
-#include "perf/sweep/problem.hpp"
+#include "perf/sweep/workload.hpp"
 
 namespace tutti::perf {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "perf/measured_world.hpp"
 #include "perf/sweep/candidates.hpp"
-#include "perf/sweep/problem.hpp"
-#include "perf/world.hpp"
+#include "perf/sweep/workload.hpp"
 
 namespace tutti::perf {
 

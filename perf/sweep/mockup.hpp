@@ -14,9 +14,9 @@
 #include <tutti/call.hpp>
 #include <tutti/determinism.hpp>
 
+#include "perf/measured_world.hpp"
 #include "perf/sweep/buffers.hpp"
-#include "perf/sweep/problem.hpp"
-#include "perf/world.hpp"
+#include "perf/sweep/workload.hpp"
 
 namespace tutti::perf {
 

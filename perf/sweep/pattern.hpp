@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "perf/sweep/problem.hpp"
+#include "perf/sweep/workload.hpp"
 
 namespace tutti::perf {
 

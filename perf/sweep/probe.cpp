@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

@@ -11,7 +11,7 @@
 
 #include <tutti/communicator.hpp>
 
-#include "perf/sweep/problem.hpp"
+#include "perf/sweep/workload.hpp"
 
 namespace tutti::perf {
 

@@ -220,7 +220,8 @@ void Runs::refresh(std::size_t i) {
 }
 
 // The start line, the same one for the MPI's calls: ranks leave a barrier one after the other, each
-// library's in its own way, and whose barrier lets a broadcast's root leave first has a shorter call.
+// library's in its own way, and whose barrier lets a broadcast's root leave first has a shorter
+// call.
 void Runs::line_up() {
   communicator().barrier();
   if (setting_.options.is_isolated()) spin(kPause_us);

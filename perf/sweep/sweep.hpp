@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "perf/measured_world.hpp"
 #include "perf/sweep/options.hpp"
-#include "perf/world.hpp"
 
 namespace tutti::perf {
 

@@ -2,8 +2,8 @@
 /// `tutti calibrate`: measures in seconds what messages cost, and keeps it in the tuning file.
 #pragma once
 
+#include "perf/measured_world.hpp"
 #include "perf/tuning/options.hpp"
-#include "perf/world.hpp"
 
 namespace tutti::perf {
 

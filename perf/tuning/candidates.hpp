@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "perf/measured_world.hpp"
 #include "perf/sweep/candidates.hpp"
-#include "perf/world.hpp"
 
 namespace tutti::perf {
 

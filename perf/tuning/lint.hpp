@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "perf/measured_world.hpp"
 #include "perf/statistics.hpp"
 #include "perf/sweep/measure.hpp"
 #include "perf/sweep/options.hpp"
-#include "perf/world.hpp"
 
 namespace tutti::perf {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "perf/measured_world.hpp"
 #include "perf/statistics.hpp"
 #include "perf/sweep/context.hpp"
 #include "perf/tuning/options.hpp"
-#include "perf/world.hpp"
 #include "selector/tuning.hpp"
 
 namespace tutti::perf {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 #include "selector/tuning.hpp"
 
 namespace tutti::perf {

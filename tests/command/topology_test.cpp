@@ -77,7 +77,9 @@ TEST(CommandTopology, ReadsFiles) {
 TEST(CommandTopology, SaysWhatWouldBeRight) {
   const Answer run = tutti_run("topology taurus:4");
   EXPECT_EQ(run.code, 2);
-  EXPECT_TRUE(has(run.err, "taurus:4: no such file, and not a network: known are machine and switch:64")) << run.err;
+  EXPECT_TRUE(
+      has(run.err, "taurus:4: no such file, and not a network: known are machine and switch:64"))
+      << run.err;
 }
 
 }  // namespace

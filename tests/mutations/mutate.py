@@ -79,7 +79,7 @@ CAPABILITIES = {
                 ["tutti_test_runtime_.*", "tutti_test_launched(_openmpi)?", "tutti_test_member",
                  "tutti_command_tutti"],
                 r"^runtime_([a-oq-z]+|launched\.(openmpi|tutti)\..*|launched\.mpich\.exchange\..*)$"),
-    "command": (["command/*.cpp", "perf/command_line.cpp", "perf/world*.cpp", "perf/environment.cpp"],
+    "command": (["command/*.cpp", "perf/command_line.cpp", "perf/measured_world*.cpp", "perf/environment.cpp"],
                 ["tutti_test_command", "tutti_command_tutti", "tutti_test_sweep_record",
                  "tutti_test_(survivors|liar)_openmpi"],
                 r"^(command|command_run\..*|sweep_record|sweep_command\.openmpi\..*)$"),

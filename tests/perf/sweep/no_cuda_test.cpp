@@ -29,7 +29,9 @@ TEST(NoCuda, SaysWhatToInstall) {
   const std::string expected =
       "this build has no CUDA: install the CUDA toolkit (nvcc, cuda.h) and NCCL (nccl.h), then "
       "build again";
-  EXPECT_EQ(refusal([&] { static_cast<void>(attach_in_turn(world, 0, "nccl", false, Duration{1})); }), expected);
+  EXPECT_EQ(
+      refusal([&] { static_cast<void>(attach_in_turn(world, 0, "nccl", false, Duration{1})); }),
+      expected);
   EXPECT_EQ(refusal([&] { static_cast<void>(make_timed_stream(world, 0, Duration{1})); }),
             expected);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "perf/sweep/buffers.hpp"
-#include "perf/sweep/problem.hpp"
+#include "perf/sweep/workload.hpp"
 
 namespace tutti::perf {
 namespace {

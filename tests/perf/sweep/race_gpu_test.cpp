@@ -11,8 +11,8 @@
 #include <tutti/spi/communicator.hpp>
 #include <tutti/testing.hpp>
 
+#include "perf/measured_world_gpu.hpp"
 #include "perf/sweep/measure.hpp"
-#include "perf/world_gpu.hpp"
 #include "tests/collectives/threaded_streams.hpp"
 
 namespace tutti::perf {

@@ -17,7 +17,7 @@
 
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 
 namespace tutti::perf {
 

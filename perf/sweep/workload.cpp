@@ -1,4 +1,4 @@
-#include "perf/sweep/problem.hpp"
+#include "perf/sweep/workload.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "perf/world_gpu.hpp"
+#include "perf/measured_world_gpu.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

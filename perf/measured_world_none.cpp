@@ -1,6 +1,6 @@
 // The world of a command built where there is no MPI.
 #include "perf/failure.hpp"
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 
 namespace tutti::perf {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "perf/world.hpp"
+#include "perf/measured_world.hpp"
 
 namespace tutti::perf {
 
