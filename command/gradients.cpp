@@ -34,8 +34,8 @@ namespace tutti::command {
 using perf::ExitCode;
 using perf::GradientsOptions;
 using perf::GradientVerdict;
+using perf::MeasuredWorld;
 using perf::Model;
-using perf::World;
 using perf::write_out;
 
 namespace {
@@ -122,7 +122,7 @@ class GradientsReports {
 
 class GradientsCommand {
  public:
-  GradientsCommand(World& world, GradientsOptions options)
+  GradientsCommand(MeasuredWorld& world, GradientsOptions options)
       : world_{world}, options_{std::move(options)}, reports_{options_} {}
 
   // Runs on all ranks and returns the same exit code on all of them.
@@ -204,7 +204,7 @@ class GradientsCommand {
     return perf::kSignalExit + std::max(perf::interrupt_signal(), 2);
   }
 
-  World& world_;
+  MeasuredWorld& world_;
   GradientsOptions options_;  // where sizes are predicted, with them
   GradientsReports reports_;
 };
@@ -213,7 +213,7 @@ int gradients(const GradientsOptions& options) {
   perf::SweepOptions joining;
   joining.transport = options.transport;
   joining.timeout_s = options.timeout_s;
-  return on_world(kGradientsName, joining, [&](World& world) {
+  return on_world(kGradientsName, joining, [&](MeasuredWorld& world) {
     return GradientsCommand{world, options}.run();
   });
 }

@@ -51,7 +51,7 @@ void add_lint(CLI::App& app, std::function<int()>& run) {
   command->callback([options, command, &run] {
     complete(*options, *command);
     run = [options] {
-      return on_world("tutti lint", options->sweep, [&](perf::World& world) {
+      return on_world("tutti lint", options->sweep, [&](perf::MeasuredWorld& world) {
         return perf::Linter{world, *options}.run();
       });
     };

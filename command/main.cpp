@@ -133,10 +133,10 @@ int main(int argc, char** argv) {
     perf::set_dispositions();
     return command::run_command(argc, argv);
   } catch (const perf::Failure& failure) {
-    return perf::fail_alike("tutti", failure);
+    return perf::report_on_all("tutti", failure);
   } catch (const Error& error) {
-    return perf::fail_alike("tutti", error);
+    return perf::report_on_all("tutti", error);
   } catch (const std::exception& error) {
-    return perf::fail_alone("tutti", perf::launched_rank(), error);
+    return perf::report_on_one("tutti", perf::launched_rank(), error);
   }
 }

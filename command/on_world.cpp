@@ -19,9 +19,9 @@
 
 namespace tutti::command {
 
-using perf::fail_alike;
 using perf::Failure;
-using perf::World;
+using perf::MeasuredWorld;
+using perf::report_on_all;
 
 namespace {
 
@@ -29,12 +29,13 @@ Duration duration_of(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
-int work_on(World& world, const std::string& who, const std::function<int(World&)>& work) {
+int work_on(MeasuredWorld& world, const std::string& who,
+            const std::function<int(MeasuredWorld&)>& work) {
   try {
     perf::catch_interrupts();
     return work(world);
   } catch (const Failure& failure) {
-    if (failure.code() == perf::ExitCode::usage) return fail_alike(who, failure);
+    if (failure.code() == perf::ExitCode::usage) return report_on_all(who, failure);
     return fail_for_all(who, world.communicator().rank(), failure);
   } catch (const std::exception& error) {
     return fail_for_all(who, world.communicator().rank(), error);
@@ -65,32 +66,32 @@ int start_ranks(const std::string& who, int ranks) {
   arguments.push_back(nullptr);
   perf::restore_ignored_signals();
   execv(program.c_str(), arguments.data());
-  return fail_alike(who,
-                    Failure{perf::ExitCode::environment, "cannot start ranks: /proc is missing"});
+  return report_on_all(
+      who, Failure{perf::ExitCode::environment, "cannot start ranks: /proc is missing"});
 }
 
 }  // namespace
 
 int fail_for_all(const std::string& who, std::optional<int> rank, const std::exception& error) {
   const int code = is_ended_for(error, rank) ? static_cast<int>(perf::exit_code_of(error))
-                                             : perf::fail_alone(who, rank, error);
+                                             : perf::report_on_one(who, rank, error);
   perf::end_job(code);
   return code;
 }
 
 int on_world(const std::string& who, const perf::SweepOptions& options,
-             const std::function<int(World&)>& work) {
+             const std::function<int(MeasuredWorld&)>& work) {
   if (options.ranks && *options.ranks > 1 && !perf::is_of_mpi(options.transport) &&
       !perf::launched_size())
     return start_ranks(who, *options.ranks);
   try {
     const Duration timeout = duration_of(options.timeout_s);
-    std::unique_ptr<World> world =
+    std::unique_ptr<MeasuredWorld> world =
         perf::join_world(options.transport, {.timeout = timeout, .catalog = options.catalog});
     if (options.on_gpus) world = with_gpus(std::move(world), options, timeout);
     return work_on(*world, who, work);
   } catch (const Failure& failure) {
-    return fail_alike(who, failure);
+    return report_on_all(who, failure);
   } catch (const std::exception& error) {
     return fail_for_all(who, perf::launched_rank(), error);
   }

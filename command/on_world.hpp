@@ -13,7 +13,7 @@
 namespace tutti::command {
 
 /// Ends all ranks, so that none waits for a message that never arrives. @param who, @param rank and
-/// @param error as fail_alone. @return this rank's exit status.
+/// @param error as report_on_one. @return this rank's exit status.
 [[nodiscard]] int fail_for_all(const std::string& who, std::optional<int> rank,
                                const std::exception& error);
 
@@ -22,6 +22,6 @@ namespace tutti::command {
 /// timeout, catalog and ranks count. @param work what every rank does; a Failure{usage} is one that
 /// all ranks throw. @return the exit status.
 [[nodiscard]] int on_world(const std::string& who, const perf::SweepOptions& options,
-                           const std::function<int(perf::World&)>& work);
+                           const std::function<int(perf::MeasuredWorld&)>& work);
 
 }  // namespace tutti::command

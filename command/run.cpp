@@ -231,7 +231,7 @@ Ranks following(const RunOptions& options) {
   if (!ranks.url.empty()) return ranks;
   if (ranks.first == 0) {
     ranks.port = keep_port();
-    tell_leader(fmt::format("port {}", ranks.port.number));
+    report_to_leader(fmt::format("port {}", ranks.port.number));
   }
   ranks.url = receive_line("the meeting place");
   return ranks;

@@ -109,7 +109,7 @@ class Guard {
   // The first failure is named in one line, by the one whom the user sees, unless there is nothing
   // left to say.
   static void report(const Job& job, int status, const std::string& text) {
-    if (job.lifeline >= 0) tell_leader(fmt::format("failure {} {}", status, text));
+    if (job.lifeline >= 0) report_to_leader(fmt::format("failure {} {}", status, text));
     else if (!text.empty()) say(text + (job.ranks > 1 ? "; the others are ended" : ""));
   }
 
@@ -129,7 +129,7 @@ class Guard {
       wait();
     }
     for (auto& [member, stream] : streams_)
-      while (hear(member, stream)) {
+      while (read_output(member, stream)) {
       }
     return status_.value_or(0);
   }
@@ -139,8 +139,8 @@ class Guard {
   void fail(int status, const std::string& text);
   void end(int status);
   static void send(pid_t process, int number);
-  bool hear(std::size_t member, Stream& stream);
-  void on_word(std::size_t member, const std::string& word);
+  bool read_output(std::size_t member, Stream& stream);
+  void on_line(std::size_t member, const std::string& word);
   void tell_adopted();
   void wait();
   void on_signals();
@@ -156,7 +156,7 @@ class Guard {
   runtime::Descriptor typed_to_{};
   std::optional<int> status_{};  // set once the job is to end
   int last_signal_ = 0;          // that all were sent
-  std::set<pid_t> told_{};       // that got it alone
+  std::set<pid_t> notified_{};   // that got it alone
   std::optional<Clock::time_point> ends_at_{};
   std::optional<Clock::time_point> kills_at_{};
 };
@@ -221,7 +221,7 @@ void Guard::ended(std::size_t index, int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   // The output of a follower comes before its end.
   for (auto& [member, stream] : streams_)
-    if (member == index && !status_) hear(member, stream);
+    if (member == index && !status_) read_output(member, stream);
   if (status_) return;  // it was ended, or is not the first
   const Member& member = job_.members[index];
   const bool is_killed = WIFSIGNALED(status);
@@ -237,10 +237,10 @@ void Guard::fail(int status, const std::string& text) {
 }
 
 // Returns false once nothing more can come.
-bool Guard::hear(std::size_t member, Stream& stream) {
+bool Guard::read_output(std::size_t member, Stream& stream) {
   std::vector<std::string> words;
   const bool is_open = stream.pass_on(words);
-  for (const std::string& word : words) on_word(member, word);
+  for (const std::string& word : words) on_line(member, word);
   if (!stream.is_refused() || status_.value_or(0) != 0) return is_open;
   status_.reset();  // of members that all ended well
   fail(static_cast<int>(ExitCode::environment),
@@ -248,7 +248,7 @@ bool Guard::hear(std::size_t member, Stream& stream) {
   return is_open;
 }
 
-void Guard::on_word(std::size_t member, const std::string& word) {
+void Guard::on_line(std::size_t member, const std::string& word) {
   std::istringstream letters{word};
   std::string kind;
   int number = 0;
@@ -286,7 +286,7 @@ void Guard::tell_adopted() {
   if (last_signal_ == 0) return;
   if (last_signal_ == SIGTERM && Clock::now() >= *kills_at_) {
     last_signal_ = SIGKILL;
-    told_.clear();
+    notified_.clear();
     for (const pid_t group : groups_) send(-group, SIGKILL);
   }
   std::vector<pid_t> found;
@@ -300,7 +300,7 @@ void Guard::tell_adopted() {
         std::any_of(running_.begin(), running_.end(),
                     [process](const auto& entry) { return entry.first == process; });
     if (is_member && last_signal_ == SIGTERM) continue;  // signalled with its group
-    if (told_.insert(process).second) send(process, last_signal_);
+    if (notified_.insert(process).second) send(process, last_signal_);
   }
 }
 
@@ -338,7 +338,7 @@ void Guard::wait() {
   if (files[2].revents != 0 && has_room) on_typing();
   for (std::size_t index = streams_.size(); index-- > 0;)
     if (files[first_stream + index].revents != 0 &&
-        !hear(streams_[index].first, streams_[index].second))
+        !read_output(streams_[index].first, streams_[index].second))
       streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 

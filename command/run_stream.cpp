@@ -33,7 +33,7 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-void tell_leader(const std::string& word) {
+void report_to_leader(const std::string& word) {
   write_all(STDOUT_FILENO, std::string{kWord} + word + "\n");
 }
 

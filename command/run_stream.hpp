@@ -16,7 +16,7 @@ bool write_all(int file, std::string_view text);
 
 /// Says a word to the `tutti run` that this one follows: a line of standard output that it takes
 /// out of what the ranks write. @param word without a line end.
-void tell_leader(const std::string& word);
+void report_to_leader(const std::string& word);
 
 /// Output of a member.
 class Stream {

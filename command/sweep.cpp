@@ -46,7 +46,7 @@ int sweep(SweepOptions options) {
     return fail_for_all(kWho, perf::launched_rank(), error);
   }
   return on_world(kWho, options,
-                  [&](perf::World& world) { return run_sweep(world, kWho, options); });
+                  [&](perf::MeasuredWorld& world) { return run_sweep(world, kWho, options); });
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ namespace tutti::command {
 
 using perf::ExitCode;
 using perf::Failure;
+using perf::MeasuredWorld;
 using perf::TuneOptions;
-using perf::World;
 
 namespace {
 
@@ -68,7 +68,7 @@ void complete(TuneOptions& options, const CLI::App& app) {
 }
 
 // Rank 0 writes the page, and finds out whether it can before minutes of measuring.
-int tune(World& world, TuneOptions options) {
+int tune(MeasuredWorld& world, TuneOptions options) {
   const int code = on_rank_zero(world, "tutti tune", [&] {
     if (!options.html.empty()) options.page_command = perf::page_command(options.html, "tune.py");
     return 0;
@@ -79,7 +79,7 @@ int tune(World& world, TuneOptions options) {
 // Adds one of the two commands of this file, which share flags.
 CLI::App* add_measuring(CLI::App& app, const char* name, const char* help,
                         const std::shared_ptr<TuneOptions>& options, std::function<int()>& run,
-                        int (*work)(World&, TuneOptions)) {
+                        int (*work)(MeasuredWorld&, TuneOptions)) {
   CLI::App* command = app.add_subcommand(name, help);
   perf::declare_flags(*command, options->sweep,
                       {"--transport", "--load", "--ranks", "--timeout", "--seed"});
@@ -92,7 +92,8 @@ CLI::App* add_measuring(CLI::App& app, const char* name, const char* help,
     run = [options, work, who] {
       // An earlier table must not replace the choices of the model.
       setenv("TUTTI_TUNING", "none", 1);
-      return on_world(who, options->sweep, [&](World& world) { return work(world, *options); });
+      return on_world(who, options->sweep,
+                      [&](MeasuredWorld& world) { return work(world, *options); });
     };
   });
   return command;
@@ -115,8 +116,9 @@ void add_tune(CLI::App& app, std::function<int()>& run) {
 void add_calibrate(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<TuneOptions>();
   options->sweep = perf::sweep_options({});
-  add_measuring(app, "calibrate", "measure the costs of messages and bytes", options, run,
-                [](World& world, TuneOptions asked) { return perf::calibrate(world, asked); });
+  add_measuring(
+      app, "calibrate", "measure the costs of messages and bytes", options, run,
+      [](MeasuredWorld& world, TuneOptions asked) { return perf::calibrate(world, asked); });
 }
 
 }  // namespace tutti::command

@@ -47,8 +47,9 @@ int attached(Communicator& communicator, const perf::SweepOptions& options, Dura
 
 }  // namespace
 
-std::unique_ptr<perf::World> with_gpus(std::unique_ptr<perf::World> world,
-                                       const perf::SweepOptions& options, Duration timeout) {
+std::unique_ptr<perf::MeasuredWorld> with_gpus(std::unique_ptr<perf::MeasuredWorld> world,
+                                               const perf::SweepOptions& options,
+                                               Duration timeout) {
   Communicator& communicator = world->communicator();
   const int device = attached(communicator, options, timeout);
   // All ranks have peers or none has.

@@ -15,8 +15,8 @@ namespace tutti::command {
 /// @return the world, whose calls are on streams. Throws Failure{environment} on all ranks alike
 /// where a rank has no GPU of its own, or they do not see each other's memory and should; Error
 /// where the ranks do not come together, or the GPU of one fails.
-[[nodiscard]] std::unique_ptr<perf::World> with_gpus(std::unique_ptr<perf::World> world,
-                                                     const perf::SweepOptions& options,
-                                                     Duration timeout);
+[[nodiscard]] std::unique_ptr<perf::MeasuredWorld> with_gpus(
+    std::unique_ptr<perf::MeasuredWorld> world, const perf::SweepOptions& options,
+    Duration timeout);
 
 }  // namespace tutti::command

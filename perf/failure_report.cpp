@@ -43,22 +43,22 @@ ExitCode exit_code_of(const std::exception& error) noexcept {
   return ExitCode::environment;
 }
 
-int fail_alike(const std::string& who, const std::exception& error) {
+int report_on_all(const std::string& who, const std::exception& error) {
   if (launched_rank().value_or(0) != 0) return static_cast<int>(ExitCode::good);
   return complain(who, error);
 }
 
-int fail_alone(const std::string& who, std::optional<int> rank, const std::exception& error) {
+int report_on_one(const std::string& who, std::optional<int> rank, const std::exception& error) {
   return complain(rank ? fmt::format("{} (rank {})", who, *rank) : who, error);
 }
 
-int on_rank_zero(World& world, const std::string& who, const std::function<int()>& task) {
+int on_rank_zero(MeasuredWorld& world, const std::string& who, const std::function<int()>& task) {
   std::int64_t code = 0;
   if (world.communicator().rank() == 0) {
     try {
       code = task();
     } catch (const std::exception& error) {
-      code = fail_alike(who, error);
+      code = report_on_all(who, error);
     }
   }
   from_rank_zero(world.communicator(), std::span{&code, 1});

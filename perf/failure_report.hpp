@@ -20,17 +20,17 @@ namespace tutti::perf {
 /// rank fails for all: if the others failed too, a launcher could end it before it has printed.
 /// @param who such as "tutti sweep". @param error whose first line is printed. @return this rank's
 /// exit status.
-[[nodiscard]] int fail_alike(const std::string& who, const std::exception& error);
+[[nodiscard]] int report_on_all(const std::string& who, const std::exception& error);
 
 /// Prints an error that may be this rank's alone. @param who such as "tutti sweep". @param rank the
 /// own one, if it is known. @param error whose first line is printed. @return the exit status.
-[[nodiscard]] int fail_alone(const std::string& who, std::optional<int> rank,
-                             const std::exception& error);
+[[nodiscard]] int report_on_one(const std::string& who, std::optional<int> rank,
+                                const std::exception& error);
 
-/// Runs a task on rank 0, such as writing files. Collective. @param who as fail_alike. @param task
-/// returns an exit status. @return it, on all ranks; if the task throws, the status of the error,
-/// which rank 0 prints.
-[[nodiscard]] int on_rank_zero(World& world, const std::string& who,
+/// Runs a task on rank 0, such as writing files. Collective. @param who as report_on_all. @param
+/// task returns an exit status. @return it, on all ranks; if the task throws, the status of the
+/// error, which rank 0 prints.
+[[nodiscard]] int on_rank_zero(MeasuredWorld& world, const std::string& who,
                                const std::function<int()>& task);
 
 }  // namespace tutti::perf

@@ -16,7 +16,7 @@
 namespace tutti::perf {
 namespace {
 
-class OwnWorld final : public World {
+class OwnWorld final : public MeasuredWorld {
  public:
   explicit OwnWorld(Communicator communicator) : communicator_{std::move(communicator)} {}
 
@@ -36,15 +36,15 @@ void print_warning(std::string_view text) {
   fmt::print(stderr, "tutti: {}\n", text);
 }
 
-std::unique_ptr<World> join_own_world(const std::string& transport,
-                                      const CommunicatorOptions& options) {
+std::unique_ptr<MeasuredWorld> join_own_world(const std::string& transport,
+                                              const CommunicatorOptions& options) {
   return std::make_unique<OwnWorld>(init({.transport = transport,
                                           .timeout = options.timeout,
                                           .warn = print_warning,
                                           .communicator = options}));
 }
 
-std::unique_ptr<World> World::part(std::span<const Rank> ranks) {
+std::unique_ptr<MeasuredWorld> MeasuredWorld::part(std::span<const Rank> ranks) {
   const Rank self = communicator().rank();
   const bool is_in = std::ranges::find(ranks, self) != ranks.end();
   Communicator some = communicator().split(is_in ? 0 : 1, self);

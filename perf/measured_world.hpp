@@ -19,12 +19,12 @@
 namespace tutti::perf {
 
 /// A launched group of ranks.
-class World {
+class MeasuredWorld {
  public:
-  World() = default;
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
-  virtual ~World() = default;
+  MeasuredWorld() = default;
+  MeasuredWorld(const MeasuredWorld&) = delete;
+  MeasuredWorld& operator=(const MeasuredWorld&) = delete;
+  virtual ~MeasuredWorld() = default;
 
   /// @return the communicator of all ranks.
   [[nodiscard]] virtual Communicator& communicator() = 0;
@@ -41,7 +41,7 @@ class World {
   [[nodiscard]] virtual cuda::TimedStream* gpu() { return nullptr; }
   /// Collective. @param ranks some of this world, the same on all of its ranks. @return a world of
   /// those; nothing on the others. This one knows no library's calls, unless it is overridden.
-  [[nodiscard]] virtual std::unique_ptr<World> part(std::span<const Rank> ranks);
+  [[nodiscard]] virtual std::unique_ptr<MeasuredWorld> part(std::span<const Rank> ranks);
   /// @return name and version of the launching library, one line; empty if there is none.
   [[nodiscard]] virtual std::string library() const = 0;
 };
@@ -50,8 +50,8 @@ class World {
 /// cure, on all ranks alike, or Error where the ranks do not come together; then end_job must
 /// follow. @param transport one of kTransports. @param options of the
 /// communicator, whose timeout counts for joining too. @return the world.
-[[nodiscard]] std::unique_ptr<World> join_world(const std::string& transport,
-                                                const CommunicatorOptions& options);
+[[nodiscard]] std::unique_ptr<MeasuredWorld> join_world(const std::string& transport,
+                                                        const CommunicatorOptions& options);
 
 /// @param transport see join_world. @return whether messages of the launching MPI are in it.
 [[nodiscard]] inline bool is_of_mpi(std::string_view transport) {
@@ -65,8 +65,8 @@ void print_warning(std::string_view text);
 /// Joins ranks that no MPI launched. @param transport see InitOptions. @param options as
 /// join_world.
 /// @return the world.
-[[nodiscard]] std::unique_ptr<World> join_own_world(const std::string& transport,
-                                                    const CommunicatorOptions& options);
+[[nodiscard]] std::unique_ptr<MeasuredWorld> join_own_world(const std::string& transport,
+                                                            const CommunicatorOptions& options);
 
 /// @param communicator any. @return what its messages go by, for a file of measurements. Throws
 /// Failure{usage} where that is not one transport.

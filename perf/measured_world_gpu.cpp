@@ -8,9 +8,9 @@
 namespace tutti::perf {
 namespace {
 
-class GpuWorld final : public World {
+class GpuWorld final : public MeasuredWorld {
  public:
-  GpuWorld(std::unique_ptr<World> world, std::unique_ptr<cuda::TimedStream> gpu)
+  GpuWorld(std::unique_ptr<MeasuredWorld> world, std::unique_ptr<cuda::TimedStream> gpu)
       : world_{std::move(world)}, gpu_{std::move(gpu)} {}
 
   Communicator& communicator() override { return world_->communicator(); }
@@ -29,7 +29,9 @@ class GpuWorld final : public World {
     return true;
   }
   void native(const Call& call) override { communicator().run(call, options()); }
-  std::unique_ptr<World> part(std::span<const Rank> ranks) override { return world_->part(ranks); }
+  std::unique_ptr<MeasuredWorld> part(std::span<const Rank> ranks) override {
+    return world_->part(ranks);
+  }
   std::string library() const override { return world_->library(); }
   cuda::TimedStream* gpu() override { return gpu_.get(); }
 
@@ -38,15 +40,15 @@ class GpuWorld final : public World {
     return {.algorithm = "native", .stream = gpu_->stream()};
   }
 
-  std::unique_ptr<World> world_;
+  std::unique_ptr<MeasuredWorld> world_;
   std::unique_ptr<cuda::TimedStream> gpu_;  // of the world, so it ends first
   bool has_library_ = streams_of(world_->communicator())->name() != "host";
 };
 
 }  // namespace
 
-std::unique_ptr<World> make_gpu_world(std::unique_ptr<World> world,
-                                      std::unique_ptr<cuda::TimedStream> gpu) {
+std::unique_ptr<MeasuredWorld> make_gpu_world(std::unique_ptr<MeasuredWorld> world,
+                                              std::unique_ptr<cuda::TimedStream> gpu) {
   return std::make_unique<GpuWorld>(std::move(world), std::move(gpu));
 }
 

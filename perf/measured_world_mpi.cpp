@@ -54,7 +54,7 @@ void check_launch(int size) {
 }
 
 // A part of the world, which ends before the session does.
-class MpiPart : public World {
+class MpiPart : public MeasuredWorld {
  public:
   MpiPart(MPI_Comm comm, Communicator communicator)
       : comm_{comm}, communicator_{std::move(communicator)} {}
@@ -66,7 +66,7 @@ class MpiPart : public World {
   bool has_library() const override { return true; }
   bool has_native(const Call& call) override { return mpi::has_native(call, comm_); }
   void native(const Call& call) override { mpi::native(call, comm_); }
-  std::unique_ptr<World> part(std::span<const Rank> ranks) override {
+  std::unique_ptr<MeasuredWorld> part(std::span<const Rank> ranks) override {
     const Rank self = communicator_.rank();
     const bool is_in = std::ranges::find(ranks, self) != ranks.end();
     Communicator some = communicator_.split(is_in ? 0 : 1, self);
@@ -94,8 +94,8 @@ class MpiWorld final : private InSession, public MpiPart {
 
 }  // namespace
 
-std::unique_ptr<World> join_world(const std::string& transport,
-                                  const CommunicatorOptions& options) {
+std::unique_ptr<MeasuredWorld> join_world(const std::string& transport,
+                                          const CommunicatorOptions& options) {
   if (!is_of_mpi(transport) && !is_mpi_launch()) return join_own_world(transport, options);
   auto session = std::make_unique<Session>();
   check_launch(size_of_world());

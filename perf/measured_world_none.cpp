@@ -4,8 +4,8 @@
 
 namespace tutti::perf {
 
-std::unique_ptr<World> join_world(const std::string& transport,
-                                  const CommunicatorOptions& options) {
+std::unique_ptr<MeasuredWorld> join_world(const std::string& transport,
+                                          const CommunicatorOptions& options) {
   if (!is_of_mpi(transport)) return join_own_world(transport, options);
   throw Failure{ExitCode::environment,
                 "--transport " + transport +

@@ -29,7 +29,8 @@ double free_memory() {
 
 }  // namespace
 
-void check_memory(World& world, const Context& context, double bytes, const std::string& what) {
+void check_memory(MeasuredWorld& world, const Context& context, double bytes,
+                  const std::string& what) {
   const Rank own = world.communicator().rank();
   const auto has_own = [own](const Host& host) {
     return std::ranges::find(host.ranks, own) != host.ranks.end();

@@ -9,6 +9,7 @@ namespace tutti::perf {
 /// Throws Failure{usage} on all ranks alike where a host lacks memory for its ranks. Collective.
 /// @param world the ranks. @param context where they are. @param bytes that each of them needs.
 /// @param what needs them, such as "10 settings of vgg16".
-void check_memory(World& world, const Context& context, double bytes, const std::string& what);
+void check_memory(MeasuredWorld& world, const Context& context, double bytes,
+                  const std::string& what);
 
 }  // namespace tutti::perf

@@ -21,7 +21,7 @@ std::string half_of(const std::optional<Raced>& raced, std::size_t i) {
   if (!raced || raced->verdict.summaries[i].samples == 0)
     return fmt::format(kHalf, "-", "-", "-", "-");
   const Measured& measured = raced->result.measured[i];
-  const Cell cell{.problem = raced->result.problem, .summary = raced->verdict.summaries[i]};
+  const Cell cell{.workload = raced->result.workload, .summary = raced->verdict.summaries[i]};
   return fmt::format(kHalf, format_us(cell.summary.median),
                      fmt::format("{:.2f}", cell.algbw_gb_s()),
                      fmt::format("{:.2f}", cell.busbw_gb_s()),
@@ -34,12 +34,12 @@ char mark_of(const std::optional<Raced>& raced, std::size_t i) {
   return raced->verdict.standings[i] == Standing::tie ? '~' : ' ';
 }
 
-std::string size_of_row(const Problem& problem) {
-  const bool reduces = is_collective(problem) && is_reduction(problem.collective);
-  const bool has_root = is_collective(problem) && is_rooted(problem.collective);
-  return fmt::format("{:>12} {:>11} {:>6} {:>7} {:>4}", total_bytes(problem), problem.count,
-                     tutti::name_of(problem.type), reduces ? tutti::name_of(problem.op) : "none",
-                     has_root ? problem.root : -1);
+std::string size_of_row(const Workload& workload) {
+  const bool reduces = is_collective(workload) && is_reduction(workload.collective);
+  const bool has_root = is_collective(workload) && is_rooted(workload.collective);
+  return fmt::format("{:>12} {:>11} {:>6} {:>7} {:>4}", total_bytes(workload), workload.count,
+                     tutti::name_of(workload.type), reduces ? tutti::name_of(workload.op) : "none",
+                     has_root ? workload.root : -1);
 }
 
 // The algorithm, and what auto came to.
@@ -88,7 +88,7 @@ std::vector<std::string> bandwidth_rows(const Halves& halves) {
   const Raced& some = halves.out_of_place ? *halves.out_of_place : *halves.in_place;
   std::vector<std::string> rows;
   for (const std::size_t i : order_of(halves))
-    rows.push_back(fmt::format("{} {} {}  {}{} {}", size_of_row(some.result.problem),
+    rows.push_back(fmt::format("{} {} {}  {}{} {}", size_of_row(some.result.workload),
                                half_of(halves.out_of_place, i), half_of(halves.in_place, i),
                                mark_of(halves.out_of_place, i), mark_of(halves.in_place, i),
                                name_of_row(some.result.measured[i])));

@@ -109,7 +109,7 @@ std::optional<std::string> Baseline::slower(const Cell& cell, double fail_over) 
   if (!is_much || !is_disjoint) return {};
   return fmt::format(
       "!! {} {} at {} bytes is slower than the baseline: {} us now, {} us then (+{:.0f}%)",
-      name_of(cell.problem), cell.measured.candidate.label, total_bytes(cell.problem),
+      name_of(cell.workload), cell.measured.candidate.label, total_bytes(cell.workload),
       format_us(cell.summary.median), format_us(before), (cell.summary.median / before - 1) * 100);
 }
 

@@ -48,30 +48,31 @@ bool Buffers::Block::is_intact() const {
 
 // An MPI has broadcasts in place only.
 bool Buffers::shares_memory() const noexcept {
-  return problem_.in_place || (is_collective(problem_) && gpu_ == nullptr &&
-                               problem_.collective == Collective::broadcast);
+  return workload_.in_place || (is_collective(workload_) && gpu_ == nullptr &&
+                                workload_.collective == Collective::broadcast);
 }
 
 // Where input and output are one array of a broadcast, it is the input of the root alone.
 std::size_t Buffers::in_offset(const Alignment& alignment, Rank rank) const {
-  const bool is_output = shares_memory() && !problem_.in_place && rank != problem_.root;
+  const bool is_output = shares_memory() && !workload_.in_place && rank != workload_.root;
   return is_output ? alignment.out_offset() : alignment.in_offset();
 }
 
-Buffers::Buffers(const Problem& problem, Rank rank, const Alignment& alignment,
+Buffers::Buffers(const Workload& workload, Rank rank, const Alignment& alignment,
                  const Allocate& allocate, cuda::TimedStream* gpu)
-    : problem_{problem}, gpu_{gpu}, layout_{layout_of(problem, rank)}, pattern_{problem},
-      op_{problem.op}, element_bytes_{size_of(problem.type)},
-      in_{(shares_memory() ? std::max(layout_.in_count, layout_.out_count) : layout_.in_count) *
+    : workload_{workload}, gpu_{gpu}, contents_{contents_of(workload, rank)}, pattern_{workload},
+      op_{workload.op}, element_bytes_{size_of(workload.type)},
+      in_{(shares_memory() ? std::max(contents_.in_count, contents_.out_count)
+                           : contents_.in_count) *
               element_bytes_,
           in_offset(alignment, rank), allocate, gpu},
-      out_{shares_memory() ? 0 : layout_.out_count * element_bytes_, alignment.out_offset(),
+      out_{shares_memory() ? 0 : contents_.out_count * element_bytes_, alignment.out_offset(),
            allocate, gpu} {
   place();
   if (gpu != nullptr) keep_input(allocate);
-  if (problem.uneven) place_blocks(rank);
-  if (is_collective(problem)) calls_ = {call_};
-  else if (layout_.in_count > 0) calls_ = messages(rank);
+  if (workload.uneven) place_blocks(rank);
+  if (is_collective(workload)) calls_ = {call_};
+  else if (contents_.in_count > 0) calls_ = messages(rank);
   native_calls_ = calls_;
   for (Call& call : native_calls_) {
     if (!told_) continue;
@@ -81,50 +82,50 @@ Buffers::Buffers(const Problem& problem, Rank rank, const Alignment& alignment,
 
 // All ranks know the blocks of an all_gather and a reduce_scatter, else each knows its own.
 void Buffers::place_blocks(Rank rank) {
-  const Collective collective = problem_.collective;
-  told_ = !knows_own_counts_only(problem_);
+  const Collective collective = workload_.collective;
+  told_ = !knows_own_counts_only(workload_);
   const Rank first = collective == Collective::all_to_all ? rank : 0;
-  for (Rank r = 0; r < problem_.size; ++r)
-    counts_.push_back(block_count(problem_, (first + r) % problem_.size));
+  for (Rank r = 0; r < workload_.size; ++r)
+    counts_.push_back(block_count(workload_, (first + r) % workload_.size));
   if (told_) return;
   call_.own_counts = true;
-  const bool is_asked = rank == problem_.root || collective == Collective::all_to_all;
+  const bool is_asked = rank == workload_.root || collective == Collective::all_to_all;
   if (is_asked && collective != Collective::gather) call_.in_counts = counts_;
   if (is_asked && collective != Collective::scatter) call_.out_counts = counts_;
 }
 
 void Buffers::place() {
-  if (is_collective(problem_) && problem_.collective == Collective::barrier) {
+  if (is_collective(workload_) && workload_.collective == Collective::barrier) {
     call_ = call::barrier();
     return;
   }
-  const bool reduces = is_collective(problem_) && is_reduction(problem_.collective);
+  const bool reduces = is_collective(workload_) && is_reduction(workload_.collective);
   std::byte* in = in_.data();
   std::byte* out = out_.data();
   if (shares_memory()) {
-    const std::size_t shift = layout_.shared_offset * element_bytes_;
-    out = in_.data() + (layout_.out_count < layout_.in_count ? shift : 0);
-    in = in_.data() + (layout_.in_count < layout_.out_count ? shift : 0);
+    const std::size_t shift = contents_.shared_offset * element_bytes_;
+    out = in_.data() + (contents_.out_count < contents_.in_count ? shift : 0);
+    in = in_.data() + (contents_.in_count < contents_.out_count ? shift : 0);
   }
-  call_ = {.collective = problem_.collective,
-           .in = layout_.in_count == 0 ? nullptr : in,
-           .out = layout_.out_count == 0 ? nullptr : out,
-           .in_count = layout_.in_count,
-           .out_count = layout_.out_count,
-           .type = problem_.type,
+  call_ = {.collective = workload_.collective,
+           .in = contents_.in_count == 0 ? nullptr : in,
+           .out = contents_.out_count == 0 ? nullptr : out,
+           .in_count = contents_.in_count,
+           .out_count = contents_.out_count,
+           .type = workload_.type,
            .element_bytes = element_bytes_,
-           .root = problem_.root,
+           .root = workload_.root,
            .op = reduces ? &op_ : nullptr,
-           .point_to_point = problem_.point_to_point};
+           .point_to_point = workload_.point_to_point};
 }
 
 // Rank 0 of a ping-pong sends first.
 std::vector<Call> Buffers::messages(Rank rank) const {
-  const Rank last = problem_.size - 1;
+  const Rank last = workload_.size - 1;
   Call call = call_;
   if (call.point_to_point == PointToPoint::sendrecv) {
-    call.to = (rank + 1) % problem_.size;
-    call.from = (rank + last) % problem_.size;
+    call.to = (rank + 1) % workload_.size;
+    call.from = (rank + last) % workload_.size;
     return {call};
   }
   Call reply = call;
@@ -142,7 +143,7 @@ std::vector<Call> Buffers::messages(Rank rank) const {
 void Buffers::keep_input(const Allocate& allocate) {
   kept_input_.emplace(call_.in_count * element_bytes_, 0, allocate, gpu_);
   std::byte* const data = kept_input_->data();
-  pattern_.fill(layout_.input, kept_input_->on_host(data));
+  pattern_.fill(contents_.input, kept_input_->on_host(data));
   kept_input_->store(data, kept_input_->bytes);
 }
 
@@ -151,7 +152,7 @@ void Buffers::refresh() {
   // Written is the memory that the call only reads.
   auto* const in = static_cast<std::byte*>(const_cast<void*>(call_.in));
   if (kept_input_) gpu_->copy(in, kept_input_->data(), kept_input_->bytes);
-  else pattern_.fill(layout_.input, in);
+  else pattern_.fill(contents_.input, in);
 }
 
 void Buffers::poison() {
@@ -174,10 +175,10 @@ Check Buffers::check() {
   in_.load();
   out_.load();
   const std::byte* const out = out_block().on_host(call_.out);
-  Check result{.wrong = pattern_.count_wrong(layout_.output, out),
-               .hash = pattern_.hash(layout_.output, out)};
+  Check result{.wrong = pattern_.count_wrong(contents_.output, out),
+               .hash = pattern_.hash(contents_.output, out)};
   if (call_.in != nullptr && !shares_memory())  // an input is only read
-    result.wrong += pattern_.count_wrong(layout_.input, in_.on_host(call_.in));
+    result.wrong += pattern_.count_wrong(contents_.input, in_.on_host(call_.in));
   // A stray write counts as one wrong element: nobody knows how many it would have spoiled.
   if (!in_.is_intact() || !out_.is_intact()) ++result.wrong;
   return result;

@@ -27,11 +27,11 @@ struct Check {
 /// One rank's input and output, fenced by guard bytes, and the call that uses them.
 class Buffers {
  public:
-  /// Allocates. @param problem what is measured. @param rank whose buffers. @param alignment where
+  /// Allocates. @param workload what is measured. @param rank whose buffers. @param alignment where
   /// they begin, unless they are a GPU's. A broadcast's buffer is an input at the root and an
   /// output elsewhere. @param allocate gives the memory. @param gpu copies from and to it, where it
   /// is a GPU's; else null. It outlives this.
-  Buffers(const Problem& problem, Rank rank, const Alignment& alignment = {},
+  Buffers(const Workload& workload, Rank rank, const Alignment& alignment = {},
           const Allocate& allocate = allocate_private, cuda::TimedStream* gpu = nullptr);
 
   /// @return the calls, one after the other: two in a ping-pong, none on a rank that has no part
@@ -80,9 +80,9 @@ class Buffers {
   void keep_input(const Allocate& allocate);
   [[nodiscard]] std::vector<Call> messages(Rank rank) const;
 
-  Problem problem_;
+  Workload workload_;
   cuda::TimedStream* gpu_;
-  Layout layout_;
+  BufferContents contents_;
   Pattern pattern_;
   Operator op_;
   std::size_t element_bytes_;

@@ -129,29 +129,29 @@ std::vector<Candidate> candidates_for(std::optional<Collective> collective,
   return candidates;
 }
 
-void keep_fitting(const Problem& problem, const SweepOptions& options,
+void keep_fitting(const Workload& workload, const SweepOptions& options,
                   std::vector<Candidate>& candidates) {
-  if (!options.algorithms.empty() || !knows_own_counts_only(problem)) return;
+  if (!options.algorithms.empty() || !knows_own_counts_only(workload)) return;
   std::erase_if(candidates, [&](const Candidate& candidate) {
     if (candidate.kind != Kind::forced) return false;
-    const Choice choice = parse_choice(*options.catalog, problem.collective, candidate.choice);
+    const Choice choice = parse_choice(*options.catalog, workload.collective, candidate.choice);
     return !choice.algorithm->traits.own_counts_only;
   });
 }
 
-void require_proofs(const Problem& problem, const SweepOptions& options,
+void require_proofs(const Workload& workload, const SweepOptions& options,
                     const std::vector<Candidate>& candidates) {
-  if (options.algorithms.empty() || !is_collective(problem)) return;
-  const Rank root = is_rooted(problem.collective) ? problem.root : 0;
+  if (options.algorithms.empty() || !is_collective(workload)) return;
+  const Rank root = is_rooted(workload.collective) ? workload.root : 0;
   for (const Candidate& candidate : candidates) {
     if (candidate.kind != Kind::forced) continue;
-    const Choice choice = parse_choice(*options.catalog, problem.collective, candidate.choice);
+    const Choice choice = parse_choice(*options.catalog, workload.collective, candidate.choice);
     // Groups that nobody has said are the communicator's hosts.
     if (!is_added(choice) || (choice.hierarchy && !choice.hierarchy->has_groups())) continue;
-    const detail::Proof proof = detail::prove(choice, {problem.collective, problem.size, root});
+    const detail::Proof proof = detail::prove(choice, {workload.collective, workload.size, root});
     if (!proof.refusal.empty())
       throw Failure{ExitCode::usage,
-                    fmt::format("{} '{}' cannot be measured: {}", name_of(problem.collective),
+                    fmt::format("{} '{}' cannot be measured: {}", name_of(workload.collective),
                                 choice.text(), proof.refusal)};
   }
 }

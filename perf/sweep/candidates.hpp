@@ -48,15 +48,15 @@ struct Candidate {
                                                     bool has_library);
 
 /// Leaves out rows that need the counts of all ranks where each knows its own only: of a scatterv,
-/// gatherv and all_to_allv. What was named stays. @param problem what is measured. @param options
+/// gatherv and all_to_allv. What was named stays. @param workload what is measured. @param options
 /// of the sweep. @param candidates for it.
-void keep_fitting(const Problem& problem, const SweepOptions& options,
+void keep_fitting(const Workload& workload, const SweepOptions& options,
                   std::vector<Candidate>& candidates);
 
 /// Throws Failure{usage} with what the verifier found wrong in a named algorithm that is not one of
-/// tutti's own. @param problem what is measured. @param options of the sweep. @param candidates for
-/// it.
-void require_proofs(const Problem& problem, const SweepOptions& options,
+/// tutti's own. @param workload what is measured. @param options of the sweep. @param candidates
+/// for it.
+void require_proofs(const Workload& workload, const SweepOptions& options,
                     const std::vector<Candidate>& candidates);
 
 /// Checks that each named algorithm and injected label exists somewhere. Throws Failure{usage}.

@@ -28,8 +28,8 @@ std::string label_of(const detail::Candidate& candidate, std::size_t bytes) {
 
 }  // namespace
 
-nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visible) {
-  const Buffers buffers{problem, world.communicator().rank()};
+nlohmann::ordered_json choice_of(MeasuredWorld& world, const Workload& workload, bool visible) {
+  const Buffers buffers{workload, world.communicator().rank()};
   const Options options{.visible = visible,
                         .stream = world.gpu() == nullptr ? Stream{} : world.gpu()->stream(),
                         .counts = buffers.counts()};
@@ -37,10 +37,10 @@ nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visi
   const detail::Selection selection = select_for(world.communicator(), call, options);
   nlohmann::ordered_json record{
       {"record", "choice"},
-      {"collective", name_of(problem)},
-      {"bytes", total_bytes(problem)},
+      {"collective", name_of(workload)},
+      {"bytes", total_bytes(workload)},
       {"chosen", selection.chosen.choice.text()},
-      {"label", label_of(selection.chosen, total_bytes(problem))},
+      {"label", label_of(selection.chosen, total_bytes(workload))},
       {"segment_bytes", selection.chosen.segment_bytes},
       {"transport", selection.transport},
       {"basis", selection.chosen.is_measured ? "measured" : "least predicted time"},
@@ -51,7 +51,7 @@ nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visi
     const bool serves = candidate.refusal.empty();
     record["candidates"].push_back(
         {{"algorithm", candidate.choice.text()},
-         {"label", label_of(candidate, total_bytes(problem))},
+         {"label", label_of(candidate, total_bytes(workload))},
          {"segment_bytes", candidate.segment_bytes},
          {"predicted_us", serves ? nlohmann::ordered_json(in_microseconds(candidate.predicted))
                                  : nlohmann::ordered_json(nullptr)},

@@ -9,10 +9,11 @@
 
 namespace tutti::perf {
 
-/// @param world the ranks. @param problem a collective of one size. @param visible as
+/// @param world the ranks. @param workload a collective of one size. @param visible as
 /// Options::visible. @return the JSON record: what was chosen, on what grounds, and for each
 /// candidate its prediction or why it cannot serve. On GPUs the candidates are our algorithms, and
 /// "native" may be chosen beside them.
-[[nodiscard]] nlohmann::ordered_json choice_of(World& world, const Problem& problem, bool visible);
+[[nodiscard]] nlohmann::ordered_json choice_of(MeasuredWorld& world, const Workload& workload,
+                                               bool visible);
 
 }  // namespace tutti::perf

@@ -27,7 +27,7 @@ std::string processor_model() {
   return {};
 }
 
-std::vector<Host> placement(World& world) {
+std::vector<Host> placement(MeasuredWorld& world) {
   const auto names = gather_texts(world.communicator(), host_name());
   const auto cores =
       gather_texts(world.communicator(), fmt::format("{}", sysconf(_SC_NPROCESSORS_ONLN)));
@@ -55,7 +55,7 @@ bool Context::is_oversubscribed() const {
   });
 }
 
-Context collect_context(World& world, std::vector<std::string> arguments) {
+Context collect_context(MeasuredWorld& world, std::vector<std::string> arguments) {
   std::vector<std::string> gpus;
   if (world.gpu() != nullptr) gpus = gather_texts(world.communicator(), world.gpu()->gpu());
   return {.version = build_version(),

@@ -41,7 +41,7 @@ struct Context {
 /// Collects. Collective. @param world the ranks. @param arguments that repeat the measurement.
 /// @return the context, the same on all ranks but for environment, processor and time, which are
 /// the own rank's.
-[[nodiscard]] Context collect_context(World& world, std::vector<std::string> arguments);
+[[nodiscard]] Context collect_context(MeasuredWorld& world, std::vector<std::string> arguments);
 
 /// @param context where, with what and how. @return the facts of it for a JSON record.
 [[nodiscard]] nlohmann::ordered_json json_of(const Context& context);

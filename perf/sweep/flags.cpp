@@ -98,93 +98,94 @@ void read_injections(O& o, Text text) {
 }
 
 // Whether a flag steers the measurement or says where results go.
-enum class Purpose { steers, reports };
+enum class FlagEffect { steers, reports };
 
 struct Flag {
   const char* names;
   const char* usual;  // what it says by itself; empty: nothing
-  Purpose purpose;
+  FlagEffect effect;
   const char* help;
   void (*read)(O& options, Text text);
 };
 
 constexpr std::array kFlags{
-    Flag{"-C,--collective", "all", Purpose::steers,
+    Flag{"-C,--collective", "all", FlagEffect::steers,
          "a,b,... or all; all_gatherv, ...; send, sendrecv", read_collectives},
-    Flag{"-a,--algorithm", "", Purpose::steers, "only these, e.g. ring,auto,native",
+    Flag{"-a,--algorithm", "", FlagEffect::steers, "only these, e.g. ring,auto,native",
          [](O& o, Text text) { o.algorithms = split(with_graphs_of_files(text), ','); }},
-    Flag{"-b,--begin", "8", Purpose::steers, "least bytes: 8, 64K, 4M, 1G",
+    Flag{"-b,--begin", "8", FlagEffect::steers, "least bytes: 8, 64K, 4M, 1G",
          [](O& o, Text text) { o.begin_bytes = bytes_in("--begin", text); }},
-    Flag{"-e,--end", "16M", Purpose::steers, "greatest bytes",
+    Flag{"-e,--end", "16M", FlagEffect::steers, "greatest bytes",
          [](O& o, Text text) { o.end_bytes = bytes_in("--end", text); }},
-    Flag{"-f,--factor", "8", Purpose::steers, "factor between sizes",
+    Flag{"-f,--factor", "8", FlagEffect::steers, "factor between sizes",
          [](O& o, Text text) { o.factor = count_in("--factor", text, 2, kMostNumber); }},
-    Flag{"-n,--rounds", "", Purpose::steers, "samples per cell; default: until precise",
+    Flag{"-n,--rounds", "", FlagEffect::steers, "samples per cell; default: until precise",
          [](O& o, Text text) { o.rounds = count_in("--rounds", text, 1, kMostRounds); }},
-    Flag{"-w,--warm-up", "", Purpose::steers, "warm-up rounds; default: until settled",
+    Flag{"-w,--warm-up", "", FlagEffect::steers, "warm-up rounds; default: until settled",
          [](O& o, Text text) { o.warm_up_rounds = count_in("--warm-up", text, 0, kMostRounds); }},
-    Flag{"-c,--check", "1", Purpose::steers, "check results: 1 or 0",
+    Flag{"-c,--check", "1", FlagEffect::steers, "check results: 1 or 0",
          [](O& o, Text text) { o.check = text.empty() || count_in("--check", text, 0, 1) == 1; }},
-    Flag{"-d,--dtype", "f32", Purpose::steers, "f32, bf16, i8, ... (float too)",
+    Flag{"-d,--dtype", "f32", FlagEffect::steers, "f32, bf16, i8, ... (float too)",
          [](O& o, Text text) {
            o.type = named<Datatype>("datatype", familiar(text), kDatatypes - 1);
          }},
-    Flag{"-o,--op", "sum", Purpose::steers, "sum, max, bit_or, average, ...",
+    Flag{"-o,--op", "sum", FlagEffect::steers, "sum, max, bit_or, average, ...",
          [](O& o, Text text) {
            o.op = named<OperatorKind>("operator", familiar(text), kOperatorKinds - 1);
          }},
-    Flag{"-r,--root", "0", Purpose::steers, "root of rooted collectives",
+    Flag{"-r,--root", "0", FlagEffect::steers, "root of rooted collectives",
          [](O& o, Text text) {
            o.root = static_cast<Rank>(count_in("--root", text, 0, kMostNumber));
          }},
-    Flag{"--transport", "auto", Purpose::steers, kTransportNames.data(),
+    Flag{"--transport", "auto", FlagEffect::steers, kTransportNames.data(),
          [](O& o, Text text) { o.transport = transport_named(text).name; }},
-    Flag{"--buffers", "private", Purpose::steers, "private, or visible to peers",
+    Flag{"--buffers", "private", FlagEffect::steers, "private, or visible to peers",
          [](O& o, Text text) {
            index_among("kind of buffers", text, {"private", "visible"});
            o.buffers = text;
          }},
-    Flag{"--align", "malloc", Purpose::steers, "where arrays begin: malloc, page, 64, IN:OUT",
+    Flag{"--align", "malloc", FlagEffect::steers, "where arrays begin: malloc, page, 64, IN:OUT",
          read_alignments},
-    Flag{"--pattern", "back_to_back", Purpose::steers, "back_to_back, or isolated calls",
+    Flag{"--pattern", "back_to_back", FlagEffect::steers, "back_to_back, or isolated calls",
          [](O& o, Text text) { o.pattern = named<CallPattern>("pattern", text, kCallPatterns); }},
-    Flag{"--memory", "host", Purpose::steers, "host, cuda (a GPU per rank), or cuda:host",
+    Flag{"--memory", "host", FlagEffect::steers, "host, cuda (a GPU per rank), or cuda:host",
          read_memory},
-    Flag{"--segment", "", Purpose::steers, "bytes in a pipeline stage",
+    Flag{"--segment", "", FlagEffect::steers, "bytes in a pipeline stage",
          [](O& o, Text text) { o.segment = bytes_in("--segment", text); }},
-    Flag{"--determinism", "", Purpose::steers, "level of our algorithms: run_to_run, ...",
+    Flag{"--determinism", "", FlagEffect::steers, "level of our algorithms: run_to_run, ...",
          [](O& o, Text text) { o.determinism = named<Determinism>("level", text, kDeterminisms); }},
-    Flag{"--load", "", Purpose::steers, kLoadHelp,
+    Flag{"--load", "", FlagEffect::steers, kLoadHelp,
          [](O& o, Text text) { o.catalog = load_catalog(text); }},
-    Flag{"--ranks", "", Purpose::steers, "number of ranks to start, or to require",
+    Flag{"--ranks", "", FlagEffect::steers, "number of ranks to start, or to require",
          [](O& o, Text text) {
            o.ranks = static_cast<int>(count_in("--ranks", text, 1, kMostNumber));
          }},
-    Flag{"--budget", "200ms", Purpose::steers, "time per size and algorithm",
+    Flag{"--budget", "200ms", FlagEffect::steers, "time per size and algorithm",
          [](O& o, Text text) {
            o.budget_s = seconds_in("--budget", text, kLeastTime_s, kMostTime_s);
          }},
-    Flag{"--timeout", "60s", Purpose::steers, "deadline of one operation",
+    Flag{"--timeout", "60s", FlagEffect::steers, "deadline of one operation",
          [](O& o, Text text) {
            o.timeout_s = seconds_in("--timeout", text, kLeastTime_s, kMostTime_s);
          }},
-    Flag{"--seed", "1", Purpose::steers, "seed of the shuffled rounds",
+    Flag{"--seed", "1", FlagEffect::steers, "seed of the shuffled rounds",
          [](O& o, Text text) { o.seed = count_in("--seed", text, 0, kMostSeed); }},
-    Flag{"--inject", "", Purpose::steers, "slow one down: ring#2=5% (a test)", read_injections},
-    Flag{"--csv", "", Purpose::reports, "write a CSV file", [](O& o, Text text) { o.csv = text; }},
-    Flag{"--json", "", Purpose::reports, "write a file of JSON lines",
+    Flag{"--inject", "", FlagEffect::steers, "slow one down: ring#2=5% (a test)", read_injections},
+    Flag{"--csv", "", FlagEffect::reports, "write a CSV file",
+         [](O& o, Text text) { o.csv = text; }},
+    Flag{"--json", "", FlagEffect::reports, "write a file of JSON lines",
          [](O& o, Text text) { o.json = text; }},
-    Flag{"--plot", "", Purpose::reports, "draw an .svg or .png",
+    Flag{"--plot", "", FlagEffect::reports, "draw an .svg or .png",
          [](O& o, Text text) { o.plot = text; }},
-    Flag{"--html", "", Purpose::reports, "write a page with pictures and tables",
+    Flag{"--html", "", FlagEffect::reports, "write a page with pictures and tables",
          [](O& o, Text text) { o.html = text; }},
-    Flag{"--replay", "", Purpose::reports, "repeat the run of a JSON file",
+    Flag{"--replay", "", FlagEffect::reports, "repeat the run of a JSON file",
          [](O& o, Text text) { o.replay = text; }},
-    Flag{"--baseline", "", Purpose::reports, "compare with a JSON file",
+    Flag{"--baseline", "", FlagEffect::reports, "compare with a JSON file",
          [](O& o, Text text) { o.baseline = text; }},
-    Flag{"--fail-over", "10%", Purpose::reports, "slowdown that exits with 3",
+    Flag{"--fail-over", "10%", FlagEffect::reports, "slowdown that exits with 3",
          [](O& o, Text text) { o.fail_over = share_in("--fail-over", text); }},
-    Flag{"--color", "never", Purpose::reports, "never or always",
+    Flag{"--color", "never", FlagEffect::reports, "never or always",
          [](O& o, Text text) {
            o.color = index_among("--color", text, {"never", "always"}) == 1;
          }},
@@ -241,7 +242,7 @@ std::vector<std::string> repeat_arguments(const CLI::App& app, const SweepOption
   for (const Flag& flag : kFlags) {
     const std::string name{long_name(flag)};
     const CLI::Option* const option = app.get_option_no_throw(name);
-    if (flag.purpose != Purpose::steers || option == nullptr) continue;
+    if (flag.effect != FlagEffect::steers || option == nullptr) continue;
     const std::string text =
         option->count() > 0 ? option->results().back() : option->get_default_str();
     if (!text.empty()) arguments.push_back(name + "=" + text);
@@ -257,7 +258,7 @@ void reject_beside_replay(const CLI::App& app) {
       throw Failure{ExitCode::usage, "--replay repeats what its file says: leave " + name + " out"};
   };
   for (const Flag& flag : kFlags)
-    if (flag.purpose == Purpose::steers) reject_if_given(std::string{long_name(flag)});
+    if (flag.effect == FlagEffect::steers) reject_if_given(std::string{long_name(flag)});
   for (const Switch& flag : kSwitches) reject_if_given(flag.changing);
 }
 

@@ -33,11 +33,11 @@ double seconds(Clock::duration duration) {
 // One size: all candidates on the same buffers.
 class Race {
  public:
-  Race(const Setting& setting, const Problem& problem, const std::vector<Candidate>& candidates)
-      : world_{setting.world}, setting_{setting}, problem_{problem}, measured_{entries_of(
-                                                                         candidates)},
-        runs_{setting, problem, measured_}, shuffle_{setting.options.seed * 1000003 +
-                                                     total_bytes(problem)} {
+  Race(const Setting& setting, const Workload& workload, const std::vector<Candidate>& candidates)
+      : world_{setting.world}, setting_{setting}, workload_{workload}, measured_{entries_of(
+                                                                           candidates)},
+        runs_{setting, workload, measured_}, shuffle_{setting.options.seed * 1000003 +
+                                                      total_bytes(workload)} {
     spent_s_.resize(measured_.size());
   }
 
@@ -49,7 +49,7 @@ class Race {
       measure();
     }
     if (!interrupted_) check_all(false);
-    return {problem_, std::move(measured_), interrupted_};
+    return {workload_, std::move(measured_), interrupted_};
   }
 
  private:
@@ -65,7 +65,7 @@ class Race {
   void enroll() {
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Measured& entry = measured_[i];
-      entry.refused = refusal_of(world_, problem_, entry.candidate);
+      entry.refused = refusal_of(world_, workload_, entry.candidate);
       if (entry.refused.empty()) runs_.prepare(i);
       if (entry.refused.empty()) active_.push_back(i);
     }
@@ -76,7 +76,7 @@ class Race {
   void check_all(bool first) {
     const bool replays = setting_.options.graph;
     for (const std::size_t i : participants_) {
-      std::array<double, 1> time{runs_.run_anew(i) / trips(problem_)};
+      std::array<double, 1> time{runs_.run_anew(i) / trips(workload_)};
       if (first) {
         max_over_ranks(communicator(), time);
         measured_[i].first_us = time[0];
@@ -93,7 +93,7 @@ class Race {
     std::array<double, 1> wrong{static_cast<double>(check.wrong)};
     sum_over_ranks(communicator(), wrong);
     const bool equal =
-        !is_same_everywhere(problem_) || is_equal_everywhere(communicator(), check.hash);
+        !is_same_everywhere(workload_) || is_equal_everywhere(communicator(), check.hash);
     entry.wrong += static_cast<std::size_t>(wrong[0]);
     entry.bit_equal = entry.bit_equal && equal;
     entry.checked = true;
@@ -101,7 +101,7 @@ class Race {
 
   // One sample of one candidate on this rank, in microseconds per call.
   double sample(std::size_t i) {
-    return runs_.sample(i) / static_cast<double>(measured_[i].batch * trips(problem_));
+    return runs_.sample(i) / static_cast<double>(measured_[i].batch * trips(workload_));
   }
 
   // Some rounds, each in a new order that all ranks agree on. Afterwards every rank knows the
@@ -209,7 +209,7 @@ class Race {
     while (!active_.empty() && !interrupted_) {
       const auto start = Clock::now();
       const auto times = block(rounds);
-      std::vector<Progress> runs;
+      std::vector<CandidateProgress> runs;
       for (std::size_t i = 0; i < measured_.size(); ++i) {
         std::vector<double>& all = measured_[i].times_us;
         if (decides()) all.insert(all.end(), times[i].begin(), times[i].end());
@@ -217,16 +217,16 @@ class Race {
       }
       done += rounds;
       std::vector<bool> goes_on(measured_.size());
-      if (decides() && done < most) goes_on = who_goes_on(runs, setting_.options);
+      if (decides() && done < most) goes_on = unfinished(runs, setting_.options);
       rounds = next_block(seconds(Clock::now() - start) / static_cast<double>(rounds), done, most);
       agree(rounds, goes_on);
       std::erase_if(active_, [&](std::size_t i) { return !goes_on[i]; });
     }
   }
 
-  World& world_;
+  MeasuredWorld& world_;
   const Setting& setting_;
-  Problem problem_;
+  Workload workload_;
   std::vector<Measured> measured_;
   Runs runs_;
   std::mt19937_64 shuffle_;
@@ -238,20 +238,20 @@ class Race {
 
 }  // namespace
 
-std::string refusal_of(World& world, const Problem& problem, const Candidate& candidate) {
+std::string refusal_of(MeasuredWorld& world, const Workload& workload, const Candidate& candidate) {
   if (candidate.kind == Kind::probe && world.gpu() != nullptr)
     return "the probe is one of memory of the host: leave --memory cuda out";
-  if (candidate.kind == Kind::probe) return Probe::refusal(problem, world.communicator());
+  if (candidate.kind == Kind::probe) return Probe::refusal(workload, world.communicator());
   if (candidate.kind == Kind::native && !world.has_library())
     return world.gpu() == nullptr ? "no MPI launched these ranks"
                                   : "there are no calls but ours where messages go over the host";
   return {};
 }
 
-std::string looseness_of(World& world, const Problem& problem, const Candidate& candidate,
-                         Determinism level) {
+std::string determinism_gap(MeasuredWorld& world, const Workload& workload,
+                            const Candidate& candidate, Determinism level) {
   if (candidate.kind != Kind::forced) return {};
-  const Buffers buffers{problem, world.communicator().rank()};
+  const Buffers buffers{workload, world.communicator().rank()};
   const auto refusal_at = [&](Determinism kept) -> std::string {
     try {
       const Options options{.algorithm = candidate.choice,
@@ -268,9 +268,9 @@ std::string looseness_of(World& world, const Problem& problem, const Candidate& 
   return refusal_at(Determinism::fast).empty() ? refusal_at(level) : "";
 }
 
-SizeResult measure_size(const Setting& setting, const Problem& problem,
+SizeResult measure_size(const Setting& setting, const Workload& workload,
                         const std::vector<Candidate>& candidates) {
-  return Race{setting, problem, candidates}.run();
+  return Race{setting, workload, candidates}.run();
 }
 
 }  // namespace tutti::perf

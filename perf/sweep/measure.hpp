@@ -28,35 +28,35 @@ struct Measured {
 
 /// Everything a measurement needs, equal on all ranks but for the world's rank.
 struct Setting {
-  World& world;                  ///< The ranks.
-  const SweepOptions& options;   ///< The flags.
-  bool is_oversubscribed;        ///< Whether a host has more ranks than cores.
-  std::function<void()> tick{};  ///< Called on every rank now and then; reports progress.
-  World* fewer = nullptr;        ///< All ranks but the last, for mock-ups that leave it out.
-  bool own_calls = false;        ///< Whether mock-ups consist of our calls also under an MPI.
+  MeasuredWorld& world;            ///< The ranks.
+  const SweepOptions& options;     ///< The flags.
+  bool is_oversubscribed;          ///< Whether a host has more ranks than cores.
+  std::function<void()> tick{};    ///< Called on every rank now and then; reports progress.
+  MeasuredWorld* fewer = nullptr;  ///< All ranks but the last, for mock-ups that leave it out.
+  bool own_calls = false;          ///< Whether mock-ups consist of our calls also under an MPI.
 };
 
 /// The outcome of measuring one size.
 struct SizeResult {
-  Problem problem{};                 ///< What was measured.
+  Workload workload{};               ///< What was measured.
   std::vector<Measured> measured{};  ///< Every candidate, in the order given.
   bool interrupted = false;          ///< Whether a signal ended it early, on whichever rank.
 };
 
 /// What can be said before anything is measured. Collective: every rank calls it with the same
-/// arguments. @param world the ranks. @param problem of any count. @return why it can take no part
+/// arguments. @param world the ranks. @param workload of any count. @return why it can take no part
 /// at any size, or nothing.
-[[nodiscard]] std::string refusal_of(World& world, const Problem& problem,
+[[nodiscard]] std::string refusal_of(MeasuredWorld& world, const Workload& workload,
                                      const Candidate& candidate);
 
-/// Whether one of our algorithms keeps too little. @param world the ranks. @param problem of any
+/// Whether one of our algorithms keeps too little. @param world the ranks. @param workload of any
 /// count. @param level what is asked for. @return why not, or nothing.
-[[nodiscard]] std::string looseness_of(World& world, const Problem& problem,
-                                       const Candidate& candidate, Determinism level);
+[[nodiscard]] std::string determinism_gap(MeasuredWorld& world, const Workload& workload,
+                                          const Candidate& candidate, Determinism level);
 
 /// Measures. Collective: every rank calls it with the same arguments. @param setting see Setting.
 /// @return the outcome.
-[[nodiscard]] SizeResult measure_size(const Setting& setting, const Problem& problem,
+[[nodiscard]] SizeResult measure_size(const Setting& setting, const Workload& workload,
                                       const std::vector<Candidate>& candidates);
 
 }  // namespace tutti::perf

@@ -10,30 +10,30 @@ namespace {
 
 using enum Collective;
 
-bool always(const Problem& problem) {
-  return problem.count > 0 || problem.collective == barrier;
+bool always(const Workload& workload) {
+  return workload.count > 0 || workload.collective == barrier;
 }
-bool has_equal_shares(const Problem& problem) {
-  return problem.count > 0 && problem.count % static_cast<std::size_t>(problem.size) == 0;
+bool has_equal_shares(const Workload& workload) {
+  return workload.count > 0 && workload.count % static_cast<std::size_t>(workload.size) == 0;
 }
 bool has_one_vector(Collective collective) {
   return traits_of(collective).input == Extent::vector;
 }
-bool has_halves(const Problem& problem) {
-  return has_one_vector(problem.collective) && problem.count >= 2;
+bool has_halves(const Workload& workload) {
+  return has_one_vector(workload.collective) && workload.count >= 2;
 }
-bool can_be_longer(const Problem& problem) {
-  return problem.collective != barrier && problem.count > 0;
+bool can_be_longer(const Workload& workload) {
+  return workload.collective != barrier && workload.count > 0;
 }
-bool has_ranks_to_spare(const Problem& problem) {
-  return problem.size > 2 && problem.root < problem.size - 1;
+bool has_ranks_to_spare(const Workload& workload) {
+  return workload.size > 2 && workload.root < workload.size - 1;
 }
 
 bool is_root(const MockupSite& site) {
-  return site.rank == site.problem.root;
+  return site.rank == site.workload.root;
 }
 std::size_t share(const MockupSite& site) {
-  return site.problem.count / static_cast<std::size_t>(site.problem.size);
+  return site.workload.count / static_cast<std::size_t>(site.workload.size);
 }
 
 // Of what stands in `vector` at the root.
@@ -42,7 +42,7 @@ void add_broadcast(MockupSite& site, void* vector, std::size_t count) {
 }
 
 void reduce_and_broadcast(MockupSite& site) {
-  const std::size_t count = site.problem.count;
+  const std::size_t count = site.workload.count;
   const bool root = is_root(site);
   site.run(reduce, site.call.in, count, root ? site.call.out : nullptr, root ? count : 0);
   add_broadcast(site, site.call.out, count);
@@ -50,33 +50,34 @@ void reduce_and_broadcast(MockupSite& site) {
 
 void reduce_scatter_and_all_gather(MockupSite& site) {
   std::byte* const own = site.block(site.call.out, site.rank);
-  site.run(reduce_scatter, site.call.in, site.problem.count, own, share(site));
-  site.run(all_gather, own, share(site), site.call.out, site.problem.count);
+  site.run(reduce_scatter, site.call.in, site.workload.count, own, share(site));
+  site.run(all_gather, own, share(site), site.call.out, site.workload.count);
 }
 
 void scatter_and_all_gather(MockupSite& site) {
   std::byte* const own = site.block(site.call.out, site.rank);
-  site.run(scatter, is_root(site) ? site.call.in : nullptr, is_root(site) ? site.problem.count : 0,
+  site.run(scatter, is_root(site) ? site.call.in : nullptr, is_root(site) ? site.workload.count : 0,
            own, share(site));
-  site.run(all_gather, own, share(site), site.call.out, site.problem.count);
+  site.run(all_gather, own, share(site), site.call.out, site.workload.count);
 }
 
 void reduce_scatter_and_gather(MockupSite& site) {
   std::byte* const own = site.scratch(share(site));
   const bool root = is_root(site);
-  site.run(reduce_scatter, site.call.in, site.problem.count, own, share(site));
-  site.run(gather, own, share(site), root ? site.call.out : nullptr, root ? site.problem.count : 0);
+  site.run(reduce_scatter, site.call.in, site.workload.count, own, share(site));
+  site.run(gather, own, share(site), root ? site.call.out : nullptr,
+           root ? site.workload.count : 0);
 }
 
 void all_reduce_for_one(MockupSite& site) {
-  const std::size_t count = site.problem.count;
+  const std::size_t count = site.workload.count;
   site.run(all_reduce, site.call.in, count, is_root(site) ? site.call.out : site.scratch(count),
            count);
 }
 
 void gather_and_broadcast(MockupSite& site) {
   const bool root = is_root(site);
-  site.run(gather, site.call.in, site.problem.count, root ? site.call.out : nullptr,
+  site.run(gather, site.call.in, site.workload.count, root ? site.call.out : nullptr,
            root ? site.total() : 0);
   add_broadcast(site, site.call.out, site.total());
 }
@@ -85,24 +86,24 @@ void reduce_and_scatter(MockupSite& site) {
   const std::size_t all = is_root(site) ? site.total() : 0;
   std::byte* const sums = is_root(site) ? site.scratch(all) : nullptr;
   site.run(reduce, site.call.in, site.total(), sums, all);
-  site.run(scatter, sums, all, site.call.out, site.problem.count);
+  site.run(scatter, sums, all, site.call.out, site.workload.count);
 }
 
 void all_reduce_for_a_block(MockupSite& site) {
   std::byte* const sums = site.scratch(site.total());
   site.run(all_reduce, site.call.in, site.total(), sums, site.total());
-  site.copy(site.call.out, site.block(sums, site.rank), site.problem.count);
+  site.copy(site.call.out, site.block(sums, site.rank), site.workload.count);
 }
 
 void all_gather_for_one(MockupSite& site) {
-  site.run(all_gather, site.call.in, site.problem.count,
+  site.run(all_gather, site.call.in, site.workload.count,
            is_root(site) ? site.call.out : site.scratch(site.total()), site.total());
 }
 
 void broadcast_for_a_block(MockupSite& site) {
   void* const whole = is_root(site) ? const_cast<void*>(site.call.in) : site.scratch(site.total());
   add_broadcast(site, whole, site.total());
-  site.copy(site.call.out, site.block(whole, site.rank), site.problem.count);
+  site.copy(site.call.out, site.block(whole, site.rank), site.workload.count);
 }
 
 void all_reduce_of_one(MockupSite& site) {
@@ -114,7 +115,7 @@ void all_reduce_of_one(MockupSite& site) {
 }
 
 void two_halves(MockupSite& site) {
-  const std::size_t first = (site.problem.count + 1) / 2;
+  const std::size_t first = (site.workload.count + 1) / 2;
   const auto part = [&](std::size_t from, std::size_t count) {
     Call call = site.call;
     const std::size_t skipped = from * call.element_bytes;
@@ -125,12 +126,12 @@ void two_halves(MockupSite& site) {
     site.steps.push_back({.call = call});
   };
   part(0, first);
-  part(first, site.problem.count - first);
+  part(first, site.workload.count - first);
 }
 
 // The same call with blocks of twice the length, of which the first halves count.
 void twice_as_long(MockupSite& site) {
-  const std::size_t count = site.problem.count;
+  const std::size_t count = site.workload.count;
   const std::size_t bytes = count * site.call.element_bytes;
   Call call = site.call;
   call.in_count *= 2;
@@ -155,13 +156,13 @@ void twice_as_long(MockupSite& site) {
 
 // Blocks are as long as before, so that nobody has more to do.
 void one_rank_less(MockupSite& site) {
-  if (site.rank == site.problem.size - 1) return;
-  Problem fewer = site.problem;
+  if (site.rank == site.workload.size - 1) return;
+  Workload fewer = site.workload;
   --fewer.size;
-  const Layout layout = layout_of(fewer, site.rank);
+  const BufferContents contents = contents_of(fewer, site.rank);
   Call call = site.call;
-  call.in_count = layout.in_count;
-  call.out_count = layout.out_count;
+  call.in_count = contents.in_count;
+  call.out_count = contents.out_count;
   site.steps.push_back({.call = call});
 }
 
@@ -214,13 +215,13 @@ std::byte* MockupSite::scratch(std::size_t elements) {
 }
 
 std::size_t MockupSite::total() const noexcept {
-  return problem.count * static_cast<std::size_t>(problem.size);
+  return workload.count * static_cast<std::size_t>(workload.size);
 }
 
 std::byte* MockupSite::block(void* vector, Rank block) const noexcept {
-  const bool shares = has_one_vector(problem.collective);
+  const bool shares = has_one_vector(workload.collective);
   const std::size_t count =
-      shares ? problem.count / static_cast<std::size_t>(problem.size) : problem.count;
+      shares ? workload.count / static_cast<std::size_t>(workload.size) : workload.count;
   return static_cast<std::byte*>(vector) +
          static_cast<std::size_t>(block) * count * call.element_bytes;
 }
@@ -242,21 +243,21 @@ void MockupSite::copy(void* to, const void* from, std::size_t elements) {
                    .bytes = elements * call.element_bytes});
 }
 
-Mockup::Mockup(const MockupRule& rule, const Problem& problem, const Call& call,
+Mockup::Mockup(const MockupRule& rule, const Workload& workload, const Call& call,
                const Allocate& allocate, const MockupWorlds& worlds)
-    : rule_{rule}, worlds_{worlds}, site_{.problem = problem,
+    : rule_{rule}, worlds_{worlds}, site_{.workload = workload,
                                           .rank = worlds.world.communicator().rank(),
                                           .call = call,
                                           .allocate = allocate} {
-  if (rule.serves(problem)) rule.decide(site_);
+  if (rule.serves(workload)) rule.decide(site_);
 }
 
-World& Mockup::world() const {
+MeasuredWorld& Mockup::world() const {
   return rule_.leaves_last_out ? *worlds_.fewer : worlds_.world;
 }
 
 bool Mockup::can_run() const {
-  if (!rule_.serves(site_.problem) || (rule_.leaves_last_out && worlds_.fewer == nullptr))
+  if (!rule_.serves(site_.workload) || (rule_.leaves_last_out && worlds_.fewer == nullptr))
     return false;
   return !worlds_.is_native || std::ranges::all_of(site_.steps, [this](const MockupStep& step) {
     return !step.call || world().has_native(*step.call);

@@ -30,7 +30,7 @@ struct MockupStep {
 
 /// What a mock-up works on: one collective at one size, and this rank's part in it.
 struct MockupSite {
-  const Problem& problem;    ///< What is measured.
+  const Workload& workload;  ///< What is measured.
   Rank rank = 0;             ///< This rank.
   Call call{};               ///< The call that is imitated, with its buffers.
   const Allocate& allocate;  ///< Gives more memory.
@@ -57,16 +57,16 @@ struct MockupRule {
   std::string_view label{};        ///< Such as "reduce + broadcast".
   std::string_view algorithm{};    ///< Row of the catalog that is the same within one call.
   std::string_view advice{};       ///< What a program can do where it is broken.
-  bool (*serves)(const Problem& problem) = nullptr;  ///< Whether it can be had there.
-  void (*decide)(MockupSite& site) = nullptr;        ///< Fills the steps.
+  bool (*serves)(const Workload& workload) = nullptr;  ///< Whether it can be had there.
+  void (*decide)(MockupSite& site) = nullptr;          ///< Fills the steps.
   /// Whether the last rank takes no part, in which case the results are none of the collective's.
   bool leaves_last_out = false;
 };
 
 /// Who runs a mock-up.
 struct MockupWorlds {
-  World& world;            ///< All ranks.
-  World* fewer = nullptr;  ///< All but the last; there it may be any.
+  MeasuredWorld& world;            ///< All ranks.
+  MeasuredWorld* fewer = nullptr;  ///< All but the last; there it may be any.
   bool is_native = false;  ///< Whether it consists of the launching MPI's calls, or of ours.
   std::optional<Determinism> determinism{};  ///< Of ours.
 };
@@ -74,10 +74,10 @@ struct MockupWorlds {
 /// A mock-up that runs in the place of a call.
 class Mockup {
  public:
-  /// @param problem what is measured. @param call with the buffers. @param allocate gives memory.
+  /// @param workload what is measured. @param call with the buffers. @param allocate gives memory.
   /// @param worlds who runs it.
-  Mockup(const MockupRule& rule, const Problem& problem, const Call& call, const Allocate& allocate,
-         const MockupWorlds& worlds);
+  Mockup(const MockupRule& rule, const Workload& workload, const Call& call,
+         const Allocate& allocate, const MockupWorlds& worlds);
 
   /// Whether it can be had on this rank.
   [[nodiscard]] bool can_run() const;
@@ -85,7 +85,7 @@ class Mockup {
   void run();
 
  private:
-  [[nodiscard]] World& world() const;
+  [[nodiscard]] MeasuredWorld& world() const;
 
   const MockupRule& rule_;
   MockupWorlds worlds_;

@@ -38,8 +38,8 @@ inline constexpr int kCallPatterns = 2;
 /// The values of the flags.
 struct SweepOptions {
   std::vector<Collective> collectives{};          ///< In the order of the catalog.
-  std::vector<Collective> uneven{};               ///< After them: see Problem::uneven.
-  std::vector<PointToPoint> messages{};           ///< After them: see Problem::point_to_point.
+  std::vector<Collective> uneven{};               ///< After them: see Workload::uneven.
+  std::vector<PointToPoint> messages{};           ///< After them: see Workload::point_to_point.
   std::vector<std::string> algorithms{};          ///< Empty: every fitting one, auto and native.
   std::size_t begin_bytes = 8;                    ///< Least size.
   std::size_t end_bytes = std::size_t{16} << 20;  ///< Greatest size.

@@ -14,7 +14,7 @@ namespace tutti::perf {
 
 namespace {
 
-// What the loops know of a problem.
+// What the loops know of a workload.
 struct Recipe {
   OperatorKind op;
   std::uint64_t ranks;
@@ -204,17 +204,17 @@ void for_each_run(const Region& region, const Function& function) {
 
 }  // namespace
 
-Pattern::Pattern(const Problem& problem)
-    : problem_{problem}, element_bytes_{size_of(problem.type)} {}
+Pattern::Pattern(const Workload& workload)
+    : workload_{workload}, element_bytes_{size_of(workload.type)} {}
 
 const std::vector<std::byte>& Pattern::table(Rank source) {
   const auto found = tables_.find(source);
   if (found != tables_.end()) return found->second;
   std::vector<std::byte> bytes(kPeriod * element_bytes_);
-  const Recipe recipe{problem_.op, static_cast<std::uint64_t>(problem_.size)};
+  const Recipe recipe{workload_.op, static_cast<std::uint64_t>(workload_.size)};
   const Rank contributors =
-      source == Region::kAllRanks ? problem_.size : Region::kAllRanks - source;
-  with_element_type(problem_.type, [&]<class T>(const ElementType<T>&) {
+      source == Region::kAllRanks ? workload_.size : Region::kAllRanks - source;
+  with_element_type(workload_.type, [&]<class T>(const ElementType<T>&) {
     for (std::size_t i = 0; i < kPeriod; ++i) {
       const T element =
           source < 0 ? Element<T>::reduced(recipe, i, static_cast<std::uint64_t>(contributors))
@@ -240,7 +240,7 @@ std::size_t Pattern::count_wrong(std::span<const Region> regions, const std::byt
   for (const Region& region : regions) {
     const std::byte* wanted = table(region.source).data();
     for_each_run(region, [&](std::size_t offset, std::size_t phase, std::size_t run) {
-      with_element_type(problem_.type, [&]<class T>(const ElementType<T>&) {
+      with_element_type(workload_.type, [&]<class T>(const ElementType<T>&) {
         wrong +=
             differences<T>(buffer + offset * element_bytes_, wanted + phase * element_bytes_, run);
       });
@@ -252,7 +252,7 @@ std::size_t Pattern::count_wrong(std::span<const Region> regions, const std::byt
 std::uint64_t Pattern::hash(std::span<const Region> regions, const std::byte* buffer) const {
   std::uint64_t result = 0xcbf29ce484222325u;
   for (const Region& region : regions) {
-    with_element_type(problem_.type, [&]<class T>(const ElementType<T>&) {
+    with_element_type(workload_.type, [&]<class T>(const ElementType<T>&) {
       const auto* elements = reinterpret_cast<const T*>(buffer) + region.offset;
       for (std::size_t i = 0; i < region.count; ++i)
         result = std::rotl(result ^ Element<T>::bits(elements[i]), 5) * 0x100000001b3u;

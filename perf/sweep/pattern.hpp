@@ -19,8 +19,8 @@ class Pattern {
   /// Elements after which the numbers repeat.
   static constexpr std::size_t kPeriod = 4093;
 
-  /// @param problem what is measured; the datatype must not be opaque.
-  explicit Pattern(const Problem& problem);
+  /// @param workload what is measured; the datatype must not be opaque.
+  explicit Pattern(const Workload& workload);
 
   /// Writes contributions. @param regions where, of which ranks. @param buffer where offset 0 is.
   void fill(std::span<const Region> regions, std::byte* buffer);
@@ -35,7 +35,7 @@ class Pattern {
   // One period of a rank's contribution, or of the reduction, laid out in the datatype.
   const std::vector<std::byte>& table(Rank source);
 
-  Problem problem_;
+  Workload workload_;
   std::size_t element_bytes_;
   std::map<Rank, std::vector<std::byte>> tables_{};
 };

@@ -85,9 +85,9 @@ std::byte* map(int descriptor, std::size_t bytes) {
 
 }  // namespace
 
-std::string Probe::refusal(const Problem& problem, Communicator& communicator) {
-  if (!is_collective(problem) || problem.collective != Collective::all_reduce ||
-      problem.type != Datatype::f32 || problem.op != OperatorKind::sum || problem.in_place)
+std::string Probe::refusal(const Workload& workload, Communicator& communicator) {
+  if (!is_collective(workload) || workload.collective != Collective::all_reduce ||
+      workload.type != Datatype::f32 || workload.op != OperatorKind::sum || workload.in_place)
     return "the probe is an all_reduce of f32 sums, out of place";
   if (communicator.size() < 2) return "the probe needs two ranks or more";
   const auto hosts = gather_texts(communicator, host_name());
@@ -96,10 +96,10 @@ std::string Probe::refusal(const Problem& problem, Communicator& communicator) {
   return {};
 }
 
-Probe::Probe(const Problem& problem, Communicator& communicator)
+Probe::Probe(const Workload& workload, Communicator& communicator)
     : self_{static_cast<std::size_t>(communicator.rank())}, size_{static_cast<std::size_t>(
                                                                 communicator.size())},
-      count_{problem.count}, spins_{transport_of(communicator).capabilities().idle_spins} {
+      count_{workload.count}, spins_{transport_of(communicator).capabilities().idle_spins} {
   // The others open rank 0's memory by its name in /proc: any of the same user may.
   const int own = self_ == 0 ? memfd_create("tutti-probe", MFD_CLOEXEC) : -1;
   if (self_ == 0 && (own < 0 || ftruncate(own, static_cast<off_t>(region_bytes())) != 0))

@@ -21,13 +21,13 @@ namespace tutti::perf {
 /// the caches from a few MiB on), and waits again. It checks, selects and watches nothing.
 class Probe {
  public:
-  /// @param problem any. @param communicator its ranks. @return why there is no probe for it, or
+  /// @param workload any. @param communicator its ranks. @return why there is no probe for it, or
   /// nothing.
-  [[nodiscard]] static std::string refusal(const Problem& problem, Communicator& communicator);
+  [[nodiscard]] static std::string refusal(const Workload& workload, Communicator& communicator);
 
-  /// Collective. @param problem for which there is a probe. @param communicator its ranks.
+  /// Collective. @param workload for which there is a probe. @param communicator its ranks.
   /// Throws Error{transport}.
-  Probe(const Problem& problem, Communicator& communicator);
+  Probe(const Workload& workload, Communicator& communicator);
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;
   ~Probe();

@@ -26,7 +26,7 @@ double rounded(double value) {
 }
 
 constexpr std::array kColumns{
-    Column{"collective", [](const Cell& c) { return Json(name_of(c.problem)); }},
+    Column{"collective", [](const Cell& c) { return Json(name_of(c.workload)); }},
     Column{"algorithm",
            [](const Cell& c) {
              const std::string& label = c.measured.candidate.label;
@@ -37,17 +37,17 @@ constexpr std::array kColumns{
            }},
     Column{"parameters", [](const Cell& c) { return Json(c.measured.candidate.parameters); }},
     Column{"transport", [](const Cell& c) { return Json(c.transport); }},
-    Column{"ranks", [](const Cell& c) { return Json(c.problem.size); }},
+    Column{"ranks", [](const Cell& c) { return Json(c.workload.size); }},
     Column{"hosts", [](const Cell& c) { return Json(c.hosts); }},
-    Column{"bytes", [](const Cell& c) { return Json(total_bytes(c.problem)); }},
-    Column{"count", [](const Cell& c) { return Json(c.problem.count); }},
-    Column{"dtype", [](const Cell& c) { return Json(name_of(c.problem.type)); }},
+    Column{"bytes", [](const Cell& c) { return Json(total_bytes(c.workload)); }},
+    Column{"count", [](const Cell& c) { return Json(c.workload.count); }},
+    Column{"dtype", [](const Cell& c) { return Json(name_of(c.workload.type)); }},
     Column{"op",
            [](const Cell& c) {
-             const bool reduces = is_collective(c.problem) && is_reduction(c.problem.collective);
-             return Json(reduces ? tutti::name_of(c.problem.op) : "");
+             const bool reduces = is_collective(c.workload) && is_reduction(c.workload.collective);
+             return Json(reduces ? tutti::name_of(c.workload.op) : "");
            }},
-    Column{"in_place", [](const Cell& c) { return Json(c.problem.in_place); }},
+    Column{"in_place", [](const Cell& c) { return Json(c.workload.in_place); }},
     Column{"buffers", [](const Cell& c) { return Json(c.buffers); }},
     Column{"segment_bytes", [](const Cell& c) { return Json(c.measured.segment_bytes); }},
     Column{"iterations",
@@ -69,8 +69,8 @@ constexpr std::array kColumns{
         [](const Cell& c) { return c.measured.checked ? Json(c.measured.wrong) : Json(nullptr); }},
     Column{"root",
            [](const Cell& c) {
-             const bool has_root = is_collective(c.problem) && is_rooted(c.problem.collective);
-             return has_root ? Json(c.problem.root) : Json(nullptr);
+             const bool has_root = is_collective(c.workload) && is_rooted(c.workload.collective);
+             return has_root ? Json(c.workload.root) : Json(nullptr);
            }},
     Column{"graph", [](const Cell& c) { return Json(c.graph); }},
     Column{"align", [](const Cell& c) { return c.align.empty() ? Json(nullptr) : Json(c.align); }},
@@ -90,11 +90,11 @@ std::string csv_field(const Json& value) {
 
 double Cell::algbw_gb_s() const {
   if (summary.median <= 0) return 0;
-  return static_cast<double>(total_bytes(problem)) / summary.median / 1e3;
+  return static_cast<double>(total_bytes(workload)) / summary.median / 1e3;
 }
 
 double Cell::busbw_gb_s() const {
-  return algbw_gb_s() * bus_factor(problem);
+  return algbw_gb_s() * bus_factor(workload);
 }
 
 std::string csv_header() {

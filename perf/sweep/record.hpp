@@ -12,7 +12,7 @@ namespace tutti::perf {
 
 /// One configuration, measured: the columns of the CSV file, and what only JSON has.
 struct Cell {
-  Problem problem{};          ///< What was measured.
+  Workload workload{};        ///< What was measured.
   Measured measured{};        ///< The candidate; its samples are not written.
   Summary summary{};          ///< Of its samples.
   Comparison against_best{};  ///< Against the best of this size.

@@ -24,7 +24,7 @@ bool is_decided(std::span<const double> times_us, std::span<const double> best_u
          comparison.interval.high - comparison.interval.low <= 2 * kPreciseRatio * comparison.ratio;
 }
 
-std::size_t best_of(const std::vector<Progress>& runs) {
+std::size_t best_of(const std::vector<CandidateProgress>& runs) {
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -40,7 +40,8 @@ std::size_t best_of(const std::vector<Progress>& runs) {
 
 }  // namespace
 
-std::vector<bool> who_goes_on(const std::vector<Progress>& runs, const SweepOptions& options) {
+std::vector<bool> unfinished(const std::vector<CandidateProgress>& runs,
+                             const SweepOptions& options) {
   std::vector<bool> active(runs.size());
   if (options.rounds) {
     for (std::size_t i = 0; i < runs.size(); ++i)
@@ -50,7 +51,7 @@ std::vector<bool> who_goes_on(const std::vector<Progress>& runs, const SweepOpti
   const std::size_t best = best_of(runs);
   bool others = false;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const Progress& run = runs[i];
+    const CandidateProgress& run = runs[i];
     const std::size_t rounds = run.times_us.size();
     active[i] = run.active;
     if (!run.active || rounds < kFewestRounds) continue;

@@ -34,15 +34,15 @@ inline constexpr double kMostCalls = 1000;
 inline constexpr double kMostSample_us = 5000;
 
 /// One candidate under way.
-struct Progress {
+struct CandidateProgress {
   const std::vector<double>& times_us;  ///< Its samples so far.
   double spent_s = 0;                   ///< Wall time spent on it.
   bool active = true;                   ///< Whether it is still being measured.
 };
 
 /// @param runs all candidates of a size. @param options the flags. @return which stay active.
-[[nodiscard]] std::vector<bool> who_goes_on(const std::vector<Progress>& runs,
-                                            const SweepOptions& options);
+[[nodiscard]] std::vector<bool> unfinished(const std::vector<CandidateProgress>& runs,
+                                           const SweepOptions& options);
 
 /// As many calls for all candidates, since calls that follow each other may overlap: one by itself
 /// takes the whole way from the first rank to the last, one of many only its own work. A candidate

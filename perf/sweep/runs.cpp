@@ -66,8 +66,8 @@ std::size_t differing(const std::vector<std::byte>& a, const std::vector<std::by
 
 }  // namespace
 
-Runs::Runs(const Setting& setting, const Problem& problem, std::vector<Measured>& entries)
-    : world_{setting.world}, setting_{setting}, problem_{problem}, entries_{entries},
+Runs::Runs(const Setting& setting, const Workload& workload, std::vector<Measured>& entries)
+    : world_{setting.world}, setting_{setting}, workload_{workload}, entries_{entries},
       gpu_{world_.gpu()}, allocate_{memory_of(setting)}, allocate_more_{placed_memory_of(setting)},
       mockups_(entries.size()), graphs_(entries.size()) {
   allocate_buffers();
@@ -82,7 +82,7 @@ void Runs::allocate_buffers() {
     if (found != known.end()) continue;
     known.push_back(alignment.text());
     buffers_.push_back(
-        std::make_unique<Buffers>(problem_, communicator().rank(), alignment, allocate_, gpu_));
+        std::make_unique<Buffers>(workload_, communicator().rank(), alignment, allocate_, gpu_));
   }
 }
 
@@ -93,7 +93,7 @@ void Runs::prepare(std::size_t i) {
     case Kind::mockup: return prepare_mockup(i);
     case Kind::probe:
       entry.runs = "probe";
-      if (!probe_) probe_.emplace(problem_, communicator());
+      if (!probe_) probe_.emplace(workload_, communicator());
       return;
     case Kind::forced:
     case Kind::automatic: return prepare_ours(i);
@@ -122,7 +122,7 @@ void Runs::prepare_mockup(std::size_t i) {
   entry.runs = entry.candidate.label;
   const bool is_native = world_.has_library() && !setting_.own_calls;
   mockups_[i] = std::make_unique<Mockup>(
-      *entry.candidate.rule, problem_, buffers(i).calls().front(), allocate_more_,
+      *entry.candidate.rule, workload_, buffers(i).calls().front(), allocate_more_,
       MockupWorlds{world_, setting_.fewer, is_native, setting_.options.determinism});
   if (!is_so_everywhere(mockups_[i]->can_run()))
     entry.refused =
@@ -137,7 +137,7 @@ void Runs::prepare_ours(std::size_t i) {
       entry.runs = plan.algorithm();
       entry.segment_bytes = gpu_ == nullptr ? plan.segment() : 0;
     }
-    if (!is_collective(problem_)) entry.runs = name_of(problem_);
+    if (!is_collective(workload_)) entry.runs = name_of(workload_);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     entry.refused = error.what();
@@ -209,7 +209,7 @@ Check Runs::check_replay(std::size_t i) {
   wait();
   Check result = buffers(i).check();
   result.wrong =
-      std::max(result.wrong, differing(direct, buffers(i).output(), size_of(problem_.type)));
+      std::max(result.wrong, differing(direct, buffers(i).output(), size_of(workload_.type)));
   return result;
 }
 

@@ -20,10 +20,10 @@ namespace tutti::perf {
 /// functions in the same order. Indices are those of the entries.
 class Runs {
  public:
-  /// Allocates. @param setting see Setting; outlives this. @param problem what is measured.
+  /// Allocates. @param setting see Setting; outlives this. @param workload what is measured.
   /// @param entries the candidates, whose `runs`, `segment_bytes` and `refused` are filled;
   /// outlive this.
-  Runs(const Setting& setting, const Problem& problem, std::vector<Measured>& entries);
+  Runs(const Setting& setting, const Workload& workload, std::vector<Measured>& entries);
 
   /// Finds out whether a candidate can serve, before anything is sent.
   void prepare(std::size_t i);
@@ -63,9 +63,9 @@ class Runs {
   void line_up();
   [[nodiscard]] double timed_us(std::size_t i);
 
-  World& world_;
+  MeasuredWorld& world_;
   const Setting& setting_;
-  Problem problem_;
+  Workload workload_;
   std::vector<Measured>& entries_;
   cuda::TimedStream* gpu_;  // or null
   Allocate allocate_;

@@ -29,7 +29,7 @@ namespace {
 struct SweepSection {
   std::string_view name;
   std::vector<Candidate> candidates;
-  std::vector<Problem> problems;
+  std::vector<Workload> workloads;
 };
 
 // What rank 0 writes. On other ranks it is idle.
@@ -50,7 +50,7 @@ struct Reports {
 
 class Sweep {
  public:
-  Sweep(World& world, const std::string& who, const SweepOptions& options)
+  Sweep(MeasuredWorld& world, const std::string& who, const SweepOptions& options)
       : world_{world}, who_{who}, options_{options} {}
 
   // Runs on all ranks and returns the same exit code on all of them.
@@ -68,7 +68,7 @@ class Sweep {
     }
     std::size_t cells = 0;
     for (const SweepSection& section : sections)
-      cells += section.candidates.size() * section.problems.size();
+      cells += section.candidates.size() * section.workloads.size();
     ProgressLine progress{stderr, cells, options_.budget_s};
     hosts_ = static_cast<int>(context.hosts.size());
     for (const SweepSection& section : sections)
@@ -95,38 +95,38 @@ class Sweep {
   }
 
   std::vector<SweepSection> plan() {
-    Problem problem{.type = options_.type,
-                    .op = options_.op,
-                    .root = options_.root,
-                    .size = world_.communicator().size(),
-                    .in_place = options_.in_place};
+    Workload workload{.type = options_.type,
+                      .op = options_.op,
+                      .root = options_.root,
+                      .size = world_.communicator().size(),
+                      .in_place = options_.in_place};
     std::vector<SweepSection> sections;
     std::string refused;
     const auto add = [&](std::optional<Collective> collective) {
-      if (const std::string why = refusal_of(problem); !why.empty())
-        throw Failure{ExitCode::usage, fmt::format("{}: {}", name_of(problem), why)};
-      if (problem.in_place && !has_in_place(problem)) return;
-      SweepSection section = section_of(problem, collective);
-      if (options_.determinism) leave_out_the_loose(section);
+      if (const std::string why = refusal_of(workload); !why.empty())
+        throw Failure{ExitCode::usage, fmt::format("{}: {}", name_of(workload), why)};
+      if (workload.in_place && !has_in_place(workload)) return;
+      SweepSection section = section_of(workload, collective);
+      if (options_.determinism) drop_weaker_candidates(section);
       const auto serves = [&](const Candidate& candidate) {
-        const std::string why = refusal_of(world_, problem, candidate);
+        const std::string why = refusal_of(world_, workload, candidate);
         if (!why.empty()) refused = why;
         return why.empty();
       };
       if (std::ranges::any_of(section.candidates, serves)) sections.push_back(std::move(section));
     };
     for (const Collective collective : options_.collectives) {
-      problem.collective = collective;
+      workload.collective = collective;
       add(collective);
     }
-    problem.uneven = true;
+    workload.uneven = true;
     for (const Collective collective : options_.uneven) {
-      problem.collective = collective;
+      workload.collective = collective;
       add(collective);
     }
-    problem.uneven = false;
+    workload.uneven = false;
     for (const PointToPoint message : options_.messages) {
-      problem.point_to_point = message;
+      workload.point_to_point = message;
       add({});
     }
     if (sections.empty())
@@ -143,41 +143,41 @@ class Sweep {
   }
 
   // Those that keep too little: they take no part unless they were named, which is a mistake.
-  void leave_out_the_loose(SweepSection& section) {
+  void drop_weaker_candidates(SweepSection& section) {
     std::erase_if(section.candidates, [&](const Candidate& candidate) {
       const std::string why =
-          looseness_of(world_, section.problems.front(), candidate, *options_.determinism);
+          determinism_gap(world_, section.workloads.front(), candidate, *options_.determinism);
       if (!why.empty() && !options_.algorithms.empty()) throw Failure{ExitCode::usage, why};
       return !why.empty();
     });
   }
 
-  // All problems of a section are of one collective, and the barrier has no sizes.
+  // All workloads of a section are of one collective, and the barrier has no sizes.
   static bool has_sizes(const SweepSection& section) {
-    return total_bytes(section.problems.front()) > 0;
+    return total_bytes(section.workloads.front()) > 0;
   }
 
-  SweepSection section_of(const Problem& problem, std::optional<Collective> collective) {
-    SweepSection section{name_of(problem),
-                         candidates_for(collective, options_, problem.size, world_.has_library()),
+  SweepSection section_of(const Workload& workload, std::optional<Collective> collective) {
+    SweepSection section{name_of(workload),
+                         candidates_for(collective, options_, workload.size, world_.has_library()),
                          {}};
-    keep_fitting(problem, options_, section.candidates);
-    require_proofs(problem, options_, section.candidates);
+    keep_fitting(workload, options_, section.candidates);
+    require_proofs(workload, options_, section.candidates);
     for (const std::size_t bytes : options_.sizes()) {
-      const Problem sized = with_bytes(problem, bytes);
+      const Workload sized = with_bytes(workload, bytes);
       // Small wishes may round to the same number of elements.
-      if (section.problems.empty() || section.problems.back().count != sized.count)
-        add_forms(sized, section.problems);
+      if (section.workloads.empty() || section.workloads.back().count != sized.count)
+        add_forms(sized, section.workloads);
     }
     return section;
   }
 
   // On GPUs each size is measured in place too, as by nccl-tests.
-  void add_forms(Problem problem, std::vector<Problem>& problems) const {
-    problems.push_back(problem);
+  void add_forms(Workload workload, std::vector<Workload>& workloads) const {
+    workloads.push_back(workload);
     if (!options_.on_gpus || options_.in_place) return;
-    problem.in_place = true;
-    if (has_in_place(problem) && total_bytes(problem) > 0) problems.push_back(problem);
+    workload.in_place = true;
+    if (has_in_place(workload) && total_bytes(workload) > 0) workloads.push_back(workload);
   }
 
   int open_reports() {
@@ -203,10 +203,10 @@ class Sweep {
                             if (is_reporter()) progress.tick();
                           }};
     Halves halves;  // of the size under way
-    for (std::size_t next = 0; next < section.problems.size() && !interrupted_; ++next) {
-      const Problem& problem = section.problems[next];
-      progress.at(fmt::format("{} {}", section.name, format_bytes(total_bytes(problem))));
-      SizeResult result = measure_size(setting, problem, section.candidates);
+    for (std::size_t next = 0; next < section.workloads.size() && !interrupted_; ++next) {
+      const Workload& workload = section.workloads[next];
+      progress.at(fmt::format("{} {}", section.name, format_bytes(total_bytes(workload))));
+      SizeResult result = measure_size(setting, workload, section.candidates);
       progress.done(section.candidates.size());
       interrupted_ = result.interrupted;
       if (!is_reporter()) continue;
@@ -215,9 +215,9 @@ class Sweep {
         reports_.table.row(result, verdict);
         continue;
       }
-      (problem.in_place ? halves.in_place : halves.out_of_place) = {std::move(result), verdict};
-      const bool has_more = next + 1 < section.problems.size() &&
-                            section.problems[next + 1].count == problem.count && !interrupted_;
+      (workload.in_place ? halves.in_place : halves.out_of_place) = {std::move(result), verdict};
+      const bool has_more = next + 1 < section.workloads.size() &&
+                            section.workloads[next + 1].count == workload.count && !interrupted_;
       if (!has_more) reports_.table.rows_on_gpus(std::exchange(halves, {}));
     }
   }
@@ -229,12 +229,12 @@ class Sweep {
     const bool has_auto = std::ranges::any_of(result.measured, [](const Measured& measured) {
       return measured.candidate.kind == Kind::automatic && !measured.times_us.empty();
     });
-    const bool is_told = result.problem.in_place && !options_.in_place;  // out of place
-    if (has_auto && is_collective(result.problem) && !is_told)
-      reports_.record(choice_of(world_, result.problem, options_.buffers == "visible"));
+    const bool is_told = result.workload.in_place && !options_.in_place;  // out of place
+    if (has_auto && is_collective(result.workload) && !is_told)
+      reports_.record(choice_of(world_, result.workload, options_.buffers == "visible"));
     for (std::size_t i = 0; i < result.measured.size(); ++i) {
       if (verdict.summaries[i].samples == 0) continue;
-      const Cell cell{.problem = result.problem,
+      const Cell cell{.workload = result.workload,
                       .measured = result.measured[i],
                       .summary = verdict.summaries[i],
                       .against_best = verdict.against_best[i],
@@ -308,10 +308,10 @@ class Sweep {
   int drawn_by(const std::string& command) try {
     return static_cast<int>(draw(command, reports_.json_lines));
   } catch (const Failure& failure) {
-    return fail_alike(who_, failure);
+    return report_on_all(who_, failure);
   }
 
-  World& world_;
+  MeasuredWorld& world_;
   const std::string& who_;
   const SweepOptions& options_;
   Reports reports_{};
@@ -323,7 +323,7 @@ class Sweep {
 
 }  // namespace
 
-int run_sweep(World& world, const std::string& who, const SweepOptions& options) {
+int run_sweep(MeasuredWorld& world, const std::string& who, const SweepOptions& options) {
   return Sweep{world, who, options}.run();
 }
 

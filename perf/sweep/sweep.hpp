@@ -13,6 +13,7 @@ namespace tutti::perf {
 /// Failure{usage} on all ranks if the options do not fit this world.
 /// @param who prefix of error messages, such as "tutti sweep".
 /// @return the exit status, the same on all ranks.
-[[nodiscard]] int run_sweep(World& world, const std::string& who, const SweepOptions& options);
+[[nodiscard]] int run_sweep(MeasuredWorld& world, const std::string& who,
+                            const SweepOptions& options);
 
 }  // namespace tutti::perf

@@ -178,7 +178,7 @@ void Table::row(const SizeResult& result, const Verdict& verdict) {
     wrong += measured.wrong;
     checked = checked || measured.checked;
   }
-  line(fmt::format("{:>11} {:>9} {:>9} {:>9} {:>6} {:>6}  {}", total_bytes(result.problem),
+  line(fmt::format("{:>11} {:>9} {:>9} {:>9} {:>6} {:>6}  {}", total_bytes(result.workload),
                    times(verdict.ours_vs_native), time_of(result, verdict, Kind::native),
                    time_of(result, verdict, Kind::automatic), loss_of(verdict),
                    checked ? fmt::format("{}", wrong) : "-", fastest_of(result, verdict, color_)));
@@ -205,10 +205,10 @@ void Table::remark(const SizeResult& result) {
       note(fmt::format("{} takes no part: {}", label, measured.refused));
     if (measured.wrong > 0)
       note(fmt::format("!! {} gives {} WRONG ELEMENTS at {} bytes", label, measured.wrong,
-                       total_bytes(result.problem)));
+                       total_bytes(result.workload)));
     if (!measured.bit_equal)
       note(fmt::format("!! {} DIFFERS BETWEEN RANKS at {} bytes", label,
-                       total_bytes(result.problem)));
+                       total_bytes(result.workload)));
   }
 }
 

@@ -49,7 +49,8 @@ std::vector<Level> levels_of(const Context& context) {
 // One level in one kind of buffers.
 class Calibration {
  public:
-  Calibration(World& world, const TuneOptions& options, std::string buffers, bool is_oversubscribed)
+  Calibration(MeasuredWorld& world, const TuneOptions& options, std::string buffers,
+              bool is_oversubscribed)
       : world_{world}, options_{options.sweep},
         transport_{measured_transport(world.communicator())}, is_oversubscribed_{
                                                                   is_oversubscribed} {
@@ -83,13 +84,13 @@ class Calibration {
 
  private:
   bool time(Collective collective, std::size_t bytes) {
-    const Problem problem = with_bytes({.collective = collective,
-                                        .type = options_.type,
-                                        .op = options_.op,
-                                        .size = world_.communicator().size()},
-                                       bytes);
+    const Workload workload = with_bytes({.collective = collective,
+                                          .type = options_.type,
+                                          .op = options_.op,
+                                          .size = world_.communicator().size()},
+                                         bytes);
     const bool visible = options_.buffers == "visible";
-    const Buffers buffers{problem, world_.communicator().rank()};
+    const Buffers buffers{workload, world_.communicator().rank()};
     const detail::Selection selection =
         select_for(world_.communicator(), buffers.calls().front(), {.visible = visible});
     start_ = selection.charged;
@@ -105,7 +106,7 @@ class Calibration {
         judged.push_back(&candidate);
       }
     const Setting setting{world_, options_, is_oversubscribed_, [] {}};
-    const SizeResult result = measure_size(setting, problem, candidates);
+    const SizeResult result = measure_size(setting, workload, candidates);
     if (result.interrupted) return false;
     if (world_.communicator().rank() == 0) keep(result, judged);
     return true;
@@ -116,8 +117,8 @@ class Calibration {
     for (std::size_t i = 0; i < result.measured.size(); ++i) {
       const Measured& measured = result.measured[i];
       if (measured.times_us.empty()) continue;
-      race.push_back({.profile = &profile(judged[i]->choice, result.problem),
-                      .bytes = total_bytes(result.problem),
+      race.push_back({.profile = &profile(judged[i]->choice, result.workload),
+                      .bytes = total_bytes(result.workload),
                       .segment_bytes = judged[i]->segment_bytes,
                       .time_us = median_of(measured.times_us)});
     }
@@ -125,14 +126,14 @@ class Calibration {
     if (!race.empty()) races_.push_back(std::move(race));
   }
 
-  const Profile& profile(const Choice& choice, const Problem& problem) {
-    const std::pair key{problem.collective, choice.text()};
+  const Profile& profile(const Choice& choice, const Workload& workload) {
+    const std::pair key{workload.collective, choice.text()};
     const auto found = profiles_.find(key);
     if (found != profiles_.end()) return found->second;
-    return profiles_.emplace(key, profile_of(choice, problem.size, 0)).first->second;
+    return profiles_.emplace(key, profile_of(choice, workload.size, 0)).first->second;
   }
 
-  World& world_;
+  MeasuredWorld& world_;
   SweepOptions options_;
   std::string transport_;  // what its messages go by
   bool is_oversubscribed_;
@@ -160,7 +161,7 @@ void print_costs(const detail::TunedCosts& costs, double assumed_loss) {
 
 }  // namespace
 
-int calibrate(World& world, const TuneOptions& options) {
+int calibrate(MeasuredWorld& world, const TuneOptions& options) {
   if (world.communicator().size() == 1)
     throw Failure{ExitCode::usage,
                   "one rank sends nothing: start more, by a launcher or --ranks 4"};
@@ -170,7 +171,7 @@ int calibrate(World& world, const TuneOptions& options) {
   if (is_first) save_tuning(tuning, options.path);  // or fail before anything is measured
   bool interrupted = false;
   for (const Level& level : levels_of(context)) {
-    const std::unique_ptr<World> part = world.part(level.ranks);
+    const std::unique_ptr<MeasuredWorld> part = world.part(level.ranks);
     for (const std::string& buffers : options.buffers) {
       if (buffers == "visible" && level.hosts > 1) continue;
       if (part && !interrupted) {

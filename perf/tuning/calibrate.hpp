@@ -12,6 +12,6 @@ namespace tutti::perf {
 /// Failure{usage} where the file is malformed or of another machine, Failure{environment} where it
 /// cannot be written. @param world the ranks. @param options of which buffers, path, seed and
 /// transport count. @return the exit code, the same on all ranks.
-[[nodiscard]] int calibrate(World& world, const TuneOptions& options);
+[[nodiscard]] int calibrate(MeasuredWorld& world, const TuneOptions& options);
 
 }  // namespace tutti::perf

@@ -30,8 +30,9 @@ Candidate tried(const Choice& choice, std::size_t segment) {
 
 }  // namespace
 
-std::vector<Candidate> doubtful_candidates(World& world, const Problem& problem, bool visible) {
-  const Buffers buffers{problem, world.communicator().rank()};
+std::vector<Candidate> doubtful_candidates(MeasuredWorld& world, const Workload& workload,
+                                           bool visible) {
+  const Buffers buffers{workload, world.communicator().rank()};
   const detail::Selection selection =
       select_for(world.communicator(), buffers.calls().front(), {.visible = visible});
   auto least = std::numeric_limits<Femtoseconds>::max();

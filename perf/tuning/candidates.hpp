@@ -14,10 +14,10 @@ namespace tutti::perf {
 /// wrong by less.
 inline constexpr double kDoubtful = 4;
 
-/// Collective. @param world the ranks. @param problem of one size. @param visible as
+/// Collective. @param world the ranks. @param workload of one size. @param visible as
 /// Options::visible. @return every choice that the model cannot rule out, with segments of several
 /// lengths where it is run in segments; then auto, which is what the model chooses.
-[[nodiscard]] std::vector<Candidate> doubtful_candidates(World& world, const Problem& problem,
-                                                         bool visible);
+[[nodiscard]] std::vector<Candidate> doubtful_candidates(MeasuredWorld& world,
+                                                         const Workload& workload, bool visible);
 
 }  // namespace tutti::perf

@@ -18,19 +18,20 @@ namespace tutti::perf {
 
 namespace {
 
-std::vector<Problem> sized_problems(Collective collective, const SweepOptions& options, int size) {
-  std::vector<Problem> problems;
-  const Problem problem{.collective = collective,
-                        .type = options.type,
-                        .op = options.op,
-                        .root = options.root,
-                        .size = size};
-  if (collective == Collective::barrier) return {problem};
+std::vector<Workload> sized_workloads(Collective collective, const SweepOptions& options,
+                                      int size) {
+  std::vector<Workload> workloads;
+  const Workload workload{.collective = collective,
+                          .type = options.type,
+                          .op = options.op,
+                          .root = options.root,
+                          .size = size};
+  if (collective == Collective::barrier) return {workload};
   for (const std::size_t bytes : options.sizes()) {
-    const Problem sized = with_bytes(problem, bytes);
-    if (problems.empty() || problems.back().count != sized.count) problems.push_back(sized);
+    const Workload sized = with_bytes(workload, bytes);
+    if (workloads.empty() || workloads.back().count != sized.count) workloads.push_back(sized);
   }
-  return problems;
+  return workloads;
 }
 
 // In the rounds in which both took part.
@@ -41,7 +42,8 @@ Comparison compare_rounds(const std::vector<double>& times, const std::vector<do
 
 }  // namespace
 
-Linter::Linter(World& world, const LintOptions& options) : world_{world}, options_{options} {
+Linter::Linter(MeasuredWorld& world, const LintOptions& options)
+    : world_{world}, options_{options} {
   const int size = world_.communicator().size();
   if (size == 1)
     throw Failure{ExitCode::usage,
@@ -76,19 +78,19 @@ std::vector<std::string> Linter::known_there(Collective collective) const {
 }
 
 // The first one is what is checked.
-std::vector<Candidate> Linter::candidates_of(const Problem& problem) const {
+std::vector<Candidate> Linter::candidates_of(const Workload& workload) const {
   std::vector<Candidate> candidates{checked()};
   for (const MockupRule& rule : mockup_rules())
-    if ((!rule.of || *rule.of == problem.collective) && rule.serves(problem) &&
+    if ((!rule.of || *rule.of == workload.collective) && rule.serves(workload) &&
         (!rule.leaves_last_out || for_fewer_ != nullptr))
       candidates.push_back({.label = std::string{rule.label},
                             .algorithm = std::string{rule.label},
                             .kind = Kind::mockup,
                             .rule = &rule});
-  for (std::string& name : known_there(problem.collective)) {
+  for (std::string& name : known_there(workload.collective)) {
     SweepOptions one = options_.sweep;
     one.algorithms = {name};
-    for (Candidate& candidate : candidates_for(problem.collective, one, problem.size, true)) {
+    for (Candidate& candidate : candidates_for(workload.collective, one, workload.size, true)) {
       candidate.label = carrier_ + candidate.label;
       candidates.push_back(std::move(candidate));
     }
@@ -96,12 +98,12 @@ std::vector<Candidate> Linter::candidates_of(const Problem& problem) const {
   return candidates;
 }
 
-SizeResult Linter::measure(const Problem& problem, const std::vector<Candidate>& candidates,
+SizeResult Linter::measure(const Workload& workload, const std::vector<Candidate>& candidates,
                            std::uint64_t seed) {
   SweepOptions sweep = options_.sweep;
   sweep.seed = seed;
   const Setting setting{world_, sweep, is_oversubscribed_, [] {}, for_fewer_, options_.own_calls};
-  SizeResult result = measure_size(setting, problem, candidates);
+  SizeResult result = measure_size(setting, workload, candidates);
   interrupted_ = result.interrupted;
   for (const Measured& measured : result.measured)
     wrong_ += measured.wrong + (measured.bit_equal ? 0 : 1);
@@ -115,7 +117,7 @@ std::vector<Finding> Linter::judge(const SizeResult& result) const {
   for (std::size_t i = 1; i < result.measured.size(); ++i) {
     const Measured& other = result.measured[i];
     if (call.times_us.empty() || other.times_us.empty()) continue;
-    Finding finding{.problem = result.problem,
+    Finding finding{.workload = result.workload,
                     .guideline = other.candidate.label,
                     .call_us = median_of(call.times_us),
                     .other_us = median_of(other.times_us)};
@@ -147,13 +149,13 @@ std::vector<Candidate> Linter::suspects(const SizeResult& result) {
 }
 
 // What seems to be broken is measured again, by itself.
-void Linter::check(const Problem& problem) {
-  const SizeResult first = measure(problem, candidates_of(problem), options_.sweep.seed);
+void Linter::check(const Workload& workload) {
+  const SizeResult first = measure(workload, candidates_of(workload), options_.sweep.seed);
   if (interrupted_) return;
   const std::vector<Candidate> again = suspects(first);
   std::vector<Finding> findings = judge(first);
   if (again.size() > 1) {
-    const SizeResult second = measure(problem, again, options_.sweep.seed + 1);
+    const SizeResult second = measure(workload, again, options_.sweep.seed + 1);
     if (interrupted_) return;
     for (Finding& found : judge(second)) {
       const auto before = std::ranges::find(findings, found.guideline, &Finding::guideline);
@@ -183,7 +185,7 @@ std::string Linter::help_for(const Finding& finding, const Measured& other) cons
       rule != nullptr ? rule->algorithm : std::string_view{other.candidate.algorithm};
   std::string help;
   if (const auto library = library_named(world_.library()); library && checks_library_)
-    help = override_for(*library, finding.problem.collective, algorithm);
+    help = override_for(*library, finding.workload.collective, algorithm);
   return help.empty() && rule != nullptr ? std::string{rule->advice} : help;
 }
 
@@ -194,8 +196,8 @@ int Linter::run() {
     announce();
   }
   for (const Collective collective : options_.sweep.collectives)
-    for (const Problem& problem : sized_problems(collective, options_.sweep, size))
-      if (!interrupted_) check(problem);
+    for (const Workload& workload : sized_workloads(collective, options_.sweep, size))
+      if (!interrupted_) check(workload);
   if (world_.communicator().rank() == 0) {
     close();
     save();

@@ -24,7 +24,7 @@ struct LintOptions {
 
 /// One guideline at one size.
 struct Finding {
-  Problem problem{};        ///< Where.
+  Workload workload{};      ///< Where.
   std::string guideline{};  ///< Label of what the call is compared with.
   double call_us = 0;       ///< Median of the call that is checked.
   double other_us = 0;      ///< Median of what should not be faster.
@@ -37,7 +37,7 @@ struct Finding {
 class Linter {
  public:
   /// @param world the ranks. @param options what is asked for.
-  Linter(World& world, const LintOptions& options);
+  Linter(MeasuredWorld& world, const LintOptions& options);
 
   /// Prints what it finds. @return the exit status: ExitCode::slower where a guideline is broken.
   [[nodiscard]] int run();
@@ -45,12 +45,12 @@ class Linter {
  private:
   [[nodiscard]] Candidate checked() const;
   [[nodiscard]] std::vector<std::string> known_there(Collective collective) const;
-  [[nodiscard]] std::vector<Candidate> candidates_of(const Problem& problem) const;
-  [[nodiscard]] SizeResult measure(const Problem& problem, const std::vector<Candidate>& candidates,
-                                   std::uint64_t seed);
+  [[nodiscard]] std::vector<Candidate> candidates_of(const Workload& workload) const;
+  [[nodiscard]] SizeResult measure(const Workload& workload,
+                                   const std::vector<Candidate>& candidates, std::uint64_t seed);
   [[nodiscard]] std::vector<Finding> judge(const SizeResult& result) const;
   [[nodiscard]] std::vector<Candidate> suspects(const SizeResult& result);
-  void check(const Problem& problem);
+  void check(const Workload& workload);
   [[nodiscard]] std::string help_for(const Finding& finding, const Measured& other) const;
   void note_all(std::vector<Finding>& findings);
   void note(const Finding& finding, bool is_told);
@@ -58,10 +58,10 @@ class Linter {
   void close() const;
   void save() const;
 
-  World& world_;
+  MeasuredWorld& world_;
   const LintOptions& options_;
-  std::unique_ptr<World> fewer_;  // all ranks but the last; nothing there
-  World* for_fewer_ = nullptr;    // that, or on the last rank anything: it takes no part
+  std::unique_ptr<MeasuredWorld> fewer_;  // all ranks but the last; nothing there
+  MeasuredWorld* for_fewer_ = nullptr;    // that, or on the last rank anything: it takes no part
   bool is_oversubscribed_ = false;
   bool checks_library_ = false;
   std::string carrier_{};  // how labels of our algorithms begin

@@ -14,8 +14,8 @@ namespace tutti::perf {
 namespace {
 
 nlohmann::ordered_json record_of(const Finding& finding) {
-  return {{"collective", name_of(finding.problem)},
-          {"bytes", total_bytes(finding.problem)},
+  return {{"collective", name_of(finding.workload)},
+          {"bytes", total_bytes(finding.workload)},
           {"guideline", finding.guideline},
           {"call_us", finding.call_us},
           {"other_us", finding.other_us},
@@ -40,8 +40,8 @@ void Linter::announce() const {
 void Linter::note(const Finding& finding, bool is_told) {
   findings_.push_back(finding);
   if (!finding.is_broken || !is_told) return;
-  print_out("{:14} {:>6} {:>9} {:>9} {:>6.2f}  {}\n{:39}{}\n", name_of(finding.problem),
-            format_bytes(total_bytes(finding.problem)), format_us(finding.call_us),
+  print_out("{:14} {:>6} {:>9} {:>9} {:>6.2f}  {}\n{:39}{}\n", name_of(finding.workload),
+            format_bytes(total_bytes(finding.workload)), format_us(finding.call_us),
             format_us(finding.other_us), finding.comparison.ratio, finding.guideline, "",
             finding.help);
 }

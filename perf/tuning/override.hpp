@@ -12,8 +12,8 @@
 
 namespace tutti::perf {
 
-/// @param library name and version of an MPI, as World::library says. @return which one it is, if
-/// its choices can be configured.
+/// @param library name and version of an MPI, as MeasuredWorld::library says. @return which one it
+/// is, if its choices can be configured.
 [[nodiscard]] std::optional<Library> library_named(std::string_view library);
 
 /// @param library an MPI. @param algorithm row of our catalog. @return settings for the launch that

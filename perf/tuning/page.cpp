@@ -49,21 +49,21 @@ PageRecord record_of(const ModelTime& time) {
 
 // What the model would choose where a table has cells.
 PageRecord choice_at(const detail::TunedPlace& place, std::size_t bytes, const TunePage& page,
-                     World& world) {
+                     MeasuredWorld& world) {
   const SweepOptions& sweep = page.options.sweep;
-  const Problem problem{.collective = place.collective,
-                        .type = sweep.type,
-                        .op = sweep.op,
-                        .root = sweep.root,
-                        .size = place.ranks};
-  PageRecord record = choice_of(world, with_bytes(problem, bytes), place.visible);
+  const Workload workload{.collective = place.collective,
+                          .type = sweep.type,
+                          .op = sweep.op,
+                          .root = sweep.root,
+                          .size = place.ranks};
+  PageRecord record = choice_of(world, with_bytes(workload, bytes), place.visible);
   record["buffers"] = place.visible ? "visible" : "private";
   return record;
 }
 
 }  // namespace
 
-std::vector<std::string> lines_of(const TunePage& page, World& world) {
+std::vector<std::string> lines_of(const TunePage& page, MeasuredWorld& world) {
   std::vector<std::string> lines;
   const auto add = [&](const PageRecord& record) {
     lines.push_back(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

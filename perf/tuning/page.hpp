@@ -35,6 +35,6 @@ struct TunePage {
 /// On rank 0. Of the tables of the ranks at hand: their rules, their cells, and at each of their
 /// sizes what the model would choose. @param page what it is made of. @param world the ranks.
 /// @return JSON, a record each.
-[[nodiscard]] std::vector<std::string> lines_of(const TunePage& page, World& world);
+[[nodiscard]] std::vector<std::string> lines_of(const TunePage& page, MeasuredWorld& world);
 
 }  // namespace tutti::perf

@@ -33,7 +33,7 @@ std::string read_into(detail::Tuning& tuning, const std::string& path) try {
 
 }  // namespace
 
-detail::Tuning load_tuning(World& world, const std::string& path) {
+detail::Tuning load_tuning(MeasuredWorld& world, const std::string& path) {
   detail::Tuning tuning{.machine = runtime::this_machine()};
   std::string why;  // which rank 0 tells
   if (world.communicator().rank() == 0) why = read_into(tuning, path);

@@ -27,19 +27,19 @@ namespace {
 constexpr std::size_t kScreeningRounds = 5;
 constexpr double kHopeless = 1.5;
 
-Problem first_problem(const SweepOptions& options, int size) {
+Workload first_workload(const SweepOptions& options, int size) {
   return {.type = options.type, .op = options.op, .root = options.root, .size = size};
 }
 
 // Sizes of one collective; the barrier has one.
-std::vector<Problem> problems_of(Problem problem, const SweepOptions& options) {
-  std::vector<Problem> problems;
+std::vector<Workload> problems_of(Workload workload, const SweepOptions& options) {
+  std::vector<Workload> workloads;
   for (const std::size_t bytes : options.sizes()) {
-    const Problem sized = with_bytes(problem, bytes);
-    if (problems.empty() || problems.back().count != sized.count) problems.push_back(sized);
+    const Workload sized = with_bytes(workload, bytes);
+    if (workloads.empty() || workloads.back().count != sized.count) workloads.push_back(sized);
   }
-  if (problem.collective == Collective::barrier) problems.resize(1);
-  return problems;
+  if (workload.collective == Collective::barrier) workloads.resize(1);
+  return workloads;
 }
 
 // Nanoseconds are the last digits that mean something.
@@ -53,7 +53,7 @@ double median_or_nothing(const Measured& measured) {
 
 }  // namespace
 
-Tuner::Tuner(World& world, const TuneOptions& options)
+Tuner::Tuner(MeasuredWorld& world, const TuneOptions& options)
     : world_{world}, options_{options}, context_{collect_context(world, options.arguments)} {
   if (world_.communicator().size() == 1)
     throw Failure{ExitCode::usage,
@@ -65,8 +65,8 @@ Tuner::Tuner(World& world, const TuneOptions& options)
 }
 
 detail::TunedPlace Tuner::place_of(const TuneJob& job) const {
-  return {.collective = job.problem.collective,
-          .ranks = job.problem.size,
+  return {.collective = job.workload.collective,
+          .ranks = job.workload.size,
           .hosts = hosts_,
           .transport = transport_,
           .visible = job.buffers == "visible"};
@@ -76,7 +76,7 @@ bool Tuner::is_known(const TuneJob& job) const {
   const auto table = std::ranges::find(tuning_.tables, place_of(job), &detail::TunedTable::place);
   return table != tuning_.tables.end() &&
          std::ranges::any_of(table->cells, [&](const detail::TunedCell& cell) {
-           return cell.bytes == total_bytes(job.problem) && cell.align == align_of(job) &&
+           return cell.bytes == total_bytes(job.workload) && cell.align == align_of(job) &&
                   cell.pattern == name_of(options_.sweep.pattern);
          });
 }
@@ -101,10 +101,10 @@ std::vector<TuneJob> Tuner::plan() {
     for (const Collective collective : options_.sweep.collectives) {
       // It has no buffers.
       if (collective == Collective::barrier && buffers != options_.buffers.front()) continue;
-      Problem problem = first_problem(options_.sweep, world_.communicator().size());
-      problem.collective = collective;
-      for (const Problem& sized : problems_of(problem, options_.sweep))
-        jobs.push_back({.problem = sized, .buffers = buffers});
+      Workload workload = first_workload(options_.sweep, world_.communicator().size());
+      workload.collective = collective;
+      for (const Workload& sized : problems_of(workload, options_.sweep))
+        jobs.push_back({.workload = sized, .buffers = buffers});
     }
   std::vector<std::int64_t> known;
   for (const TuneJob& job : jobs) known.push_back(!options_.again && is_known(job) ? 1 : 0);
@@ -113,7 +113,7 @@ std::vector<TuneJob> Tuner::plan() {
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (known[i] == 0) missing.push_back(std::move(jobs[i]));
   for (TuneJob& job : missing)
-    job.candidates = doubtful_candidates(world_, job.problem, job.buffers == "visible");
+    job.candidates = doubtful_candidates(world_, job.workload, job.buffers == "visible");
   return missing;
 }
 
@@ -144,7 +144,7 @@ std::vector<Candidate> Tuner::screen(const TuneJob& job) {
   quick.warm_up_rounds = 1;
   quick.check = false;
   const Setting setting{world_, quick, is_oversubscribed_, [] {}};
-  const SizeResult result = measure_size(setting, job.problem, job.candidates);
+  const SizeResult result = measure_size(setting, job.workload, job.candidates);
   interrupted_ = result.interrupted;
   std::vector<double> medians;
   for (const Measured& measured : result.measured) medians.push_back(median_or_nothing(measured));
@@ -163,7 +163,7 @@ std::vector<Candidate> Tuner::screen(const TuneJob& job) {
 
 void Tuner::keep(const TuneJob& job, const SizeResult& result) {
   detail::TunedTable& table = table_for(job);
-  const std::size_t bytes = total_bytes(job.problem);
+  const std::size_t bytes = total_bytes(job.workload);
   std::erase_if(table.cells, [&](const detail::TunedCell& cell) { return cell.bytes == bytes; });
   for (const Measured& measured : result.measured) {
     if (measured.times_us.empty() || measured.candidate.kind != Kind::forced) continue;
@@ -191,15 +191,16 @@ void Tuner::report(const TuneJob& job, const SizeResult& result) {
     const double median = median_of(measured.times_us);
     if (measured.candidate.kind == Kind::automatic) {
       automatic = median;
-      automatic_.push_back({place_of(job), total_bytes(job.problem), summarize(measured.times_us)});
+      automatic_.push_back(
+          {place_of(job), total_bytes(job.workload), summarize(measured.times_us)});
     } else if (best == nullptr || median < median_of(best->times_us)) best = &measured;
   }
   if (best == nullptr) return;
   const double least = median_of(best->times_us);
   const double loss = automatic > 0 ? std::max(automatic / least, 1.0) : 1.0;
   losses_.push_back(loss);
-  print_out("{:14} {:7} {:>6}  {:>8} us  {}{}\n", name_of(job.problem), job.buffers,
-            format_bytes(total_bytes(job.problem)), format_us(least), best->candidate.label,
+  print_out("{:14} {:7} {:>6}  {:>8} us  {}{}\n", name_of(job.workload), job.buffers,
+            format_bytes(total_bytes(job.workload)), format_us(least), best->candidate.label,
             loss > 1.05 ? fmt::format("  (the model's choice: {:.2f}x)", loss) : "");
 }
 
@@ -241,7 +242,7 @@ int Tuner::run() {
     if (interrupted_) break;
     precise.buffers = job.buffers;
     const Setting setting{world_, precise, is_oversubscribed_, [] {}};
-    const SizeResult result = measure_size(setting, job.problem, hopeful);
+    const SizeResult result = measure_size(setting, job.workload, hopeful);
     interrupted_ = result.interrupted;
     if (interrupted_) break;
     if (!is_first()) continue;

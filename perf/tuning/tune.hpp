@@ -14,7 +14,7 @@ namespace tutti::perf {
 
 /// One size of one collective in one kind of buffers.
 struct TuneJob {
-  Problem problem{};                    ///< What is measured.
+  Workload workload{};                  ///< What is measured.
   std::string buffers{};                ///< Kind of memory.
   std::vector<Candidate> candidates{};  ///< Who takes part.
 };
@@ -25,7 +25,7 @@ class Tuner {
  public:
   /// Reads the file, if there is one. Collective. Throws Failure{usage} where it is malformed or of
   /// another machine. @param world the ranks. @param options what is asked for.
-  Tuner(World& world, const TuneOptions& options);
+  Tuner(MeasuredWorld& world, const TuneOptions& options);
   /// Collective. @return the exit code, the same on all ranks.
   [[nodiscard]] int run();
 
@@ -43,7 +43,7 @@ class Tuner {
   [[nodiscard]] int write_page();
   [[nodiscard]] bool is_first() { return world_.communicator().rank() == 0; }
 
-  World& world_;
+  MeasuredWorld& world_;
   const TuneOptions& options_;
   Context context_;
   std::string transport_;

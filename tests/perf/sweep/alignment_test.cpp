@@ -119,9 +119,9 @@ TEST(Alignment, ArraysBeginWhereItSays) {
   for (const char* const text : {"malloc", "page", "4", "64", "2048", "16:4", "page:malloc"})
     for (const std::size_t count : {2U, 1000U, 70'000U})
       for (const Allocate& allocate : {Allocate{allocate_private}, Allocate{allocate_askew}}) {
-        const Problem problem{
+        const Workload workload{
             .collective = Collective::all_gather, .count = count, .type = Datatype::f32, .size = 2};
-        const Buffers buffers{problem, 1, alignment(text), allocate};
+        const Buffers buffers{workload, 1, alignment(text), allocate};
         EXPECT_EQ(past_page(buffers.calls().front().in), alignment(text).in_offset()) << text;
         EXPECT_EQ(past_page(buffers.calls().front().out), alignment(text).out_offset()) << text;
         const Call& native = buffers.native_calls().front();
@@ -132,8 +132,9 @@ TEST(Alignment, ArraysBeginWhereItSays) {
 
 TEST(Alignment, OfABroadcastTheRootsArrayIsTheInput) {
   const auto at = [](Rank rank) {
-    const Problem problem{.collective = Collective::broadcast, .count = 100, .root = 1, .size = 3};
-    const Buffers buffers{problem, rank, alignment("64:4")};
+    const Workload workload{
+        .collective = Collective::broadcast, .count = 100, .root = 1, .size = 3};
+    const Buffers buffers{workload, rank, alignment("64:4")};
     return past_page(buffers.calls().front().out);
   };
   EXPECT_EQ(at(0), 4U);
@@ -142,18 +143,18 @@ TEST(Alignment, OfABroadcastTheRootsArrayIsTheInput) {
 }
 
 TEST(Alignment, InPlaceTheWholeArrayBeginsThere) {
-  const Problem problem{
+  const Workload workload{
       .collective = Collective::all_gather, .count = 8, .size = 2, .in_place = true};
-  const Buffers buffers{problem, 1, alignment("64")};
+  const Buffers buffers{workload, 1, alignment("64")};
   EXPECT_EQ(past_page(buffers.calls().front().out), 64U);
   EXPECT_EQ(past_page(buffers.calls().front().in), 64U + 32U);
 }
 
 TEST(Alignment, StrayWritesBesideArraysAreSeen) {
-  const Problem problem{
+  const Workload workload{
       .collective = Collective::all_gather, .count = 5, .type = Datatype::i32, .size = 1};
   for (const std::ptrdiff_t stray : {-1, 5}) {
-    Buffers buffers{problem, 0, alignment("16:4")};
+    Buffers buffers{workload, 0, alignment("16:4")};
     buffers.refresh();
     const Call& call = buffers.calls().front();
     std::memcpy(call.out, call.in, 20);

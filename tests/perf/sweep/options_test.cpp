@@ -316,18 +316,18 @@ TEST(Rounds, GoOnUntilPreciseOrOutOfBudget) {
   const std::vector<double> steady(100, 10.0);
   std::vector<double> wild;
   for (int i = 0; i < 50; ++i) wild.push_back(i % 2 == 0 ? 10 : 30);
-  EXPECT_TRUE(who_goes_on({{few, 5.0, true}}, options)[0]);      // too few to say anything
-  EXPECT_FALSE(who_goes_on({{steady, 0.1, true}}, options)[0]);  // known
-  EXPECT_TRUE(who_goes_on({{wild, 0.1, true}}, options)[0]);     // not known
-  EXPECT_FALSE(who_goes_on({{wild, 1.1, true}}, options)[0]);    // out of budget
-  EXPECT_FALSE(who_goes_on({{wild, 0.1, false}}, options)[0]);   // nobody comes back
+  EXPECT_TRUE(unfinished({{few, 5.0, true}}, options)[0]);      // too few to say anything
+  EXPECT_FALSE(unfinished({{steady, 0.1, true}}, options)[0]);  // known
+  EXPECT_TRUE(unfinished({{wild, 0.1, true}}, options)[0]);     // not known
+  EXPECT_FALSE(unfinished({{wild, 1.1, true}}, options)[0]);    // out of budget
+  EXPECT_FALSE(unfinished({{wild, 0.1, false}}, options)[0]);   // nobody comes back
   // The best waits for the others.
-  const auto pair = who_goes_on({{steady, 0.1, true}, {wild, 0.1, true}}, options);
+  const auto pair = unfinished({{steady, 0.1, true}, {wild, 0.1, true}}, options);
   EXPECT_TRUE(pair[0]);
   EXPECT_TRUE(pair[1]);
   options.rounds = 50;
-  EXPECT_TRUE(who_goes_on({{few, 5.0, true}}, options)[0]);
-  EXPECT_FALSE(who_goes_on({{wild, 0.0, true}}, options)[0]);
+  EXPECT_TRUE(unfinished({{few, 5.0, true}}, options)[0]);
+  EXPECT_FALSE(unfinished({{wild, 0.0, true}}, options)[0]);
 }
 
 TEST(Rounds, SmallCallsShareASample) {

@@ -16,9 +16,9 @@ namespace {
 
 // A rank's contribution to the whole vector.
 template <class T>
-std::vector<T> contribution(const Problem& problem, Rank rank, std::size_t count) {
+std::vector<T> contribution(const Workload& workload, Rank rank, std::size_t count) {
   std::vector<T> values(count);
-  Pattern pattern{problem};
+  Pattern pattern{workload};
   const std::vector<Region> whole{{0, count, rank, 0}};
   pattern.fill(whole, reinterpret_cast<std::byte*>(values.data()));
   return values;
@@ -26,19 +26,19 @@ std::vector<T> contribution(const Problem& problem, Rank rank, std::size_t count
 
 // Reduces all contributions with `combine` and asks the pattern whether it agrees.
 template <class T, class Combine>
-std::size_t disagreements(const Problem& problem, const Combine& combine) {
+std::size_t disagreements(const Workload& workload, const Combine& combine) {
   constexpr std::size_t kCount = 10000;  // more than two periods
-  std::vector<T> result = contribution<T>(problem, 0, kCount);
-  for (Rank rank = 1; rank < problem.size; ++rank) {
-    const std::vector<T> other = contribution<T>(problem, rank, kCount);
+  std::vector<T> result = contribution<T>(workload, 0, kCount);
+  for (Rank rank = 1; rank < workload.size; ++rank) {
+    const std::vector<T> other = contribution<T>(workload, rank, kCount);
     for (std::size_t i = 0; i < kCount; ++i) result[i] = combine(result[i], other[i]);
   }
-  Pattern pattern{problem};
+  Pattern pattern{workload};
   const std::vector<Region> whole{{0, kCount, Region::kAllRanks, 0}};
   return pattern.count_wrong(whole, reinterpret_cast<const std::byte*>(result.data()));
 }
 
-Problem reduction(Datatype type, OperatorKind op, int size = 7) {
+Workload reduction(Datatype type, OperatorKind op, int size = 7) {
   return {.collective = Collective::all_reduce, .count = 1, .type = type, .op = op, .size = size};
 }
 
@@ -83,11 +83,11 @@ void expect_exact(Datatype type, OperatorKind op, const Combine& combine) {
   constexpr std::size_t kCount = 37;
   const std::vector<Region> whole{{0, kCount, Region::kAllRanks, 0}};
   for (const int size : {128, 257, 4096}) {
-    const Problem problem = reduction(type, op, size);
+    const Workload workload = reduction(type, op, size);
     std::vector<std::vector<T>> operands;
     for (Rank rank = 0; rank < size; ++rank)
-      operands.push_back(contribution<T>(problem, rank, kCount));
-    Pattern pattern{problem};
+      operands.push_back(contribution<T>(workload, rank, kCount));
+    Pattern pattern{workload};
     for (const bool forwards : {true, false}) {
       std::vector<T> result = forwards ? operands.front() : operands.back();
       for (std::size_t k = 1; k < operands.size(); ++k)
@@ -120,21 +120,21 @@ TEST(Pattern, IsExactForThousandsOfRanks) {
 }
 
 TEST(Pattern, AverageIsTheSumDividedOnce) {
-  const Problem problem = reduction(Datatype::f16, OperatorKind::average, 3);
-  std::vector<Float16> a = contribution<Float16>(problem, 0, 100);
-  const std::vector<Float16> b = contribution<Float16>(problem, 1, 100);
-  const std::vector<Float16> c = contribution<Float16>(problem, 2, 100);
+  const Workload workload = reduction(Datatype::f16, OperatorKind::average, 3);
+  std::vector<Float16> a = contribution<Float16>(workload, 0, 100);
+  const std::vector<Float16> b = contribution<Float16>(workload, 1, 100);
+  const std::vector<Float16> c = contribution<Float16>(workload, 2, 100);
   for (std::size_t i = 0; i < a.size(); ++i)
     a[i] = Float16{(float{a[i]} + float{b[i]} + float{c[i]}) / 3};
-  Pattern pattern{problem};
+  Pattern pattern{workload};
   const std::vector<Region> whole{{0, a.size(), Region::kAllRanks, 0}};
   EXPECT_EQ(pattern.count_wrong(whole, reinterpret_cast<const std::byte*>(a.data())), 0u);
 }
 
 TEST(Pattern, SeesOneWrongElementAndMisplacedBlocks) {
-  const Problem problem = reduction(Datatype::f32, OperatorKind::sum);
-  std::vector<float> values = contribution<float>(problem, 3, 9000);
-  Pattern pattern{problem};
+  const Workload workload = reduction(Datatype::f32, OperatorKind::sum);
+  std::vector<float> values = contribution<float>(workload, 3, 9000);
+  Pattern pattern{workload};
   const auto wrong = [&](const Region& region) {
     return pattern.count_wrong(std::vector<Region>{region},
                                reinterpret_cast<const std::byte*>(values.data()));
@@ -147,9 +147,9 @@ TEST(Pattern, SeesOneWrongElementAndMisplacedBlocks) {
 }
 
 TEST(Pattern, HashTellsValuesApart) {
-  const Problem problem = reduction(Datatype::f64, OperatorKind::sum);
-  std::vector<double> values = contribution<double>(problem, 0, 100);
-  Pattern pattern{problem};
+  const Workload workload = reduction(Datatype::f64, OperatorKind::sum);
+  std::vector<double> values = contribution<double>(workload, 0, 100);
+  Pattern pattern{workload};
   const std::vector<Region> whole{{0, 100, 0, 0}};
   const auto hash = [&] {
     return pattern.hash(whole, reinterpret_cast<const std::byte*>(values.data()));
@@ -161,8 +161,8 @@ TEST(Pattern, HashTellsValuesApart) {
   EXPECT_EQ(hash(), before);
 }
 
-TEST(Problem, BytesAreTheWholeVectorInWholeElements) {
-  const Problem gather{.collective = Collective::all_gather, .type = Datatype::f32, .size = 3};
+TEST(Workload, BytesAreTheWholeVectorInWholeElements) {
+  const Workload gather{.collective = Collective::all_gather, .type = Datatype::f32, .size = 3};
   EXPECT_EQ(with_bytes(gather, 8).count, 1u);  // never nothing
   EXPECT_EQ(total_bytes(with_bytes(gather, 8)), 12u);
   EXPECT_EQ(with_bytes(gather, 1200).count, 100u);
@@ -176,13 +176,14 @@ TEST(Problem, BytesAreTheWholeVectorInWholeElements) {
 
 // Executes a call on all ranks' buffers by definition. Uneven blocks have as many elements as two
 // times a rank's number from one on, of an average of one more than there are ranks.
-void run_by_definition(const Problem& problem, std::vector<Buffers>& ranks) {
-  const std::size_t bytes = size_of(problem.type);
+void run_by_definition(const Workload& workload, std::vector<Buffers>& ranks) {
+  const std::size_t bytes = size_of(workload.type);
   const auto n = static_cast<Rank>(ranks.size());
   const auto elements = [&](Rank from, Rank to) -> std::size_t {
-    if (!problem.uneven) return problem.count;
-    if (problem.collective == Collective::all_gather) return 2 * static_cast<std::size_t>(from + 1);
-    if (problem.collective == Collective::scatter) return 2 * static_cast<std::size_t>(to + 1);
+    if (!workload.uneven) return workload.count;
+    if (workload.collective == Collective::all_gather)
+      return 2 * static_cast<std::size_t>(from + 1);
+    if (workload.collective == Collective::scatter) return 2 * static_cast<std::size_t>(to + 1);
     return 2 * static_cast<std::size_t>((from + to) % n + 1);
   };
   const auto block = [&](Rank rank, Rank index) {
@@ -198,11 +199,11 @@ void run_by_definition(const Problem& problem, std::vector<Buffers>& ranks) {
       const std::byte* const from = block(rank, index);
       out.insert(out.end(), from, from + elements(rank, me) * bytes);
     };
-    if (problem.collective == Collective::broadcast) append(problem.root, 0);
-    if (problem.collective == Collective::scatter) append(problem.root, me);
+    if (workload.collective == Collective::broadcast) append(workload.root, 0);
+    if (workload.collective == Collective::scatter) append(workload.root, me);
     for (Rank r = 0; r < n; ++r) {
-      if (problem.collective == Collective::all_gather) append(r, 0);
-      if (problem.collective == Collective::all_to_all) append(r, me);
+      if (workload.collective == Collective::all_gather) append(r, 0);
+      if (workload.collective == Collective::all_to_all) append(r, me);
     }
     outputs.push_back(out);
   }
@@ -217,42 +218,42 @@ TEST(Buffers, HoldWhatEachCollectiveMustGive) {
       const bool in_place = kind % 2 != 0;
       const bool uneven = kind >= 2 && collective != Collective::broadcast;
       if (in_place && !has_in_place({.collective = collective})) continue;
-      const Problem problem{.collective = collective,
-                            .count = 4,
-                            .type = Datatype::i32,
-                            .root = 1,
-                            .size = 3,
-                            .in_place = in_place,
-                            .uneven = uneven};
+      const Workload workload{.collective = collective,
+                              .count = 4,
+                              .type = Datatype::i32,
+                              .root = 1,
+                              .size = 3,
+                              .in_place = in_place,
+                              .uneven = uneven};
       std::vector<Buffers> ranks;
-      for (Rank rank = 0; rank < 3; ++rank) ranks.emplace_back(problem, rank);
+      for (Rank rank = 0; rank < 3; ++rank) ranks.emplace_back(workload, rank);
       for (Buffers& buffers : ranks) {
         buffers.poison();
         buffers.refresh();
       }
-      run_by_definition(problem, ranks);
+      run_by_definition(workload, ranks);
       for (Buffers& buffers : ranks)
-        EXPECT_EQ(buffers.check().wrong, 0u) << name_of(problem) << in_place;
+        EXPECT_EQ(buffers.check().wrong, 0u) << name_of(workload) << in_place;
       const bool same = ranks[0].check().hash == ranks[2].check().hash;
       EXPECT_EQ(same, is_same_everywhere({.collective = collective})) << tutti::name_of(collective);
     }
   }
 }
 
-TEST(Problem, UnevenBlocksGrowEvenlyAndComeToAsMuch) {
-  Problem problem{.collective = Collective::all_gather, .size = 4, .uneven = true};
+TEST(Workload, UnevenBlocksGrowEvenlyAndComeToAsMuch) {
+  Workload workload{.collective = Collective::all_gather, .size = 4, .uneven = true};
   const auto counts = [&](std::size_t bytes) {
-    problem = with_bytes(problem, bytes);
+    workload = with_bytes(workload, bytes);
     std::vector<std::size_t> blocks;
-    for (Rank rank = 0; rank < problem.size; ++rank) blocks.push_back(block_count(problem, rank));
+    for (Rank rank = 0; rank < workload.size; ++rank) blocks.push_back(block_count(workload, rank));
     return blocks;
   };
   EXPECT_EQ(counts(4000), (std::vector<std::size_t>{100, 200, 300, 400}));
-  EXPECT_EQ(total_bytes(problem), 4000U);
+  EXPECT_EQ(total_bytes(workload), 4000U);
   EXPECT_EQ(counts(8), (std::vector<std::size_t>{0, 1, 1, 2})) << "one each, on average";
-  problem.size = 4096;
-  problem.count = std::size_t{1} << 40U;
-  EXPECT_EQ(block_count(problem, 4095), problem.count * 8192 / 4097 + 1) << "beyond 64 bits";
+  workload.size = 4096;
+  workload.count = std::size_t{1} << 40U;
+  EXPECT_EQ(block_count(workload, 4095), workload.count * 8192 / 4097 + 1) << "beyond 64 bits";
 }
 
 TEST(Buffers, TellUnevenBlocksToWhoNeedsToKnow) {
@@ -297,22 +298,22 @@ void run_messages(std::vector<Buffers>& ranks) {
 
 TEST(Buffers, HoldWhatMessagesMustBring) {
   for (const PointToPoint message : {PointToPoint::send, PointToPoint::sendrecv}) {
-    const Problem problem =
+    const Workload workload =
         with_bytes({.type = Datatype::i32, .size = 3, .point_to_point = message}, 400);
-    EXPECT_EQ(problem.count, 100U) << "of one vector";
-    EXPECT_DOUBLE_EQ(bus_factor(problem), 1);
-    EXPECT_FALSE(has_in_place(problem) || is_same_everywhere(problem));
+    EXPECT_EQ(workload.count, 100U) << "of one vector";
+    EXPECT_DOUBLE_EQ(bus_factor(workload), 1);
+    EXPECT_FALSE(has_in_place(workload) || is_same_everywhere(workload));
     std::vector<Buffers> ranks;
-    for (Rank rank = 0; rank < 3; ++rank) ranks.emplace_back(problem, rank);
+    for (Rank rank = 0; rank < 3; ++rank) ranks.emplace_back(workload, rank);
     for (Buffers& buffers : ranks) {
       buffers.poison();
       buffers.refresh();
     }
     EXPECT_GE(ranks[0].check().wrong, 90U);
     run_messages(ranks);
-    for (Buffers& buffers : ranks) EXPECT_EQ(buffers.check().wrong, 0U) << name_of(problem);
+    for (Buffers& buffers : ranks) EXPECT_EQ(buffers.check().wrong, 0U) << name_of(workload);
     const bool is_ring = message == PointToPoint::sendrecv;
-    EXPECT_EQ(trips(problem), is_ring ? 1 : 2);
+    EXPECT_EQ(trips(workload), is_ring ? 1 : 2);
     EXPECT_EQ(ranks[1].calls().size(), is_ring ? 1U : 0U);
     ASSERT_EQ(ranks[0].calls().size(), is_ring ? 1U : 2U);
     EXPECT_EQ(ranks[0].calls().front().to, is_ring ? 1 : 2);
@@ -323,9 +324,9 @@ TEST(Buffers, HoldWhatMessagesMustBring) {
 }
 
 TEST(Buffers, StaleResultsChangedInputsAndStrayWritesAreWrong) {
-  const Problem problem{
+  const Workload workload{
       .collective = Collective::all_gather, .count = 5, .type = Datatype::i32, .size = 1};
-  Buffers buffers{problem, 0};
+  Buffers buffers{workload, 0};
   buffers.refresh();
   std::memcpy(buffers.calls().front().out, buffers.calls().front().in, 20);
   EXPECT_EQ(buffers.check().wrong, 0u);

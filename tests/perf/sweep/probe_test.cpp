@@ -14,9 +14,10 @@ namespace {
 using tutti::test::local_channels;
 
 void expect_sums(Communicator& world, std::size_t count) {
-  const Problem problem{.collective = Collective::all_reduce, .count = count, .size = world.size()};
-  ASSERT_EQ(Probe::refusal(problem, world), "");
-  Probe probe{problem, world};
+  const Workload workload{
+      .collective = Collective::all_reduce, .count = count, .size = world.size()};
+  ASSERT_EQ(Probe::refusal(workload, world), "");
+  Probe probe{workload, world};
   for (int round = 0; round < 3; ++round) {
     probe.refresh();
     world.barrier();

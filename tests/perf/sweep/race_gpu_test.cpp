@@ -64,7 +64,7 @@ class FakeStream final : public cuda::TimedStream {
 };
 
 /// One rank of a cluster, whose messages on streams go through a hub.
-class OneRank final : public World {
+class OneRank final : public MeasuredWorld {
  public:
   OneRank() : communicator_{make_communicator(cluster_.transport(0), make_host_memory())} {
     attach_streams(communicator_, hub_.transport(0));
@@ -85,9 +85,9 @@ const std::vector<Candidate> kOurs{{.label = "ring", .algorithm = "ring", .choic
                                    {.label = "auto", .algorithm = "auto", .kind = Kind::automatic}};
 
 const Candidate kNative{.label = "native", .algorithm = "native", .kind = Kind::native};
-const Problem kProblem{.collective = Collective::all_reduce, .count = 100, .size = 1};
+const Workload kProblem{.collective = Collective::all_reduce, .count = 100, .size = 1};
 
-SizeResult race(Told& told, SweepOptions options, const Problem& problem = kProblem,
+SizeResult race(Told& told, SweepOptions options, const Workload& workload = kProblem,
                 const std::vector<Candidate>& candidates = kOurs) {
   const auto world =
       make_gpu_world(std::make_unique<OneRank>(), std::make_unique<FakeStream>(told));
@@ -97,7 +97,7 @@ SizeResult race(Told& told, SweepOptions options, const Problem& problem = kProb
   options.rounds = 3;
   options.warm_up_rounds = 1;
   const Setting setting{*world, options, false, [] {}};
-  return measure_size(setting, problem, candidates);
+  return measure_size(setting, workload, candidates);
 }
 
 TEST(RaceOnGpus, TheGpuIsTheClock) {
@@ -143,7 +143,7 @@ TEST(RaceOnGpus, AReplayThatGivesSomethingElseIsWrong) {
 // The library under these streams has a broadcast of bytes, and nothing else.
 TEST(RaceOnGpus, NativeIsTheCallOfTheLibraryUnderTheStreams) {
   Told told;
-  const Problem bytes{
+  const Workload bytes{
       .collective = Collective::broadcast, .count = 100, .type = Datatype::u8, .size = 1};
   const Measured has = race(told, {}, bytes, {kNative}).measured.front();
   EXPECT_EQ(has.refused, "");
@@ -152,7 +152,7 @@ TEST(RaceOnGpus, NativeIsTheCallOfTheLibraryUnderTheStreams) {
   const Measured lacks = race(told, {}, kProblem, {kNative}).measured.front();
   EXPECT_EQ(lacks.refused, "NCCL has no such call for these buffers, datatype and operator");
   EXPECT_TRUE(lacks.times_us.empty());
-  Problem uneven = bytes;
+  Workload uneven = bytes;
   uneven.collective = Collective::all_gather;
   uneven.uneven = true;
   EXPECT_NE(race(told, {}, uneven, {kNative}).measured.front().refused, "");

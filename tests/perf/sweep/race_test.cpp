@@ -24,7 +24,7 @@ namespace tutti::perf {
 namespace {
 
 // A world whose native call can be told to be wrong or to be missing.
-class Simulated : public World {
+class Simulated : public MeasuredWorld {
  public:
   enum class Native { right, wrong, slow, missing };
 
@@ -56,9 +56,9 @@ const std::vector<Candidate> kCandidates{
     {.label = "auto", .algorithm = "auto", .kind = Kind::automatic},
     {.label = "native", .algorithm = "native", .kind = Kind::native}};
 
-const Problem kProblem{.collective = Collective::all_reduce, .count = 100, .size = 1};
+const Workload kProblem{.collective = Collective::all_reduce, .count = 100, .size = 1};
 
-SizeResult race(World& world, SweepOptions options) {
+SizeResult race(MeasuredWorld& world, SweepOptions options) {
   options.budget_s = 0.02;
   const Setting setting{world, options, false, [] {}};
   return measure_size(setting, kProblem, kCandidates);
@@ -127,7 +127,8 @@ class Watched final : public Simulated {
 constexpr std::size_t kIsolatedRounds = 2000;
 
 // One candidate by itself, and how long its samples took in all.
-Measured isolated(World& world, const Candidate& candidate, std::chrono::duration<double>& taken) {
+Measured isolated(MeasuredWorld& world, const Candidate& candidate,
+                  std::chrono::duration<double>& taken) {
   const SweepOptions options{.rounds = kIsolatedRounds,
                              .warm_up_rounds = 0,
                              .check = false,
@@ -173,7 +174,7 @@ TEST(Race, AnIsolatedNativeCallFollowsAnUntimedOneThePauseAndNoBarrierOfTheLibra
 enum class Spoiled { nobody, last, both };
 
 // One of two ranks.
-class OneOfTwo final : public World {
+class OneOfTwo final : public MeasuredWorld {
  public:
   OneOfTwo(Channel& channel, Spoiled spoiled) : communicator_{init(channel)}, spoiled_{spoiled} {}
 
@@ -202,8 +203,8 @@ Measured raced_by_two(Spoiled spoiled) {
     OneOfTwo world{*channels[self], spoiled};
     const SweepOptions options{.rounds = 1, .warm_up_rounds = 0};
     const Setting setting{world, options, false, [] {}};
-    const Problem problem{.collective = Collective::all_reduce, .count = 100, .size = 2};
-    found[self] = measure_size(setting, problem, {kCandidates.back()}).measured.front();
+    const Workload workload{.collective = Collective::all_reduce, .count = 100, .size = 2};
+    found[self] = measure_size(setting, workload, {kCandidates.back()}).measured.front();
   }));
   EXPECT_EQ(found[0].wrong, found[1].wrong);
   EXPECT_EQ(found[0].bit_equal, found[1].bit_equal);
@@ -222,7 +223,7 @@ TEST(Race, ResultsThatDifferBetweenRanksAreNoticed) {
   EXPECT_TRUE(alike.bit_equal) << "wrong, but the same on both";
 }
 
-TEST(World, KnowsWhetherRanksHaveTheSame) {
+TEST(MeasuredWorld, KnowsWhetherRanksHaveTheSame) {
   const auto channels = test::local_channels(3, true);
   test::expect_no_error(test::run_ranks(3, [&](Rank rank) {
     Communicator world = init(*channels[static_cast<std::size_t>(rank)]);

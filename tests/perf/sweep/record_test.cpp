@@ -16,7 +16,7 @@ namespace {
 
 Cell sample_cell() {
   Cell cell;
-  cell.problem = {
+  cell.workload = {
       .collective = Collective::all_reduce, .count = 1000, .type = Datatype::f32, .size = 4};
   cell.measured = {
       .candidate = {.label = "knomial:k=4#2", .algorithm = "knomial", .parameters = "k=4"},
@@ -72,8 +72,8 @@ TEST(Record, UncheckedIsNotCalledRight) {
 
 TEST(Record, HasTheRootOfThoseThatHaveOneAndWhetherGraphsRan) {
   Cell cell = sample_cell();
-  cell.problem.collective = Collective::reduce;
-  cell.problem.root = 2;
+  cell.workload.collective = Collective::reduce;
+  cell.workload.root = 2;
   cell.graph = true;
   cell.align = "";
   EXPECT_TRUE(csv_row(cell).ends_with(",0,2,true,,back_to_back")) << csv_row(cell);
@@ -112,7 +112,7 @@ TEST(Baseline, OnlyMuchSlowerWithDisjointIntervalsFails) {
   EXPECT_TRUE(baseline.slower(now, 0.1));
   EXPECT_FALSE(baseline.slower(now, 0.3));
   EXPECT_EQ(baseline.matched(), 4u);
-  now.problem.count = 500;  // another size
+  now.workload.count = 500;  // another size
   EXPECT_FALSE(baseline.slower(now, 0.1));
   EXPECT_EQ(baseline.matched(), 4u);
 }

@@ -52,7 +52,7 @@ Measured measured(const std::string& label, Kind kind, double time_us) {
 }
 
 SizeResult sample_result() {
-  SizeResult result{.problem = {.collective = Collective::all_reduce, .count = 256, .size = 4}};
+  SizeResult result{.workload = {.collective = Collective::all_reduce, .count = 256, .size = 4}};
   result.measured = {measured("recursive_doubling", Kind::forced, 20),
                      measured("ring", Kind::forced, 10), measured("auto", Kind::automatic, 20),
                      measured("native", Kind::native, 40)};
@@ -212,7 +212,7 @@ TEST(Table, ColoursTheBestOnly) {
 Raced raced_on_gpus(bool in_place, double ring_us) {
   Raced raced;
   raced.result = {
-      .problem = {
+      .workload = {
           .collective = Collective::all_reduce, .count = 250000, .size = 4, .in_place = in_place}};
   raced.result.measured = {measured("ring", Kind::forced, ring_us),
                            measured("auto", Kind::automatic, 20),
@@ -248,8 +248,8 @@ TEST(Table, OnGpusHasTheColumnsOfNcclTests) {
 
 TEST(Table, OnGpusHasRootsAndNoNumbersOfWhatWasNotMeasured) {
   Raced raced = raced_on_gpus(false, 0);
-  raced.result.problem.collective = Collective::gather;
-  raced.result.problem.root = 2;
+  raced.result.workload.collective = Collective::gather;
+  raced.result.workload.root = 2;
   for (Measured& measured : raced.result.measured) measured.checked = false;
   EXPECT_EQ(bandwidth_rows({.out_of_place = raced}),
             (std::vector<std::string>{
