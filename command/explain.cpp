@@ -1,4 +1,4 @@
-// tutti explain: which algorithm a call would run on a network that is described, and why.
+// tutti explain: the algorithm that a call would run on a described network, and the reasons.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ using perf::number_in;
 
 namespace {
 
-/// More would take long to profile where nothing is alike.
+/// Profiling takes long beyond this number of ranks, unless all ranks are alike.
 constexpr int kMostExplained = 65'536;
 
 /// The values of the flags.
@@ -33,7 +33,7 @@ struct ExplainWanted {
   std::shared_ptr<const Catalog> catalog = perf::load_catalog("");
   std::optional<NamedTopology> network{};
   Collective collective = Collective::all_reduce;
-  int ranks = 0;  // 0: as many as there is place for
+  int ranks = 0;  // 0: one per host of the network
   int per_host = 1;
   Rank root = 0;
   std::string routing = "fixed";
@@ -43,7 +43,7 @@ struct ExplainWanted {
   std::shared_ptr<detail::Selector> selector{};
 };
 
-/// The flags, combined.
+/// Checks flags that depend on each other.
 void complete(ExplainWanted& wanted) try {
   const Topology& topology = wanted.network->topology;
   const auto places =

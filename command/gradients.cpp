@@ -43,7 +43,7 @@ namespace {
 const std::string kGradientsName = "tutti gradients";
 constexpr double kProgressEvery_s = 5;
 
-// Rank 0's text on all ranks, so that they agree on what is wrong with it.
+// Rank 0 reads the file and sends its text to all ranks, so that they agree on its errors.
 std::string text_of_file(Communicator& world, const std::string& path) {
   std::string text, why;  // of rank 0
   std::array<std::int64_t, 1> size{-1};
@@ -76,7 +76,7 @@ Model model_of(Communicator& world, const GradientsOptions& options) {
   return options.compute_s ? perf::scaled_to(std::move(model), *options.compute_s) : model;
 }
 
-// What rank 0 writes. On other ranks it is idle.
+// Output of rank 0. On other ranks this object is idle.
 class GradientsReports {
  public:
   explicit GradientsReports(const GradientsOptions& options) : options_{options} {}
@@ -116,8 +116,8 @@ class GradientsReports {
  private:
   const GradientsOptions& options_;
   perf::LineFile json_{};
-  std::vector<std::string> lines_{};     // what pictures are made of
-  std::vector<std::string> commands_{};  // that make them
+  std::vector<std::string> lines_{};     // input of the pictures
+  std::vector<std::string> commands_{};  // draw the pictures
 };
 
 class GradientsCommand {
@@ -176,7 +176,8 @@ class GradientsCommand {
     std::fflush(stderr);
   }
 
-  // How long a step should compute, where it works by the clock of an undisturbed machine.
+  // The time that a step should compute, as measured on an undisturbed machine. A sleep cannot miss
+  // its time.
   [[nodiscard]] std::optional<double> wanted_s(const Model& model) const {
     if (options_.computing == perf::Computing::sleep) return {};
     return model.compute_s;
@@ -205,7 +206,7 @@ class GradientsCommand {
   }
 
   MeasuredWorld& world_;
-  GradientsOptions options_;  // where sizes are predicted, with them
+  GradientsOptions options_;  // includes the bucket sizes that were predicted
   GradientsReports reports_;
 };
 

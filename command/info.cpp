@@ -1,4 +1,5 @@
-// tutti info: what this build can do on this machine, and why not more.
+// tutti info: the features of this build on this machine, and the reasons for those that are
+// missing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -34,17 +35,17 @@ using perf::ExitCode;
 
 namespace {
 
-/// Something that may or may not be there.
+/// An optional feature.
 struct Feature {
   std::string name{};
   bool available = false;
-  std::string remark{};  ///< What it is for, or why it is not there.
+  std::string remark{};  ///< Its purpose, or the reason why it is missing.
 };
 
 struct Info {
   std::string version{};
   std::string compiler{};
-  std::string mpi{};  ///< Empty if there is none.
+  std::string mpi{};  ///< Empty without an MPI.
   std::string launcher{};
   int launched_ranks = 0;
   unsigned cores = 0;
@@ -65,7 +66,7 @@ std::vector<std::string> names_of(int count) {
   return names;
 }
 
-/// Tries what ranks of a host need.
+/// Tests the functions of shared memory that ranks of a host need.
 Feature shared_memory() {
   const std::size_t window = shm::kWindowPieces * std::size_t{shm::piece_bytes_for(2)};
   const std::string memory = "shared memory of the ranks of a host; ";
@@ -123,7 +124,7 @@ Info collect() {
   return info;
 }
 
-/// Words after a name, on as many lines as they need.
+/// A name and a list of words, wrapped into lines.
 std::string paragraph(const std::string& name, const std::vector<std::string>& words) {
   constexpr std::size_t kWidth = 78;
   constexpr std::size_t kIndent = 14;
@@ -139,7 +140,7 @@ std::string paragraph(const std::string& name, const std::vector<std::string>& w
   return text + line + "\n";
 }
 
-/// A line for each GPU, with what joins it with each other one.
+/// One line per GPU: its connection to every other GPU.
 std::string links_in_words(const cuda::Survey& cuda) {
   std::string text = fmt::format("  {:<16}", "links");
   for (std::size_t i = 0; i < cuda.links.size(); ++i)
@@ -153,7 +154,7 @@ std::string links_in_words(const cuda::Survey& cuda) {
   return text + "\n";
 }
 
-/// The libraries for GPUs, and the GPUs, or why there are none.
+/// The GPUs and their libraries, or the reason why there are none.
 std::string gpus_in_words(const Info& info) {
   const cuda::Survey& cuda = info.cuda;
   const auto line = [](const char* name, const std::string& version, const std::string& why) {
@@ -220,7 +221,7 @@ std::string json_of(const Info& info) {
   return json.dump(1) + "\n";
 }
 
-/// What launchers left in the environment, and what tutti makes of it.
+/// Prints the launcher's variables, and the launch that tutti reads from them.
 int print_launch() {
   const runtime::Environment environment = runtime::process_environment();
   const std::vector<runtime::Launch> launches = runtime::detect_launches(environment);

@@ -1,4 +1,4 @@
-// `tutti lint`: where collectives are slower than what they should not be slower than.
+// `tutti lint`: finds collectives that are slower than a guideline allows.
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
@@ -38,7 +38,7 @@ void add_lint(CLI::App& app, std::function<int()>& run) {
                        "--transport", "--ranks", "--budget", "--timeout", "--seed", "--json"});
   perf::set_usual(*command, sweep, "--end", "4M");
   perf::set_usual(*command, sweep, "--budget", "60ms");
-  command->get_option("--transport")->default_str("");  // mpi under one, else auto
+  command->get_option("--transport")->default_str("");  // under an MPI's launcher mpi, else auto
   command
       ->add_option_function<std::string>(
           "--threshold",

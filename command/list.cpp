@@ -1,4 +1,4 @@
-// tutti list: what the catalog holds.
+// tutti list: the algorithms of the catalog.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ struct ListOptions {
   bool json = false;
 };
 
-/// How a choice of this row is written, with its parameter.
+/// The name of an algorithm with its parameter, as a choice is written.
 std::string written(const Algorithm& row) {
   if (row.parameter == AlgorithmParameter::none) return std::string{row.name};
   if (row.parameter == AlgorithmParameter::graph)

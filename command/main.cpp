@@ -1,5 +1,4 @@
-// The `tutti` command: measures, proves, prints and explains. This file only finds out what is
-// wanted.
+// The `tutti` command. This file parses the command line and runs the chosen subcommand.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -29,7 +28,7 @@ using perf::Failure;
 
 namespace {
 
-/// The subcommand that was chosen, or the command itself.
+/// The chosen subcommand, or the command itself.
 const CLI::App& chosen(const CLI::App& app) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   return parsed.empty() ? app : *parsed.front();
@@ -51,7 +50,7 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
   return names;
 }
 
-/// What is wrong with a command line, as a Failure.
+/// Throws a Failure that describes the error in the command line.
 [[noreturn]] void reject(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen(app);
   const std::string help = "; see " + std::string{"tutti"} +
@@ -69,7 +68,7 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
   throw Failure{ExitCode::usage, error.what() + help};
 }
 
-/// Help and version are for people: one rank prints them.
+/// Only one rank prints help and version.
 int print_and_end(const CLI::App& app, const CLI::ParseError& error) {
   if (perf::launched_rank().value_or(0) != 0) return static_cast<int>(ExitCode::good);
   std::ostringstream text;
@@ -101,12 +100,12 @@ int run_command(int argc, char** argv) {
   add_simulate(app, run);
   add_explain(app, run);
   add_run(app, run);
-  for (CLI::App* command : app.get_subcommands({}))  // in one line: --help fits a terminal
+  for (CLI::App* command : app.get_subcommands({}))  // in one line, so that --help fits a terminal
     command->footer(
         "Exit codes: 0 good, 1 wrong data, 2 usage, 3 slower, 4 environment, 5 deadline.");
   try {
     std::vector<std::string> words = without_separator(app, {argv + 1, argv + argc});
-    std::reverse(words.begin(), words.end());  // as the parser wants them
+    std::reverse(words.begin(), words.end());  // the parser takes them in this order
     app.parse(words);
   } catch (const CLI::Success& success) {
     return print_and_end(app, success);
@@ -114,7 +113,8 @@ int run_command(int argc, char** argv) {
     reject(app, error);
   }
   const int code = run();
-  // Text that standard output did not accept was not reported yet.
+  // The other exit codes follow a printed error. With these, a failed write to standard output has
+  // not been reported yet.
   const bool is_told = code != static_cast<int>(ExitCode::good) &&
                        code != static_cast<int>(ExitCode::wrong_data) &&
                        code != static_cast<int>(ExitCode::slower);

@@ -13,14 +13,14 @@
 namespace tutti::command {
 namespace {
 
-/// Of a rank to its host, if several are there: memory that ten billion bytes a second go through.
+/// Assumed speed between ranks of one host: 10 GB/s.
 constexpr LinkSpeed kMemory{.latency = 150'000'000, .per_byte = 100'000};
 
 double nanoseconds_per_message(const LinkSpeed& speed) {
   return static_cast<double>(speed.per_message) / 1e6;
 }
 
-/// Names of the hosts of each part.
+/// The names of the hosts of each part.
 nlohmann::ordered_json parts_json(const Level& level, const NamedTopology& network) {
   std::map<int, std::vector<std::string>> parts;
   for (std::size_t host = 0; host < level.part_of.size(); ++host)

@@ -1,5 +1,5 @@
 /// @file
-/// Networks as the command writes them, and with ranks on their hosts.
+/// Networks as JSON, and networks with ranks on their hosts.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,23 +10,23 @@
 
 namespace tutti::command {
 
-/// Throws Failure{usage}. @param text of a network, as find_network takes it. @return the network.
+/// @param text as find_network takes it. Throws Failure{usage}.
 [[nodiscard]] NamedTopology described_network(const std::string& text);
 
-/// @param speed of a link. @return its latency in nanoseconds.
+/// @return the latency of a link in nanoseconds.
 [[nodiscard]] double nanoseconds(const LinkSpeed& speed);
-/// @param speed of a link. @return its bandwidth in 10^9 bits a second.
+/// @return the bandwidth of a link in 10^9 bits per second.
 [[nodiscard]] double gbit_per_second(const LinkSpeed& speed);
 
-/// @param network any. @return it as a file that is read again: the names of hosts and switches,
-/// and the links, in the order of Topology::links.
+/// @return a file that find_network reads: the names of hosts and switches, and the links, in the
+/// order of Topology::links.
 [[nodiscard]] nlohmann::ordered_json network_json(const NamedTopology& network);
 
-/// @param per_host how many fill a host. @return the host of each.
+/// @return the host of each rank, if each host gets `per_host` ranks.
 [[nodiscard]] std::vector<int> hosts_filled(int ranks, int per_host);
 
-/// @param network any. @param per_host how many fill a host. @return the network of ranks, which
-/// share their hosts' links where there are several: place_ranks.
+/// @return the network with ranks as hosts; the `per_host` ranks of one host share its links:
+/// place_ranks.
 [[nodiscard]] NamedTopology with_ranks(NamedTopology network, int ranks, int per_host);
 
 }  // namespace tutti::command

@@ -42,8 +42,8 @@ int work_on(MeasuredWorld& world, const std::string& who,
   }
 }
 
-// A rank at fault has printed the cause, or its launcher does, and the launcher ends this process.
-// This rank prints its own error only if that does not happen.
+// Returns whether another rank caused the error and the launcher ends this process. Then the rank
+// at fault or its launcher has printed the cause, and this rank need not print its own error.
 bool is_ended_for(const std::exception& error, std::optional<int> rank) {
   const auto* const ours = dynamic_cast<const Error*>(&error);
   if (ours == nullptr || ours->culprit() < 0 || ours->culprit() == rank.value_or(0)) return false;
@@ -56,7 +56,7 @@ bool is_ended_for(const std::exception& error, std::optional<int> rank) {
   return false;
 }
 
-// Becomes the `tutti run` of this very command.
+// Replaces this process by `tutti run` of its own command line.
 int start_ranks(const std::string& who, int ranks) {
   std::vector<std::string> words = perf::own_command();
   const std::string program = words.empty() ? "" : words.front();

@@ -1,5 +1,5 @@
 /// @file
-/// Starts and ends the ranks of a command that measures.
+/// Starts and ends the ranks of commands that measure.
 #pragma once
 
 #include <exception>
@@ -12,15 +12,15 @@
 
 namespace tutti::command {
 
-/// Ends all ranks, so that none waits for a message that never arrives. @param who, @param rank and
-/// @param error as report_on_one. @return this rank's exit status.
+/// Prints the error and ends all ranks, so that no rank waits for a message that never arrives. The
+/// parameters are those of report_on_one. @return the exit status of this rank.
 [[nodiscard]] int fail_for_all(const std::string& who, std::optional<int> rank,
                                const std::exception& error);
 
-/// Joins the launched ranks, or becomes `tutti run` of this very command where nobody launched the
-/// ranks that are asked for. @param who such as "tutti sweep". @param options of which transport,
-/// timeout, catalog and ranks count. @param work what every rank does; a Failure{usage} is one that
-/// all ranks throw. @return the exit status.
+/// Joins the launched ranks and runs `work` on each. Without a launcher and with more than one rank
+/// in `options`, becomes `tutti run` of its own command line. @param who such as "tutti sweep".
+/// @param options only transport, memory, timeout, catalog and ranks are read. @param work may
+/// throw a Failure{usage} only on all ranks. @return the exit status.
 [[nodiscard]] int on_world(const std::string& who, const perf::SweepOptions& options,
                            const std::function<int(perf::MeasuredWorld&)>& work);
 

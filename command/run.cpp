@@ -43,17 +43,17 @@ using perf::split;
 
 namespace {
 
-// Ranks of this host: all of them, or those from `first` on of a larger job.
+// Ranks of this host: all ranks of the job, or those from `first` on of a larger job.
 struct Ranks {
   int first = 0;
   int size = 1;
   std::string url{};
   std::string secret_file{};
-  std::vector<std::string> hosts{};  // of all ranks
-  KeptPort port{};                   // where rank 0 is to listen, if it was chosen here
+  std::vector<std::string> hosts{};  // host of each rank of the job
+  KeptPort port{};                   // the port of rank 0, if this process chose it
 };
 
-// Whether a program is this very command, which never fails without a word.
+// Whether a program is the tutti command, which prints its own errors.
 bool is_this_command(const std::string& program, const runtime::Environment& environment) {
   namespace fs = std::filesystem;
   std::error_code none;
@@ -66,7 +66,7 @@ bool is_this_command(const std::string& program, const runtime::Environment& env
   return false;
 }
 
-// This process's variables, without those of a launcher around it.
+// The variables of this process, without those of a launcher around it.
 runtime::Environment inherited() {
   runtime::Environment environment = runtime::process_environment();
   std::erase_if(environment,
@@ -94,7 +94,7 @@ Member member_of(const RunOptions& options, const Ranks& ranks, int index) {
   return member;
 }
 
-// Notices of ends, for ranks that wait in init.
+// Reports members that have ended to ranks that wait in init.
 std::shared_ptr<runtime::EndNotices> notices_of(const Ranks& ranks) {
   if (ranks.size < 2) return {};
   const runtime::Environment environment = inherited();
@@ -106,7 +106,7 @@ std::shared_ptr<runtime::EndNotices> notices_of(const Ranks& ranks) {
       ranks.secret_file.empty() ? value("TUTTI_SECRET_FILE") : ranks.secret_file;
   try {
     if (!file.empty()) protection.secret = runtime::read_secret(file);
-  } catch (const Error&) {  // the ranks report its fault
+  } catch (const Error&) {  // the ranks report this error
   }
   return std::make_shared<runtime::EndNotices>(runtime::Launch{.size = ranks.size,
                                                                .exchange = runtime::Exchange::url,
@@ -121,8 +121,8 @@ Job local_job(const RunOptions& options, const Ranks& ranks) {
     job.members.push_back(member_of(options, ranks, index));
   job.notices = notices_of(ranks);
   if (!options.follow.empty()) return job;
-  // The ranks are in process groups of their own, so that they cannot read from a terminal: it is
-  // read for them, if we may.
+  // The ranks are in process groups of their own, so they cannot read from a terminal. The guard
+  // reads it for them, if this process is in the foreground.
   if (isatty(0) == 0) job.members.front().program.input = 0;
   else if (tcgetpgrp(0) == getpgrp()) job.terminal = 0;
   return job;
@@ -144,13 +144,14 @@ Job remote_job(const RunOptions& options) {
   return job;
 }
 
-// Where local ranks meet: a name that only they know, which goes with whoever listens there.
+// An address where only ranks of this host meet. The system deletes it when its listener ends.
 std::string url_on_this_host() {
   return "unix://tutti-run-" + runtime::random_name();
 }
 
-// Everything below is in two processes: the one the user sees, and the guard, its child, which is
-// the parent of all others. Each of them survives the other's death just long enough to clean up.
+// The code below runs in two processes: the one that the user started, and its child, the guard,
+// which is the parent of all other processes. If one of the two dies, the other one cleans up and
+// ends.
 void require(bool succeeded, std::string_view what) {
   if (!succeeded)
     throw Failure{ExitCode::environment, fmt::format("{}: {}", what, std::strerror(errno))};
@@ -177,7 +178,7 @@ int await_guard(pid_t guard_process) {
   }
 }
 
-// Descriptors that are opened later must not take the places of the standard ones.
+// Opens missing standard streams, so that no other descriptor gets their numbers.
 void open_standard_streams() {
   for (const int number : {0, 1, 2}) {
     if (fcntl(number, F_GETFD) >= 0) continue;
@@ -190,7 +191,7 @@ int run_guarded(const Job& job) {
   require(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0, "cannot become the parent of orphans");
   const sigset_t signals = guard_signals();  // the guard inherits the mask
   require(sigprocmask(SIG_BLOCK, &signals, nullptr) == 0, "cannot block signals");
-  // The system calls of await_guard are tried first, while there is nothing to clean up.
+  // Tries the system calls of await_guard first, while there is nothing to clean up.
   const timespec at_once{};
   sigset_t none;
   sigemptyset(&none);
@@ -237,8 +238,9 @@ Ranks following(const RunOptions& options) {
   return ranks;
 }
 
-// What ranks that meet at a place of the user's prove to each other. A folder needs none: nobody
-// else sees what is in it. Nor does a name on this host: the system says who connects there.
+// The secret by which ranks that meet at a user's URL authenticate each other. Only the user can
+// read a folder, and the system identifies the peers of a name on this host, so neither needs a
+// secret.
 std::string secret_at(const std::string& url) {
   const bool has_one = runtime::process_environment().contains("TUTTI_SECRET_FILE");
   if (!url.starts_with("tcp://") || has_one || !runtime::has_cryptography()) return {};
@@ -328,7 +330,7 @@ void add_run(CLI::App& app, std::function<int()>& run) {
         if (!text.empty()) options->keep = split(text, ',');
       });
   command->add_option("--url", options->url, "meeting place of the ranks; default: tutti chooses");
-  command->add_option("--follow", options->follow)->group("");  // for tutti itself
+  command->add_option("--follow", options->follow)->group("");  // only tutti itself uses it
   command->prefix_command();
   command->footer("The program and its arguments follow the flags.");
   command->callback([options, command, agent, &run] {

@@ -46,8 +46,8 @@ void require(bool succeeded, const char* what) {
     throw Failure{ExitCode::environment, fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
-// The parent of a process, or 0 if it is gone. The name before it may hold anything but ends with
-// the last bracket.
+// The parent of a process, or 0 if it has ended. In its status file the name comes before the
+// parent. It can contain any character; the last bracket ends it.
 pid_t parent_of(const std::string& process) {
   errno = 0;
   std::ifstream file{"/proc/" + process + "/stat"};
@@ -72,7 +72,7 @@ std::vector<pid_t> children() {
   return found;
 }
 
-// How a process ended.
+// Describes how a process ended.
 std::string text_of_end(int status) {
   if (WIFSIGNALED(status))
     return fmt::format("was killed by signal {} ({})", WTERMSIG(status),
@@ -91,8 +91,8 @@ class Guard {
     require(bool{signals_}, "cannot watch for signals (signalfd)");
   }
 
-  // Runs the job. A system call that fails ends the job, as far as that is possible then. Only the
-  // first failure is reported, since it is the cause of others.
+  // Runs the job. If a system call fails, the guard ends the job as far as it can. It reports only
+  // the first failure, since that causes the others.
   int run() {
     try {
       return run_members();
@@ -106,8 +106,8 @@ class Guard {
     }
   }
 
-  // The first failure is named in one line, by the one whom the user sees, unless there is nothing
-  // left to say.
+  // Prints the first failure in one line, or passes it to the leading `tutti run`, which prints it.
+  // An empty text needs no line.
   static void report(const Job& job, int status, const std::string& text) {
     if (job.lifeline >= 0) report_to_leader(fmt::format("failure {} {}", status, text));
     else if (!text.empty()) say(text + (job.ranks > 1 ? "; the others are ended" : ""));
@@ -121,7 +121,7 @@ class Guard {
       fail(static_cast<int>(failure.code()), failure.what());
     }
     if (job_.time) ends_at_ = Clock::now() + *job_.time;
-    // Grandchildren that are left when all members have ended are ended as well.
+    // When all members have ended, their remaining descendants are ended as well.
     while (reap()) {
       if (running_.empty()) end(0);
       tell_adopted();
@@ -148,15 +148,15 @@ class Guard {
 
   Job job_;
   runtime::Descriptor signals_{};
-  std::vector<std::pair<pid_t, std::size_t>> running_{};   // and which member it is
-  std::vector<pid_t> groups_{};                            // of members, while somebody is in them
-  std::size_t started_ = 0;                                // members
-  std::vector<std::pair<std::size_t, Stream>> streams_{};  // whose
+  std::vector<std::pair<pid_t, std::size_t>> running_{};  // process and index of its member
+  std::vector<pid_t> groups_{};  // process groups of members that are not empty
+  std::size_t started_ = 0;      // number of members
+  std::vector<std::pair<std::size_t, Stream>> streams_{};  // with the index of its member
   std::vector<runtime::Descriptor> lifelines_{};
   runtime::Descriptor typed_to_{};
-  std::optional<int> status_{};  // set once the job is to end
-  int last_signal_ = 0;          // that all were sent
-  std::set<pid_t> notified_{};   // that got it alone
+  std::optional<int> status_{};  // set once the job has to end
+  int last_signal_ = 0;          // sent to all processes
+  std::set<pid_t> notified_{};   // got the last signal without their group
   std::optional<Clock::time_point> ends_at_{};
   std::optional<Clock::time_point> kills_at_{};
 };
@@ -193,7 +193,7 @@ void Guard::start(const Member& member) {
   else if (member.is_follower) lifelines_.push_back(std::move(input.write));
 }
 
-// Takes notice of all who have ended. Returns whether anybody is left.
+// Collects the exit statuses of ended processes. Returns whether any process is left.
 bool Guard::reap() {
   for (;;) {
     int status = 0;
@@ -204,25 +204,25 @@ bool Guard::reap() {
     const auto member =
         std::find_if(running_.begin(), running_.end(),
                      [process](const auto& entry) { return entry.first == process; });
-    if (member == running_.end()) continue;  // a grandchild whose parent had ended
+    if (member == running_.end()) continue;  // a descendant whose parent had ended
     const std::size_t index = member->second;
     running_.erase(member);
-    // The number of a group of which nobody is left may become a other process's.
+    // The system can reuse the number of an empty group.
     if (kill(-process, 0) != 0 && errno == ESRCH) std::erase(groups_, process);
     ended(index, status);
   }
 }
 
 void Guard::ended(std::size_t index, int status) {
-  // Ranks that wait for one that has ended, as it did not call init, would wait until their
-  // deadline.
+  // Ranks in init may wait for a member that ended before it called init. The notice ends their
+  // wait, which would otherwise last until their deadline.
   if (job_.notices)
     job_.notices->add(job_.first_rank + static_cast<Rank>(index), text_of_end(status));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  // The output of a follower comes before its end.
+  // Reads a follower's remaining output before it handles its end.
   for (auto& [member, stream] : streams_)
     if (member == index && !status_) read_output(member, stream);
-  if (status_) return;  // it was ended, or is not the first
+  if (status_) return;  // the job is ending already, so this is not the first failure
   const Member& member = job_.members[index];
   const bool is_killed = WIFSIGNALED(status);
   const std::string text = member.name + " " + text_of_end(status);
@@ -230,19 +230,19 @@ void Guard::ended(std::size_t index, int status) {
        member.explains && !is_killed ? std::string{} : text);
 }
 
-// The first failure ends all.
+// The first failure ends the job.
 void Guard::fail(int status, const std::string& text) {
   report(job_, status, text);
   end(status);
 }
 
-// Returns false once nothing more can come.
+// Returns false at the end of the output.
 bool Guard::read_output(std::size_t member, Stream& stream) {
   std::vector<std::string> words;
   const bool is_open = stream.pass_on(words);
   for (const std::string& word : words) on_line(member, word);
   if (!stream.is_refused() || status_.value_or(0) != 0) return is_open;
-  status_.reset();  // of members that all ended well
+  status_.reset();  // all members ended well
   fail(static_cast<int>(ExitCode::environment),
        fmt::format("cannot write to standard {}", stream.target() == 1 ? "output" : "error"));
   return is_open;
@@ -256,14 +256,13 @@ void Guard::on_line(std::size_t member, const std::string& word) {
   std::string text;
   std::getline(letters >> std::ws, text);
   if (kind == "port")
-    for (const runtime::Descriptor& lifeline :
-         lifelines_)  // a follower that cannot read it has ended
+    for (const auto& lifeline : lifelines_)  // a follower that cannot read it has ended
       write_all(lifeline.get(), fmt::format("{}{}\n", job_.meeting_host, number));
   if (kind == "failure" && !status_)
     fail(number, text.empty() ? text : job_.members[member].name + ": " + text);
 }
 
-// Ends all members. The first status counts.
+// Ends all members. The first status becomes the exit status.
 void Guard::end(int status) {
   if (!status_) status_ = status;
   if (last_signal_ != 0) return;
@@ -276,12 +275,12 @@ void Guard::end(int status) {
   }
 }
 
-// Sends a signal to a process or a group that may be gone.
+// Sends a signal to a process or a group that may have ended.
 void Guard::send(pid_t process, int number) {
   require(kill(process, number) == 0 || errno == ESRCH, "cannot end processes");
 }
 
-// Those who left the groups of their members are found once their parents are gone.
+// The guard adopts a process that has left its group when the parent of that process has ended.
 void Guard::tell_adopted() {
   if (last_signal_ == 0) return;
   if (last_signal_ == SIGTERM && Clock::now() >= *kills_at_) {
@@ -293,7 +292,7 @@ void Guard::tell_adopted() {
   try {
     found = children();
   } catch (const Failure&) {
-    if (running_.empty()) throw;  // nobody else ends them
+    if (running_.empty()) throw;  // no other code ends them
   }
   for (const pid_t process : found) {
     const bool is_member =
@@ -309,7 +308,7 @@ void Guard::wait() {
   std::vector<pollfd> files{{signals_.get(), POLLIN, 0}};
   const int lifeline = status_ ? -1 : job_.lifeline;
   files.push_back({lifeline, POLLIN, 0});
-  // What is typed is read only while it can be passed on without waiting.
+  // Input is read only while it can be passed on without waiting.
   pollfd room{typed_to_.get(), POLLOUT, 0};
   const bool has_room = poll(&room, 1, 0) > 0;
   files.push_back(has_room ? pollfd{job_.terminal, POLLIN, 0} : room);
@@ -391,7 +390,7 @@ void end_orphans() try {
   while (waitpid(-1, nullptr, WNOHANG) >= 0) {
     bool is_told = true;
     for (const pid_t process : children()) is_told = kill(process, SIGKILL) == 0 && is_told;
-    if (!is_told) return;  // processes that got no signal may run for ever
+    if (!is_told) return;  // processes that got no signal may never end
     if (waitpid(-1, nullptr, 0) < 0 && errno != EINTR) return;
   }
 } catch (const Failure&) {  // they cannot be found

@@ -31,12 +31,12 @@ int first_rank(int ranks, std::size_t hosts, std::size_t host) {
   return static_cast<int>(static_cast<std::size_t>(ranks) * host / hosts);
 }
 
-// A socket that keeps a port of all addresses of this host, or nothing.
+// A socket that is bound to a port on all addresses of this host, or an empty descriptor.
 runtime::Descriptor bind_anywhere(int family) {
   runtime::Descriptor socket{::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   const int no = 0;
   const int yes = 1;
-  // Two sockets with this option may have one port, as long as only one of them listens.
+  // Two sockets with this option can share a port, as long as only one of them listens.
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (family == AF_INET6) setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
   sockaddr_storage any{};
@@ -98,7 +98,7 @@ std::vector<std::string> agent_words(const RunOptions& options, std::size_t host
   if (options.labels) remote.emplace_back("--label");
   remote.emplace_back("--");
   remote.insert(remote.end(), options.program.begin(), options.program.end());
-  // The agent hands one line to a shell on the other side.
+  // The agent passes one line to a shell on the other host.
   words.push_back("cd " + perf::quoted({std::filesystem::current_path().string()}) + " && exec " +
                   perf::quoted(remote));
   return words;
@@ -109,7 +109,8 @@ std::string generate_secret() {
 }
 
 std::string keep_secret(const std::string& secret) {
-  // In memory, and inherited: nothing is left on a disk, whoever is killed.
+  // A file in memory that children inherit. Nothing stays on a disk, even if all processes are
+  // killed.
   const int file = memfd_create("tutti-secret", 0);
   if (file < 0 || fchmod(file, S_IRUSR | S_IWUSR) != 0 ||
       write(file, secret.data(), secret.size()) != static_cast<ssize_t>(secret.size()))

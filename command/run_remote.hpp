@@ -14,8 +14,8 @@ namespace tutti::command {
 
 /// The command line of `tutti run`.
 struct RunOptions {
-  int ranks = 1;                       ///< -n: the number of ranks that this process sees to.
-  double seconds = 0;                  ///< --timeout; 0: none.
+  int ranks = 1;                       ///< -n: the number of ranks that this process starts.
+  double seconds = 0;                  ///< --timeout; 0: no limit.
   bool labels = false;                 ///< --label.
   std::vector<std::string> hosts{};    ///< --hosts, none of them empty.
   std::string agent = "ssh";           ///< --agent, with its own arguments.
@@ -25,40 +25,40 @@ struct RunOptions {
   std::vector<std::string> program{};  ///< The program and its arguments.
 };
 
-/// @param options of the whole job. @param host the index of one. @param environment of this
-/// process. @return the words that start that host's ranks.
+/// @param options of the whole job. @param host index in `options.hosts`. @param environment of
+/// this process. @return the command that starts the ranks of that host.
 [[nodiscard]] std::vector<std::string> agent_words(const RunOptions& options, std::size_t host,
                                                    const runtime::Environment& environment);
 
-/// @param hosts as the user names them. @param ranks of the whole job. @return the host of each
-/// rank: they are dealt out in blocks, whose sizes differ by at most one.
+/// @param ranks of the whole job. @return the host of each rank. Each host gets one block of ranks;
+/// sizes of blocks differ by at most one.
 [[nodiscard]] std::vector<std::string> placement_on(const std::vector<std::string>& hosts,
                                                     int ranks);
 
-/// @param host as the user names it, perhaps with a user before it. @return its name.
+/// @param host name, or user@name. @return the name.
 [[nodiscard]] std::string name_of_host(const std::string& host);
 
-/// @param host as the user names it. @return where ranks meet on that host, but for the port, such
-/// as "tcp://[fd00::1]:".
+/// @param host name, or user@name. @return URL of that host without the port, such as
+/// "tcp://[fd00::1]:".
 [[nodiscard]] std::string meeting_host(const std::string& host);
 
-/// A port of this host that nobody else is given while the socket is open: it is bound, and nobody
-/// listens there, so that rank 0 still can.
+/// A port of this host, reserved while the socket is open. The socket is bound but does not listen,
+/// so that rank 0 can listen there.
 struct KeptPort {
-  runtime::Descriptor socket{};  ///< Keeps it.
-  int number = 0;                ///< Which.
+  runtime::Descriptor socket{};  ///< Reserves the port.
+  int number = 0;                ///< The port.
 };
-/// @return a port. Throws Failure{environment}.
+/// Throws Failure{environment}.
 [[nodiscard]] KeptPort keep_port();
 
-/// @return a secret for a job: 64 hexadecimal digits by chance.
+/// @return a random secret for a job: 64 hexadecimal digits.
 [[nodiscard]] std::string generate_secret();
-/// Keeps the job's secret, in memory only. @param secret it.
-/// @return a path that this process's children can read it from. Throws Failure{environment}.
+/// Stores the job's secret in memory. @return a path where children of this process can read it.
+/// Throws Failure{environment}.
 [[nodiscard]] std::string keep_secret(const std::string& secret);
-/// Reads a line from the leading `tutti run` at standard input.
-/// @param what it is. @param patience for how long to wait; nothing: until that one ends.
-/// @return it. Throws Failure{environment}.
+/// Reads a line from the leading `tutti run` at standard input. @param what name of the value, for
+/// errors. @param patience time limit; empty: until the other process ends. Throws
+/// Failure{environment}.
 [[nodiscard]] std::string receive_line(const std::string& what,
                                        std::optional<std::chrono::milliseconds> patience = {});
 

@@ -10,12 +10,12 @@ namespace tutti::command {
 
 namespace {
 
-// Begins a word between two `tutti run`. Programs do not write the character "record separator".
+// Starts a message between two `tutti run`. Programs do not write the character "record separator".
 constexpr std::string_view kWord = "\x1etutti-run ";
-// No line or word is held back for longer.
+// A longer line or message is passed on in parts.
 constexpr std::size_t kLongestLine = 1U << 16U;
 
-// How many of the last letters may be the beginning of a word.
+// Length of the longest end of `text` that can be the start of a message.
 std::size_t begun(std::string_view text) {
   std::size_t letters = std::min(text.size(), kWord.size() - 1);
   while (!text.ends_with(kWord.substr(0, letters))) --letters;
@@ -51,7 +51,7 @@ bool Stream::pass_on(std::vector<std::string>& words) {
   return true;
 }
 
-// Passes on so many of the bytes that are held.
+// Passes on the first `bytes` bytes that are held.
 bool Stream::pass(std::size_t bytes) {
   is_refused_ = !write_all(target_, label_ + held_.substr(0, bytes));
   held_.erase(0, bytes);

@@ -1,5 +1,5 @@
 /// @file
-/// What members of a job write, on its way to this process's own output.
+/// Output of a job's members, on its way to the output of this process.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,29 @@
 
 namespace tutti::command {
 
-/// Writes all of a text. @param file to write to. @param text any. @return whether it took it.
+/// Writes all of a text to a descriptor. @return whether it succeeded.
 bool write_all(int file, std::string_view text);
 
-/// Says a word to the `tutti run` that this one follows: a line of standard output that it takes
-/// out of what the ranks write. @param word without a line end.
+/// Sends a message to the leading `tutti run`: a line of standard output that it removes from the
+/// output of ranks. @param word without a line end.
 void report_to_leader(const std::string& word);
 
 /// Output of a member.
 class Stream {
  public:
-  /// @param source does not block. @param target where it goes. @param label stands before each
-  /// line; empty: bytes are passed on as they come, but for words.
+  /// @param source must not block. @param target descriptor of the output. @param label prefix of
+  /// each line; empty: bytes are passed on as they arrive, except messages.
   Stream(runtime::Descriptor source, int target, std::string label)
       : source_{std::move(source)}, target_{target}, label_{std::move(label)} {}
 
-  /// @return where it comes from, to be polled.
+  /// @return the descriptor to poll.
   [[nodiscard]] int source() const noexcept { return source_.get(); }
-  /// Passes on what is there. @param words gets the messages of a follower.
-  /// @return false once nothing more can come.
+  /// Passes on the bytes that have arrived. @param words receives the messages of a follower.
+  /// @return false at the end of the output.
   bool pass_on(std::vector<std::string>& words);
-  /// @return where it goes.
+  /// @return the descriptor of the output.
   [[nodiscard]] int target() const noexcept { return target_; }
-  /// @return whether its target has refused something.
+  /// @return whether a write to the output has failed.
   [[nodiscard]] bool is_refused() const noexcept { return is_refused_; }
 
  private:

@@ -26,7 +26,7 @@ using perf::Failure;
 
 namespace {
 
-constexpr int kMostDrawn = 64;  // beyond it no screen shows the picture
+constexpr int kMostDrawn = 64;  // larger pictures do not fit a screen
 
 /// The values of the flags.
 struct ShowWanted {
@@ -41,7 +41,7 @@ struct ShowWanted {
   std::string output{};
 };
 
-/// The flags, combined: a rank is less than the number of ranks.
+/// Checks flags that depend on each other: a rank is less than the number of ranks.
 void complete(ShowWanted& wanted) {
   const Collective collective = wanted.collective;
   wanted.choice = parse_choice(*wanted.catalog, collective, wanted.algorithm);
@@ -62,7 +62,7 @@ void complete(ShowWanted& wanted) {
   if (wanted.root != 0 && !is_rooted(collective))
     throw Failure{ExitCode::usage,
                   fmt::format("{} has no root: leave --root out", name_of(collective))};
-  // Building one rank's schedule judges the parameters as well.
+  // Building the schedule of one rank also checks the parameters.
   try {
     (void)wanted.choice.build(wanted.ranks, wanted.root, 0);
   } catch (const Error& error) {

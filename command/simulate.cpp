@@ -1,4 +1,4 @@
-// tutti simulate: what algorithms take on a network that is described.
+// tutti simulate: times of algorithms on a described network.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -38,9 +38,9 @@ struct SimulateWanted {
   std::vector<std::string> algorithms{};
   std::vector<Choice> choices{};
   std::vector<std::size_t> blocks{};
-  int ranks = 0;  // 0: as many as there is place for
+  int ranks = 0;  // 0: one per host of the network
   int per_host = 1;
-  std::vector<int> hosts{};  // of ranks, if some share one, or another part of the network
+  std::vector<int> hosts{};                    // host of each rank, unless rank r is on host r
   std::optional<std::size_t> segment_bytes{};  // if given
   std::size_t bytes = std::size_t{1} << 20;
   Rank root = 0;
@@ -53,10 +53,10 @@ struct SimulatedChoice {
   std::string algorithm;
   std::size_t segments = 1;
   Simulated simulated{};
-  double busiest = 0;  // bytes of the channel with most
+  double busiest = 0;  // bytes of the busiest channel
 };
 
-/// Those that are named, or all that need no network or groups of their own.
+/// The named algorithms, or all that need no network and no groups of their own.
 std::vector<Choice> choices_of(const SimulateWanted& wanted) {
   std::vector<Choice> choices;
   for (const std::string& text : wanted.algorithms) {
@@ -73,7 +73,7 @@ std::vector<Choice> choices_of(const SimulateWanted& wanted) {
   return choices;
 }
 
-/// Puts ranks on hosts.
+/// Assigns ranks to hosts.
 void place(SimulateWanted& wanted) {
   const Topology& topology = wanted.network->topology;
   const int per_host = wanted.per_host;
@@ -94,7 +94,7 @@ void place(SimulateWanted& wanted) {
   wanted.network = with_ranks(std::move(*wanted.network), wanted.ranks, per_host);
 }
 
-/// The flags, combined.
+/// Checks flags that depend on each other.
 void complete(SimulateWanted& wanted) try {
   place(wanted);
   perf::require_in("--root", wanted.root, {0, wanted.ranks - 1});
@@ -162,7 +162,7 @@ std::string json_of(const std::vector<SimulatedChoice>& outcomes) {
   return json.dump(1) + "\n";
 }
 
-/// What heat.py draws: the network, and bytes by channel of each algorithm.
+/// Input of heat.py: the network, and each algorithm's bytes per channel.
 std::vector<std::string> heat_lines(const std::vector<SimulatedChoice>& outcomes,
                                     const SimulateWanted& wanted) {
   nlohmann::ordered_json network{{"record", "network"},

@@ -21,7 +21,7 @@ namespace {
 
 const std::string kWho = "tutti sweep";
 
-// The options of the run that is to be repeated, and as many ranks, where no launcher started some.
+// The options of the recorded run. Without a launcher, this run starts the same number of ranks.
 SweepOptions of_recorded_run(const SweepOptions& options) {
   perf::RecordedRun run = perf::recorded_run(options.replay);
   const bool starts_ranks = !perf::launched_size() && run.ranks > 1;
@@ -42,7 +42,7 @@ SweepOptions of_recorded_run(const SweepOptions& options) {
 int sweep(SweepOptions options) {
   try {
     if (!options.replay.empty()) options = of_recorded_run(options);
-  } catch (const std::exception& error) {  // another host's file may be another one
+  } catch (const std::exception& error) {  // only this rank may fail: each host has its own file
     return fail_for_all(kWho, perf::launched_rank(), error);
   }
   return on_world(kWho, options,

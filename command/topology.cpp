@@ -1,4 +1,4 @@
-// tutti topology: what a network is, from its family or a file.
+// tutti topology: describes a network of a family or a file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@
 namespace tutti::command {
 namespace {
 
-/// From so many hosts at most ways are measured.
+/// Most hosts whose routes are measured.
 constexpr int kMostMeasured = 512;
 
 struct TopologyFlags {
@@ -51,7 +51,7 @@ std::string ports_of(const Topology& topology) {
   return fmt::format(" of {}{} ports", least, most);
 }
 
-/// From all hosts, or from as many as are measured, spread evenly.
+/// Measures routes from all hosts, or from kMostMeasured hosts that are spread evenly.
 std::string ways_of(const Topology& topology) {
   const int hosts = topology.hosts();
   const int measured = std::min(hosts, kMostMeasured);
@@ -72,7 +72,7 @@ std::string ways_of(const Topology& topology) {
                      measured < hosts ? fmt::format(", from {} of them", measured) : "");
 }
 
-/// Parts of hosts that are near each other, from the inmost.
+/// The groups of near hosts, innermost first.
 std::string levels_of(const Topology& topology) {
   std::string text;
   for (const Level& level : topology.levels()) {
@@ -83,7 +83,7 @@ std::string levels_of(const Topology& topology) {
   return text;
 }
 
-/// Where they are not those of any host.
+/// The costs of links, if the network states its own.
 std::string costs_of(const Topology& topology) {
   std::string text;
   const auto& [message, reduced] = topology.endpoints();
@@ -103,7 +103,7 @@ std::string text_of(const Topology& topology) {
          links_of(topology) + levels_of(topology) + costs_of(topology) + ways_of(topology);
 }
 
-/// For Graphviz. Names are quoted as JSON quotes them, which is what it reads.
+/// The network as input of Graphviz, which reads names with the quotes of JSON.
 std::string dot_of(const NamedTopology& network) {
   const auto quoted = [&](int vertex) {
     return nlohmann::json(network.names[static_cast<std::size_t>(vertex)]).dump();

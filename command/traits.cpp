@@ -13,7 +13,7 @@ std::vector<std::string> words_of(Collective collective, const Traits& traits) {
   };
   if (judges_numbers(collective)) {
     add("ordered", traits.ordered);
-    // A reduce has its result on one rank only.
+    // Only one rank has the result of a reduce.
     if (collective == Collective::all_reduce) add("rank_identical", traits.rank_identical);
     add("size_invariant", traits.size_invariant);
     if (!traits.same_tree_as.empty())

@@ -1,5 +1,5 @@
 /// @file
-/// The catalog's facts in words.
+/// Names of an algorithm's properties.
 #pragma once
 
 #include <string>
@@ -9,11 +9,10 @@
 
 namespace tutti::command {
 
-/// The properties that mean something for this collective.
-/// @param collective the operation. @param traits facts. @return such as "ordered (root 0)".
+/// @return the properties that have a meaning for this collective, such as "ordered (root 0)".
 [[nodiscard]] std::vector<std::string> words_of(Collective collective, const Traits& traits);
 
-/// @param row an algorithm. @return its properties as claimed.
+/// @return the properties that the row claims.
 [[nodiscard]] inline std::vector<std::string> words_of(const Algorithm& row) {
   return words_of(row.collective, row.traits);
 }

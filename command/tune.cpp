@@ -1,4 +1,5 @@
-// `tutti tune` and `tutti calibrate`: measure what choices rest on, into a file that init finds.
+// `tutti tune` and `tutti calibrate`: measure the inputs of algorithm selection, and write a file
+// that init reads.
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -31,7 +32,7 @@ namespace {
 
 constexpr const char* kBuffers[]{"private", "visible"};
 
-// Where peers see each other's memory, both kinds are worth a table.
+// If ranks see each other's memory, both kinds of buffers need a table.
 std::vector<std::string> usual_buffers(const std::string& transport) {
   if (perf::transport_named(transport).shares_memory) return {kBuffers[0], kBuffers[1]};
   return {kBuffers[0]};
@@ -43,7 +44,7 @@ void read_buffers(TuneOptions& options, const std::string& text) {
     perf::index_among("kind of buffers", kind, {kBuffers[0], kBuffers[1]});
 }
 
-// The flags, combined, with the default path of the file.
+// Checks flags that depend on each other, and sets the default path of the file.
 void complete(TuneOptions& options, const CLI::App& app) {
   options.arguments = perf::repeat_arguments(app, options.sweep);
   if (!options.buffers.empty())
@@ -52,7 +53,7 @@ void complete(TuneOptions& options, const CLI::App& app) {
   if (options.buffers.empty()) options.buffers = usual_buffers(options.sweep.transport);
   for (const std::string& kind : options.buffers) {
     options.sweep.buffers = kind;
-    perf::check_together(options.sweep);  // which rejects kinds that the transport has not
+    perf::check_together(options.sweep);  // rejects kinds of buffers that the transport lacks
   }
   if (!options.sweep.uneven.empty() || !options.sweep.messages.empty())
     throw Failure{ExitCode::usage,
@@ -67,7 +68,7 @@ void complete(TuneOptions& options, const CLI::App& app) {
                   "no folder for the file: set XDG_CONFIG_HOME or HOME, or name a file by -o"};
 }
 
-// Rank 0 writes the page, and finds out whether it can before minutes of measuring.
+// Rank 0 writes the page. It checks that it can before the measurement, which takes minutes.
 int tune(MeasuredWorld& world, TuneOptions options) {
   const int code = on_rank_zero(world, "tutti tune", [&] {
     if (!options.html.empty()) options.page_command = perf::page_command(options.html, "tune.py");
@@ -76,7 +77,7 @@ int tune(MeasuredWorld& world, TuneOptions options) {
   return code != 0 ? code : perf::Tuner{world, options}.run();
 }
 
-// Adds one of the two commands of this file, which share flags.
+// Adds one of the two commands of this file, with the flags of both.
 CLI::App* add_measuring(CLI::App& app, const char* name, const char* help,
                         const std::shared_ptr<TuneOptions>& options, std::function<int()>& run,
                         int (*work)(MeasuredWorld&, TuneOptions)) {
@@ -90,7 +91,7 @@ CLI::App* add_measuring(CLI::App& app, const char* name, const char* help,
   command->callback([options, command, &run, work, who = fmt::format("tutti {}", name)] {
     complete(*options, *command);
     run = [options, work, who] {
-      // An earlier table must not replace the choices of the model.
+      // An earlier table must not replace the choices of the cost model.
       setenv("TUTTI_TUNING", "none", 1);
       return on_world(who, options->sweep,
                       [&](MeasuredWorld& world) { return work(world, *options); });

@@ -34,30 +34,31 @@ namespace {
 constexpr RankRange kRanks{1, 512};
 constexpr RankRange kBuilds{0, 65536};
 
-/// A row, or one choice of it.
+/// A row of the catalog, or one choice of its parameters.
 struct Subject {
   const Algorithm* row = nullptr;
-  std::string choice{};  ///< Such as "knomial:k=3"; empty for what is verified of the row.
+  std::string
+      choice{};  ///< Such as "knomial:k=3"; empty: the choices that verification of the row uses.
 };
 
 /// The values of the flags.
 struct VerifyWanted {
   std::shared_ptr<const Catalog> catalog = perf::load_catalog("");
   std::vector<Collective> collectives = perf::collectives_named("all");
-  std::string algorithms{};  ///< Names and choices, with commas between them.
+  std::string algorithms{};  ///< Names and choices, separated by commas.
   std::vector<Subject> subjects{};
   VerifyRange range{.min_size = 1, .max_size = 64};
   int build = 0;
   bool json = false;
 };
 
-/// What became of one row.
+/// The result for one row.
 struct Outcome {
   RowReport report{};
-  VerifyRange range{};         ///< What was asked.
-  int built = 0;               ///< Ranks whose schedules were built; 0 where none were wanted.
-  std::string built_choice{};  ///< With which parameters.
-  double build_s = 0;          ///< Seconds that took.
+  VerifyRange range{};         ///< The requested range.
+  int built = 0;               ///< Ranks whose schedules were built; 0 if none were requested.
+  std::string built_choice{};  ///< Parameters of those schedules.
+  double build_s = 0;          ///< Seconds of building them.
   std::string
       build_refusal{};  ///< Why none were built: nothing wrong, the row serves other networks.
   std::string build_error{};  ///< Why it failed.
@@ -66,7 +67,7 @@ struct Outcome {
   [[nodiscard]] bool proved() const { return report.proved() && build_error.empty(); }
 };
 
-/// The rows of names, and choices where more than a name is written.
+/// The rows of the given names; for a name with parameters, that choice.
 std::vector<Subject> subjects_of(const VerifyWanted& wanted) {
   std::vector<Subject> subjects;
   std::string names;
@@ -92,8 +93,8 @@ Choice choice_of(const Outcome& outcome, int size) {
              : parse_choice(*outcome.range.catalog, row.collective, outcome.range.choice);
 }
 
-/// Builds every rank's schedule, one after the other. A row that does not serve so many ranks is
-/// built for the next fewer that it serves.
+/// Builds the schedules of all ranks, one after the other. If the row does not support this number
+/// of ranks, takes the next smaller number that it supports.
 void build(Outcome& outcome, int size) {
   const Algorithm& row = *outcome.report.algorithm;
   while (size > 0 && !admits(row.traits.sizes, size)) --size;
@@ -140,7 +141,7 @@ std::vector<std::string> proved_words(const RowReport& report) {
                                                  .lockstep = proved.lockstep});
 }
 
-/// "3, 5, 6, 7, .. (58 sizes)": the first few say which kind they are.
+/// Such as "3, 5, 6, 7, .. (58 sizes)": the first few show the pattern.
 std::string refused_sizes(const RowReport& report) {
   constexpr std::size_t kShown = 4;
   std::vector<int> sizes;
@@ -151,14 +152,15 @@ std::string refused_sizes(const RowReport& report) {
   return shown == sizes.size() ? text : fmt::format("{}, .. ({} sizes)", text, sizes.size());
 }
 
-/// What the busiest rank sends, in vectors of one rank: in an all_to_all each rank has one of n.
+/// Amount that the busiest rank sends, in vectors of one rank. In an all_to_all, each rank has one
+/// of n vectors.
 double vectors_sent(const RowReport& report, const SizeReport& size) {
   const bool has_row = report.algorithm->collective == Collective::all_to_all;
   return size.facts.vectors_sent() * (has_row ? size.size : 1);
 }
 
-/// Messages one after the other on the longest path through the data flow. A rank's rounds are not
-/// that many: in a chain it has two, and waits for all before it.
+/// Messages in sequence on the longest path through the data flow. A rank's rounds can be fewer: in
+/// a chain a rank has two, and waits for all ranks before it.
 std::int64_t depth_of(const Outcome& outcome, int size) {
   return profile_of(choice_of(outcome, size), size, 0).path.messages;
 }
@@ -174,7 +176,7 @@ std::string result_of(const Outcome& outcome) {
 std::string lines_of(const Outcome& outcome) {
   const RowReport& report = outcome.report;
   const SizeReport largest = report.sizes.empty() ? SizeReport{} : report.sizes.back();
-  // What is wrong may have no data flow.
+  // A wrong schedule may have no data flow, so it has no depth.
   const std::int64_t depth =
       report.proved() && largest.size > 0 ? depth_of(outcome, largest.size) : 0;
   std::string text = fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6} {:>6.3f}  {}\n",
@@ -231,8 +233,8 @@ constexpr const char* kHeading =
     "# rounds, depth, sent: at the greatest number of ranks; most rounds of a rank, messages one\n"
     "# after the other on the longest path, and the volume of the busiest rank, in vectors\n";
 
-/// How long it took to build the large ones, and with which parameters and ranks those were built
-/// that have no default, or do not serve as many as were wanted.
+/// The time of building large schedules. Names parameters that have no default, and numbers of
+/// ranks that differ from the requested one.
 std::string built_lines(const std::vector<Outcome>& outcomes, int wanted) {
   std::size_t built = 0;
   double build_s = 0;
@@ -259,7 +261,7 @@ std::string built_lines(const std::vector<Outcome>& outcomes, int wanted) {
          others;
 }
 
-/// The last lines: how many rows, and how long.
+/// The last lines: the number of rows, and the time.
 std::string summary_of(const std::vector<Outcome>& outcomes, double seconds, int build) {
   std::size_t proved = 0;
   std::size_t idle = 0;
@@ -276,7 +278,8 @@ std::string summary_of(const std::vector<Outcome>& outcomes, double seconds, int
          (build == 0 ? "" : built_lines(outcomes, build));
 }
 
-/// A command that found no shape to prove and built nothing asked for what no row can do.
+/// If the command found no shape to prove and built no schedule, the request was one that no row
+/// supports.
 ExitCode exit_code_of(const std::vector<Outcome>& outcomes) {
   bool did_something = false;
   for (const Outcome& outcome : outcomes) {

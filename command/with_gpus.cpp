@@ -19,14 +19,14 @@ using perf::Failure;
 
 namespace {
 
-// The own rank among those of this host.
+// The index of this rank among the ranks of this host.
 int local_rank_of(Communicator& communicator) {
   const std::vector<std::string> names = perf::gather_texts(communicator, perf::host_name());
   const auto own = names.begin() + communicator.rank();
   return static_cast<int>(std::count(names.begin(), own, *own));
 }
 
-// What attaching throws for want of something it throws on all ranks alike.
+// If a library or a GPU is missing, attach_in_turn throws on all ranks.
 int attached(Communicator& communicator, const perf::SweepOptions& options, Duration timeout) {
   const int local_rank = local_rank_of(communicator);
   try {
@@ -37,7 +37,7 @@ int attached(Communicator& communicator, const perf::SweepOptions& options, Dura
     if (error.code() == ErrorCode::transport) throw Failure{ExitCode::environment, what};
     if (error.code() != ErrorCode::invalid_argument) throw;
     if (options.gpu_transport != "nccl") throw Failure{ExitCode::environment, what};
-    // Two ranks have one GPU.
+    // Two ranks share one GPU.
     throw Failure{ExitCode::environment,
                   what +
                       " (the ranks of a host take its GPUs in turn: start no more of them than it "
@@ -52,7 +52,7 @@ std::unique_ptr<perf::MeasuredWorld> with_gpus(std::unique_ptr<perf::MeasuredWor
                                                Duration timeout) {
   Communicator& communicator = world->communicator();
   const int device = attached(communicator, options, timeout);
-  // All ranks have peers or none has.
+  // Either all ranks have peers, or no rank has.
   if (options.buffers == "visible" && communicator.size() > 1 &&
       streams_of(communicator)->peers() == nullptr)
     throw Failure{ExitCode::environment,

@@ -1,5 +1,5 @@
 /// @file
-/// How the ranks of a command get their GPUs.
+/// Assigns GPUs to the ranks of a command.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,11 @@
 
 namespace tutti::command {
 
-/// Attaches a GPU to each rank. Collective. @param world of ranks. @param options of the sweep:
-/// what messages go by, and whether buffers are visible. @param timeout of the start, and of each
-/// wait.
-/// @return the world, whose calls are on streams. Throws Failure{environment} on all ranks alike
-/// where a rank has no GPU of its own, or they do not see each other's memory and should; Error
-/// where the ranks do not come together, or the GPU of one fails.
+/// Attaches a GPU to each rank. Collective. @param options transport of GPUs, and whether buffers
+/// are visible. @param timeout of the start, and of each wait. @return the world, whose calls run
+/// on streams. Throws Failure{environment} on all ranks if a rank has no GPU of its own, or if
+/// buffers are to be visible and GPUs cannot access each other's memory; Error if a rank is missing
+/// or its GPU fails.
 [[nodiscard]] std::unique_ptr<perf::MeasuredWorld> with_gpus(
     std::unique_ptr<perf::MeasuredWorld> world, const perf::SweepOptions& options,
     Duration timeout);

@@ -27,7 +27,7 @@
 namespace tutti::perf {
 namespace {
 
-// An installed tree may be moved, so its scripts are found from where the command lies.
+// An installed tree may be moved, so scripts are found relative to the command.
 std::string installed_scripts() {
   std::error_code none;
   const auto command = std::filesystem::read_symlink("/proc/self/exe", none);

@@ -1,4 +1,4 @@
-# Writes the commit of a source tree into a header, which is left alone where it says so already:
+# Writes the commit of a source tree to a header, unless the header already contains it:
 # cmake -D SOURCE=folder -D HEADER=file -P build_commit.cmake. Outside of git the commit is empty.
 execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --exclude=*
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET

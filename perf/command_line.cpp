@@ -36,12 +36,12 @@ std::optional<std::uint64_t> number_of(const std::string& text) {
   return value;
 }
 
-/// Why a call failed. Where not all was written the C library need not say.
+/// The error number of a failed write. The C library need not set it for a short write.
 int last_error() {
   return errno != 0 ? errno : EIO;
 }
 
-/// What a link stands for, but nothing that is no file, such as a device.
+/// Removes the file that a link points to. Leaves devices and the like.
 void remove_file(const std::string& path) {
   std::error_code error;
   const std::filesystem::path file = std::filesystem::canonical(path, error);

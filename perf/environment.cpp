@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 10> kRecorded{
     "OMPI_MCA_", "MPIR_CVAR_",      "UCX_",   "TUTTI_", "MPICH_",
     "FI_",       "OMP_NUM_THREADS", "HYDRA_", "NCCL_",  "CUDA_"};
 
-// Variables of Open MPI's launcher about itself: addresses, no settings.
+// Variables in which Open MPI's launcher describes itself: addresses, no settings.
 constexpr std::array<std::string_view, 3> kInternal{"OMPI_MCA_orte_", "OMPI_MCA_ess",
                                                     "OMPI_MCA_initial_"};
 
@@ -27,8 +27,8 @@ bool starts_with_one_of(std::string_view text, std::span<const std::string_view>
                      [text](std::string_view prefix) { return text.starts_with(prefix); });
 }
 
-// The launcher to believe. Whether several agree, and by what means their ranks would speak, is
-// judged where a world is joined.
+// The launcher whose variables count. When a world is joined, tutti checks that several launchers
+// agree, and chooses the transport.
 std::optional<runtime::Launch> launched() {
   for (const runtime::Launch& launch : runtime::detect_launches(runtime::process_environment()))
     if ((launch.status == runtime::LaunchStatus::usable ||

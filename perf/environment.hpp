@@ -1,5 +1,5 @@
 /// @file
-/// What the command wants to know of its environment.
+/// The launch of this process, and its environment.
 #pragma once
 
 #include <map>
@@ -9,10 +9,10 @@
 
 namespace tutti::perf {
 
-/// @return the own rank by the launcher's variables, or nothing without a launcher.
+/// @return the rank from the launcher's variables; nothing without a launcher.
 [[nodiscard]] std::optional<int> launched_rank();
 
-/// @return the number of ranks by the launcher's variables, or nothing.
+/// @return the number of ranks from the launcher's variables; nothing without a launcher.
 [[nodiscard]] std::optional<int> launched_size();
 
 /// @return the launcher whose variables are set: "Open MPI", "Hydra", "Slurm" and others, or empty.
@@ -24,8 +24,8 @@ namespace tutti::perf {
 /// @return the program of this process and its arguments.
 [[nodiscard]] std::vector<std::string> own_command();
 
-/// @return the variables that steer MPIs, networks and tutti. An allow-list: whole environments
-/// hold secrets.
+/// @return the variables that configure MPIs, networks and tutti. It is an allow-list, since
+/// environments contain secrets.
 [[nodiscard]] std::map<std::string, std::string> recorded_environment();
 
 }  // namespace tutti::perf

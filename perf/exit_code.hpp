@@ -1,17 +1,18 @@
 /// @file
-/// What the command's exit status means.
+/// Exit status of the command.
 #pragma once
 
 namespace tutti::perf {
 
 /// Exit status of `tutti`.
 enum class ExitCode : int {
-  good = 0,         ///< All went well.
-  wrong_data = 1,   ///< A result was wrong, or a proof failed.
-  usage = 2,        ///< The command line was wrong.
-  slower = 3,       ///< Slower than the baseline, or than a guideline allows.
-  environment = 4,  ///< Launcher, MPI or packages are not as needed, or output cannot be written.
-  deadline = 5,     ///< An operation missed its deadline.
+  good = 0,        ///< Success.
+  wrong_data = 1,  ///< A result was wrong, or a proof failed.
+  usage = 2,       ///< The command line was wrong.
+  slower = 3,      ///< Slower than the baseline, or than a guideline allows.
+  environment =
+      4,         ///< Launcher, MPI or packages are missing or wrong, or output cannot be written.
+  deadline = 5,  ///< An operation missed its deadline.
 };
 
 }  // namespace tutti::perf

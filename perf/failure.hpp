@@ -1,5 +1,5 @@
 /// @file
-/// Why a sweep cannot go on.
+/// Errors that end a command.
 #pragma once
 
 #include <stdexcept>
@@ -9,10 +9,10 @@
 
 namespace tutti::perf {
 
-/// Ends the sweep with a message and an exit code.
+/// Ends the command with a message and an exit code.
 class Failure : public std::runtime_error {
  public:
-  /// @param code of the process. @param message what was wrong and what would be right.
+  /// @param message states the error and how to correct it.
   Failure(ExitCode code, const std::string& message) : std::runtime_error{message}, code_{code} {}
   /// @return the exit code of the process.
   [[nodiscard]] ExitCode code() const noexcept { return code_; }

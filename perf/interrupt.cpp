@@ -9,7 +9,7 @@ namespace tutti::perf {
 
 namespace {
 
-// A signal handler can reach nothing but a global.
+// A signal handler can only reach a global.
 volatile std::sig_atomic_t caught = 0;
 
 extern "C" void remember_signal(int signal) {

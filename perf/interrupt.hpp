@@ -1,17 +1,16 @@
 /// @file
-/// Ctrl-C and the launcher's wish to end, noticed at the next safe point.
+/// SIGINT and SIGTERM, which commands handle at their next safe point.
 #pragma once
 
 namespace tutti::perf {
 
-/// As shells report a process that a signal ended: this and the signal.
+/// Exit status of shells for a process that a signal ended: this plus the signal.
 inline constexpr int kSignalExit = 128;
 
-/// Catches SIGINT and SIGTERM from now on, unless they are ignored; a second one ends the process
-/// as usual.
+/// Catches SIGINT and SIGTERM, unless they are ignored. A second one ends the process.
 void catch_interrupts();
 
-/// @return the signal that came, or 0.
+/// @return the signal that arrived, or 0.
 [[nodiscard]] int interrupt_signal() noexcept;
 
 }  // namespace tutti::perf

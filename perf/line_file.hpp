@@ -1,5 +1,5 @@
 /// @file
-/// Files that grow line by line.
+/// Files that are written line by line.
 #pragma once
 
 #include <fstream>
@@ -7,14 +7,14 @@
 
 namespace tutti::perf {
 
-/// A text file that is complete up to the last line at any moment.
+/// A text file in which all lines are complete at any time.
 class LineFile {
  public:
-  /// Writes nowhere.
+  /// Ignores all lines.
   LineFile() = default;
-  /// Opens for writing. Throws Failure{environment}. @param path the file; empty writes nowhere.
+  /// Opens a file for writing. Throws Failure{environment}. @param path empty ignores all lines.
   explicit LineFile(const std::string& path);
-  /// Writes a line and hands it to the system. @param line without the newline.
+  /// Writes and flushes a line. @param line without the newline.
   void write(const std::string& line);
 
  private:

@@ -28,7 +28,8 @@ std::string text_of(const std::string& file) try {
   throw Failure{ExitCode::usage, fmt::format("--load {}", error.what())};
 }
 
-/// Calls what a module defines. The module stays, since its functions are the algorithms.
+/// Calls a module's function that adds its algorithms. The module stays loaded, since it contains
+/// their code.
 void add_module(Catalog& catalog, const std::string& file) {
   void* const module = dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) reject(file, dlerror());
@@ -41,7 +42,7 @@ void add_module(Catalog& catalog, const std::string& file) {
   }
 }
 
-/// Reads a file, and proves what is in it. @param name in place of the one in the file, if any.
+/// Reads a file and proves its schedules. @param name replaces the one in the file, unless empty.
 void add_schedules(WrittenAlgorithms& algorithms, const std::string& file,
                    const std::optional<std::string>& name) {
   const std::string text = text_of(file);

@@ -1,5 +1,5 @@
 /// @file
-/// Algorithms of one's own, from the files that `--load` names.
+/// Algorithms of the files that `--load` names.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,13 @@
 
 namespace tutti::perf {
 
-/// What `--load` is, in the help.
+/// The help of `--load`.
 inline constexpr const char* kLoadHelp = "add algorithms: [NAME=]FILE.json, .xml, .so";
 
-/// Adds the algorithms of files to tutti's own. What is written down is proved at once. Files that
-/// name the same algorithm of a collective are about several numbers of ranks, or roots. Throws
-/// Failure{usage}, and Failure{wrong_data} where a schedule cannot be proved.
-/// @param files with commas between them; before one may stand a name and "=". @return all there is
-/// to choose from.
+/// Adds the algorithms of files to tutti's own. Schedules in files are proved when they are read.
+/// Files with the same name and collective describe one algorithm for several numbers of ranks, or
+/// roots. Throws Failure{usage}, and Failure{wrong_data} if the proof of a schedule fails. @param
+/// files separated by commas; NAME= before a file renames its algorithm. @return all algorithms.
 [[nodiscard]] std::shared_ptr<const Catalog> load_catalog(const std::string& files);
 
 }  // namespace tutti::perf

@@ -54,8 +54,8 @@ std::unique_ptr<MeasuredWorld> MeasuredWorld::part(std::span<const Rank> ranks) 
 std::string measured_transport(Communicator& communicator) {
   const Capabilities& can = transport_of(communicator).capabilities();
   if (can.transports.empty()) return can.name;
-  throw Failure{ExitCode::usage, fmt::format("messages go by {} here, which are measured one at a "
-                                             "time: choose --transport auto, then shm+mpi",
+  throw Failure{ExitCode::usage, fmt::format("messages use {} here: measure one transport at a "
+                                             "time, --transport auto, then shm+mpi",
                                              fmt::join(can.transports, " or "))};
 }
 
@@ -78,7 +78,7 @@ void from_rank_zero(Communicator& communicator, std::span<std::int64_t> values) 
 }
 
 bool is_equal_everywhere(Communicator& communicator, std::uint64_t value) {
-  // The least of ~x is the complement of the greatest x: one reduction tells both.
+  // The minimum of x is the complement of the maximum of ~x, so one reduction computes both.
   std::array<std::uint64_t, 2> bounds{value, ~value};
   communicator.all_reduce(std::span{bounds}, min);
   return bounds[0] == ~bounds[1];

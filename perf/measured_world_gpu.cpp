@@ -17,7 +17,7 @@ class GpuWorld final : public MeasuredWorld {
   bool has_library() const override { return has_library_; }
   std::string library_in_words() const override { return "NCCL"; }
   bool has_native(const Call& call) override {
-    // Blocks that differ stand in the options of our calls, and NCCL has none of those.
+    // NCCL has no calls with different counts per block.
     if (!call.in_counts.empty() || !call.out_counts.empty() || call.own_counts) return false;
     if (call.point_to_point != PointToPoint::none) return false;
     try {
@@ -41,7 +41,7 @@ class GpuWorld final : public MeasuredWorld {
   }
 
   std::unique_ptr<MeasuredWorld> world_;
-  std::unique_ptr<cuda::TimedStream> gpu_;  // of the world, so it ends first
+  std::unique_ptr<cuda::TimedStream> gpu_;  // uses the world, so it is destroyed first
   bool has_library_ = streams_of(world_->communicator())->name() != "host";
 };
 

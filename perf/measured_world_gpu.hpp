@@ -1,5 +1,5 @@
 /// @file
-/// A world whose ranks have a GPU each.
+/// A world in which each rank has a GPU.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace tutti::perf {
 
-/// @param world of ranks, to whose communicator GPUs are attached. @param gpu a stream of this
-/// rank's; not null. @return the world, where calls are on that stream, and native ones are those
-/// of the library that connects the GPUs.
+/// @param world whose communicator has GPUs attached. @param gpu a stream of this rank's GPU; not
+/// null. @return the world in which calls run on that stream. Its native calls are those of the
+/// library that connects the GPUs.
 [[nodiscard]] std::unique_ptr<MeasuredWorld> make_gpu_world(std::unique_ptr<MeasuredWorld> world,
                                                             std::unique_ptr<cuda::TimedStream> gpu);
 

@@ -23,10 +23,10 @@ namespace tutti::perf {
 
 namespace {
 
-// Hydra drops what it has not yet forwarded of a job's words when the job ends.
+// When a job ends, Hydra drops output that it has not forwarded yet.
 constexpr std::chrono::milliseconds kTimeToForward{200};
 
-// Initialises MPI, and finalises it after everything that uses it is gone.
+// Initialises MPI, and finalises it after all objects that use it.
 class Session {
  public:
   Session() { MPI_Init(nullptr, nullptr); }
@@ -41,7 +41,8 @@ int size_of_world() {
   return size;
 }
 
-// A program linked to one MPI and started by another's launcher runs as copies of rank 0 of 1.
+// If the program is linked to one MPI and started by the launcher of another, each process is rank
+// 0 of 1.
 void check_launch(int size) {
   const int launched = launched_size().value_or(1);
   if (launched == size || launched == 1) return;
@@ -53,7 +54,7 @@ void check_launch(int size) {
                   launcher_name(), launched, linked_mpi(), size, linked_mpi())};
 }
 
-// A part of the world, which ends before the session does.
+// A part of the world. It is destroyed before the session.
 class MpiPart : public MeasuredWorld {
  public:
   MpiPart(MPI_Comm comm, Communicator communicator)
@@ -85,7 +86,7 @@ struct InSession {
   std::unique_ptr<Session> session;
 };
 
-// All ranks. The session ends after the communicator.
+// All ranks. The session is destroyed after the communicator.
 class MpiWorld final : private InSession, public MpiPart {
  public:
   MpiWorld(std::unique_ptr<Session> joined, Communicator communicator)
@@ -109,7 +110,7 @@ std::unique_ptr<MeasuredWorld> join_world(const std::string& transport,
                                          .communicator = options});
     return std::make_unique<MpiWorld>(std::move(session), std::move(communicator));
   } catch (...) {
-    static_cast<void>(session.release());  // MPI_Finalize would wait for the ranks that do not come
+    static_cast<void>(session.release());  // MPI_Finalize would wait for the missing ranks
     throw;
   }
 }
@@ -120,7 +121,7 @@ void end_job(int exit_code) noexcept {
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
-  // Some launchers watch only over processes that have joined the others. `tutti run` does not.
+  // Some launchers watch only processes that have called MPI_Init. `tutti run` watches all.
   if (initialized == 0 && (!is_mpi_launch() || launched_size().value_or(1) == 1)) return;
   if (initialized == 0) MPI_Init(nullptr, nullptr);
   std::this_thread::sleep_for(kTimeToForward);
@@ -133,7 +134,7 @@ std::string linked_mpi() {
   int length = 0;
   MPI_Get_library_version(text.data(), &length);
   std::string version{text.data(), static_cast<std::size_t>(length)};
-  // One spells it "Open MPI v4.1.4, package: ...", the other "MPICH Version:\t4.0.2\nMPICH ...".
+  // Open MPI prints "Open MPI v4.1.4, package: ...", MPICH "MPICH Version:\t4.0.2\nMPICH ...".
   version = version.substr(0, version.find_first_of(",\n"));
   if (const std::size_t colon = version.find(" Version:"); colon != std::string::npos)
     version =

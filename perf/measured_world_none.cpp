@@ -1,4 +1,4 @@
-// The world of a command built where there is no MPI.
+// The world of a command that is built without an MPI.
 #include "perf/failure.hpp"
 #include "perf/measured_world.hpp"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The main job, on a machine that has nothing yet: installs what is missing, builds, and sweeps the
-# all_reduce algorithms on 4 ranks, beside the MPI's own. Where there is no MPI, and no root to install
-# one, tutti starts the ranks itself. Arguments say what to sweep instead, such as --collective all
-# -e 1M; see docs/sweep.md.
+# The first sweep on a new machine: installs missing packages, builds, and compares the all_reduce
+# algorithms with the MPI's own on 4 ranks. Without an MPI, and without the rights to install one, tutti
+# starts the ranks itself. Arguments select another sweep, such as --collective all -e 1M; see
+# docs/sweep.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=cmake/setup.sh

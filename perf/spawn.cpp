@@ -24,7 +24,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// The step that failed before a program started.
+// The step that failed before the program started.
 enum class Stage : int { group, watch, signals, null_device, streams, program };
 
 struct Report {
@@ -32,7 +32,7 @@ struct Report {
   int error;
 };
 
-// What the new process does until it is the program. Only calls that are safe between fork and
+// Runs in the new process until it executes the program. Only calls that are safe between fork and
 // exec.
 [[noreturn]] void become(const Program& program, char* const* words, char* const* environment,
                          pid_t parent, int report) {
@@ -44,7 +44,7 @@ struct Report {
   };
   require(setpgid(0, 0) == 0, Stage::group);
   require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0, Stage::watch);
-  if (getppid() != parent) _exit(1);  // it died before the kernel was told to watch it
+  if (getppid() != parent) _exit(1);  // it died before prctl
   restore_ignored_signals();
   sigset_t none;
   sigemptyset(&none);
@@ -82,8 +82,7 @@ Pipe make_pipe() {
 }
 
 pid_t spawn(const Program& program) {
-  // The program's own PATH is looked through, and all memory is taken before there are two
-  // processes.
+  // Before the fork: search of the program's own PATH, and allocation of all memory.
   std::vector<std::string> words = program.words;
   std::vector<std::string> variables;
   for (const auto& [name, value] : program.environment) variables.push_back(name + "=" + value);
@@ -96,7 +95,7 @@ pid_t spawn(const Program& program) {
     become(program, word_pointers.data(), variable_pointers.data(), parent, pipe.write.get());
   if (child < 0)
     throw Failure{ExitCode::environment, fmt::format("no process: {}", std::strerror(errno))};
-  setpgid(child, child);  // also here: whoever is first
+  setpgid(child, child);  // in both processes, since either may run first
   pipe.write.reset();
   Report report{};
   ssize_t length = -1;

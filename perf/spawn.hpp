@@ -1,5 +1,5 @@
 /// @file
-/// Starts one process of a job, so that it ends with the one that started it.
+/// Starts a process of a job, which ends with the process that started it.
 #pragma once
 
 #include <sys/types.h>
@@ -16,29 +16,29 @@ using runtime::Descriptor;
 
 /// The two ends of a pipe, closed on exec.
 struct Pipe {
-  Descriptor read{};   ///< Where it comes out.
-  Descriptor write{};  ///< Where it goes in.
+  Descriptor read{};   ///< The end to read from.
+  Descriptor write{};  ///< The end to write to.
 };
 
-/// @return a pipe. Throws Failure{environment}.
+/// Throws Failure{environment}.
 [[nodiscard]] Pipe make_pipe();
 
-/// What to start.
+/// A program to start.
 struct Program {
-  std::vector<std::string> words{};    ///< The program, looked for in PATH, and its arguments.
+  std::vector<std::string> words{};  ///< The program, which is searched in PATH, and its arguments.
   runtime::Environment environment{};  ///< All of its variables.
-  int input = -1;                      ///< Its standard input; -1: nothing to read.
+  int input = -1;                      ///< Its standard input; -1: empty.
   int output = 1;                      ///< Its standard output.
   int errors = 2;                      ///< Its standard error.
 };
 
-/// Starts it in a process group of its own; it is killed if this process dies. Signals that the
-/// parent of this process ignored stay ignored, except SIGCHLD. @return its number. Throws Failure
-/// whose message names program and reason; the exit code is 127 where there is no such program and
-/// 126 where it cannot be run, as in shells.
+/// Starts the program in a process group of its own. The system kills it if this process dies.
+/// Signals that the parent of this process ignored stay ignored, except SIGCHLD. @return the number
+/// of the process. Throws Failure that names program and reason; its exit code is 127 if the
+/// program does not exist and 126 if it cannot be executed, as in shells.
 [[nodiscard]] pid_t spawn(const Program& program);
 
-/// @param words any. @return them as one line that a POSIX shell splits into the same words.
+/// @return one line that a POSIX shell splits into these words.
 [[nodiscard]] std::string quoted(const std::vector<std::string>& words);
 
 }  // namespace tutti::perf

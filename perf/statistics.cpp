@@ -9,8 +9,9 @@ namespace tutti::perf {
 
 namespace {
 
-constexpr double kTail = 0.025;              // each tail of a 95% interval
-constexpr std::size_t kExactBinomial = 200;  // beyond, the normal approximation is good to 1e-3
+constexpr double kTail = 0.025;  // each tail of a 95% interval
+constexpr std::size_t kExactBinomial =
+    200;  // above it the normal approximation is accurate to 1e-3
 constexpr std::size_t kExactSignedRank = 30;
 
 std::vector<double> sorted(std::span<const double> samples) {
@@ -31,7 +32,7 @@ double middle(const std::vector<double>& ordered) {
   return ordered.size() % 2 == 1 ? ordered[half] : (ordered[half - 1] + ordered[half]) / 2;
 }
 
-// A difference with twice its rank, so that averaged ranks of ties stay whole numbers.
+// A difference and twice its rank, so that averaged ranks of ties are whole numbers.
 struct Ranked {
   bool positive;
   std::size_t twice_rank;

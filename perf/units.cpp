@@ -13,7 +13,7 @@ namespace tutti::perf {
 
 namespace {
 
-// A number and what follows it.
+// A number and its unit.
 struct Quantity {
   double number;
   std::string_view unit;

@@ -1,5 +1,5 @@
 /// @file
-/// Which chunk in a buffer of MSCCL a slot of a schedule is.
+/// Maps slots of a schedule to chunks of MSCCL.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@ struct MscclChunk {
   std::int64_t number = 0;
 };
 
-/// Slots as chunks, by MSCCL's own numbers. In all_to_all, input and output are two buffers of a
-/// rank's own blocks; in all other collectives they are one memory: that of the whole vector. What
-/// a rank keeps beside these is in scratch, numbered without gaps.
+/// Numbers of chunks, as MSCCL defines them. In all_to_all, input and output are two buffers of a
+/// rank's own blocks. In all other collectives they are one buffer, the whole vector. All further
+/// slots are in scratch, numbered without gaps.
 class MscclChunks {
  public:
-  /// @param printed schedules of all ranks, which must outlive this object.
+  /// @param printed must outlive this object.
   explicit MscclChunks(const Printed& printed);
 
-  /// @return whether input and output are one memory.
+  /// @return whether input and output are one buffer.
   [[nodiscard]] bool in_place() const noexcept;
-  /// @param space of the slot. @param slot that is read. @param round in which. @return the chunk.
+  /// @return the chunk that a step of this round reads for a slot.
   [[nodiscard]] MscclChunk read(Rank rank, Space space, std::uint32_t slot,
                                 std::size_t round) const;
-  /// @param space of the slot. @param slot that is written. @return the chunk.
+  /// @return the chunk that a step writes for a slot.
   [[nodiscard]] MscclChunk written(Rank rank, Space space, std::uint32_t slot) const;
-  /// @return whether none of its steps writes its own block of an all_to_all.
+  /// @return whether the schedule of an all_to_all lacks the copy of the rank's own block.
   [[nodiscard]] bool lacks_own_block(Rank rank) const;
   /// @return the slots of a rank's own block of an all_to_all.
   [[nodiscard]] Slots own_block(Rank rank, Space space) const noexcept;
@@ -41,12 +41,13 @@ class MscclChunks {
   [[nodiscard]] std::int64_t inputs() const noexcept;
   /// @return chunks of the output.
   [[nodiscard]] std::int64_t outputs() const noexcept;
-  /// @return chunks of scratch. @param rank of which.
+  /// @return chunks of a rank's scratch.
   [[nodiscard]] std::int64_t scratch(Rank rank) const;
 
  private:
   struct RankChunks {
-    std::map<std::uint32_t, std::size_t> written_at{};       // slots of `out`: first round
+    std::map<std::uint32_t, std::size_t>
+        written_at{};  // slot of `out` -> first round that writes it
     std::map<std::uint64_t, std::int64_t> scratch_number{};  // by key
   };
   void note(RankChunks& rank, Rank self, Space space, std::uint32_t slot);

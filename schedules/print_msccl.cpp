@@ -16,18 +16,18 @@ namespace {
 
 using StepKind = Step::Kind;
 
-/// A step, or a piece of one: what is sent as one run may be received as several, or the other way
-/// round, but there both ends count alike.
+/// A step, or a part of one. One run of chunks at the sender can be several at the receiver, or
+/// vice versa, but MSCCL requires equal counts at both ends.
 struct Piece {
   Step step;
-  MscclChunk into{};  // or what is sent
-  MscclChunk from{};  // of local steps; else the same
+  MscclChunk into{};  // written, or sent
+  MscclChunk from{};  // source of local steps; else equal to `into`
   std::size_t round = 0;
-  std::size_t order = 0;             // of the step in its round
-  bool is_ours = true;               // and not an own block, which a schedule need not copy
-  std::size_t block = 0;             // the threadblock it is in,
-  std::size_t number = 0;            // and at which place
-  std::vector<std::size_t> waits{};  // for these other pieces of the rank
+  std::size_t order = 0;   // position of the step in its round
+  bool is_ours = true;     // false: copy of an own block, which is no step of the schedule
+  std::size_t block = 0;   // index of its threadblock
+  std::size_t number = 0;  // position in the threadblock
+  std::vector<std::size_t> waits{};  // pieces of the rank that must end before
 };
 
 Step cut(const Step& step, std::uint32_t skip, std::uint32_t count) {
@@ -56,7 +56,7 @@ bool writes(const Step& step) noexcept {
 bool has_source(const Step& step) noexcept {
   return step.kind() == StepKind::reduce || step.kind() == StepKind::copy;
 }
-/// Whether one of two steps writes what the other one touches.
+/// Whether one of two steps writes chunks that the other one reads or writes.
 bool conflict(const Piece& a, const Piece& b) noexcept {
   if (a.step.kind() == StepKind::finish || b.step.kind() == StepKind::finish) return false;
   return ((writes(a.step) || writes(b.step)) && overlap(a.into, b.into, a, b)) ||
@@ -76,7 +76,7 @@ MscclChunk from_of(const MscclChunks& chunks, Rank rank, const Step& step, std::
   return chunks.read(rank, step.from().space, step.from().first + at, round);
 }
 
-/// Where runs of chunks end that a step's slots are, counted in slots of the step.
+/// The ends of runs of consecutive chunks, counted in slots of the step.
 std::vector<std::uint32_t> run_ends(const MscclChunks& chunks, Rank rank, const Step& step,
                                     std::size_t round) {
   const auto follows = [](const MscclChunk& a, const MscclChunk& b) {
@@ -92,14 +92,14 @@ std::vector<std::uint32_t> run_ends(const MscclChunks& chunks, Rank rank, const 
   return ends;
 }
 
-/// Where the runs of one message end, counted in slots, at either end. Messages of two ranks are
+/// The ends of runs at either end of a message, counted in slots. Messages between two ranks are
 /// distinguished by their number.
 using Cuts = std::map<std::tuple<Rank, Rank, std::size_t>, std::vector<std::uint32_t>>;
 
-/// Visits the messages of a rank: visit(step, round, which message, slots before).
+/// Visits the messages of a rank: visit(step, round, number of the message, slots before).
 template <class Visit>
 void for_each_message_step(const Schedule& schedule, Visit visit) {
-  std::map<std::pair<Rank, bool>, std::size_t> messages;  // so far, by peer and direction
+  std::map<std::pair<Rank, bool>, std::size_t> messages;  // counts by peer and direction
   for (std::size_t round = 0; round < schedule.rounds(); ++round) {
     std::map<std::pair<Rank, bool>, std::uint32_t> slots;
     const std::span<const Step> steps = schedule.round(round);
@@ -136,7 +136,8 @@ Cuts cuts_of(std::span<const Schedule> schedules, const MscclChunks& chunks) {
   return cuts;
 }
 
-/// The pieces of a rank, in an order in which they may run: what reads before what writes.
+/// The pieces of a rank, in an order in which they can run: in each round, reads come before
+/// writes.
 std::vector<Piece> pieces_of(const Schedule& schedule, Rank rank, const Cuts& cuts,
                              const MscclChunks& chunks) {
   std::vector<std::vector<Step>> parts;  // of each step with a peer, in the order of the schedule
@@ -191,7 +192,7 @@ std::vector<Piece> pieces_of(const Schedule& schedule, Rank rank, const Cuts& cu
   return pieces;
 }
 
-/// A threadblock: peer and direction, or -1 for local steps.
+/// A threadblock: its peer and direction, or -1 and -1 for local steps.
 struct Block {
   Rank send = -1;
   Rank recv = -1;
@@ -213,7 +214,8 @@ std::vector<Block> blocks_of(std::vector<Piece>& pieces) {
   return blocks;
 }
 
-/// Per other threadblock the last piece that must be over: the ones before it are then, too.
+/// Finds the last conflicting piece of each other threadblock. Earlier pieces of it end before that
+/// one.
 void find_waits(std::vector<Piece>& pieces, std::size_t blocks) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     std::vector<std::optional<std::size_t>> last(blocks);
@@ -225,7 +227,7 @@ void find_waits(std::vector<Piece>& pieces, std::size_t blocks) {
   }
 }
 
-/// A step waits for one other at most; a nop before it waits for each further one.
+/// A step can wait for one other step. Before it, a nop waits for each further one.
 void number_steps(std::vector<Piece>& pieces, const std::vector<Block>& blocks) {
   for (const Block& block : blocks) {
     std::size_t number = 0;

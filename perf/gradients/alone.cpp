@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostTries = 9;
 constexpr std::size_t kFewestTries = 3;
-constexpr double kLongestTries_s = 0.2;  // those of one bucket, beyond the fewest
+constexpr double kLongestTries_s = 0.2;  // time limit for one bucket, after the fewest tries
 
 double all_reduce_s(Communicator& world, const BucketShape& shape, void* elements) {
   Call call{.collective = Collective::all_reduce, .in = elements, .out = elements};
@@ -42,7 +42,7 @@ double AloneTimes::seconds(const BucketShape& shape) {
   Buffer<std::byte> visible = world_.allocate<std::byte>(shape.is_visible ? bytes : 0);
   const std::shared_ptr<std::byte> own = shape.is_visible ? nullptr : allocate_private(bytes);
   void* const elements = shape.is_visible ? static_cast<void*>(visible.data()) : own.get();
-  static_cast<void>(all_reduce_s(world_, shape, elements));  // the first one prepares
+  static_cast<void>(all_reduce_s(world_, shape, elements));  // the first call prepares
   std::vector<double> times;
   double spent_s = 0;
   while (times.size() < kFewestTries || (times.size() < kMostTries && spent_s < kLongestTries_s)) {

@@ -1,5 +1,5 @@
 /// @file
-/// How long buckets take where nothing else runs, for the ideal step.
+/// Times of buckets without computation, for the ideal step.
 #pragma once
 
 #include <compare>
@@ -11,23 +11,22 @@
 
 namespace tutti::perf {
 
-/// What the time of an all_reduce depends on.
+/// The properties that the time of an all_reduce depends on.
 struct BucketShape {
   std::size_t count = 0;          ///< Elements.
-  Datatype type = Datatype::f32;  ///< Of them.
-  bool is_visible = false;        ///< Whether they lie in memory that peers see.
+  Datatype type = Datatype::f32;  ///< Element type.
+  bool is_visible = false;        ///< Whether they are in memory that peers see.
   std::string algorithm{};        ///< As Options::algorithm.
-  /// Compares all of them.
+  /// Compares all members.
   auto operator<=>(const BucketShape&) const = default;
 };
 
-/// Times of all_reduce, each measured once.
+/// Times of all_reduce. Each is measured once.
 class AloneTimes {
  public:
-  /// @param world the ranks; it must live.
+  /// @param world must outlive this object.
   explicit AloneTimes(Communicator& world) : world_{world} {}
-  /// Collective, with the same shape on all ranks. @param shape of a bucket. @return seconds, the
-  /// same on all ranks.
+  /// Collective. @param shape the same on all ranks. @return seconds, the same on all ranks.
   [[nodiscard]] double seconds(const BucketShape& shape);
 
  private:

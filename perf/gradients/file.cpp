@@ -1,4 +1,4 @@
-// Models from files: traces of GradientSync, or what stands at their key "tutti".
+// Reads models from files: traces of GradientSync, or the object at their key "tutti".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,11 +19,11 @@ namespace {
 
 using ModelJson = nlohmann::json;
 
-constexpr std::size_t kMostElements = std::size_t{1} << 40;  // so that no sum of bytes overflows
+constexpr std::size_t kMostElements = std::size_t{1} << 40;  // no sum of bytes overflows
 constexpr std::size_t kMostTensors = std::size_t{1} << 20;
 constexpr std::array kGradientTypes{Datatype::f16, Datatype::bf16, Datatype::f32, Datatype::f64};
 
-// Reads values of one file; errors name the place of a fault.
+// Reads the values of one file. Errors name their key.
 class ModelReader {
  public:
   explicit ModelReader(const std::string& path) : path_{path} {}
@@ -105,7 +105,7 @@ Model read_model(const std::string& text, const std::string& path) {
   const ModelJson file = reader.parse(text);
   const ModelJson& root = file.is_object() && file.contains("tutti") ? file["tutti"] : file;
   if (!root.is_object() || !root.contains("parameters"))
-    reader.reject(R"(it is no model: expected what GradientSync::write_trace writes, or )"
+    reader.reject(R"(it is not a model: expected output of GradientSync::write_trace, or )"
                   R"({"compute_us": .., "parameters": [{"name", "count", "ready_us"}, ..]})");
   const ModelJson& parameters = root["parameters"];
   if (!parameters.is_array() || parameters.empty() || parameters.size() > kMostTensors)
@@ -115,7 +115,7 @@ Model read_model(const std::string& text, const std::string& path) {
   if (model.compute_s <= 0) reader.reject("compute_us is 0, expected the time of a step");
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     model.tensors.push_back(reader.tensor(parameters[i], i));
-    // Times are medians of several steps, each by itself, so one may lie after the end.
+    // Times are medians of several steps, taken one by one, so one can lie after the end.
     Tensor& last = model.tensors.back();
     last.ready_s = std::min(last.ready_s, model.compute_s);
   }

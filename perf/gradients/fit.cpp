@@ -14,9 +14,9 @@ namespace tutti::perf {
 namespace {
 
 constexpr double kGibibyte = 1024.0 * 1024 * 1024;
-constexpr double kShareToUse = 0.9;  // of what is free
+constexpr double kShareToUse = 0.9;  // of the free memory
 
-// The memory that processes can still have on this host; without limit if the system has no answer.
+// Memory that processes of this host can still allocate; infinite if it is unknown.
 double free_memory() {
   std::ifstream file{"/proc/meminfo"};
   for (std::string word; file >> word;) {
@@ -38,7 +38,7 @@ void check_memory(MeasuredWorld& world, const Context& context, double bytes,
   const auto host = std::ranges::find_if(context.hosts, has_own);
   const auto ranks = static_cast<double>(host->ranks.size());
   const double per_rank = free_memory() * kShareToUse / ranks;
-  std::array<double, 1> least{-per_rank};  // the greatest of the negated ones
+  std::array<double, 1> least{-per_rank};  // the maximum of the negated values
   max_over_ranks(world.communicator(), least);
   if (bytes <= -least[0]) return;
   throw Failure{

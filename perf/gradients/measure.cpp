@@ -34,14 +34,14 @@ GradientRounds::GradientRounds(Communicator& world, const Model& model,
   estimate_s_ = round_s * static_cast<double>(options.steps + options.warmup);
 }
 
-// The first step observes orders and touches memory. Plans stay as they are after it.
+// The first step observes orders and touches memory. After it, plans no longer change.
 double GradientRounds::prepare(std::size_t setting) {
   try {
     double time_s = step(StepKind::overlapped, setting);
     if (!times_.is_interrupted) time_s = step(StepKind::serial, setting);
     measure_alone(setting);
     return time_s;
-  } catch (const Error& error) {  // what cannot be is the same error on all ranks
+  } catch (const Error& error) {  // all ranks have the same error for an impossible setting
     if (error.cause() != ErrorCode::invalid_argument) throw;
     throw Failure{ExitCode::usage,
                   fmt::format("{}: {}", options_.settings[setting].label, error.what())};
@@ -88,7 +88,7 @@ void GradientRounds::run(const std::function<void(std::size_t)>& report) {
   if (times_.rounds() > 0) find_costs();
 }
 
-// Each setting is the first one of a round by turns, and so are both kinds of its steps.
+// The order rotates: each setting is the first one of some rounds, and so is each kind of step.
 void GradientRounds::round(std::size_t number, bool counts) {
   const std::size_t settings = options_.settings.size();
   const std::size_t complete = times_.rounds();
@@ -99,7 +99,7 @@ void GradientRounds::round(std::size_t number, bool counts) {
     step_setting(setting, (i + number / settings) % 2 == 0, counts);
   }
   if (!counts || !times_.is_interrupted) return;
-  // Samples are compared round by round, so a round that is not complete does not count.
+  // Samples are compared round by round, so an incomplete round does not count.
   times_.computing_s.resize(complete * settings);
   for (std::vector<double>& ready : ready_s_) ready.resize(complete * settings);
   for (SettingTimes& setting : times_.settings)
@@ -108,7 +108,7 @@ void GradientRounds::round(std::size_t number, bool counts) {
       samples->resize(complete);
 }
 
-// Once for each setting, which is compared with it.
+// One step per setting, for comparison with that setting.
 double GradientRounds::step_computing(bool counts) {
   const double time_s = step(StepKind::computing, 0);
   if (!counts) return time_s;
@@ -127,7 +127,7 @@ void GradientRounds::step_setting(std::size_t setting, bool is_serial_first, boo
   }
 }
 
-// When buckets are ready, and where compression makes them others what they take.
+// Finds when buckets are ready, and measures those that compression changes.
 void GradientRounds::find_costs() {
   std::vector<double> ready_s;
   for (const std::vector<double>& samples : ready_s_) ready_s.push_back(median_of(samples));

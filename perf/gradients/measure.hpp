@@ -1,6 +1,6 @@
 /// @file
-/// Steps of all settings by turns, round after round, so that whatever happens to the machine
-/// happens to all of them.
+/// Measures all settings in turn, round after round, so that disturbances of the machine affect all
+/// of them.
 #pragma once
 
 #include <cstddef>
@@ -14,41 +14,42 @@
 
 namespace tutti::perf {
 
-/// Samples of one setting, one for each round: each the greatest of all ranks.
+/// Samples of one setting, one per round: the maximum over all ranks.
 struct SettingTimes {
-  /// Steps without communication: of each round the one right before this setting's.
+  /// Steps without communication: in each round the one right before this setting's steps.
   std::vector<double> computing_s{};
-  std::vector<double> serial_s{};         ///< Steps that communicate at the end.
-  std::vector<double> overlapped_s{};     ///< Steps that communicate meanwhile.
-  std::vector<double> communicating_s{};  ///< Of the serial ones: while a bucket was under way.
-  std::uint64_t sent_bytes = 0;           ///< See StepReport, of the rank that sent most.
-  std::uint64_t plain_bytes = 0;          ///< See StepReport, likewise.
-  std::vector<BucketCost> buckets{};      ///< For ideal_step, in seconds.
+  std::vector<double> serial_s{};      ///< Steps that communicate at the end.
+  std::vector<double> overlapped_s{};  ///< Steps that communicate while they compute.
+  std::vector<double>
+      communicating_s{};         ///< In serial steps: time during which a bucket was being reduced.
+  std::uint64_t sent_bytes = 0;  ///< See StepReport; the maximum over all ranks.
+  std::uint64_t plain_bytes = 0;      ///< See StepReport; the maximum over all ranks.
+  std::vector<BucketCost> buckets{};  ///< For ideal_step, in seconds.
 };
 
-/// What was measured. The same on all ranks.
+/// The results of a measurement, the same on all ranks.
 struct GradientTimes {
-  /// @return rounds that are complete.
+  /// @return the number of complete rounds.
   [[nodiscard]] std::size_t rounds() const noexcept { return settings.front().overlapped_s.size(); }
 
-  std::vector<double> computing_s{};     ///< Steps without communication, several in a round.
+  std::vector<double> computing_s{};     ///< Steps without communication, several per round.
   std::vector<SettingTimes> settings{};  ///< In the order of the options.
-  bool is_interrupted = false;           ///< Whether a signal came; the last round may be missing.
+  bool is_interrupted = false;  ///< Whether a signal arrived; the last round may be incomplete.
 };
 
-/// Measures. All methods are collective.
+/// Measures all settings. All methods are collective.
 class GradientRounds {
  public:
-  /// Makes everything ready, and runs a step of each setting. @param world the ranks. @param model
-  /// with times. @param options see there. All must live.
+  /// Prepares, and runs a step of each setting. All arguments must outlive this object. @param
+  /// model with times.
   GradientRounds(Communicator& world, const Model& model, const GradientsOptions& options);
 
-  /// @return about how long run takes.
+  /// @return about the time that run() takes.
   [[nodiscard]] double estimate_s() const noexcept { return estimate_s_; }
-  /// @return what came of it so far.
+  /// @return the samples so far.
   [[nodiscard]] const GradientTimes& times() const noexcept { return times_; }
-  /// Runs all rounds, or as many as there are before a signal.
-  /// @param report called after each of them with its number, from one.
+  /// Runs all rounds, or those before a signal. @param report called after each round with its
+  /// number, from one.
   void run(const std::function<void(std::size_t)>& report);
 
  private:
@@ -66,7 +67,7 @@ class GradientRounds {
   Replay replay_;
   AloneTimes alone_;
   GradientTimes times_{};
-  std::vector<std::vector<double>> ready_s_;  // of each tensor, one for each round
+  std::vector<std::vector<double>> ready_s_;  // by tensor and round
   double communicating_s_ = 0;                // in the last step
   double estimate_s_ = 0;
 };

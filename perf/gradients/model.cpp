@@ -1,4 +1,4 @@
-// Models by name: tensors as their frameworks list them, and the work of backward for each.
+// Built-in models: tensors as their frameworks list them, with the work of backward for each.
 #include "perf/gradients/model.hpp"
 
 #include <fmt/format.h>
@@ -12,9 +12,10 @@ namespace tutti::perf {
 
 namespace {
 
-constexpr double kForward = 1.0 / 3;  // of a step: backward computes about twice as much
+constexpr double kForward = 1.0 / 3;  // share of a step: backward computes about twice as much
 
-// Lists layers. The work of a weight is in multiply-adds: each element meets every position once.
+// Lists layers. The work of a weight is counted in multiply-adds: each element is used once per
+// position.
 class Layers {
  public:
   explicit Layers(std::string name) { model_.name = std::move(name); }
@@ -25,7 +26,7 @@ class Layers {
   void vector(const std::string& name, std::size_t count, double positions) {
     add(name, count, 0, static_cast<double>(count) * positions);
   }
-  // Weights, and the bias that is added to each row's result.
+  // Weights, and a bias for each row of the result.
   void dense(const std::string& name, std::size_t rows, std::size_t columns, double positions) {
     matrix(name + ".weight", rows, columns, positions);
     vector(name + ".bias", rows, positions);
@@ -35,7 +36,7 @@ class Layers {
     vector(name + ".weight", count, positions);
     vector(name + ".bias", count, positions);
   }
-  // What a look-up reads: its gradient is a sum of few rows.
+  // An embedding table. Its gradient is a sum of few rows.
   void table(const std::string& name, std::size_t rows, std::size_t columns, double look_ups) {
     add(name, rows * columns, rows, static_cast<double>(columns) * look_ups);
   }
@@ -52,7 +53,7 @@ double square(std::size_t side) {
   return static_cast<double>(side * side);
 }
 
-// A convolution without bias and the normalisation after it, on images of side x side results.
+// A convolution without bias and the normalisation after it. Results are images of side x side.
 struct Convolution {
   std::size_t in;
   std::size_t out;
@@ -139,7 +140,7 @@ Model bert_base() {
     layers.dense(prefix + "output.dense", kWidth, 4 * kWidth, kWords);
     layers.norm(prefix + "output.LayerNorm", kWidth, kWords);
   }
-  layers.dense("pooler.dense", kWidth, kWidth, 1);  // of the first word only
+  layers.dense("pooler.dense", kWidth, kWidth, 1);  // only for the first word
   return layers.finish();
 }
 
@@ -166,7 +167,8 @@ std::size_t Model::bytes() const noexcept {
 
 std::vector<std::size_t> Model::arrivals() const {
   std::vector<std::size_t> order(tensors.size());
-  std::iota(order.rbegin(), order.rend(), std::size_t{0});  // of equal times the last one first
+  std::iota(order.rbegin(), order.rend(),
+            std::size_t{0});  // of tensors with equal times, the last one first
   std::ranges::stable_sort(order, {}, [this](std::size_t i) { return tensors[i].ready_s; });
   return order;
 }

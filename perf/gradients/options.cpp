@@ -25,7 +25,7 @@ constexpr double kMostStep_s = 60;
 constexpr double kMostTimeout_s = 86400;
 constexpr int kMostBucketsInFlight = 1024;
 constexpr int kMostSteps = 1'000'000;
-/// The orders of --order: automatic is one of the others.
+/// The orders of --order. The last enumerator, automatic, chooses one of them.
 constexpr std::span kListedOrders = std::span{kGradientOrders}.first<kGradientOrders.size() - 1>();
 static_assert(kGradientOrders.back().value == GradientOrder::automatic);
 
@@ -62,7 +62,7 @@ std::string algorithm_of(const std::string& word) {
   return word;
 }
 
-/// @return the value of a name. Throws Failure{usage}.
+/// @return the enumerator with a name. Throws Failure{usage}.
 template <class E, std::size_t Extent>
 E value_among(const char* what, Text word, std::span<const GradientEnumerator<E>, Extent> table) {
   std::vector<std::string> names;
@@ -70,7 +70,8 @@ E value_among(const char* what, Text word, std::span<const GradientEnumerator<E>
   return table[index_among(what, word, names)].value;
 }
 
-// Reads a list of the product. @param value_of a word. @param set puts the value into a setting.
+// Reads one list of the product. @param value_of converts a word. @param set stores the value in a
+// setting.
 template <class ValueOf, class Set>
 void read_list(O& o, std::size_t list, const char* flag, Text text, ValueOf value_of, Set set) {
   o.lists.at(list).clear();
@@ -112,11 +113,11 @@ void read_order(O& o, Text text) {
 
 struct GradientsFlag {
   const char* name;
-  const char* usual;  // what it says by itself; empty: nothing
+  const char* usual;  // default; empty: none
   bool is_output;
   const char* help;
   void (*read)(O& options, Text text);
-  std::string (*names)() = nullptr;  // which follow the help
+  std::string (*names)() = nullptr;  // choices, which follow the help
 };
 
 constexpr std::array kGradientsFlags{
@@ -181,7 +182,7 @@ constexpr std::array kGradientsFlags{
                   [](O& o, Text text) { o.best = text; }},
 };
 
-// Buckets and storage, and of the rest what is not as usual.
+// Bucket size and storage, and all options that differ from their defaults.
 std::string label_of(const GradientSetting& setting) {
   const GradientOptions usual;
   const GradientOptions& options = setting.options;
@@ -190,7 +191,8 @@ std::string label_of(const GradientSetting& setting) {
   if (options.first_bucket_bytes != std::min(usual.first_bucket_bytes, options.bucket_bytes) &&
       options.bucket_bytes != 0)
     label += ", first " + bucket_text(options.first_bucket_bytes);
-  const bool is_flat = options.storage == GradientStorage::flat;  // not to be taken for buckets
+  const bool is_flat = options.storage ==
+                       GradientStorage::flat;  // "storage flat", since "flat" is also a bucket size
   label += fmt::format(", {}{}", is_flat ? "storage " : "", name_of(options.storage));
   if (!options.compression.empty()) label += ", " + options.compression;
   if (!options.algorithm.empty()) label += ", " + options.algorithm;
@@ -220,7 +222,7 @@ void add_setting(GradientSetting setting, GradientsOptions& to) {
   if (std::ranges::none_of(to.settings, is_same)) to.settings.push_back(std::move(setting));
 }
 
-// All combinations, with the last list turning fastest.
+// All combinations; the last list changes fastest.
 void add_settings(std::size_t list, const GradientSetting& setting, GradientsOptions& to) {
   if (list == to.lists.size()) return add_setting(setting, to);
   for (const auto& change : to.lists[list]) {
@@ -233,11 +235,11 @@ void add_settings(std::size_t list, const GradientSetting& setting, GradientsOpt
 void check_model(GradientsOptions& options) {
   const std::vector<std::string> names = built_in_models();
   if (options.model.empty())
-    reject_flag(fmt::format("say which model: --model {}, or a file of GradientSync::write_trace",
+    reject_flag(fmt::format("choose a model: --model {}, or a file of GradientSync::write_trace",
                             fmt::join(names, ", ")));
   options.is_built_in = std::ranges::find(names, options.model) != names.end();
   if (options.is_built_in && !options.compute_s)
-    reject_flag(fmt::format("say how long a step of {} computes: --compute 120ms", options.model));
+    reject_flag(fmt::format("give the time of a step of {}: --compute 120ms", options.model));
 }
 
 }  // namespace
@@ -251,8 +253,8 @@ void declare_gradients_flags(CLI::App& app, GradientsOptions& options) {
     if (*flag.usual != '\0') flag.read(options, flag.usual);
   }
   app.footer(
-      "GradientSync replays the gradients of a model over the ranks at hand, with\n"
-      "each combination of the lists by turns, and the best options are told:\n"
+      "Replays the gradients of a model on these ranks with each combination of the\n"
+      "lists, in turn, and prints the best options:\n"
       "tutti run -n 4 tutti gradients --model resnet50 --compute 120ms");
 }
 

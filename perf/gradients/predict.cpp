@@ -30,7 +30,7 @@ std::vector<std::size_t> sizes_for(const Model& model) {
   return sizes;
 }
 
-// In the order in which GradientSync places them.
+// In the order in which GradientSync places buckets.
 std::vector<BucketCost> costs_of(const Model& model, const GradientOptions& options,
                                  const BucketTime& time, bool may_lie_in_place) {
   std::vector<Parameter> parameters;
@@ -50,7 +50,7 @@ std::vector<BucketCost> costs_of(const Model& model, const GradientOptions& opti
   return costs;
 }
 
-// Straight lines between what was measured; beyond it the last one goes on.
+// Interpolates linearly between measurements. Above the largest, the last line continues.
 double on_lines(const std::map<double, double>& measured, double at) {
   if (measured.size() < 2) return measured.empty() ? 0 : measured.begin()->second;
   auto above = std::next(measured.begin());
@@ -70,7 +70,7 @@ std::map<double, double> measure(AloneTimes& alone, const Model& model,
     shape.count = bytes / size_of(shape.type);
     try {
       measured[static_cast<double>(bytes)] = alone.seconds(shape);
-    } catch (const Error& error) {  // what cannot be is the same error on all ranks
+    } catch (const Error& error) {  // all ranks have the same error for an impossible setting
       if (error.cause() != ErrorCode::invalid_argument) throw;
       throw Failure{ExitCode::usage, fmt::format("{}: {}", setting.label, error.what())};
     }
@@ -79,7 +79,7 @@ std::map<double, double> measure(AloneTimes& alone, const Model& model,
   return measured;
 }
 
-// Puts it where it was asked for; one that means the same is left out.
+// Stores the prediction in its setting, or removes the setting if another one is equal.
 void adopt(const Prediction& prediction, std::size_t index, GradientsOptions& options) {
   GradientSetting plain = prediction.setting;
   plain.is_predicted = false;

@@ -13,7 +13,7 @@ namespace tutti::perf {
 
 namespace {
 
-// With one type arrays lie behind each other without gaps, as flat storage wants it.
+// Arrays of one type follow each other without gaps, as flat storage requires.
 std::vector<std::size_t> offsets_of(const Model& model) {
   constexpr std::size_t kLargestElement = 8;
   const auto is_usual = [&](const Tensor& t) { return t.type == model.tensors.front().type; };
@@ -28,7 +28,7 @@ std::vector<std::size_t> offsets_of(const Model& model) {
   return offsets;
 }
 
-// Numbers that differ, for compression to have something to do.
+// Values that differ, so that compression has work to do.
 void fill_f32(std::byte* data, std::size_t count, std::uint32_t seed) {
   auto* const elements = reinterpret_cast<float*>(data);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -39,7 +39,7 @@ void fill_f32(std::byte* data, std::size_t count, std::uint32_t seed) {
 
 void fill_elements(const Tensor& tensor, std::byte* data, std::uint32_t seed) {
   if (tensor.type == Datatype::f32) return fill_f32(data, tensor.count, seed);
-  // A byte that gives an ordinary number wherever it stands.
+  // A byte that gives a normal number at any position.
   constexpr int kOrdinary = 0x38;
   if (tensor.count > 0) std::memset(data, kOrdinary, tensor.count * size_of(tensor.type));
 }
@@ -59,7 +59,7 @@ Replay::Replay(Communicator& world, const Model& model, const GradientsOptions& 
   for (const GradientSetting& setting : options.settings) {
     try {
       syncs_.emplace_back(world, parameters_for(setting.options.storage), setting.options);
-    } catch (const Error& error) {  // the same one on all ranks
+    } catch (const Error& error) {  // the same error on all ranks
       if (error.cause() != ErrorCode::invalid_argument) throw;
       throw Failure{ExitCode::usage, fmt::format("{}: {}", setting.label, error.what())};
     }
@@ -92,7 +92,7 @@ void Replay::fill(std::size_t setting) {
 }
 
 double Replay::step(StepKind kind, std::size_t setting) {
-  // What compression left out of one step comes back in the next, so gradients have to be new.
+  // Compression adds its error of one step to the next one, so gradients must be new.
   if (kind != StepKind::computing && !options_.settings[setting].options.compression.empty())
     fill(setting);
   world_.barrier();
@@ -113,7 +113,7 @@ double Replay::step(StepKind kind, std::size_t setting) {
 }
 
 double bytes_needed(const Model& model, std::span<const GradientSetting> settings) {
-  // Where errors are kept and what is encoded lies beside it, there are two more of each bucket.
+  // Compression keeps two more copies of each bucket: the errors and the encoded data.
   constexpr double kOfCompression = 2;
   double models = 2;  // the program's own, and the largest bucket, which is measured alone
   for (const GradientSetting& setting : settings) {

@@ -1,6 +1,6 @@
 /// @file
-/// A step of a model without the model: it computes for as long, and its gradients are ready when
-/// they would be.
+/// A step without the model: it computes for the same time, and its gradients become ready at the
+/// same times.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +15,27 @@
 
 namespace tutti::perf {
 
-/// What a step does about gradients.
+/// How a step reduces gradients.
 enum class StepKind {
-  computing,  ///< Nothing.
-  serial,     ///< Says that they are ready when all are computed.
-  overlapped  ///< Says so of each as soon as it is.
+  computing,  ///< It does not.
+  serial,     ///< It starts when all gradients are computed.
+  overlapped  ///< It starts with each gradient as soon as that is computed.
 };
 
-/// The gradients of a model on this rank, and a GradientSync of them for each setting.
+/// The gradients of a model on this rank, and one GradientSync for each setting.
 class Replay {
  public:
-  /// Collective. Throws Error{invalid_argument} on all ranks alike for a setting that cannot be.
-  /// @param world the ranks. @param model with times; it must live. @param options see there.
+  /// Collective. Throws Error{invalid_argument} on all ranks if a setting is impossible. @param
+  /// model with times; must outlive this object.
   Replay(Communicator& world, const Model& model, const GradientsOptions& options);
 
-  /// Runs a step and waits for its end. Collective. @param kind what of. @param setting which; none
-  /// of them counts for computing. @return how long this rank took.
+  /// Runs a step to its end. Collective. @param setting index; ignored for computing. @return the
+  /// time of this rank.
   [[nodiscard]] double step(StepKind kind, std::size_t setting);
 
-  /// @return of the last step of kind computing: when each gradient was ready, in seconds.
+  /// @return seconds at which each gradient was ready in the last step of kind computing.
   [[nodiscard]] std::span<const double> ready_s() const noexcept { return ready_s_; }
-  /// @return what reduces its gradients.
+  /// @return the GradientSync of a setting.
   [[nodiscard]] const GradientSync& sync(std::size_t setting) const { return syncs_[setting]; }
 
  private:
@@ -48,13 +48,12 @@ class Replay {
   Work work_;
   std::vector<std::size_t> arrivals_;
   std::vector<std::byte> memory_;     // gradients of the settings whose storage is not views
-  std::vector<std::size_t> offsets_;  // of tensors in it
+  std::vector<std::size_t> offsets_;  // of tensors in memory_
   std::vector<double> ready_s_;
   std::vector<GradientSync> syncs_;
 };
 
-/// @param model what is replayed. @param settings all. @return bytes that a rank needs for them, by
-/// and large.
+/// @return the approximate bytes that a rank needs for all settings.
 [[nodiscard]] double bytes_needed(const Model& model, std::span<const GradientSetting> settings);
 
 }  // namespace tutti::perf

@@ -27,7 +27,7 @@ std::string megabytes(std::uint64_t bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / 1e6);
 }
 
-// Tenths of a microsecond: more are noise.
+// Rounds to tenths of a microsecond: further digits are noise.
 double microseconds(double seconds) {
   return std::round(seconds * 1e7) / 10;
 }
@@ -43,7 +43,7 @@ void add_quartiles(ReportJson& record, const std::string& name, const Quartiles&
   record[name + "_q3_us"] = microseconds(times.high);
 }
 
-// What the numbers would be taken for, and are not.
+// Warnings against misreading the numbers.
 std::string warnings_of(const Context& context, const GradientsOptions& options) {
   std::string text;
   if (context.ranks == 1)
@@ -60,19 +60,19 @@ std::string warnings_of(const Context& context, const GradientsOptions& options)
           host.name, plural(ranks, "rank"), plural(cores, "core"));
     else if (2 * ranks > cores)
       text += fmt::format(
-          "# !! {} has no core to spare for communication: {} compute on {}, so that what is "
-          "hidden takes time from computing\n",
+          "# !! {} has no core to spare for communication: {} compute on {}, so hidden "
+          "communication takes time from computing\n",
           host.name, plural(ranks, "rank"), plural(cores, "core"));
   }
   return text;
 }
 
-// Shares of a difference mean nothing if it is within the variation of computing.
+// Shares of a difference have no meaning if it is within the variation of computing.
 bool is_beyond_noise(const GradientVerdict& verdict, const SettingResult& result) {
   return result.medians.serial - result.medians.computing > verdict.noise();
 }
 
-// The ideal step measures a setting only if the machine is as it assumes.
+// The ideal step is a measure only if the machine satisfies its assumptions.
 std::string distance_from_ideal(const SettingResult& best) {
   if (!best.is_far_from_ideal()) return {};
   const double over = best.medians.overlapped - best.medians.ideal;
@@ -83,7 +83,7 @@ std::string distance_from_ideal(const SettingResult& best) {
                : "buckets took longer when they were measured alone; measure again");
 }
 
-// Signs that other programs ran meanwhile.
+// Signs that other programs were running.
 std::string disturbances_of(const GradientVerdict& verdict, std::optional<double> wanted_s) {
   constexpr double kMuchLonger = 1.1;
   std::string text;

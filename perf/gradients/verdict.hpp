@@ -1,5 +1,5 @@
 /// @file
-/// Which settings are best, and how far from ideal.
+/// The best settings, and their distance from the ideal step.
 #pragma once
 
 #include <cstddef>
@@ -11,52 +11,51 @@
 
 namespace tutti::perf {
 
-/// One setting, measured. Times in seconds.
+/// The results of one setting. Times in seconds.
 struct SettingResult {
-  GradientSetting setting{};  ///< What was measured.
-  Quartiles serial{};         ///< Of steps that communicate at the end.
-  Quartiles overlapped{};     ///< Of steps that communicate meanwhile.
-  /// By how much overlapped steps take longer than the step without communication of their round.
+  GradientSetting setting{};  ///< The setting.
+  Quartiles serial{};         ///< Steps that communicate at the end.
+  Quartiles overlapped{};     ///< Steps that communicate while they compute.
+  /// Time that overlapped steps take longer than the step without communication of their round.
   Quartiles exposed{};
-  /// With the ideal step. Differences are medians of those in each round, so what slows a round
-  /// down as a whole is in none of them.
+  /// Medians, with the ideal step. Differences are medians of the differences in each round, so a
+  /// disturbance of a whole round cancels.
   StepTimes medians{};
-  Comparison against_best{};      ///< Of overlapped steps.
-  bool is_tie = false;            ///< Whether it is not the best one, but as good.
-  std::size_t buckets = 0;        ///< Of its plan.
+  Comparison against_best{};      ///< Comparison of overlapped steps with the best setting.
+  bool is_tie = false;            ///< Whether it ties with the best setting.
+  std::size_t buckets = 0;        ///< Number of buckets.
   std::uint64_t sent_bytes = 0;   ///< See SettingTimes.
   std::uint64_t plain_bytes = 0;  ///< See SettingTimes.
 
-  /// @return whether overlapped steps are so far from the ideal one, by more than chance, that this
-  /// machine does not do what it assumes.
+  /// @return whether overlapped steps differ from the ideal one significantly and so much that this
+  /// machine does not satisfy its assumptions.
   [[nodiscard]] bool is_far_from_ideal() const noexcept;
 };
 
-/// Everything that was measured.
+/// The results of all settings.
 struct GradientVerdict {
-  Quartiles computing{};                 ///< Of steps without communication.
+  Quartiles computing{};                 ///< Steps without communication.
   std::size_t steps = 0;                 ///< Samples of each kind of step.
-  std::vector<SettingResult> results{};  ///< The fastest first, so that the first one is best.
+  std::vector<SettingResult> results{};  ///< Fastest first.
 
-  /// @return by how much the middle half of steps without communication varies.
+  /// @return the interquartile range of steps without communication.
   [[nodiscard]] double noise() const noexcept { return computing.high - computing.low; }
-  /// @return whether that is much, so that small differences mean little.
+  /// @return whether the noise hides small differences.
   [[nodiscard]] bool is_noisy() const noexcept { return noise() > 0.05 * computing.median; }
 };
 
-/// @param times with one round at least. @param settings those that were measured.
-/// @return the verdict.
+/// @param times with at least one round. @param settings the measured ones.
 [[nodiscard]] GradientVerdict judge(const GradientTimes& times,
                                     const std::vector<GradientSetting>& settings);
 
-/// Fewest steps with which the paired test can find a difference. With fewer, settings are as good
-/// where the middle halves of their steps overlap.
+/// Fewest steps for which the paired test can find a difference. With fewer, two settings tie if
+/// their interquartile ranges overlap.
 inline constexpr std::size_t kFewestForTest = 8;
 
-/// @param verdict any. @return what it comes to, in a sentence.
+/// @return a sentence that summarises the verdict.
 [[nodiscard]] std::string sentence_of(const GradientVerdict& verdict);
 
-/// @param seconds a time. @return it in milliseconds with about three digits, such as "3.1".
+/// @return milliseconds with about three digits, such as "3.1".
 [[nodiscard]] std::string format_ms(double seconds);
 
 }  // namespace tutti::perf

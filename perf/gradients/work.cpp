@@ -9,7 +9,7 @@ namespace tutti::perf {
 namespace {
 
 constexpr std::size_t kWorkElements = 4096;
-constexpr std::int64_t kCalibrationPasses = 1000;  // a fraction of a millisecond
+constexpr std::int64_t kCalibrationPasses = 1000;  // take a fraction of a millisecond
 constexpr std::chrono::milliseconds kCalibration{60};
 
 double seconds_between(Work::Clock::time_point from, Work::Clock::time_point to) {
@@ -20,14 +20,14 @@ double seconds_between(Work::Clock::time_point from, Work::Clock::time_point to)
 
 Work::Work(Computing kind) : kind_{kind}, array_(kWorkElements, 0.5F) {}
 
-// Values stay between 0.5 and 1, where all processors compute equally fast.
+// Values stay between 0.5 and 1, where the speed of all processors is constant.
 void Work::pass(std::int64_t times) noexcept {
   float* const elements = array_.data();
   for (std::int64_t i = 0; i < times; ++i)
     for (std::size_t k = 0; k < kWorkElements; ++k) elements[k] = elements[k] * 0.999F + 0.001F;
 }
 
-// The least time of many is that of a machine that did nothing else.
+// The least of many times is that of an undisturbed machine.
 std::int64_t Work::calibrate() {
   double least_s = 1;
   for (const auto end = Clock::now() + kCalibration; Clock::now() < end;) {

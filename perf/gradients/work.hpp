@@ -1,5 +1,5 @@
 /// @file
-/// What stands for a model's computing: as much of it as takes a wanted time.
+/// Replaces a model's computation by the work for a given time.
 #pragma once
 
 #include <chrono>
@@ -10,23 +10,23 @@
 
 namespace tutti::perf {
 
-/// Computes by the clock of an undisturbed machine: amounts of work are fixed before, so that what
-/// takes time from it makes a step longer, as it does with a model.
+/// Computes fixed amounts of work, which take the requested time on an undisturbed machine. A
+/// disturbance makes a step longer, as with a model.
 class Work {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// @param kind whether to work or to sleep.
+  /// @param kind work or sleep.
   explicit Work(Computing kind);
 
-  /// Finds out how fast this rank works; it takes some 60 ms. @return passes in a second.
+  /// Measures the speed of this rank in about 60 ms. @return passes per second.
   [[nodiscard]] std::int64_t calibrate();
-  /// @param passes_per_s that all ranks are to assume.
+  /// @param passes_per_s the speed that all ranks use.
   void set_rate(std::int64_t passes_per_s) noexcept { rate_ = static_cast<double>(passes_per_s); }
 
-  /// A step begins. @return when.
+  /// Starts a step. @return the time.
   Clock::time_point begin() noexcept;
-  /// Goes on to a point of the step. @param point_s after its begin.
+  /// Computes until a point of the step. @param point_s seconds after the start.
   void until(double point_s);
 
  private:

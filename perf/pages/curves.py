@@ -1,15 +1,15 @@
-"""What pictures and pages say of a sweep's curves: yardsticks, winners, predictions, crossovers.
+"""Computes what pictures and pages show of a sweep's curves: yardsticks, winners, predictions, crossovers.
 
 A line is a list of cells, ascending in bytes; lines are a dictionary from label to line.
 """
 
 import math
 
-MOST_COMPARED = 4  # curves beside `auto`, so that predictions can be told apart
+MOST_COMPARED = 4  # curves beside `auto`: more cannot be distinguished
 
 
 def lines_of(cells):
-    """label -> its cells, but for those of a barrier, which has no sizes."""
+    """label -> its cells, without those of a barrier, which has no sizes."""
     lines = {}
     for cell in sorted(cells, key=lambda cell: cell["bytes"]):
         if cell["bytes"] > 0:
@@ -18,8 +18,8 @@ def lines_of(cells):
 
 
 def settings_in_words(record):
-    """Where arrays begin and how calls follow each other, as far as a file says it: older ones do not,
-    and on GPUs the driver places arrays."""
+    """Start of arrays and pattern of calls, if the file has them. Older files have neither, and on GPUs
+    the driver places arrays."""
     words = [f"arrays: {record['align']}"] if record.get("align") else []
     if record.get("pattern"):
         words.append("isolated calls" if record["pattern"] == "isolated" else "calls back to back")
@@ -27,13 +27,13 @@ def settings_in_words(record):
 
 
 def in_one_form(cells):
-    """Those out of place, where a sweep on GPUs measured sizes in place too; else all."""
+    """The cells out of place, if a sweep on GPUs also measured sizes in place; else all cells."""
     apart = [cell for cell in cells if str(cell.get("in_place")).lower() != "true"]
     return apart or cells
 
 
 def yardsticks(lines):
-    """What times are compared with: a name, and the time of every size."""
+    """The times for comparison: a name, and the time at every size."""
     if "native" in lines:
         return "native", {cell["bytes"]: cell["median_us"] for cell in lines["native"]}
     least = {}
@@ -46,7 +46,7 @@ def yardsticks(lines):
 
 
 def winners(lines):
-    """(bytes, label, is a tie) of every size. `auto` runs one of the others, so it is left out."""
+    """(bytes, label, is a tie) at every size. `auto` runs one of the others, so it is left out."""
     racers = {label: cells for label, cells in lines.items() if label != "auto"} or lines
     result = []
     for size in sorted({cell["bytes"] for cells in racers.values() for cell in cells}):
@@ -55,7 +55,7 @@ def winners(lines):
         best, label = min(here, key=lambda pair: pair[0]["median_us"])
         if "standing" in best:
             tie = any(cell["standing"] == "tie" for cell, _ in here)
-        else:  # a CSV file tells intervals only
+        else:  # a CSV file has only intervals
             tie = any(cell is not best and cell["ci_low_us"] <= best["ci_high_us"]
                       for cell, _ in here)
         result.append((size, label, tie))
@@ -63,24 +63,25 @@ def winners(lines):
 
 
 def times_of(cells):
-    """{bytes: (median, least that it may be, most)}."""
+    """{bytes: (median, lower bound, upper bound)}."""
     return {cell["bytes"]: (cell["median_us"], cell["ci_low_us"], cell["ci_high_us"])
             for cell in cells}
 
 
 def measured_times(lines):
-    """label -> times of those that the model predicts too."""
+    """label -> times of the algorithms that the model predicts too."""
     return {label: times_of(cells) for label, cells in lines.items()
             if label not in ("auto", "native")}
 
 
 def label_of(candidate):
-    """As a sweep calls it, with the segments where they are not those of every call."""
+    """The name in a sweep, with the segments if they differ from those of a plain call."""
     return candidate.get("label", candidate["algorithm"])
 
 
 def predicted_times(choices):
-    """label -> {bytes: (prediction, it, it)}; `auto` is what the model says of what it chose."""
+    """label -> {bytes: (prediction, the same, the same)}; `auto` is the prediction for the algorithm
+    that it chose."""
     times = {}
     for choice in choices:
         for candidate in choice["candidates"]:
@@ -94,14 +95,14 @@ def predicted_times(choices):
 
 
 def are_assumed(choices):
-    """Whether predicted times rest on costs that nobody measured on that machine. Files that do not
-    tell are older than times that were measured."""
+    """Whether predicted times use costs that were assumed, not measured on that machine. Files without
+    this information are older than measured costs."""
     return any(choice.get("times", "assumed") == "assumed" for choice in choices)
 
 
 def reigns(times):
-    """(bytes, label) of every size: who is the fastest. Who was at the size before goes on where the
-    intervals do not tell it from the fastest, or noise would make crossovers."""
+    """(bytes, label) at every size: the fastest. If the interval of the previous size's winner overlaps
+    that of the fastest, it stays the winner, so that noise makes no crossovers."""
     result = []
     racers = {label: line for label, line in times.items() if label != "auto"}
     for size in sorted({size for line in racers.values() for size in line}):
@@ -125,14 +126,14 @@ def meeting(times, before, after, a, b):
 
 
 def crossovers(times):
-    """(bytes, who was the fastest, who is from there on)."""
+    """(bytes, previous winner, next winner)."""
     reign = reigns(times)
     return [(meeting(times, before, after, a, b), before, after)
             for (a, before), (b, after) in zip(reign, reign[1:]) if before != after]
 
 
 def stretches(times):
-    """(from, to, label): who is the fastest from where to where. The ends reach half a step on."""
+    """(from, to, label) of each winner. The first and the last range extend by half a step."""
     reign = reigns(times)
     if not reign:
         return []
@@ -145,7 +146,7 @@ def stretches(times):
 
 
 def worth_comparing(measured, predicted):
-    """The labels that win most sizes, measured or predicted; then those that are nearly as fast."""
+    """The labels that win most sizes, measured or predicted; then those that are almost as fast."""
     wins = [label for times in (measured, predicted) for _, label in reigns(times)]
     least = {size: min(line[size][0] for line in measured.values() if size in line)
              for line in measured.values() for size in line}

@@ -15,8 +15,8 @@ namespace tutti::perf {
 
 namespace {
 
-// The first Python that has a module. A user's own often lacks it where the system's has it, or the
-// other way round; the build may know one more.
+// The first Python that has a module. The user's Python, the system's and that of the build have
+// different modules.
 std::string find_python(const std::string& module) {
   for (const std::string& python :
        {build_python(), std::string{"python3"}, std::string{"/usr/bin/python3"}})
@@ -26,20 +26,20 @@ std::string find_python(const std::string& module) {
   return {};
 }
 
-// The script and what runs it.
+// The script and its interpreter.
 std::string command_of(const char* flag, const char* script_name, const std::string& module,
                        const char* cure, const std::string& path) {
   check_writable(path);
   const std::string script = script_named(script_name);
   if (script.empty())
     throw Failure{ExitCode::environment,
-                  fmt::format("{}: {} is gone from where tutti was built or installed; install "
+                  fmt::format("{}: {} is missing where tutti was built or installed; install "
                               "tutti again",
                               flag, script_name)};
   const std::string python = find_python(module);
   if (python.empty())
     throw Failure{ExitCode::environment, fmt::format("{} needs {}: {}", flag, module, cure)};
-  // Without -B modules would be compiled into the folder where tutti is installed.
+  // Without -B, Python would write compiled modules into the installation folder.
   return fmt::format("{} -B {} - {}", python, quoted({script}), quoted({path}));
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Pictures and pages of what was measured or simulated, made by scripts.
+/// Runs the scripts that make pictures and pages of results.
 #pragma once
 
 #include <string>
@@ -9,24 +9,22 @@
 
 namespace tutti::perf {
 
-/// Checks that a picture can be drawn. Throws Failure: usage for a file name that is no .svg or
-/// .png, environment where plot.py or a Python with matplotlib is missing, or where the picture
-/// cannot be written.
-/// @param path the picture to draw. @return the command that draws it from JSON lines on its input.
+/// Checks that a picture can be drawn. Throws Failure: usage if the file name does not end in .svg
+/// or .png; environment if plot.py or a Python with matplotlib is missing, or if the picture cannot
+/// be written. @return the command that draws it from JSON lines on its input.
 [[nodiscard]] std::string plot_command(const std::string& path);
 
-/// As plot_command, of what links carry, which heat.py draws. @param path the picture to draw.
-/// @return the command that draws it from JSON lines on its input.
+/// As plot_command, for the loads of links, which heat.py draws.
 [[nodiscard]] std::string heat_command(const std::string& path);
 
-/// Checks that a page can be written. Throws Failure: usage for a file name that is no .html,
-/// environment where the script or a Python with plotly is missing, or the page cannot be written.
-/// @param path the page. @param script that writes it, such as sweep.py. @return the command
-/// that writes it from JSON lines on its input.
+/// Checks that a page can be written. Throws Failure: usage if the file name does not end in .html;
+/// environment if the script or a Python with plotly is missing, or if the page cannot be written.
+/// @param script such as sweep.py. @return the command that writes the page from JSON lines on its
+/// input.
 [[nodiscard]] std::string page_command(const std::string& path, const char* script);
 
-/// Draws. Throws Failure{environment}. @param command as one of those above gave it. @param lines
-/// JSON. @return good, or environment where the file cannot be written, which has been told.
+/// Runs a command of the functions above. Throws Failure{environment}. @param lines JSON. @return
+/// good; environment if the script could not write the file and has printed that.
 [[nodiscard]] ExitCode draw(const std::string& command, const std::vector<std::string>& lines);
 
 }  // namespace tutti::perf

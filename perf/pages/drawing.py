@@ -1,6 +1,6 @@
-"""Colours, and numbers as people write them, alike in all pictures and pages."""
+"""Colours, and numbers for people, equal in all pictures and pages."""
 
-# Okabe and Ito's colours, which people with any colour vision can tell apart, and some more.
+# Okabe and Ito's colours, which people with any colour vision can distinguish, and some more.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#999933",
           "#6a3d9a", "#117733", "#aa4499", "#b15928"]
 NATIVE_COLOR = "#222222"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes what tutti gradients measured as one page that opens without a network:
+"""Writes the results of tutti gradients as one page that opens without a network:
 gradients.py steps.jsonl|- page.html
 
-A bar per setting, as --plot draws them, what communication costs by the size of buckets, the table that
-the command prints, the machine, and the command that measures it again.
+The page has a bar per setting, as --plot draws them, the cost of communication by bucket size, the table
+that the command prints, the machine, and the command that repeats the measurement.
 """
 
 import html
@@ -27,12 +27,13 @@ MEANINGS = ("Medians and quartiles of the slowest rank. Exposed: by how much com
 
 
 def milliseconds(microseconds):
-    """Rounded as the command prints it."""
+    """Rounds as the command does."""
     return round(microseconds / 1000, 2)
 
 
 def rows_of(settings, summary):
-    """The table. Shares of a difference say nothing where it is within what computing varies by."""
+    """The table. A share of a difference has no meaning if the difference is within the variation of
+    computing."""
     noise = summary["computing_q3_us"] - summary["computing_q1_us"]
     rows = []
     for one in settings:
@@ -55,7 +56,7 @@ def rows_of(settings, summary):
 
 
 def add_bars(figure, settings, computing):
-    """What a step computes, and what communication adds to it."""
+    """Bars of the time of computing, and of the time that communication adds."""
     labels = [html.escape(one["label"]) for one in settings]
     figure.add_trace(go.Bar(
         y=labels, x=[min(computing, one["overlapped_us"]) / 1000 for one in settings],
@@ -79,7 +80,7 @@ def add_bars(figure, settings, computing):
 
 
 def bars_of(settings, computing):
-    """The figure of bars, with marks where the ideal step and the serial one end."""
+    """The figure of bars, with marks at the end of the ideal step and of the serial one."""
     figure = go.Figure()
     add_bars(figure, settings, computing)
     labels = [html.escape(one["label"]) for one in settings]
@@ -100,12 +101,12 @@ def bars_of(settings, computing):
 
 
 def buckets_of(settings):
-    """Exposed time over the size of buckets, a curve per what else differs; nothing where fewer than
-    two sizes are there to draw."""
+    """Exposed time by bucket size, a curve for each combination of the other options; nothing if there
+    are fewer than two sizes."""
     curves = {}
     for one in settings:
         if isinstance(one["bucket_bytes"], int) and one["bucket_bytes"] > 0:
-            rest = one["label"].partition(", ")[2]  # what stands behind the bucket_bytes
+            rest = one["label"].partition(", ")[2]  # the options after bucket_bytes
             curves.setdefault(rest, []).append(one)
     sizes = sorted({one["bucket_bytes"] for line in curves.values() for one in line})
     if len(sizes) < 2:
@@ -132,7 +133,7 @@ def buckets_of(settings):
 
 
 def page_of(records):
-    """The page, or nothing where no step was measured."""
+    """The page, or nothing if no step was measured."""
     context, summary = records[0], records[-1]
     settings = [record for record in records if record["record"] == "setting"]
     if not settings:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws what each link carries: heat.py loads.jsonl|- picture.svg|picture.png
+"""Draws the load of each link: heat.py loads.jsonl|- picture.svg|picture.png
 
-It is what `tutti simulate --heat` runs. The first line is the network, as `tutti topology --format json`
-has it, with what was simulated; then comes a line per algorithm, with the bytes of every link in its
-one direction and in the other. All panels have the same scale of bytes, so they can be compared.
+`tutti simulate --heat` runs it. The first line is the network, in the form of `tutti topology --format json`,
+with the simulated call; each further line is an algorithm, with the bytes of every link in both
+directions. All panels have the same scale of bytes, so they can be compared.
 """
 
 import json
@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-# From orange to dark red: what is paler than that is lost on white paper.
+# From orange to dark red: paler colours are invisible on white paper.
 HEAT = LinearSegmentedColormap.from_list(
     "heat", [plt.get_cmap("YlOrRd")(0.28 + 0.72 * i / 255) for i in range(256)])
 IDLE = {"color": "#d0d0d0", "linewidth": 0.8}
@@ -27,20 +27,20 @@ LEAST_WIDTH, MOST_WIDTH = 1.1, 4.0  # points
 LANE = 0.036  # inches from the middle of a link to each of its directions
 WIDEST = 17.5  # inches, of a picture with several columns
 MARGIN = 0.32  # inches around a panel
-HEAD = 0.62  # above it, for its words
+HEAD = 0.62  # above a panel, for its text
 TITLE, FOOT = 0.9, 1.0  # above and below all panels
 MOST_NUMBERED = 64  # hosts; the numbers of more cannot be read
 
 
 def ends_of(network, places, is_grid):
-    """link -> the two ends of each of its lines; those joined around the back are two stubs."""
+    """link -> the two ends of each of its lines. A link that wraps around is drawn as two stubs."""
     pairs = {}
     result = []
     for a, b in network.links:
         (ax, ay), (bx, by) = places[a], places[b]
         length = math.dist((ax, ay), (bx, by))
         across, up = (bx - ax) / length, (by - ay) / length
-        # Several links between the same two lie beside one another.
+        # Parallel links are drawn side by side.
         same = pairs.setdefault((a, b), [0, network.links.count((a, b))])
         shift = (same[0] - (same[1] - 1) / 2) * 4 * LANE
         same[0] += 1
@@ -55,7 +55,7 @@ def ends_of(network, places, is_grid):
 
 
 def lanes_of(network, places, is_grid):
-    """channel -> its lines, on the right of who travels along them."""
+    """channel -> its lines. Each direction is drawn on its right side of the link."""
     lanes = []
     for lines in ends_of(network, places, is_grid):
         for sign in (1, -1):
@@ -69,14 +69,14 @@ def lanes_of(network, places, is_grid):
 
 
 def busy_shares(network, algorithm):
-    """Of each channel the share of the time that its bytes need."""
+    """For each channel, the share of the time that its bytes take."""
     nanoseconds = algorithm["us"] * 1000
     return [carried * 8 / network.gbit_per_s[channel // 2] / nanoseconds if nanoseconds else 0
             for channel, carried in enumerate(algorithm["carried"])]
 
 
 def words_of(network, algorithm, best_us):
-    """How long it takes, and how well links are used."""
+    """The time, and the utilisation of links."""
     shares = busy_shares(network, algorithm)
     carried = algorithm["carried"]
     inner = [share for channel, share in enumerate(shares)
@@ -91,7 +91,7 @@ def words_of(network, algorithm, best_us):
 
 
 def draw_vertices(axis, network, places):
-    """Hosts are round and have their numbers, switches are square."""
+    """Hosts are circles with numbers, switches are squares."""
     hosts = [places[vertex] for vertex in range(network.hosts)]
     switches = [places[vertex] for vertex in range(network.hosts, network.vertices)]
     is_numbered = network.hosts <= MOST_NUMBERED
@@ -105,7 +105,8 @@ def draw_vertices(axis, network, places):
 
 
 def draw_panel(axis, network, places, lanes, algorithm, norm):
-    """One algorithm. What carries as much is one path, which keeps files small; most lies on top."""
+    """One algorithm. Channels with equal loads form one path, which keeps files small; the largest loads
+    are on top."""
     alike = {}
     for lane, carried in zip(lanes, algorithm["carried"]):
         alike.setdefault(carried, []).extend(lane)
@@ -120,13 +121,13 @@ def draw_panel(axis, network, places, lanes, algorithm, norm):
 
 
 def ticks_up_to(most):
-    """A few round numbers of bytes, the last of which is at least that."""
+    """A few round numbers of bytes; the last one is at least `most`."""
     step = 2.0 ** math.ceil(math.log2(most / 5)) if most > 0 else 1
     return [step * i for i in range(max(math.ceil(most / step), 1) + 1)]
 
 
 def draw_legend(figure, norm, ticks, height):
-    """The scale of bytes, and what the marks are, at the foot of the picture."""
+    """The scale of bytes and the marks, at the foot of the picture."""
     width = figure.get_figwidth()
     bar = figure.add_axes((MARGIN / width, 0.52 / height, 2.9 / width,
                            0.13 / height))
@@ -145,7 +146,7 @@ def draw_legend(figure, norm, ticks, height):
 
 
 def draw_title(figure, record):
-    """What was simulated, and how to read it, at the head of the picture."""
+    """The simulated call and a reading aid, at the head of the picture."""
     width, height = figure.get_size_inches()
     figure.text(0.12 / width, 1 - 0.12 / height,
                 f"{record['collective']} of {bytes_text(record['vector_bytes'])}: what links carry",
@@ -158,7 +159,7 @@ def draw_title(figure, record):
 
 
 def bounds_of(lanes):
-    """The least and the greatest x, and y."""
+    """The least and the greatest x and y."""
     points = [point for lane in lanes for line in lane for point in line]
     return [(min(values), max(values)) for values in zip(*points)]
 
@@ -169,7 +170,7 @@ def draw(record, algorithms):
     places, is_grid = places_of(network)
     lanes = lanes_of(network, places, is_grid)
     (left, right), (low, high) = bounds_of(lanes)
-    wide = max(right - left + 2 * MARGIN, 2.9)  # room for the words
+    wide = max(right - left + 2 * MARGIN, 2.9)  # room for the text
     tall = high - low + 1.2 * MARGIN + HEAD
     columns = min(len(algorithms), max(int(WIDEST / wide), 1))
     rows = -(-len(algorithms) // columns)

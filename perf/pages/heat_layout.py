@@ -1,4 +1,4 @@
-"""Where hosts and switches of a network stand in its picture, in inches."""
+"""Positions of a network's hosts and switches in its picture, in inches."""
 
 import math
 import re
@@ -28,11 +28,11 @@ class Network:
             self.neighbours[b].append(a)
 
     def is_host(self, vertex):
-        """Whether it is one; else it is a switch."""
+        """Whether it is a host; else it is a switch."""
         return vertex < self.hosts
 
     def levels(self):
-        """How many links there are from each vertex to the closest host."""
+        """The number of links from each vertex to the closest host."""
         level = [0] * self.hosts + [None] * (self.vertices - self.hosts)
         row = list(range(self.hosts))
         while row:
@@ -47,14 +47,14 @@ class Network:
 
 
 def fan(center, angle, count):
-    """Places of so many hosts around the direction in which they hang on a switch."""
+    """Positions of `count` hosts around the direction of their switch."""
     spread = min(0.6, 2.4 / max(count, 1))
-    turned = [angle - spread * (i - (count - 1) / 2) for i in range(count)]  # as clocks go
+    turned = [angle - spread * (i - (count - 1) / 2) for i in range(count)]  # clockwise
     return [(center[0] + SPUR * math.cos(a), center[1] + SPUR * math.sin(a)) for a in turned]
 
 
 def hang_hosts(network, places, angle_of):
-    """Adds hosts beside the switch of each."""
+    """Adds the hosts beside their switches."""
     of_switch = {}
     for host in range(network.hosts):
         of_switch.setdefault(network.neighbours[host][0], []).append(host)
@@ -64,7 +64,7 @@ def hang_hosts(network, places, angle_of):
 
 
 def on_grid(network, columns):
-    """Switches in rows, as tori and meshes of two dimensions are."""
+    """Switches in rows, for tori and meshes of two dimensions."""
     places = {switch: (STEP * ((switch - network.hosts) % columns),
                        -STEP * ((switch - network.hosts) // columns))
               for switch in range(network.hosts, network.vertices)}
@@ -72,7 +72,7 @@ def on_grid(network, columns):
 
 
 def on_levels(network, level):
-    """Hosts in a row, and above them what leads to them, each over the middle of what is below."""
+    """Hosts in a row, and switches above them, each over the middle of its children."""
     width = BETWEEN_HOSTS * network.hosts
     places = {host: (BETWEEN_HOSTS * (host + 0.5), 0) for host in range(network.hosts)}
     for height in range(1, max(level) + 1):
@@ -105,7 +105,7 @@ def on_circle(network):
 
 
 def places_of(network):
-    """vertex -> (x, y), and whether it is a grid, whose ends may be joined around the back."""
+    """vertex -> (x, y), and whether it is a grid, whose links may wrap around."""
     grid = GRID.fullmatch(network.name)
     if grid and int(grid[2]) * int(grid[3]) == network.vertices - network.hosts:
         return on_grid(network, int(grid[3])), True

@@ -1,5 +1,6 @@
-"""What the pages of tutti's measurements share: their look, tables, curves over sizes, the machine, and
-the command that measures again. A page opens without a network."""
+"""Common parts of all pages: style, tables, curves over sizes, the machine, and the command that repeats the
+measurement. A page opens without a network.
+"""
 
 import html
 import json
@@ -33,7 +34,7 @@ details { margin: .3rem 0; } summary { cursor: pointer; }
 @media print { .scroll { max-height: none; } }
 """
 
-# Rows are sorted by the column whose head is clicked, and backwards by a second click.
+# A click on the head of a column sorts the rows by it, and a second click reverses them.
 SCRIPT = """
 document.querySelectorAll('table.cells th').forEach(head => head.addEventListener('click', () => {
   const body = head.closest('table').tBodies[0];
@@ -47,11 +48,11 @@ document.querySelectorAll('table.cells th').forEach(head => head.addEventListene
 """
 
 
-WORDS = ("label", "model", "verdict", "align", "pattern")  # fields of tables that are no numbers
+WORDS = ("label", "model", "verdict", "align", "pattern")  # fields of tables that are text
 
 
 def cell_text(value):
-    """What stands in a table."""
+    """The text of a value in a table."""
     if value is None:
         return ""
     if not isinstance(value, float):
@@ -61,7 +62,7 @@ def cell_text(value):
 
 def table_of(columns, rows):
     """A table that sorts. Columns are (head, field); rows are dictionaries, where a field such as
-    hidden_text says how hidden is shown. Those whose standing is best stand out."""
+    hidden_text is the printed form of hidden. Rows whose standing is best are highlighted."""
     def kind(field):
         return "words" if field in WORDS else ""
     head = "".join(f'<th class="{kind(field)}">{html.escape(name)}</th>' for name, field in columns)
@@ -78,7 +79,7 @@ def table_of(columns, rows):
 
 
 def styles_of(labels):
-    """label -> colour, dash and symbol, the same in all figures of a section."""
+    """label -> colour, dash and symbol, equal in all figures of a section."""
     styles = {}
     for label in labels:
         turn, place = divmod(sum(name not in ("native", "auto") for name in styles), len(COLORS))
@@ -103,7 +104,7 @@ def figure_over_sizes(title, sizes, height=520):
 
 
 def error_bars(middle, low, high):
-    """Of an interval that need not be symmetric."""
+    """Error bars of an interval, which may be asymmetric."""
     return {"type": "data", "thickness": 0.8, "width": 2, "symmetric": False,
             "array": [b - a for a, b in zip(middle, high)],
             "arrayminus": [a - b for a, b in zip(middle, low)]}
@@ -125,14 +126,14 @@ def add_lines(figure, lines, styles, value, mode="lines+markers"):
 
 
 def picture(figure):
-    """A figure as a part of the page, without the library's buttons that lead into the network: a
-    slip of the hand would publish what was measured."""
+    """A figure as a part of the page, without the library's buttons that upload it: a wrong click would
+    publish the measurement."""
     return figure.to_html(full_html=False, include_plotlyjs=False, config={
         "displaylogo": False, "showSendToCloud": False, "plotlyServerURL": ""})
 
 
 def facts_of(context):
-    """Where the numbers come from, one line."""
+    """Machine, software and settings, in one line."""
     def counted(count, word):
         return f"{count} {word}" + "s" * (count != 1)
     facts = [f"{counted(context.get('ranks', '?'), 'rank')} on "
@@ -147,8 +148,8 @@ def facts_of(context):
 
 
 def launched(context, command, takes_ranks=True):
-    """The command line that measures again, on as many ranks: under the launcher of the MPI, if that
-    started them, or by tutti itself."""
+    """The command line that repeats the measurement with the same number of ranks: under the launcher of
+    the MPI, if that started them, or by tutti itself."""
     ranks = str(context.get("ranks", 1))
     arguments = [one for one in context.get("arguments", []) if not one.startswith("--ranks=")]
     if context.get("mpi"):
@@ -172,7 +173,7 @@ def page_around(title, context, sections, command):
 
 
 def write(page, target):
-    """Writes the page, and leaves no half one. Returns the exit status."""
+    """Writes the page, and leaves no partial file. Returns the exit status."""
     try:
         with open(target, "w", encoding="utf-8") as file:
             file.write(page)
@@ -185,7 +186,7 @@ def write(page, target):
 
 
 def main(arguments, page_of):
-    """Reads, makes a page of the records, writes. Returns the exit status."""
+    """Reads the records, makes the page, writes it. Returns the exit status."""
     if len(arguments) != 2:
         print(f"usage: {NAME} run.jsonl|- page.html", file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""The figure of a page that has what the model predicted beside what was measured."""
+"""The figure of a page that compares predicted times with measured ones."""
 
 import html
 import math
@@ -8,9 +8,9 @@ from curves import (are_assumed, crossovers, measured_times, predicted_times, st
 from drawing import bytes_text, time_text
 from page import error_bars, figure_over_sizes, go
 
-ROWS = {"measured": 1, "predicted": 0}  # of the strip that names the fastest
-LETTER = 6.6  # pixels
-PICTURE = 850  # pixels that the sizes have
+ROWS = {"measured": 1, "predicted": 0}  # of the strip with the names of the winners
+LETTER = 6.6  # width of a letter, in pixels
+PICTURE = 850  # width of the axis of sizes, in pixels
 
 
 def add_curves(figure, label, style, measured, predicted, how):
@@ -28,7 +28,7 @@ def add_curves(figure, label, style, measured, predicted, how):
     sizes = sorted(predicted)
     dash = "dash" if style["symbol"] == "circle" else "dashdot"
     line = {"color": style["color"], "dash": dash, "width": 1.4}
-    if label == "auto":  # it runs one of the others, and is to be seen below that one's line
+    if label == "auto":  # a wide line, which stays visible below that of the algorithm it runs
         line = {"color": "rgba(119,119,119,0.3)", "width": 8}
     figure.add_trace(go.Scatter(
         x=sizes, y=[predicted[size][0] for size in sizes], name=name + ", " + how, mode="lines",
@@ -38,7 +38,7 @@ def add_curves(figure, label, style, measured, predicted, how):
 
 
 def add_reigns(figure, times, styles, kind):
-    """A row of the strip: a bar for as long as an algorithm is the fastest, with its name."""
+    """A row of the strip: a bar with the winner's name for each range of sizes."""
     bars = stretches(times)
     octaves = math.log2(bars[-1][1] / bars[0][0]) if bars else 1
     for left, right, label in bars:
@@ -59,7 +59,7 @@ def add_reigns(figure, times, styles, kind):
 
 
 def figure_of(lines, choices, styles, sizes):
-    """The figure, or nothing where nothing was predicted."""
+    """The figure, or nothing without predictions."""
     measured, predicted = measured_times(lines), predicted_times(choices)
     shown = worth_comparing(measured, predicted)
     if not shown:
@@ -86,7 +86,7 @@ def figure_of(lines, choices, styles, sizes):
 
 
 def crossovers_in_words(lines, choices):
-    """A list of them, for who would rather read than look."""
+    """The crossovers as a list of sentences."""
     parts = []
     for kind, times in (("Measured", measured_times(lines)),
                         ("Predicted", predicted_times(choices))):

@@ -1,4 +1,4 @@
-"""Shared by scripts that draw with matplotlib: they find it here, and write pictures."""
+"""Common parts of scripts that use matplotlib: finding it, and writing a picture."""
 
 import io
 import os
@@ -7,7 +7,7 @@ import sys
 
 from drawing import CANNOT_WRITE
 
-SYSTEM_PYTHON = "/usr/bin/python3"  # a user's own often lacks what the system's has
+SYSTEM_PYTHON = "/usr/bin/python3"  # may have packages that the user's Python lacks
 NAME = os.path.basename(sys.argv[0])
 
 try:
@@ -35,7 +35,7 @@ def compact(svg):
 
 
 def save(figure, target, **options):
-    """Writes the picture, and leaves no half one. Returns the exit status."""
+    """Writes the picture, and leaves no partial file. Returns the exit status."""
     opened = False
     kind = os.path.splitext(target)[1][1:] or None
     picture = io.BytesIO()
@@ -48,7 +48,7 @@ def save(figure, target, **options):
             opened = True
             file.write(data)
     except OSError as error:
-        if opened and os.path.isfile(target):  # and no device
+        if opened and os.path.isfile(target):  # not a device
             os.remove(os.path.realpath(target))
         print(f"{NAME}: cannot write '{target}': {error.strerror}", file=sys.stderr)
         return CANNOT_WRITE
@@ -56,7 +56,7 @@ def save(figure, target, **options):
 
 
 def read_text(source):
-    """All of a file, or of the standard input where it is called -."""
+    """The text of a file, or of standard input if its name is -."""
     if source == "-":
         return sys.stdin.read()
     with open(source, encoding="utf-8") as file:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Draws a sweep, or what tutti gradients measured: plot.py run.jsonl|run.csv|- picture.svg|picture.png
+"""Draws a sweep, or results of tutti gradients: plot.py run.jsonl|run.csv|- picture.svg|picture.png
 
-Of a sweep, one column of panels per collective: time over size, bandwidth over size, time over that of
-the MPI's own call (of the best of ours without one), since lines over five decades lie on one another,
-what the model predicted beside what was measured, where the file tells that, and a strip that names the
-winner of every size. A line is the median, its band the 95% interval of the median.
+Of a sweep, one column of panels per collective: time by size; bandwidth by size; time divided by that of
+the MPI's own call (without an MPI, by that of the best of tutti's algorithms), since lines over five decades
+are hard to distinguish; predicted and measured times, if the file has predictions; and a strip with the
+winner at every size. A line is the median, its band the 95% interval of the median.
 
-Of gradients, one bar per setting: what a step computes, and what communication adds to it.
+Of gradients, one bar per setting: the time of computing, and the time that communication adds.
 """
 
 import csv
@@ -27,7 +27,7 @@ MARKERS = "osD^vP<>Xhp*"
 DASHED = (0, (6, 1.5))
 NATIVE = {"color": NATIVE_COLOR, "linestyle": (0, (4, 2)), "marker": "x", "zorder": 4}
 AUTO = {"color": AUTO_COLOR, "linestyle": (0, (1, 1.5)), "marker": ".", "zorder": 3}
-MOST_RATIO = 4  # what is slower is no choice
+MOST_RATIO = 4  # slower algorithms are not shown
 NUMBERS = ("bytes", "median_us", "ci_low_us", "ci_high_us", "busbw_gb_s", "ranks")
 
 
@@ -44,7 +44,7 @@ def read_rows(text):
 
 
 def read_choices(text):
-    """collective -> what the model predicted at its sizes, which JSON files tell."""
+    """collective -> the predictions at its sizes, which only JSON files have."""
     choices = {}
     if text.lstrip().startswith("{"):
         for record in map(json.loads, filter(str.strip, text.splitlines())):
@@ -75,7 +75,8 @@ def group(rows):
 
 
 def styles_of(collectives):
-    """collective -> label -> line style: the same label looks alike where colours allow it."""
+    """collective -> label -> line style: a label has the same style in all panels, as far as colours
+    suffice."""
     known = {}
     result = {}
     for collective, lines in collectives.items():
@@ -96,7 +97,7 @@ def styles_of(collectives):
 
 
 def draw_lines(axis, lines, styles, value):
-    """One line and one band per candidate; value maps a cell and a time to what is drawn."""
+    """One line and one band per candidate; value maps a cell and a time to y."""
     for label, cells in lines.items():
         style = styles[label]
         sizes = [cell["bytes"] for cell in cells]
@@ -107,7 +108,7 @@ def draw_lines(axis, lines, styles, value):
                   linewidth=1.6, markersize=4.5, **style)
     axis.set_xscale("log", base=2)
     drawn = [value(cell, cell["median_us"]) for cells in lines.values() for cell in cells]
-    if min(drawn) > 0:  # one rank alone moves nothing
+    if min(drawn) > 0:  # one rank alone has no bandwidth
         axis.set_yscale("log")
         axis.set_ylim(min(drawn) / 2, max(drawn) * 2)  # wild intervals must not squeeze the lines
     axis.yaxis.set_minor_locator(NullLocator())
@@ -118,12 +119,12 @@ def draw_lines(axis, lines, styles, value):
 
 
 def bandwidth(cell, time_us):
-    """Bus bandwidth had the cell taken this long."""
+    """Bus bandwidth of the cell for a given time."""
     return cell["busbw_gb_s"] * cell["median_us"] / time_us
 
 
 def draw_ratios(axis, lines, styles):
-    """Times over those of the yardstick; what takes more than MOST_RATIO times as long is cut off."""
+    """Times divided by those of the yardstick; larger ratios than MOST_RATIO are cut off."""
     name, least = yardsticks(lines)
     known = {label: [cell for cell in cells if least.get(cell["bytes"], 0) > 0]
              for label, cells in lines.items()}
@@ -139,14 +140,14 @@ def draw_ratios(axis, lines, styles):
 
 
 def draw_strip(axis, lines, styles):
-    """The winner of every size by colour and name, hatched where it is a tie."""
+    """The winner at every size by colour and name; hatched if it is a tie."""
     sizes = winners(lines)
     for i, (size, label, tie) in enumerate(sizes):
         left = (sizes[i - 1][0] * size) ** 0.5 if i > 0 else size / 2
         right = (sizes[i + 1][0] * size) ** 0.5 if i + 1 < len(sizes) else size * 2
         axis.axvspan(left, right, facecolor=styles[label]["color"], alpha=0.35 if tie else 0.9,
                      hatch="////" if tie else None, edgecolor="white", linewidth=1.5)
-        # Its name too, since there may be more lines than colours.
+        # With its name, since there may be more lines than colours.
         axis.text((left * right) ** 0.5, 0.5, label, transform=axis.get_xaxis_transform(),
                   rotation=90, ha="center", va="center", fontsize=6.5, clip_on=True,
                   bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.8})
@@ -159,7 +160,7 @@ def draw_strip(axis, lines, styles):
 
 
 def subtitle_of(rows, context):
-    """Where the numbers come from, one line."""
+    """Machine, software and settings, in one line."""
     row = rows[0]
     facts = [f"{row['ranks']:.0f} ranks on {row['hosts']} host" + "s" * (str(row["hosts"]) != "1"),
              f"{row['dtype']}" + (f" {row['op']}" if row["op"] else ""),
@@ -172,7 +173,7 @@ def subtitle_of(rows, context):
 
 
 def wrapped(subtitle, width):
-    """The facts of a subtitle, in lines that fit into a width in inches."""
+    """The facts of a subtitle, in lines that fit a width in inches."""
     lines = []
     for fact in subtitle.split("   "):
         if lines and len(lines[-1]) + 3 + len(fact) <= width * 13:
@@ -183,10 +184,10 @@ def wrapped(subtitle, width):
 
 
 def draw_legend(axis):
-    """Who is who in a collective's panels, above them, where no curve is hidden."""
+    """The labels of a collective's panels, above them, where they hide no curve."""
     handles, labels = axis.get_legend_handles_labels()
     handles.append(Patch(facecolor="#bbbbbb", hatch="////", edgecolor="white"))
-    columns = 2 if max(map(len, labels)) > 16 else 3  # what is wider would make the panels narrow
+    columns = 2 if max(map(len, labels)) > 16 else 3  # wider legends would make the panels narrow
     axis.legend(handles, labels + ["tie"], loc="lower left", bbox_to_anchor=(-0.05, 1),
                 fontsize=7.5, frameon=False, ncols=columns, labelspacing=0.35, columnspacing=1.2)
 
@@ -226,13 +227,13 @@ def draw(collectives, subtitle, choices=None):
     panels = figure.subfigures(rows, columns, squeeze=False)
     styles = styles_of(collectives)
     for panel, (collective, lines) in zip(panels.flat, collectives.items()):
-        panel.set_facecolor("none")  # else it covers the line above it
+        panel.set_facecolor("none")  # otherwise it covers the line above it
         draw_collective(panel, collective, lines, styles[collective], choices.get(collective))
     return figure
 
 
 def records_of_gradients(text):
-    """The records of tutti gradients, or nothing where the text is of a sweep."""
+    """The records of tutti gradients, or nothing if the text is of a sweep."""
     lines = text.splitlines()
     if not lines or "tutti gradients/" not in lines[0]:
         return None

@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter
 
 
 def draw_bars(axis, settings, computing):
-    """A bar per setting, the best one on top; a mark where its ideal step ends."""
+    """A bar per setting, the best one on top; a mark at the end of its ideal step."""
     colors = {"best": COLORS[2], "tie": COLORS[5], "slower": COLORS[1]}
     for place, row in enumerate(settings):
         step = row["overlapped_us"]
@@ -30,7 +30,7 @@ def draw_bars(axis, settings, computing):
 
 
 def draw_gradients(records):
-    """The figure of tutti gradients, or nothing where no step was measured."""
+    """The figure of tutti gradients, or nothing if no step was measured."""
     context, summary = records[0], records[-1]
     settings = [record for record in records if record["record"] == "setting"]
     if not settings:
@@ -52,7 +52,7 @@ def draw_gradients(records):
     axis.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
-    below = -0.58 / (0.36 * len(settings) + 0.2)  # of the axis, whose height is some inches
+    below = -0.58 / (0.36 * len(settings) + 0.2)  # 0.58 inches, as a share of the axis
     axis.legend(handles=[
         Patch(color="#bbbbbb", label="computing"), Patch(color=COLORS[2], label="exposed, best"),
         Patch(color=COLORS[5], label="as good"), Patch(color=COLORS[1], label="slower"),

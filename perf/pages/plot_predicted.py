@@ -1,4 +1,4 @@
-"""The panels of a sweep that have what the model predicted beside what was measured."""
+"""The panels of a sweep that compare predicted times with measured ones."""
 
 import math
 
@@ -9,16 +9,16 @@ from drawing import time_text
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-BESIDE = 0.09  # octaves between the points of one size, which would lie on one another
+BESIDE = 0.09  # octaves between the points of one size, which would overlap
 PREDICTED = {"linestyle": (0, (5, 2)), "linewidth": 1.3}
 CROSSOVERS = {"measured": {"linestyle": "-"}, "predicted": {"linestyle": (0, (1.2, 1.6))}}
 CROSSOVER = {"color": "#444444", "linewidth": 1.0, "zorder": 1}
-LETTER = 3.9  # points that a letter of the strip is wide
+LETTER = 3.9  # width of a letter of the strip, in points
 
 
 def draw_curves(axis, label, style, place, measured, predicted):
-    """Points with their intervals, and a dashed line; of auto, which runs one of the others, a broad
-    one that can be seen below theirs."""
+    """Points with their intervals, and a dashed line. That of auto is wide, so that it stays visible
+    below that of the algorithm it runs."""
     sizes = sorted(measured)
     beside = [size * 2 ** (BESIDE * place) for size in sizes]
     middle = [measured[size][0] for size in sizes]
@@ -32,7 +32,7 @@ def draw_curves(axis, label, style, place, measured, predicted):
 
 
 def in_two_lines(name):
-    """Broken behind the mark that is closest to the middle."""
+    """Breaks a name after the mark that is closest to the middle."""
     marks = [i + 1 for i, letter in enumerate(name[:-1]) if letter in "_:,("]
     if len(name) < 14 or not marks:
         return name
@@ -41,7 +41,7 @@ def in_two_lines(name):
 
 
 def draw_reigns(axis, times, styles, row, inches_per_octave):
-    """One row of the strip: a bar for as long as an algorithm is the fastest, with its name."""
+    """A row of the strip: a bar with the winner's name for each range of sizes."""
     for left, right, label in stretches(times):
         color = styles[label]["color"] if label in styles else "#bbbbbb"  # it was not measured
         axis.fill_between([left, right], row + 0.04, row + 0.96, color=color, alpha=0.45,
@@ -54,7 +54,7 @@ def draw_reigns(axis, times, styles, row, inches_per_octave):
 
 
 def draw_strip(axis, measured, predicted, styles, sizes):
-    """Who is the fastest, as measured and as predicted."""
+    """The winners, as measured and as predicted."""
     inches = 0.8 * axis.figure.bbox.width / axis.figure.dpi / (math.log2(sizes[-1] / sizes[0]) + 2)
     for row, times in ((1, measured), (0, predicted)):
         draw_reigns(axis, times, styles, row, inches)
@@ -68,7 +68,7 @@ def draw_strip(axis, measured, predicted, styles, sizes):
 
 
 def draw_legend(axis, predicted):
-    """Who is who, above the curves, where none of them is hidden."""
+    """The labels, above the curves, where they hide none."""
     handles, labels = axis.get_legend_handles_labels()
     handles.append(Line2D([], [], color="#444444", **PREDICTED))
     handles += [Line2D([], [], **CROSSOVER, **style) for style in CROSSOVERS.values()]
@@ -79,7 +79,7 @@ def draw_legend(axis, predicted):
 
 
 def draw_predicted(axis, strip, lines, styles, choices):
-    """`auto` and the best of the others, and where another one becomes the fastest."""
+    """`auto` and the best of the others, and the sizes at which the winner changes."""
     measured, predicted = measured_times(lines), predicted_times(choices)
     shown = worth_comparing(measured, predicted)
     for kind, times in (("measured", measured), ("predicted", predicted)):

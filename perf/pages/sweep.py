@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes a sweep as one page that opens without a network: sweep.py run.jsonl|- page.html
 
-Its curves can be hovered over and its table sorted; it has ratios to the MPI's own call, predictions
-beside what was measured, what `auto` chose at each size and why, the machine, and the command that
-measures it again.
+Curves show values under the pointer, and the table sorts. The page has ratios to the MPI's own call,
+predicted and measured times, the choice of `auto` at each size with its reasons, the machine, and the
+command that repeats the measurement.
 """
 
 import html
@@ -22,7 +22,7 @@ COLUMNS = [("bytes", "bytes"), ("algorithm", "label"), ("in place", "in_place"),
 
 
 def explained(choices):
-    """What auto ran at every size, and what became of the others."""
+    """The algorithm that auto ran at every size, and the reasons against the others."""
     parts = []
     for choice in choices:
         items = []
@@ -68,7 +68,7 @@ def section_of(collective, cells, choices):
 
 
 def page_of(records):
-    """The page, or nothing where no cell was measured."""
+    """The page, or nothing if no cell was measured."""
     context = next((record for record in records if record["record"] == "context"), {})
     cells = [record for record in records if record["record"] == "cell"]
     if not cells:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes what tutti tune keeps as one page that opens without a network: tune.py run.jsonl|- page.html
+"""Writes the results of tutti tune as one page that opens without a network: tune.py run.jsonl|- page.html
 
-Of each table: the rules, what the model would choose instead and what that loses, the cells that the
-rules are made of, as curves and as a table, and predictions beside them.
+For each table, the page has the rules, the choices of the model and their loss, the cells behind the
+rules, as curves and as a table, and predictions.
 """
 
 import html
@@ -24,12 +24,12 @@ CELLS = [("bytes", "bytes"), ("algorithm", "label"), ("median, us", "median_us")
 
 
 def label_of(algorithm, segment_bytes):
-    """As the command prints it: ring, or ring/64K where it runs in segments."""
+    """As the command prints it: ring, or ring/64K if it runs in segments."""
     return algorithm + (f"/{bytes_text(segment_bytes)}" if segment_bytes else "")
 
 
 def with_standing(cells):
-    """The cells with their labels, and how far they are from the best of their size."""
+    """The cells with their labels, and their time relative to the best of their size."""
     least = {}
     for cell in cells:
         least[cell["bytes"]] = min(least.get(cell["bytes"], math.inf), cell["median_us"])
@@ -43,7 +43,7 @@ def with_standing(cells):
 
 
 def with_labels(choice):
-    """A choice whose algorithms are named as the cells are."""
+    """A choice, with the same names of algorithms as the cells."""
     chosen = label_of(choice["chosen"], choice["segment_bytes"])
     candidates = []
     for one in choice["candidates"]:
@@ -53,7 +53,7 @@ def with_labels(choice):
 
 
 def verdict_of(fastest, label, time):
-    """What to make of the model's choice."""
+    """A verdict on the model's choice."""
     if fastest["label"] == label:
         return "the same"
     if time is None:
@@ -62,8 +62,8 @@ def verdict_of(fastest, label, time):
 
 
 def model_rows(cells, choices, automatic):
-    """A row per size: the fastest, and the model's choice beside it. What this run measured of that
-    counts; else the cell in the file, if there is one."""
+    """A row per size: the fastest, and the model's choice. The time of that choice is the one that this
+    run measured; else that of the file, if it has one."""
     measured = {time["bytes"]: time for time in automatic}
     rows = []
     for choice in sorted(choices, key=lambda choice: choice["bytes"]):
@@ -81,7 +81,7 @@ def model_rows(cells, choices, automatic):
 
 
 def summary_of(rows):
-    """What the rules are worth, in a sentence."""
+    """The gain of the rules, in a sentence."""
     losses = [row["loss"] for row in rows if row["loss"]]
     differing = sum(row["verdict"] not in ("the same", "as good") for row in rows)
     text = f"The model chooses something slower at {differing} of {len(rows)} sizes."
@@ -93,7 +93,7 @@ def summary_of(rows):
 
 
 def section_of(records, collective, buffers):
-    """One table of the file; what the model would choose is told size by size."""
+    """One table of the file, with the choice of the model at each size."""
     def of(kind):
         return [record for record in records if record["record"] == kind
                 and (record["collective"], record["buffers"]) == (collective, buffers)]
@@ -113,7 +113,7 @@ def section_of(records, collective, buffers):
 
 
 def curves_of(lines, choices):
-    """Times, and predictions beside them."""
+    """Measured and predicted times."""
     sizes = sorted({cell["bytes"] for cells in lines.values() for cell in cells})
     styles = styles_of(lines)
     times = figure_over_sizes("median time, us", sizes)
@@ -127,7 +127,7 @@ def curves_of(lines, choices):
 
 
 def page_of(records):
-    """The page, or nothing where the file has no cell of these ranks."""
+    """The page, or nothing if the file has no cell of these ranks."""
     context = next((record for record in records if record["record"] == "context"), {})
     places = dict.fromkeys((record["collective"], record["buffers"]) for record in records
                            if record["record"] == "cell")

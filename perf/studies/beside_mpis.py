@@ -2,11 +2,12 @@
 """Compares plain calls with MPIs' own: beside_mpis.py NAME=FILE.csv...
 
 --mpi NAME="WRAPPER:LAUNCHER", such as "mpicc:mpirun -n 2", compiles mpi_calls.c and runs it in a job of that
-MPI alone; --ours "COMMAND", such as "tutti run -n 2 tutti sweep", runs ours in a job without an MPI. All take
-turns. A cell's ratio is the MPI's time over ours; beside several MPIs the least ratio counts.
---sweep NAME="COMMAND", such as "mpirun -n 2 tutti sweep", runs both in one job of that MPI: a column beside
-the ratio, or the ratio itself where no other is known. Files go into --folder, and may be given again later:
-several of one name are merged by medians. Ours are named tutti. docs/sweep.md has an example.
+MPI alone. --ours "COMMAND", such as "tutti run -n 2 tutti sweep", runs tutti in a job without an MPI. All jobs
+take turns. A cell's ratio is the MPI's time divided by tutti's; with several MPIs the least ratio counts.
+--sweep NAME="COMMAND", such as "mpirun -n 2 tutti sweep", runs both in one job of that MPI. It fills a column
+beside the ratio, or is the ratio itself if there is no other. Files go into --folder, and can be passed again
+later: several files of one name are merged by medians. tutti's files are named tutti. docs/sweep.md has an
+example.
 """
 
 import argparse
@@ -30,7 +31,7 @@ LEAST_LARGE, LEAST_SMALL = 0.9, 0.8  # ratios below these are counted
 
 
 class Unusable(Exception):
-    """A file that gives no times; the message says why."""
+    """A file without times; the message has the reason."""
 
 
 def rows_of(path):
@@ -58,7 +59,7 @@ def merged(named):
 
 
 def pairs_of(mpis, kind, collective, size):
-    """name -> (the MPI's time, ours), twice: in jobs of their own, and in one job."""
+    """name -> (the MPI's time, tutti's time), twice: in separate jobs, and in one job."""
     def of(name, algorithm, buffers=kind):
         return mpis.get(name, {}).get((buffers, collective, size, algorithm))
     apart = {name: (of(name, "alone", "private"), of(OURS, "auto")) for name in mpis}
@@ -67,8 +68,8 @@ def pairs_of(mpis, kind, collective, size):
 
 
 def cells_of(mpis):
-    """A dictionary per cell: ratios to each MPI, the least one, the least one in one job, and, where private
-    ones were measured in the same job too, the private time over the visible one."""
+    """A dictionary per cell: ratios to each MPI, the least one, the least one in one job, and, if
+    private buffers were measured in the same job too, the private time divided by the visible one."""
     keys = dict.fromkeys(key[:3] for times in mpis.values() for key in times if key[3] == "auto")
     cells = []
     for kind, collective, size in sorted(keys, key=lambda key: (KINDS.index(key[0]), key[1], key[2])):
@@ -107,7 +108,7 @@ def summed_up(cells):
 
 
 def lines_of(found, most):
-    """What is printed."""
+    """The printed lines."""
     rows = [[f"{one['collective']}, {one['buffers']}", str(one["cells"]), f"{one['mean']:.2f}",
              f"{one['worst']:.2f}", number(one["in_one_job"], ".2f"), str(one["slow_large"]), str(one["slow_small"]),
              number(one["over_private"], ".2f")] for one in found["collectives"]]
@@ -126,7 +127,7 @@ def number_of(text, units):
 
 
 def calls_of(wanted, name, value):
-    """Compiles the calls of an MPI. Returns the words that run them, but for the file."""
+    """Compiles the calls of an MPI. Returns the command that runs them, without the file."""
     wrapper, colon, launcher = value.partition(":")
     if not colon:
         raise Unmeasured(f"--mpi '{name}={value}' is not NAME=WRAPPER:LAUNCHER")
@@ -139,7 +140,7 @@ def calls_of(wanted, name, value):
 
 
 def measure(wanted):
-    """Runs all jobs once, and then again. Returns pairs of name and file."""
+    """Runs all jobs in turn, several times. Returns pairs of name and file."""
     calls = {name: calls_of(wanted, name, value) for name, value in wanted.mpi}
     sweeps = [(name, command, "auto,native") for name, command in wanted.sweep]
     sweeps += [(OURS, command, "auto") for command in wanted.ours]

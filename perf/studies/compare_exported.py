@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Are an MPI's own collectives faster with what `tutti export` makes of a tuning file?
+"""Compares an MPI's own collectives with and without the settings that `tutti export` makes of a tuning file.
 
   perf/studies/compare_exported.py TUNING --to openmpi --tutti build/release/bin/tutti -- mpirun -n 4
 
 Runs `tutti sweep -a native` of a collective under the launcher with the exported settings and without
-them, in turns. Of each size the medians of all runs are compared, with over without, and of each
-collective the geometric mean over sizes is printed, with the range that it has where any one pair of
-runs is left out. Below stand sizes that became slower or faster by 5%, in four of five pairs.
+them, in turns. For each size it divides the median of all runs with settings by the median without. For each
+collective it prints the geometric mean over sizes, with its range when any one pair of runs is left out.
+Then it lists sizes that became slower or faster by 5% in four of five pairs.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def fail(text):
 
 
 def arguments():
-    """What the command line says; the launcher stands behind two dashes."""
+    """The parsed command line; the launcher comes after two dashes."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("tuning", help="a file of tutti tune")
     parser.add_argument("--to", required=True, choices=["openmpi", "openmpi6", "mpich", "mpich5",
@@ -69,7 +69,7 @@ def what_was_measured(tuning, collectives):
 
 
 def settings_of(known, folder):
-    """The variables by which the MPI finds what was exported."""
+    """The variables that make the MPI read the exported settings."""
     path = os.path.join(folder, "exported")
     done = subprocess.run([known.tutti, "export", known.tuning, "--to", known.to, "-o", path,
                            "-C", known.collective], check=False)
@@ -87,7 +87,7 @@ def settings_of(known, folder):
 
 
 def medians(known, sweep, folder, settings):
-    """What a sweep of the MPI's own calls takes: microseconds by collective and bytes."""
+    """The times of the MPI's own calls in one sweep: microseconds by collective and bytes."""
     path = os.path.join(folder, "sweep.json")
     command = [*known.launcher, known.tutti, "sweep", *sweep, "-a", "native", "--transport", "shm",
                "--budget", known.budget, "--json", path]
@@ -104,7 +104,7 @@ def medians(known, sweep, folder, settings):
 
 
 def measured(known):
-    """Of each collective and size, times with and without, one of each for each pair."""
+    """For each collective and size, times with and without settings, one of each per pair of runs."""
     names, sizes = what_was_measured(known.tuning, known.collective)
     times = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -122,12 +122,12 @@ def measured(known):
 
 
 def geometric(values):
-    """Their geometric mean."""
+    """Geometric mean."""
     return math.exp(statistics.fmean(map(math.log, values)))
 
 
 def ratio_of(cell):
-    """The time with settings over the one without."""
+    """The time with settings divided by the time without."""
     first, second = (statistics.median(side) for side in zip(*cell))
     return first / second
 

@@ -1,4 +1,5 @@
-// all_reduce of f32 over TCP, beside Gloo's, in one run: gloo_benchmark [FIRST [LAST]], as ranks.
+// Compares all_reduce of f32 over TCP with Gloo's, in one run. Usage: gloo_benchmark [FIRST
+// [LAST]], as ranks.
 #include <unistd.h>
 
 #include <cstdio>
@@ -22,7 +23,8 @@
 namespace tutti::perf {
 namespace {
 
-// Gloo's ranks exchange their addresses over ours: all of them set something, and then read all.
+// Gloo's ranks exchange their addresses over tutti: all ranks set a value, then all read all
+// values.
 class Store final : public gloo::rendezvous::Store {
  public:
   explicit Store(Communicator& world) : world_{world} {}
@@ -95,7 +97,7 @@ int main(int count, char** arguments) {
   try {
     tutti::perf::measure({arguments, static_cast<std::size_t>(count)});
     return 0;
-  } catch (const std::exception& error) {  // Gloo's, too
+  } catch (const std::exception& error) {  // also those of Gloo
     std::puts(error.what());
     return 4;
   }

@@ -1,5 +1,5 @@
-// Broadcasts maps of strings, worth 1 MiB each: object_benchmark, as ranks. object_benchmark.py
-// runs it beside mpi4py.
+// Broadcasts maps of strings of 1 MiB each. Usage: object_benchmark, as ranks. object_benchmark.py
+// compares it with mpi4py.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -21,7 +21,7 @@ using Map = std::map<std::string, std::string>;
 constexpr std::size_t kWorth = std::size_t{1} << 20;
 constexpr int kRounds = 30;
 
-/// As the script's make_map.
+/// As make_map of the script.
 Map make_map(std::size_t entries) {
   Map map;
   for (std::size_t i = 0; i < entries; ++i) {
@@ -31,8 +31,8 @@ Map make_map(std::size_t entries) {
   return map;
 }
 
-/// @param fresh whether receivers give an empty map, or else the last one, for its memory.
-/// @return the time until the last rank has the map: the median, in microseconds.
+/// @param fresh whether receivers pass an empty map; else they pass the last one, to reuse its
+/// memory. @return the time until the last rank has the map: the median, in microseconds.
 double time_broadcast(Communicator& world, std::size_t entries, bool fresh) {
   const bool is_root = world.rank() == 0;
   Map map = is_root ? make_map(entries) : Map{};

@@ -23,7 +23,7 @@ def make_map(entries):
 
 
 def be_a_rank():
-    """Times the broadcasts, and prints what the program prints."""
+    """Times the broadcasts, and prints as the program does."""
     from mpi4py import MPI
     world = MPI.COMM_WORLD
     for entries in ENTRIES:
@@ -31,7 +31,7 @@ def be_a_rank():
         times = []
         got = None
         for _ in range(ROUNDS):
-            got = None  # the end of the last one is not timed, for neither side
+            got = None  # the destruction of the last result is timed on neither side
             world.Barrier()
             start = MPI.Wtime()
             got = world.bcast(given, 0)
@@ -43,7 +43,7 @@ def be_a_rank():
 
 
 def run(ranks, *command):
-    """By number of entries: microseconds, several where there are several ways."""
+    """Number of entries -> microseconds; several times if there are several forms."""
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                        OMPI_MCA_rmaps_base_oversubscribe="1")
     lines = subprocess.run(["mpirun.openmpi", "-n", ranks, *command], env=environment, check=True,

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Says what it costs that arrays do not begin at pages: offsets.py --sweep "COMMAND" FILE...
+"""Measures the cost of arrays that do not start at pages: offsets.py --sweep "COMMAND" FILE...
 
-COMMAND is a tutti sweep, such as "build/release/bin/tutti sweep --ranks 2". It is run once for each FILE,
-over several collectives with every pair of an input's and an output's offset racing in one run, and
-writes FILE as JSON lines. Without --sweep the files are read as they are. The median of plain calls in
-each cell is compared with that at pages in the same run; of several files the median ratio counts.
-docs/sweep.md has an example.
+COMMAND is a tutti sweep, such as "build/release/bin/tutti sweep --ranks 2". The script runs it once for each
+FILE, which it writes as JSON lines: several collectives, with every pair of an input's and an output's offset
+racing in one run. Without --sweep it only reads the files. It divides the median of plain calls in each cell
+by that at pages in the same run; of several files the median ratio counts. docs/sweep.md has an example.
 """
 
 import argparse
@@ -25,12 +24,12 @@ CLEARLY = 1.1  # a cell that takes longer by more than that is listed
 
 
 def pairs():
-    """All pairs of offsets, the one that the others are compared with first."""
+    """All pairs of offsets. The first one is the reference."""
     return ",".join(f"{one}:{other}" for one in OFFSETS for other in OFFSETS)
 
 
 def ratios_of(sweep):
-    """(collective, bytes, alignment) -> time over that at pages."""
+    """(collective, bytes, alignment) -> time divided by that at pages."""
     found = {}
     for (collective, size, _), here in sweep.cells.items():
         times = {cell.get("align"): cell["median_us"] for label, cell in here.items()
@@ -44,14 +43,14 @@ def ratios_of(sweep):
 
 
 def compared(sweeps):
-    """The same of several files: the median of each cell."""
+    """The median ratio of each cell over several files."""
     files = [ratios_of(sweep) for sweep in sweeps]
     return {key: median([file[key] for file in files if key in file])
             for key in dict.fromkeys(key for file in files for key in file)}
 
 
 def told(cells):
-    """All that is said, as JSON."""
+    """The results as JSON."""
     names = list(dict.fromkeys(key[0] for key in cells))
     groups = [(name, {key: ratio for key, ratio in cells.items() if key[0] == name}) for name in names]
     groups += [("all", cells)] if len(names) > 1 else []
@@ -64,7 +63,7 @@ def told(cells):
 
 
 def lines_of(found, most):
-    """What is printed."""
+    """The printed lines."""
     rows = [[one["collective"], str(one["cells"]), f"{one['mean']:.3f}", f"{one['worst']:.2f}",
              str(one["above"])] for one in found["collectives"]]
     lines = table(["collective", "cells", "mean", "worst", f">{CLEARLY}x"], rows)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How far the times that `tutti sweep` predicts of `auto` are from those that it measured.
+"""Compares the times that `tutti sweep` predicts for `auto` with those that it measured.
 
 Usage: prediction_error.py FILE.jsonl ... [--within 2] [--worst 10] [--json]
 
-FILEs are what `tutti sweep --json FILE` wrote. For each collective it prints how many of its cells have a
-prediction that is at most so many times too long or too short, what predictions rest on (timed, calibrated
-or assumed), and then the worst cells. Calls that follow each other count; isolated ones do not.
+FILEs are output of `tutti sweep --json FILE`. For each collective the script prints the share of cells whose
+prediction is too long or too short by at most the factor --within, the source of the predicted times (timed,
+calibrated or assumed), and then the worst cells. Only calls that follow each other count, not isolated ones.
 """
 import argparse
 import json
@@ -16,7 +16,7 @@ from regret_file import Malformed, Sweep
 
 
 def cells_of(paths):
-    """(collective, bytes, measured, predicted, what it rests on) of `auto`, of all files."""
+    """(collective, bytes, measured, predicted, source of the prediction) of `auto`, of all files."""
     found = []
     for path in paths:
         sweep = Sweep(path)
@@ -34,12 +34,12 @@ def cells_of(paths):
 
 
 def factor(cell):
-    """By how much a prediction is too long or too short; 1 is exact."""
+    """The factor by which a prediction is too long or too short; 1 is exact."""
     return math.exp(abs(math.log(cell[3] / cell[2])))
 
 
 def summary_of(cells, within):
-    """What there is to say of some cells."""
+    """The summary of some cells."""
     good = sum(factor(cell) <= within for cell in cells)
     return {"cells": len(cells), "within": good, "fraction": good / len(cells),
             "rest_on": sorted({cell[4] for cell in cells})}

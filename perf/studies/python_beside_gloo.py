@@ -1,8 +1,8 @@
-"""What a program in Python gets from tutti and from PyTorch's Gloo in six situations, as a page:
+"""Compares tutti with PyTorch's Gloo in Python programs, in six situations, as a page:
 
     python perf/studies/python_beside_gloo.py [SITUATION...] > docs/beside_gloo.md
 
-Needs the package tutti, PyTorch and pytest. Each situation starts its processes anew and has a deadline.
+Needs the package tutti, PyTorch and pytest. Each situation starts new processes and has a deadline.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from typing import Any, Callable
 
 _TIMEOUT = 3.0  # of the communicators, in seconds
-_PATIENCE = 20.0  # with processes that do not end
+_PATIENCE = 20.0  # seconds until processes that do not end are killed
 _ROUNDS = 15
 
 
@@ -60,7 +60,7 @@ class Gloo:
 
 
 class Tutti:
-    """The same calls of tutti, on tensors of PyTorch too."""
+    """The same calls of tutti, also on tensors of PyTorch."""
 
     def __init__(self, rank: int, size: int, folder: str, timeout: float) -> None:
         import torch
@@ -98,7 +98,7 @@ def rank_hang(library: str, rank: int, size: int, folder: str) -> None:
     calls = LIBRARIES[library](rank, size, folder, _TIMEOUT)
     calls.all_reduce(calls.array(4))
     if rank == 2:
-        time.sleep(2 * _TIMEOUT)  # a rank that does something else
+        time.sleep(2 * _TIMEOUT)  # a rank that does other work
         os._exit(0)
     try:
         calls.all_reduce(calls.array(4))
@@ -179,7 +179,7 @@ RANKS = {"hang": rank_hang, "mismatch": rank_mismatch, "interrupt": rank_interru
 
 
 def run(situation: str, what: str, size: int, interrupt: bool = False) -> list[str]:
-    """Starts the ranks. Returns what each has printed."""
+    """Starts the ranks. Returns the output of each."""
     with tempfile.TemporaryDirectory() as folder:
         start = [sys.executable, __file__, "--rank"]
         members = [
@@ -287,7 +287,7 @@ SITUATIONS: dict[str, tuple[str, str, Callable[[], None]]] = {
     "test": ("A test that hangs", "Both under pytest.", hung_test),
     "reduce": ("all_reduce", "Two processes of one host, float32, ordinary tensors, in place.",
                lambda: table("reduce", {"8 B": 2, "64 KiB": 16384, "1 MiB": 262144, "25 MiB": 6553600}, "tensor")),
-    "objects": ("Objects", "all_gather of a dictionary with so many bytes, two processes.",
+    "objects": ("Objects", "all_gather of a dictionary of the given size, two processes.",
                 lambda: table("objects", {"1 KiB": 1 << 10, "1 MiB": 1 << 20, "100 MiB": 100 << 20}, "object")),
 }  # fmt: skip
 

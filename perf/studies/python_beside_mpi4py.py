@@ -1,10 +1,10 @@
-"""Times of objects between two ranks: world.objects beside mpi4py, in turns, within the same processes.
+"""Compares times of objects between two ranks: world.objects and mpi4py, in turns, in the same processes.
 
     python perf/studies/python_beside_mpi4py.py [LAUNCHER...]
 
-Needs the package tutti, numpy, and mpi4py built with the launcher's MPI; the launcher is "mpirun -n 2" unless
-another is given. Prints a table: the median time of tutti, and for both forms of mpi4py, its lowercase calls and
-mpi4py.util.pkl5, the median and the quartiles of their times over tutti's in the same round.
+Needs the package tutti, numpy, and mpi4py built with the launcher's MPI; the default launcher is
+"mpirun -n 2". Prints a table: the median time of tutti, and for both forms of mpi4py, its lowercase calls and
+mpi4py.util.pkl5, the median and the quartiles of their times divided by tutti's in the same round.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import time
 from typing import Any, Callable
 
 ROUNDS = {1 << 10: 200, 1 << 20: 60, 100 << 20: 9}  # by the bytes of an array
-WARM = 2  # rounds before
+WARM = 2  # rounds that are not timed
 
 
 def contestants(size: int) -> dict[str, dict[str, Callable[[], Any]]]:
-    """By call and library: a function that moves an object, and returns what has come."""
+    """By call and library: a function that sends or receives an object, and returns the received one."""
     import numpy as np
     from mpi4py import MPI
     from mpi4py.util import pkl5
@@ -52,7 +52,7 @@ def check(got: Any, size: int) -> None:
 
 
 def measure(calls: dict[str, Callable[[], Any]], size: int) -> dict[str, list[float]]:
-    """Seconds of each library by rounds: those of the slower rank. The first one of a round changes."""
+    """Seconds by library and round: those of the slower rank. The order of libraries rotates."""
     import tutti
 
     world = tutti.world()

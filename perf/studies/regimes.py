@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws which algorithm tutti would choose: a map of bytes and ranks, coloured by winner.
+"""Draws the algorithm that tutti would choose: a map of bytes and ranks, coloured by winner.
 
 Usage: regimes.py [--tutti COMMAND] [-C all_reduce] [-b 8,64,...] -o FILE.svg NETWORK...
-Networks are written as `tutti explain --topology` takes them, each with as many ranks as it has
-places; switch:16@8 has eight ranks on each host. FILE.json beside the picture says the same in numbers.
+The form of networks is that of `tutti explain --topology`; each has one rank per place, and
+switch:16@8 has eight ranks on each host. FILE.json beside the picture contains its numbers.
 """
 import argparse
 import json
@@ -21,12 +21,12 @@ SIZES = ",".join(str(8 << shift) for shift in range(0, 26, 2))  # 8 B to 256 MiB
 
 
 def base_of(algorithm):
-    """What is coloured alike: an algorithm whatever its parameters."""
+    """The algorithm without parameters, which decides the colour."""
     return algorithm.split(":")[0].split("(")[0]
 
 
 def explained(command, network, collective, sizes):
-    """What is chosen for each size, and by how much over the next algorithm of another name."""
+    """The choice for each size, and its advantage over the next algorithm of another name."""
     topology, _, per_host = network.partition("@")
     text = subprocess.run(
         [command, "explain", "--topology", topology, "--per-host", per_host or "1",
@@ -43,7 +43,7 @@ def explained(command, network, collective, sizes):
 
 
 def draw(regimes, collective, path):
-    """One row per network, one column per size; a cell has the lead of its winner."""
+    """One row per network, one column per size; a cell shows the advantage of the winner."""
     names = sorted({base_of(cell["chosen"]) for row in regimes for cell in row["cells"]})
     colours = dict(zip(names, plt.get_cmap("tab20").colors))
     sizes = [cell["bytes"] for cell in regimes[0]["cells"]]

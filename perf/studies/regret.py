@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Says how good the choices of `auto` are: regret.py [--json] [--run "COMMAND"] FILE...
+"""Measures the quality of `auto`'s choices: regret.py [--json] [--run "COMMAND"] FILE...
 
-Each FILE is what `tutti sweep --json FILE` wrote with -a left out, so that all algorithms took part
-beside auto. Two or more of the same ranks, transport and buffers are compared with each other as well:
-who is best is then decided in one file and compared in another. With --run "mpirun -n 4 tutti sweep" the
-command is run for each FILE first, and writes it. docs/choices.md says what it all means.
+Each FILE is output of `tutti sweep --json FILE` without -a, so that all algorithms took part beside auto.
+The script also compares two or more files of the same ranks, transport and buffers with each other: one
+file decides which algorithm is best, and another one compares its time. With --run "mpirun -n 4 tutti sweep"
+it first runs the command for each FILE, and writes it. docs/choices.md explains the results.
 """
 
 import argparse
@@ -17,25 +17,25 @@ from regret_statistics import (MUCH, crossed_regrets, difference, geometric_mean
 from sweep_runs import Unmeasured, measure
 
 NOT_OURS = ("native", "probe")
-CLOSE = 1.1  # a predicted winner this near to the measured one is as good
+CLOSE = 1.1  # a predicted winner counts as right up to this ratio to the measured one
 EXIT_USAGE = 2
 EXIT_ENVIRONMENT = 4
 
 
 def ours(here):
-    """Of the cells of a size those of our algorithms and of auto, right ones only."""
+    """The correct cells of tutti's algorithms and of auto, of one size."""
     return {label: cell for label, cell in here.items()
             if (label.split("#")[0] not in NOT_OURS or is_choice(label, cell))
             and not cell.get("wrong")}
 
 
 def is_choice(label, cell):
-    """Of NCCL's own calls, which auto takes where they are best; an MPI's it has to beat."""
+    """Whether auto could choose it: NCCL's own calls count, an MPI's do not."""
     return label == "native" and cell["buffers"].startswith("cuda")
 
 
 def compared(sweep):
-    """The cells of a file in which auto chose among several: key -> label -> cell."""
+    """The cells of a file in which auto could choose among several: key -> label -> cell."""
     found = {key: ours(here) for key, here in sweep.cells.items()}
     found = {key: here for key, here in found.items() if "auto" in here and len(here) > 1}
     if not found:
@@ -50,7 +50,7 @@ def medians(here):
 
 
 def standing_for(here, one, name):
-    """The cell that says what a choice takes: its own, or that of auto where auto ran it."""
+    """The cell with the time of a choice: its own, or that of auto if auto ran it."""
     label, auto = one.get("label", one[name]), here["auto"]
     if label in here:
         return here[label]
@@ -59,7 +59,8 @@ def standing_for(here, one, name):
 
 
 def noise_of(here):
-    """By which factor auto and what it ran differ, which are the same calls measured twice."""
+    """The ratio of the times of auto and of the algorithm that it ran, which are two measurements of the
+    same calls."""
     auto = here["auto"]
     twin = here.get(auto["runs"])
     if twin is None or twin.get("segment_bytes") != auto.get("segment_bytes"):
@@ -79,7 +80,7 @@ def predictions(here, choice):
 
 
 def of_cell(key, here, choice):
-    """All that is said of one cell."""
+    """The results for one cell."""
     times = medians(here)
     auto, best = here["auto"], min(here.values(), key=lambda cell: cell["median_us"])
     ratio = regret(times, "auto")
@@ -99,7 +100,7 @@ def of_cell(key, here, choice):
 
 
 def known(cells, name):
-    """What the cells that have it say."""
+    """The values of the cells that have one."""
     return [cell[name] for cell in cells if cell[name] is not None]
 
 
@@ -116,14 +117,14 @@ def summed_up(collective, cells):
 
 
 def by_collective(cells):
-    """(collective, its cells) in the order of the file, and all together at last."""
+    """(collective, its cells) in the order of the file, and last all cells together."""
     names = list(dict.fromkeys(cell["collective"] for cell in cells))
     groups = [(name, [cell for cell in cells if cell["collective"] == name]) for name in names]
     return groups + ([("all", cells)] if len(names) > 1 else [])
 
 
 def of_file(sweep):
-    """All that is said of one file."""
+    """The results for one file."""
     cells = [of_cell(key, here, sweep.choices.get(key[:2])) for key, here in compared(sweep).items()]
     return {"file": sweep.path, "world": sweep.world(), "interrupted": sweep.is_interrupted(),
             "collectives": [summed_up(*group) for group in by_collective(cells)],
@@ -133,7 +134,7 @@ def of_file(sweep):
 
 
 def crossed(world, sweeps):
-    """All that is said of several files of the same world."""
+    """The results for several files of the same world."""
     files = [compared(sweep) for sweep in sweeps]
     cells = []
     for key in files[0]:
@@ -157,7 +158,7 @@ def crossed(world, sweeps):
 
 
 def lines_of_file(told):
-    """What is printed of one file."""
+    """The printed lines for one file."""
     rows = [[one["collective"], str(one["cells"]), number(one["regret"], ".3f"),
              number(one["noise"], ".3f"), str(one["above"]),
              number(one["predicted_wins"], ".0%"),
@@ -174,7 +175,7 @@ def lines_of_file(told):
 
 
 def lines_of_world(told):
-    """What is printed of several files of the same world."""
+    """The printed lines for several files of the same world."""
     rows = [[one["collective"], str(one["cells"]), f"{one['plain']:.3f}", f"{one['crossed']:.3f}",
              str(one["above"])] for one in told["collectives"]]
     return [f"best in the others of {len(told['files'])} files, compared in one: {told['world']}",

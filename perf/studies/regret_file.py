@@ -1,4 +1,4 @@
-"""Reads what `tutti sweep --json` writes, for regret.py and regret_mpi.py."""
+"""Reads output of `tutti sweep --json`, for regret.py and regret_mpi.py."""
 
 import json
 import math
@@ -8,7 +8,7 @@ TEXTS = ("collective", "label", "runs", "transport", "buffers", "dtype", "op")
 
 
 class Malformed(Exception):
-    """A file that is no JSON file of a sweep; the message names it."""
+    """A file that is not a JSON file of a sweep; the message names it."""
 
 
 class Sweep:
@@ -65,11 +65,11 @@ class Sweep:
         here[record["label"]] = record
 
     def is_interrupted(self):
-        """Whether the sweep was cut short."""
+        """Whether the sweep is incomplete."""
         return bool(self.summary.get("interrupted", True))
 
     def world(self):
-        """What has to be equal for two files to be compared, in words."""
+        """The facts that must be equal in files that are compared, in words."""
         cells = [cell for here in self.cells.values() for cell in here.values()]
         names = {name: "/".join(sorted({cell[name] for cell in cells}))
                  for name in ("transport", "buffers", "dtype")}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Says how good an MPI chooses among its own algorithms.
+"""Measures the quality of an MPI's choices among its own algorithms.
 
 Usage: regret_mpi.py --mpi openmpi|mpich|intel --launch "mpirun -n 4" --tutti build/release/bin/tutti
 
-Each collective is swept by `tutti sweep -a native` with the MPI's defaults and with each algorithm that
-the MPI lets a variable force, one launch each, in several passes over all of them, each shuffled. The
-best one is decided on the odd passes and compared on the even ones, and the other way round.
-docs/choices.md says what it all means.
+`tutti sweep -a native` measures each collective with the MPI's defaults and with each algorithm that a
+variable can force, one launch each, in several passes over all of them, each shuffled. The odd passes decide
+which algorithm is best and the even ones compare its time, and vice versa. docs/choices.md explains the
+results.
 """
 
 import argparse
@@ -27,16 +27,16 @@ from regret_statistics import (MUCH, crossed_regrets, difference, geometric_mean
                                regret, table)
 
 EXIT_USAGE, EXIT_ENVIRONMENT = 2, 4
-DEFAULT, AGAIN = "default", "default again"  # equal, so what lies between is noise
+DEFAULT, AGAIN = "default", "default again"  # the same settings, so their difference is noise
 
-# What the MPIs call ours.
+# The MPIs' names of collectives.
 NAMES = {"all_reduce": "allreduce", "broadcast": "bcast", "reduce": "reduce",
          "all_gather": "allgather", "all_to_all": "alltoall", "reduce_scatter": "reduce_scatter_block",
          "gather": "gather", "scatter": "scatter", "scan": "scan", "exscan": "exscan",
          "barrier": "barrier"}
 
-# MPIR_CVAR_<collective>_INTRA_ALGORITHM of MPICH 4.0 to 5.0; what a version lacks is left out. nb is
-# its nonblocking call, and what needs a library of GPUs is not listed.
+# Values of MPIR_CVAR_<collective>_INTRA_ALGORITHM in MPICH 4.0 to 5.0; those that a version lacks are left out. nb is
+# its nonblocking call; algorithms that need a library of GPUs are not listed.
 MPICH = {
     "allreduce": "nb smp recursive_doubling recursive_multiplying reduce_scatter_allgather tree recexch "
                  "ring k_reduce_scatter_allgather",
@@ -49,13 +49,13 @@ MPICH = {
     "gather": "binomial nb", "scatter": "binomial nb", "scan": "nb smp recursive_doubling",
     "exscan": "nb recursive_doubling", "barrier": "nb smp k_dissemination recexch dissemination"}
 
-# I_MPI_ADJUST_<collective> from 1 on: how many presets `impi_info -v` of 2021.18 says there are.
+# Number of presets of I_MPI_ADJUST_<collective>, which start at 1, as `impi_info -v` of 2021.18 prints it.
 INTEL = {"allreduce": 32, "bcast": 22, "reduce": 19, "allgather": 6, "alltoall": 18,
          "reduce_scatter_block": 4, "gather": 5, "scatter": 5, "scan": 3, "exscan": 3, "barrier": 11}
 
 
 class Unusable(Exception):
-    """Nothing can be measured; the message says why."""
+    """No measurement is possible; the message has the reason."""
 
 
 def of_openmpi(collective, wanted):
@@ -72,7 +72,8 @@ def of_openmpi(collective, wanted):
 
 
 def of_mpich(collective, _wanted):
-    """Algorithm -> variables; one that cannot serve is an error instead of another algorithm."""
+    """Algorithm -> variables. With them, an algorithm that cannot run is an error, and not replaced by
+    another one."""
     name = NAMES[collective]
     return {one: {"MPIR_CVAR_DEVICE_COLLECTIVES": "none", "MPIR_CVAR_COLLECTIVE_FALLBACK": "error",
                   f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM": one} for one in MPICH[name].split()}
@@ -88,7 +89,7 @@ ALGORITHMS = {"openmpi": of_openmpi, "mpich": of_mpich, "intel": of_intel}
 
 
 def stop(process):
-    """Ends a launcher and what it started."""
+    """Ends a launcher and its processes."""
     for kind in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, kind)
@@ -101,7 +102,7 @@ def stop(process):
 
 
 def reason_in(said):
-    """What an MPI's complaint comes to, one line."""
+    """The reason in an MPI's error output, one line."""
     for telling in ("not usable|Invalid|Failure during", "rror|ignal|wrong"):
         for line in said.splitlines():
             if re.search(telling, line):
@@ -110,7 +111,7 @@ def reason_in(said):
 
 
 def launch(wanted, collective, variables, seed):
-    """Bytes -> median of one launch, and why there is none."""
+    """Bytes -> median of one launch, and the reason if there is none."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "sweep.jsonl")
         words = [*shlex.split(wanted.launch), wanted.tutti, "sweep", "-C", collective, "-a", "native",
@@ -139,7 +140,7 @@ def launch(wanted, collective, variables, seed):
 
 
 def settings_of(wanted):
-    """(collective, algorithm) -> variables, and what is left out beforehand."""
+    """(collective, algorithm) -> variables, and the algorithms that are left out in advance."""
     settings, left_out = {}, {}
     for collective in wanted.collectives:
         found = ALGORITHMS[wanted.mpi](collective, wanted)
@@ -156,7 +157,8 @@ def settings_of(wanted):
 
 
 def measure(wanted):
-    """Times as (collective, bytes) -> algorithm -> one median per pass, and what was left out."""
+    """Times as (collective, bytes) -> algorithm -> one median per pass, and the algorithms that were
+    left out."""
     settings, left_out = settings_of(wanted)
     times, begun, shuffle = {}, time.monotonic(), random.Random(wanted.seed)
     for turn in range(wanted.passes):
@@ -173,14 +175,14 @@ def measure(wanted):
                 left_out[collective, name] = failure
             for size, value in medians.items():
                 times.setdefault((collective, size), {}).setdefault(name, []).append(value)
-    for (collective, _), cell in times.items():  # half of the passes are no measurement
+    for (collective, _), cell in times.items():  # some algorithms lack passes
         for name in [name for name in cell if (collective, name) in left_out]:
             del cell[name]
     return times, left_out
 
 
 def of_cell(key, cell, over=median):
-    """What is said of one collective at one size; `over` makes one time of those of several passes."""
+    """The results for one collective at one size; `over` combines the times of several passes."""
     parts = [{name: over(values[first::2]) for name, values in cell.items()} for first in (0, 1)]
     noise = [difference(part[DEFAULT], part.pop(AGAIN)) for part in parts]
     middle = {name: over(values) for name, values in cell.items() if name != AGAIN}
@@ -203,7 +205,7 @@ def summed_up(name, cells):
 
 
 def told(wanted, times, left_out):
-    """All that was found, as JSON."""
+    """All results as JSON."""
     over = {"median": median, "least": min}[wanted.over]
     cells = [of_cell(key, cell, over) for key, cell in sorted(times.items()) if len(cell) > 2]
     if not cells:
@@ -219,7 +221,7 @@ def told(wanted, times, left_out):
 
 
 def lines_of(found):
-    """What is printed."""
+    """The printed lines."""
     rows = [[one["collective"], str(one["cells"]), str(one["algorithms"]),
              *(number(one[kind], ".3f") for kind in ("regret", "unbiased", "noise")),
              str(one["above"])] for one in found["collectives"]]
@@ -234,7 +236,7 @@ def lines_of(found):
 
 
 def arguments_of(arguments):
-    """The command line."""
+    """The parsed command line."""
     parser = argparse.ArgumentParser(prog="regret_mpi.py", description=__doc__.splitlines()[0])
     parser.add_argument("--mpi", required=True, choices=ALGORITHMS)
     parser.add_argument("--launch", required=True, help="launcher and ranks, such as 'mpirun -n 4'")

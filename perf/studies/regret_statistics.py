@@ -1,37 +1,37 @@
-"""What regret.py and regret_mpi.py compute from medians. Both import it.
+"""Statistics of medians, for regret.py and regret_mpi.py.
 
-A cell is one collective at one size; its times map the name of who ran to a median in microseconds.
+A cell is one collective at one size; its times map the name of an algorithm to a median in microseconds.
 """
 
 import math
 import statistics
 
-MUCH = 1.3  # what takes longer than the best by this factor is listed
+MUCH = 1.3  # algorithms that take longer than the best by this factor are listed
 
 
 def geometric_mean(ratios):
-    """Their geometric mean, or None where there are none."""
+    """Geometric mean, or None without ratios."""
     return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None
 
 
 def median(values):
-    """Their median, or None where there are none."""
+    """Median, or None without values."""
     return statistics.median(values) if values else None
 
 
 def share(truths):
-    """How many of them hold, from 0 to 1, or None where there are none."""
+    """Share of true values, from 0 to 1, or None without values."""
     return sum(truths) / len(truths) if truths else None
 
 
 def places(values):
-    """The place of each value among all, from 1; equal values share the mean of their places."""
+    """The rank of each value among all, from 1; equal values share the mean of their ranks."""
     order = sorted(values)
     return [order.index(value) + (order.count(value) + 1) / 2 for value in values]
 
 
 def rank_correlation(one, other):
-    """Spearman's, or None of fewer than three pairs or where one side is constant."""
+    """Spearman's, or None for fewer than three pairs or if one side is constant."""
     if len(one) < 3 or len(set(one)) == 1 or len(set(other)) == 1:
         return None
     x, y = places(one), places(other)
@@ -41,23 +41,21 @@ def rank_correlation(one, other):
 
 
 def difference(one, other):
-    """By which factor two times differ, whichever is longer."""
+    """The ratio of two times, at least 1."""
     return max(one, other) / min(one, other)
 
 
 def regret(times, chosen):
-    """The time of what was chosen over the least. The least of many noisy times is too low, so this
-    is too high where differences are small."""
+    """The time of the choice divided by the least time. The least of many noisy times is too low, so
+    this is too high if differences are small."""
     return times[chosen] / min(times.values())
 
 
 def crossed_regrets(parts, chosen):
-    """The same without that bias: who is best is decided without the part that it is compared in.
-
-    `parts` are times of the same cell that were measured apart. Returns pairs of the best one's name
-    and the ratio, one for each part. Noise may decide for one that is not the best, so their
-    mean is at most a little too low.
-    """
+    """The regret without that bias: one part is compared, and the other parts decide which algorithm is
+    best. `parts` are separate measurements of the same cell. Returns pairs of the best one's name and
+    the ratio, one per part. Noise can decide for an algorithm that is not the best, so their mean is
+    at most slightly too low."""
     common = sorted(set.intersection(*(set(part) for part in parts)))
     pairs = []
     for held, part in enumerate(parts):

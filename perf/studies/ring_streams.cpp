@@ -1,5 +1,6 @@
-// What the wire could do: plain TCP streams to the next rank and from the one before, of as many
-// bytes as a ring all_reduce moves, beside that all_reduce. ring_streams [FIRST [LAST]], as ranks.
+// The speed of the wire: plain TCP streams to the next rank and from the previous one, with the
+// bytes of a ring all_reduce, compared with that all_reduce. Usage: ring_streams [FIRST [LAST]], as
+// ranks.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t kAtOnce = std::size_t{256} << 10;
 
-// Streams without frames, matching, or sums: they wait for nothing but the wire.
+// Streams without frames, matching and sums: only the wire limits them.
 class Streams {
  public:
   explicit Streams(Communicator& world) : bytes_(kAtOnce) {

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kShortestSample = 1000;  // in microseconds: clocks and barriers cost little beside
+constexpr double kShortestSample = 1000;  // microseconds: much longer than clocks and barriers take
 constexpr std::int64_t kFewestRounds = 7;
 constexpr std::int64_t kMostRounds = 1000;
 
@@ -33,7 +33,7 @@ std::vector<double> medians_side_by_side(Communicator& world, std::span<const Co
   std::vector<std::int64_t> times;
   double round = 0;
   for (const Contender& contender : contenders) {
-    (void)sample(world, contender, 3);  // connections and caches grow warm
+    (void)sample(world, contender, 3);  // warms connections and caches
     const double once = sample(world, contender, 3);
     times.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(kShortestSample / once)));
     round += once * static_cast<double>(times.back());

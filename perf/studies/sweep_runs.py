@@ -1,15 +1,15 @@
-"""Running tutti sweep from scripts that compare its times."""
+"""Runs tutti sweep for scripts that compare its times."""
 
 import shlex
 import subprocess
 
 
 class Unmeasured(Exception):
-    """A sweep that could not be run; the message says why."""
+    """A sweep that failed; the message has the reason."""
 
 
 def run_sweep(words):
-    """Runs a command given word by word, without its table."""
+    """Runs a command, given as a list of words, and hides its table."""
     try:
         done = subprocess.run(words, stdout=subprocess.DEVNULL, check=False)
     except OSError as error:
@@ -19,13 +19,13 @@ def run_sweep(words):
 
 
 def measure(command, files):
-    """Runs a sweep once for each file, in an order of the rounds that differs."""
+    """Runs a sweep once for each file, with different orders of the rounds."""
     for seed, path in enumerate(files, 1):
         run_sweep([*shlex.split(command), "--seed", str(seed), "--json", path])
 
 
 def add_cells(parser, collectives, begin, end, budget):
-    """Declares which cells a study measures, and what it prints of them."""
+    """Declares the flags that select the measured and the printed cells."""
     parser.add_argument("-C", "--collective", default=collectives, help="a,b,...")
     parser.add_argument("-b", "--begin", default=begin, help="least bytes")
     parser.add_argument("-e", "--end", default=end, help="greatest bytes")
@@ -37,6 +37,6 @@ def add_cells(parser, collectives, begin, end, budget):
 
 
 def words_of(wanted):
-    """The words by which tutti sweep measures these cells."""
+    """The arguments of tutti sweep that measure these cells."""
     return ["-C", wanted.collective, "-b", wanted.begin, "-e", wanted.end, "-f", wanted.factor,
             "--budget", wanted.budget, "--pattern", wanted.pattern]

@@ -12,8 +12,8 @@ namespace tutti::perf {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-// glibc's malloc maps pages for an array above 128 KiB and puts a header of 16 bytes before it. A
-// shorter array begins at some multiple of 16, of which this is one.
+// glibc's malloc maps pages for arrays above 128 KiB, and puts a header of 16 bytes before them. A
+// shorter array starts at any multiple of 16.
 constexpr std::size_t kMallocOffset = 16;
 constexpr const char* kMallocWord = "malloc";
 constexpr const char* kPageWord = "page";

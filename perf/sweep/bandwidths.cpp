@@ -14,7 +14,7 @@ namespace tutti::perf {
 
 namespace {
 
-// time, algbw, busbw, #wrong of nccl-tests.
+// Columns time, algbw, busbw and #wrong of nccl-tests.
 constexpr auto kHalf = "{:>9} {:>7} {:>7} {:>6}";
 
 std::string half_of(const std::optional<Raced>& raced, std::size_t i) {
@@ -42,13 +42,13 @@ std::string size_of_row(const Workload& workload) {
                      has_root ? workload.root : -1);
 }
 
-// The algorithm, and what auto came to.
+// The algorithm. For auto, also the algorithm that it chose.
 std::string name_of_row(const Measured& measured) {
   if (measured.candidate.kind != Kind::automatic) return measured.candidate.label;
   return fmt::format("{}: {}", measured.candidate.label, measured.runs);
 }
 
-// Those with a time: native, auto, then the fastest first.
+// Candidates with a time: native, auto, then the others, fastest first.
 std::vector<std::size_t> order_of(const Halves& halves) {
   const auto median = [](const std::optional<Raced>& raced, std::size_t i) {
     const bool has = raced && raced->verdict.summaries[i].samples > 0;

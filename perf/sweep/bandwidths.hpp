@@ -10,22 +10,23 @@
 
 namespace tutti::perf {
 
-/// One size, measured, and what came of it.
+/// The samples of one size, and the verdict on them.
 struct Raced {
   SizeResult result{};  ///< The samples.
   Verdict verdict{};    ///< The outcome.
 };
 
-/// One size as nccl-tests has it. Both have the same candidates; one of them is there.
+/// One size, as nccl-tests measures it: out of place and in place. Both have the same candidates;
+/// one of the two may be missing.
 struct Halves {
-  std::optional<Raced> out_of_place{};  ///< Input and output apart, or nothing.
-  std::optional<Raced> in_place{};      ///< Input and output in the same memory, or nothing.
+  std::optional<Raced> out_of_place{};  ///< Input and output in different memory.
+  std::optional<Raced> in_place{};      ///< Input and output in the same memory.
 };
 
 /// @return the lines above the numbers, without newlines.
 [[nodiscard]] std::vector<std::string> bandwidth_heading();
-/// @param halves of one size. @return its lines, without newlines: native, auto, then the fastest
-/// first. What was not measured, or not checked, is "-".
+/// @return the lines of one size, without newlines: native, auto, then the others, fastest first.
+/// "-" stands for values that were not measured or not checked.
 [[nodiscard]] std::vector<std::string> bandwidth_rows(const Halves& halves);
 
 }  // namespace tutti::perf

@@ -42,12 +42,12 @@ std::vector<Parsed> read_records(const std::string& path) {
   return records;
 }
 
-// What makes two cells the same configuration. The segment is none of it: tutti chose it, and may
-// have chosen worse.
+// Two cells with equal values of these are the same configuration. The segment is not among them:
+// tutti chose it, and may have chosen worse.
 constexpr std::array kKeys{"collective", "algorithm", "parameters", "transport", "ranks",   "hosts",
                            "bytes",      "dtype",     "op",         "in_place",  "buffers", "root"};
 
-// GPUs have none.
+// Cells of GPUs have no alignment.
 std::string alignment_in(const Parsed& cell) {
   if (!cell.contains("align")) return cell.value("buffers", "").starts_with("cuda") ? "" : "page";
   const Parsed& align = cell.at("align");
@@ -55,8 +55,8 @@ std::string alignment_in(const Parsed& cell) {
 }
 
 bool is_same(const Parsed& a, const Parsed& b) {
-  // Older files do not say it: they know no graphs, arrays of the host began at pages, and calls
-  // were back to back.
+  // Defaults for older files without these keys: no graphs, arrays of the host at pages, calls back
+  // to back.
   if (a.value("graph", false) != b.value("graph", false)) return false;
   if (alignment_in(a) != alignment_in(b)) return false;
   if (a.value("pattern", "back_to_back") != b.value("pattern", "back_to_back")) return false;
@@ -86,7 +86,7 @@ Baseline::Baseline(const std::string& path, bool touch) {
     const std::string kind = record.value("record", "");
     if (kind == "context" && record.value("touch", Parsed(touch)) != Parsed(touch))
       throw Failure{ExitCode::usage,
-                    fmt::format("'{}' was measured {} --no-touch: its times are no measure here",
+                    fmt::format("'{}' was measured {} --no-touch: its times cannot be compared",
                                 path, touch ? "with" : "without")};
     if (kind == "cell") cells_.push_back(std::move(record));
   }

@@ -1,5 +1,5 @@
 /// @file
-/// Earlier runs: their arguments, and their times to compare with.
+/// Records of earlier runs: their arguments, and their times for comparison.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,30 +13,30 @@ namespace tutti::perf {
 
 /// The measurement settings of a file.
 struct RecordedRun {
-  std::vector<std::string> arguments{};  ///< Those that repeat the measurement.
+  std::vector<std::string> arguments{};  ///< Arguments that repeat the measurement.
   int ranks = 1;                         ///< Number of ranks.
   std::string mpi{};                     ///< The MPI that launched them; empty if none did.
 };
 
-/// @param path a file that --json wrote. @return how it was measured. Throws Failure{usage}.
+/// @param path a file that --json wrote. Throws Failure{usage}.
 [[nodiscard]] RecordedRun recorded_run(const std::string& path);
 
 /// The cells of an earlier run.
 class Baseline {
  public:
-  /// Compares with nothing.
+  /// Has no cells.
   Baseline() = default;
-  /// Reads a file that --json wrote. Throws Failure{usage}, also where it was measured otherwise.
-  /// @param path the file. @param touch whether buffers are touched between samples now.
+  /// Reads a file that --json wrote. Throws Failure{usage}, also if it was measured with another
+  /// `touch`. @param touch whether buffers are touched between samples.
   Baseline(const std::string& path, bool touch);
 
-  /// Compares a cell with its earlier self. @param cell measured now. @param fail_over relative
-  /// slowdown that matters. @return one line if it is slower by more than that and the intervals of
-  /// the medians are disjoint.
+  /// Compares a cell with the same configuration of the earlier run. @param fail_over allowed
+  /// relative slowdown. @return one line if the cell is slower by more than that and the intervals
+  /// of the medians are disjoint.
   [[nodiscard]] std::optional<std::string> slower(const Cell& cell, double fail_over);
-  /// @return cells that had an earlier self.
+  /// @return the number of cells that the earlier run has.
   [[nodiscard]] std::size_t matched() const noexcept { return matched_; }
-  /// @return cells that had none.
+  /// @return the number of cells that it lacks.
   [[nodiscard]] std::size_t unmatched() const noexcept { return unmatched_; }
 
  private:

@@ -7,7 +7,7 @@ namespace tutti::perf {
 
 namespace {
 
-constexpr std::size_t kGuard = 4096;  // a page, so that it changes no alignment
+constexpr std::size_t kGuard = 4096;  // a page, which keeps the alignment
 constexpr std::byte kGuardByte{0xa5};
 constexpr std::byte kPoisonByte{0x5a};
 constexpr std::size_t kCacheLine = 64;
@@ -46,13 +46,13 @@ bool Buffers::Block::is_intact() const {
          std::all_of(first + bytes, first + bytes + kGuard, is_guard);
 }
 
-// An MPI has broadcasts in place only.
+// An MPI's broadcast is always in place.
 bool Buffers::shares_memory() const noexcept {
   return workload_.in_place || (is_collective(workload_) && gpu_ == nullptr &&
                                 workload_.collective == Collective::broadcast);
 }
 
-// Where input and output are one array of a broadcast, it is the input of the root alone.
+// If input and output are one array of a broadcast, it is an input only at the root.
 std::size_t Buffers::in_offset(const Alignment& alignment, Rank rank) const {
   const bool is_output = shares_memory() && !workload_.in_place && rank != workload_.root;
   return is_output ? alignment.out_offset() : alignment.in_offset();
@@ -75,19 +75,20 @@ Buffers::Buffers(const Workload& workload, Rank rank, const Alignment& alignment
   else if (contents_.in_count > 0) calls_ = messages(rank);
   native_calls_ = calls_;
   for (Call& call : native_calls_) {
-    if (!told_) continue;
+    if (!knows_all_counts_) continue;
     (call.collective == Collective::reduce_scatter ? call.in_counts : call.out_counts) = counts_;
   }
 }
 
-// All ranks know the blocks of an all_gather and a reduce_scatter, else each knows its own.
+// All ranks know the blocks of an all_gather and a reduce_scatter. In other collectives, each rank
+// knows its own.
 void Buffers::place_blocks(Rank rank) {
   const Collective collective = workload_.collective;
-  told_ = !knows_own_counts_only(workload_);
+  knows_all_counts_ = !knows_own_counts_only(workload_);
   const Rank first = collective == Collective::all_to_all ? rank : 0;
   for (Rank r = 0; r < workload_.size; ++r)
     counts_.push_back(block_count(workload_, (first + r) % workload_.size));
-  if (told_) return;
+  if (knows_all_counts_) return;
   call_.own_counts = true;
   const bool is_asked = rank == workload_.root || collective == Collective::all_to_all;
   if (is_asked && collective != Collective::gather) call_.in_counts = counts_;
@@ -149,7 +150,7 @@ void Buffers::keep_input(const Allocate& allocate) {
 
 void Buffers::refresh() {
   if (call_.in == nullptr) return;
-  // Written is the memory that the call only reads.
+  // Only this function writes to the memory that the call reads.
   auto* const in = static_cast<std::byte*>(const_cast<void*>(call_.in));
   if (kept_input_) gpu_->copy(in, kept_input_->data(), kept_input_->bytes);
   else pattern_.fill(contents_.input, in);
@@ -177,9 +178,9 @@ Check Buffers::check() {
   const std::byte* const out = out_block().on_host(call_.out);
   Check result{.wrong = pattern_.count_wrong(contents_.output, out),
                .hash = pattern_.hash(contents_.output, out)};
-  if (call_.in != nullptr && !shares_memory())  // an input is only read
+  if (call_.in != nullptr && !shares_memory())  // the call must not write its input
     result.wrong += pattern_.count_wrong(contents_.input, in_.on_host(call_.in));
-  // A stray write counts as one wrong element: nobody knows how many it would have spoiled.
+  // A stray write counts as one wrong element, since its length is unknown.
   if (!in_.is_intact() || !out_.is_intact()) ++result.wrong;
   return result;
 }

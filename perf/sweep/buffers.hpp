@@ -1,5 +1,5 @@
 /// @file
-/// The memory one configuration is measured in.
+/// The buffers of one measured configuration.
 #pragma once
 
 #include <cstddef>
@@ -18,55 +18,56 @@
 
 namespace tutti::perf {
 
-/// What a check of the output found on this rank.
+/// The result of checking this rank's output.
 struct Check {
-  std::size_t wrong = 0;   ///< Elements that differ from what they should be.
-  std::uint64_t hash = 0;  ///< Of the output; equal on all ranks where the output is.
+  std::size_t wrong = 0;   ///< Elements with a wrong value.
+  std::uint64_t hash = 0;  ///< Hash of the output.
 };
 
-/// One rank's input and output, fenced by guard bytes, and the call that uses them.
+/// One rank's input and output, between guard bytes, and the call that uses them.
 class Buffers {
  public:
-  /// Allocates. @param workload what is measured. @param rank whose buffers. @param alignment where
-  /// they begin, unless they are a GPU's. A broadcast's buffer is an input at the root and an
-  /// output elsewhere. @param allocate gives the memory. @param gpu copies from and to it, where it
-  /// is a GPU's; else null. It outlives this.
+  /// Allocates. @param alignment of memory of the host. A broadcast's buffer is an input at the
+  /// root and an output elsewhere. @param gpu copies from and to memory of a GPU; null for memory
+  /// of the host. It must outlive this object.
   Buffers(const Workload& workload, Rank rank, const Alignment& alignment = {},
           const Allocate& allocate = allocate_private, cuda::TimedStream* gpu = nullptr);
 
-  /// @return the calls, one after the other: two in a ping-pong, none on a rank that has no part
-  /// in it, one else.
+  /// @return the calls, in order: two in a ping-pong, none on a rank that takes no part in it, else
+  /// one.
   [[nodiscard]] std::span<const Call> calls() const noexcept { return calls_; }
-  /// @return the same, with the elements per block where blocks differ, which for a library's own
-  /// call stand in the Call and for ours in the Options.
+  /// @return the calls for a library of its own. If blocks differ, their counts are in the Call;
+  /// for tutti's calls they are in the Options.
   [[nodiscard]] std::span<const Call> native_calls() const noexcept { return native_calls_; }
   /// @return Options::counts of the calls.
-  [[nodiscard]] Counts counts() const noexcept { return told_ ? Counts{counts_} : Counts{}; }
-  /// Writes the input anew.
+  [[nodiscard]] Counts counts() const noexcept {
+    return knows_all_counts_ ? Counts{counts_} : Counts{};
+  }
+  /// Writes the input again.
   void refresh();
-  /// Overwrites the output, so that results of an earlier call cannot pass for new ones.
+  /// Overwrites the output, so that the check finds missing results.
   void poison();
-  /// Reads the output as an application would: every cache line, but where a GPU has it. @return
-  /// something to keep.
+  /// Reads every cache line of the output, as an application would; on a GPU nothing. @return a
+  /// value that depends on it, so that the compiler keeps the reads.
   [[nodiscard]] std::uint64_t read() const;
-  /// Compares the output, and the bytes around it, with what must stand there. @return the outcome.
+  /// Compares the output with the expected values, and the guard bytes with theirs.
   [[nodiscard]] Check check();
   /// @return the bytes of the output.
   [[nodiscard]] std::vector<std::byte> output();
 
  private:
-  // A buffer between two guards. Memory of a GPU has a copy in memory of the host.
+  /// A buffer between two guards. A buffer of a GPU has a copy in memory of the host.
   struct Block {
-    // `offset` is that of the data from a page, and of no account on a GPU.
+    /// `offset` is the distance of the data from a page; on a GPU it has no effect.
     Block(std::size_t bytes, std::size_t offset, const Allocate& allocate, cuda::TimedStream* gpu);
     [[nodiscard]] bool is_intact() const;
     [[nodiscard]] std::byte* data() const noexcept;
-    // What the host has of an address in it.
+    /// The address in the copy of an address in the buffer.
     [[nodiscard]] std::byte* on_host(const void* address) const noexcept;
     void store(void* to, std::size_t count) const;  // from the copy
     void load() const;                              // to the copy, with the guards
     std::size_t bytes;
-    std::size_t whole;  // with the guards
+    std::size_t whole;  // bytes with the guards
     std::shared_ptr<std::byte> memory;
     std::shared_ptr<std::byte> host;
     cuda::TimedStream* gpu;
@@ -88,12 +89,12 @@ class Buffers {
   std::size_t element_bytes_;
   Block in_;
   Block out_;
-  std::optional<Block> kept_input_{};  // on a GPU, from which it is written anew
+  std::optional<Block> kept_input_{};  // on a GPU, the source of refresh
   Call call_{};                        // with both buffers
-  std::vector<Call> calls_{};          // what it comes to
-  std::vector<Call> native_calls_{};   // likewise
+  std::vector<Call> calls_{};          // parts of call_, in order
+  std::vector<Call> native_calls_{};   // the same, for a library's own calls
   std::vector<std::size_t> counts_{};  // of uneven blocks, as this rank sees them
-  bool told_ = false;                  // whether all ranks see the same
+  bool knows_all_counts_ = false;      // whether all ranks know the counts of all blocks
 };
 
 }  // namespace tutti::perf

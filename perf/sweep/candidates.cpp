@@ -27,7 +27,7 @@ Candidate forced(const Choice& choice) {
           .choice = choice.text()};
 }
 
-// What there is to name for the collectives asked for.
+// All names of the requested collectives.
 std::vector<std::string> catalog_names(const SweepOptions& options) {
   std::vector<Collective> collectives = options.collectives;
   collectives.insert(collectives.end(), options.uneven.begin(), options.uneven.end());
@@ -42,20 +42,20 @@ std::vector<std::string> catalog_names(const SweepOptions& options) {
   return names;
 }
 
-// Whether the name alone is a choice on so many ranks.
+// Whether the name alone is a choice for this number of ranks.
 bool serves(const Algorithm& row, int size) {
   if (!admits(row.traits.sizes, size) || !has_default(row.parameter)) return false;
   return row.table == nullptr || !row.table->find({size, 0}).empty();
 }
 
-// The size first, in the words of the list of algorithms.
+// Checks the number of ranks first, with the words of the list of algorithms.
 void require_served(const Choice& choice, int size) {
   const std::string what =
       fmt::format("{} '{}'", name_of(choice.algorithm->collective), choice.text());
   if (!admits(choice.algorithm->traits.sizes, size))
     throw Failure{ExitCode::usage, fmt::format("{} serves {}, not {}", what,
                                                words_of(choice.algorithm->traits.sizes), size)};
-  // Hosts are groups where none are said, and those the communicator knows.
+  // Without explicit groups, hosts are the groups, and the communicator knows them.
   if (choice.hierarchy && !choice.hierarchy->has_groups()) return;
   try {
     require(choice, size);
@@ -65,7 +65,7 @@ void require_served(const Choice& choice, int size) {
   }
 }
 
-// A named algorithm; nothing where this collective lacks it.
+// A named algorithm; nothing if this collective lacks it.
 std::optional<Candidate> named(const Catalog& catalog, std::optional<Collective> collective,
                                const std::string& name, int size) {
   if (name == kAuto) return Candidate{.label = kAuto, .algorithm = kAuto, .kind = Kind::automatic};
@@ -83,7 +83,7 @@ std::optional<Candidate> named(const Catalog& catalog, std::optional<Collective>
   }
 }
 
-// An algorithm listed twice races against itself; the second one is "ring#2".
+// An algorithm that is listed twice races against itself; the second one is "ring#2".
 void make_labels_unique(std::vector<Candidate>& candidates) {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(i);
@@ -95,7 +95,7 @@ void make_labels_unique(std::vector<Candidate>& candidates) {
   }
 }
 
-// All of them with arrays that begin elsewhere.
+// Adds all candidates again, with other alignments of their arrays.
 void add_alignments(const SweepOptions& options, std::vector<Candidate>& candidates) {
   const std::vector<Candidate> first = candidates;
   for (const Alignment& alignment : options.more_alignments)
@@ -146,7 +146,7 @@ void require_proofs(const Workload& workload, const SweepOptions& options,
   for (const Candidate& candidate : candidates) {
     if (candidate.kind != Kind::forced) continue;
     const Choice choice = parse_choice(*options.catalog, workload.collective, candidate.choice);
-    // Groups that nobody has said are the communicator's hosts.
+    // Without explicit groups, the communicator's hosts are the groups.
     if (!is_added(choice) || (choice.hierarchy && !choice.hierarchy->has_groups())) continue;
     const detail::Proof proof = detail::prove(choice, {workload.collective, workload.size, root});
     if (!proof.refusal.empty())
@@ -160,7 +160,7 @@ void check_names(const SweepOptions& options, int size, bool has_library) {
   const std::vector<std::string> names = catalog_names(options);
   for (const std::string& name : options.algorithms) {
     const std::string word = name.substr(0, name.find_first_of("(:"));
-    // A probe of something else is refused with what it can measure.
+    // For a collective without a probe, Probe::refusal lists those that have one.
     if (word != kProbe && std::find(names.begin(), names.end(), word) == names.end())
       reject_word("algorithm", word, names);
   }

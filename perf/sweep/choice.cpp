@@ -12,12 +12,13 @@ namespace {
 
 constexpr const char* kNative = "native";
 
-// What it would take, in microseconds.
+// Predicted time in microseconds.
 double in_microseconds(Femtoseconds time) {
   return static_cast<double>(time / 1'000'000) / 1000;
 }
 
-// The choice as a sweep calls it, which measures each with its usual segments; others are named.
+// The choice as a sweep names it. A sweep measures each algorithm with its usual segments; other
+// segments are part of the name.
 std::string label_of(const detail::Candidate& candidate, std::size_t bytes) {
   const std::size_t usual = candidate.choice.algorithm->segment_bytes;
   const bool is_usual = candidate.segment_bytes == (usual < bytes ? usual : 0);

@@ -1,5 +1,5 @@
 /// @file
-/// Why a plain call runs what it runs, for a sweep's files.
+/// The selector's choice for a plain call and its reasons, for a sweep's files.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,10 +9,9 @@
 
 namespace tutti::perf {
 
-/// @param world the ranks. @param workload a collective of one size. @param visible as
-/// Options::visible. @return the JSON record: what was chosen, on what grounds, and for each
-/// candidate its prediction or why it cannot serve. On GPUs the candidates are our algorithms, and
-/// "native" may be chosen beside them.
+/// @param visible as Options::visible. @return the JSON record: the chosen algorithm, the source of
+/// its time, and for each candidate its prediction or the reason why it cannot run. On GPUs the
+/// candidates are tutti's algorithms, and the choice may also be "native".
 [[nodiscard]] nlohmann::ordered_json choice_of(MeasuredWorld& world, const Workload& workload,
                                                bool visible);
 

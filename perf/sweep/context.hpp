@@ -1,5 +1,5 @@
 /// @file
-/// What a reader of the numbers must know about where they come from.
+/// Facts about the measured machine, software and settings.
 #pragma once
 
 #include <map>
@@ -17,35 +17,34 @@ struct SweepOptions;
 struct Host {
   std::string name{};         ///< As the host calls itself.
   int cores = 0;              ///< Processors that are online.
-  std::vector<Rank> ranks{};  ///< Those that run there.
+  std::vector<Rank> ranks{};  ///< Ranks on this host.
 };
 
-/// Where, with what and how a measurement ran.
+/// Machine, software and settings of a measurement.
 struct Context {
-  std::string version{};      ///< Of tutti, with the commit where it is known.
+  std::string version{};      ///< Version of tutti, with the commit if it is known.
   std::string library{};      ///< The MPI.
-  std::string compiler{};     ///< That built this command.
+  std::string compiler{};     ///< Compiler of this command.
   std::string processor{};    ///< Model of rank 0's processor.
   std::string started{};      ///< UTC, ISO 8601.
   int ranks = 1;              ///< Number of ranks.
   std::vector<Host> hosts{};  ///< Placement.
   std::map<std::string, std::string> environment{};  ///< The allow-listed variables.
   std::vector<std::string> arguments{};              ///< Flags that repeat the measurement.
-  std::vector<std::string> gpus{};  ///< Of each rank, in a sweep on GPUs; else empty.
-  std::string nccl{};               ///< Version of NCCL, likewise.
+  std::vector<std::string> gpus{};  ///< GPU of each rank; empty in a sweep on the host.
+  std::string nccl{};               ///< Version of NCCL; empty in a sweep on the host.
 
   /// @return whether a host has more ranks than cores.
   [[nodiscard]] bool is_oversubscribed() const;
 };
 
-/// Collects. Collective. @param world the ranks. @param arguments that repeat the measurement.
-/// @return the context, the same on all ranks but for environment, processor and time, which are
-/// the own rank's.
+/// Collective. @param arguments that repeat the measurement. @return the same on all ranks, except
+/// environment, processor and time, which are this rank's.
 [[nodiscard]] Context collect_context(MeasuredWorld& world, std::vector<std::string> arguments);
 
-/// @param context where, with what and how. @return the facts of it for a JSON record.
+/// @return the facts for a JSON record.
 [[nodiscard]] nlohmann::ordered_json json_of(const Context& context);
-/// @param context where, with what and how. @param options the flags. @return the JSON record.
+/// @return the JSON record of facts and flags.
 [[nodiscard]] nlohmann::ordered_json json_of(const Context& context, const SweepOptions& options);
 
 }  // namespace tutti::perf

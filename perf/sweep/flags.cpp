@@ -1,4 +1,4 @@
-// The tables of the sweep's flags: declared, read and repeated from here.
+// The tables of the sweep's flags, which declare, read and repeat them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -43,7 +43,7 @@ std::string familiar(const std::string& word) {
   return word;
 }
 
-// v-forms, `send` and `sendrecv` beside collectives; `all` means all collectives.
+// Reads collectives, v-forms, `send` and `sendrecv`. `all` means all collectives.
 void read_collectives(O& o, Text text) {
   o.messages.clear();
   o.uneven.clear();
@@ -97,12 +97,12 @@ void read_injections(O& o, Text text) {
   }
 }
 
-// Whether a flag steers the measurement or says where results go.
+// Whether a flag changes the measurement, or only the output.
 enum class FlagEffect { steers, reports };
 
 struct Flag {
   const char* names;
-  const char* usual;  // what it says by itself; empty: nothing
+  const char* usual;  // default; empty: none
   FlagEffect effect;
   const char* help;
   void (*read)(O& options, Text text);
@@ -206,7 +206,7 @@ constexpr std::array kSwitches{
            "rewrite inputs between samples (default)"},
 };
 
-// The long spelling of a flag: what stands after the comma, if there is one.
+// The long name of a flag: the part after the comma, if there is one.
 std::string_view long_name(const Flag& flag) {
   const std::string_view names = flag.names;
   return names.substr(names.find("--"));
@@ -277,7 +277,7 @@ SweepOptions sweep_options(const std::vector<std::string>& arguments) {
 }
 
 SweepOptions repeated(std::vector<std::string> arguments, const SweepOptions& outputs) {
-  // Older files do not say it: their arrays began at pages.
+  // Older files have no alignment: their arrays started at pages.
   const auto says = [&](std::string_view start) {
     return std::ranges::any_of(arguments,
                                [&](const std::string& word) { return word.starts_with(start); });

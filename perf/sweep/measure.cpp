@@ -20,17 +20,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kBlock_s = 0.1;            // ranks agree on how to go on at least this often
-constexpr std::size_t kWarmUpRounds = 3;    // per block, where -w does not say how many in all
-constexpr std::size_t kMostWarmUp = 30;     // likewise
-constexpr double kSettled = 0.05;           // two block medians this close end the warm-up
-constexpr std::size_t kMostRounds = 20000;  // where -n does not say how many
+constexpr double kBlock_s = 0.1;          // ranks agree on the next block at least this often
+constexpr std::size_t kWarmUpRounds = 3;  // rounds of a block of the warm-up, without -w
+constexpr std::size_t kMostWarmUp = 30;   // most rounds of the whole warm-up, without -w
+constexpr double kSettled = 0.05;  // the warm-up ends when two medians of blocks differ by less
+constexpr std::size_t kMostRounds = 20000;  // most rounds without -n
 
 double seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// One size: all candidates on the same buffers.
+// Measures one size: all candidates on the same buffers.
 class Race {
  public:
   Race(const Setting& setting, const Workload& workload, const std::vector<Candidate>& candidates)
@@ -61,7 +61,7 @@ class Race {
   [[nodiscard]] Communicator& communicator() { return world_.communicator(); }
   [[nodiscard]] bool decides() { return communicator().rank() == 0; }
 
-  // Finds out who can serve, before anything is sent.
+  // Finds the candidates that can run, before any message is sent.
   void enroll() {
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Measured& entry = measured_[i];
@@ -72,7 +72,7 @@ class Race {
     participants_ = active_;
   }
 
-  // Runs everybody once and looks at the results; the first time, that is the first call ever.
+  // Runs each candidate once and checks its results. `first` is its first call.
   void check_all(bool first) {
     const bool replays = setting_.options.graph;
     for (const std::size_t i : participants_) {
@@ -104,8 +104,8 @@ class Race {
     return runs_.sample(i) / static_cast<double>(measured_[i].batch * trips(workload_));
   }
 
-  // Some rounds, each in a new order that all ranks agree on. Afterwards every rank knows the
-  // greatest times of all ranks, and whether a rank was interrupted.
+  // Runs rounds, each in a new random order that is the same on all ranks. Returns the maximum
+  // times over all ranks. All ranks then know whether a rank was interrupted.
   std::vector<std::vector<double>> block(std::size_t rounds) {
     std::vector<double> times(rounds * measured_.size() + 1);
     std::vector<std::size_t> order = active_;
@@ -129,7 +129,7 @@ class Race {
     return result;
   }
 
-  // Rank 0's decision reaches everybody: rounds of the next block, calls per sample, who goes on.
+  // Broadcasts rank 0's decision: rounds of the next block, calls per sample, remaining candidates.
   void agree(std::size_t& rounds, std::vector<bool>& goes_on) {
     std::vector<std::int64_t> decision{static_cast<std::int64_t>(rounds)};
     for (std::size_t i = 0; i < measured_.size(); ++i) {
@@ -144,7 +144,8 @@ class Race {
     }
   }
 
-  // Fits the batches to the times of a block. Returns whether they are close to those before it.
+  // Adjusts the batches to the times of a block. Returns whether these are close to those of the
+  // block before.
   bool are_settled(const std::vector<std::vector<double>>& times, std::vector<double>& before) {
     bool settled = true;
     for (const std::size_t i : active_) {
@@ -174,7 +175,7 @@ class Race {
     const auto start = Clock::now();
     const double limit_s = setting_.options.budget_s * static_cast<double>(active_.size()) / 2;
     std::vector<double> before(measured_.size());
-    std::vector<bool> goes_on(measured_.size());  // a warm-up leaves nobody out
+    std::vector<bool> goes_on(measured_.size());  // all candidates take part in the warm-up
     std::size_t rounds = std::min(wanted.value_or(kWarmUpRounds), kWarmUpRounds);
     if (rounds == 0) {
       for (const std::size_t i : active_) before[i] = measured_[i].first_us;
@@ -193,7 +194,7 @@ class Race {
     std::fill(spent_s_.begin(), spent_s_.end(), 0.0);
   }
 
-  // How many of the rounds that are left fit between two agreements.
+  // Rounds of the next block: those that fit between two agreements.
   [[nodiscard]] static std::size_t next_block(double round_s, std::size_t done, std::size_t most) {
     const double fitting = kBlock_s / std::max(round_s, 1e-9);
     const auto grown = std::max<std::size_t>(kFewestRounds, done / 2);
@@ -232,7 +233,7 @@ class Race {
   std::mt19937_64 shuffle_;
   std::vector<double> spent_s_{};
   std::vector<std::size_t> active_{};        // still being measured
-  std::vector<std::size_t> participants_{};  // able to serve
+  std::vector<std::size_t> participants_{};  // candidates that can run
   bool interrupted_ = false;
 };
 
@@ -240,11 +241,11 @@ class Race {
 
 std::string refusal_of(MeasuredWorld& world, const Workload& workload, const Candidate& candidate) {
   if (candidate.kind == Kind::probe && world.gpu() != nullptr)
-    return "the probe is one of memory of the host: leave --memory cuda out";
+    return "the probe measures memory of the host: leave --memory cuda out";
   if (candidate.kind == Kind::probe) return Probe::refusal(workload, world.communicator());
   if (candidate.kind == Kind::native && !world.has_library())
     return world.gpu() == nullptr ? "no MPI launched these ranks"
-                                  : "there are no calls but ours where messages go over the host";
+                                  : "messages over the host have only tutti's own calls";
   return {};
 }
 
@@ -264,7 +265,7 @@ std::string determinism_gap(MeasuredWorld& world, const Workload& workload,
     }
     return {};
   };
-  // What cannot serve at all is told where it would be measured.
+  // A candidate that can run at no level is reported when it is measured.
   return refusal_at(Determinism::fast).empty() ? refusal_at(level) : "";
 }
 

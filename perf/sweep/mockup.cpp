@@ -36,7 +36,7 @@ std::size_t share(const MockupSite& site) {
   return site.workload.count / static_cast<std::size_t>(site.workload.size);
 }
 
-// Of what stands in `vector` at the root.
+// Broadcasts the root's `vector`.
 void add_broadcast(MockupSite& site, void* vector, std::size_t count) {
   site.run(broadcast, vector, count, vector, count);
 }
@@ -129,7 +129,7 @@ void two_halves(MockupSite& site) {
   part(first, site.workload.count - first);
 }
 
-// The same call with blocks of twice the length, of which the first halves count.
+// The same call with blocks of twice the length. Only their first halves are used.
 void twice_as_long(MockupSite& site) {
   const std::size_t count = site.workload.count;
   const std::size_t bytes = count * site.call.element_bytes;
@@ -147,14 +147,14 @@ void twice_as_long(MockupSite& site) {
               static_cast<const std::byte*>(site.call.in) + at, count);
   });
   site.steps.push_back({.call = call});
-  if (call.collective == broadcast && is_root(site)) return;  // it has what it sent
+  if (call.collective == broadcast && is_root(site)) return;  // the root already has the result
   each(site.call.out_count, [&](std::size_t at) {
     site.copy(static_cast<std::byte*>(site.call.out) + at,
               static_cast<const std::byte*>(call.out) + 2 * at, count);
   });
 }
 
-// Blocks are as long as before, so that nobody has more to do.
+// Blocks keep their length, so that no rank has more to do.
 void one_rank_less(MockupSite& site) {
   if (site.rank == site.workload.size - 1) return;
   Workload fewer = site.workload;
@@ -200,7 +200,7 @@ constexpr std::array kRules{
     MockupRule{{},
                "one rank more",
                "",
-               "its algorithm suits one rank less badly",
+               "use one rank less: its algorithm is slow for this number",
                has_ranks_to_spare,
                one_rank_less,
                true}};

@@ -1,7 +1,8 @@
 /// @file
-/// Mock-ups: other calls that do what one collective does. A collective that is slower than one of
-/// them breaks a performance guideline (Traeff, Gropp, Thakur, "Self-consistent MPI performance
-/// guidelines", IEEE TPDS 21(5), 2010; the word is of Hunold and Carpen-Amarie's PGMPITuneLib).
+/// Mock-ups: other calls with the result of one collective. A collective that is slower than one of
+/// them violates a performance guideline (Traeff, Gropp, Thakur, "Self-consistent MPI performance
+/// guidelines", IEEE TPDS 21(5), 2010; the name mock-up is from Hunold and Carpen-Amarie's
+/// PGMPITuneLib).
 #pragma once
 
 #include <cstddef>
@@ -20,68 +21,68 @@
 
 namespace tutti::perf {
 
-/// One thing that a rank does for a mock-up: a call, or a copy of its own.
+/// One step of a rank in a mock-up: a call, or a copy.
 struct MockupStep {
-  std::optional<Call> call{};       ///< The call, or nothing:
-  std::byte* to = nullptr;          ///< Where a copy goes.
-  const std::byte* from = nullptr;  ///< What is copied.
-  std::size_t bytes = 0;            ///< How much.
+  std::optional<Call> call{};       ///< The call; nothing for a copy.
+  std::byte* to = nullptr;          ///< Target of a copy.
+  const std::byte* from = nullptr;  ///< Source of a copy.
+  std::size_t bytes = 0;            ///< Bytes of a copy.
 };
 
-/// What a mock-up works on: one collective at one size, and this rank's part in it.
+/// Input of a rule: one collective at one size on this rank. The rule adds the steps.
 struct MockupSite {
-  const Workload& workload;  ///< What is measured.
-  Rank rank = 0;             ///< This rank.
-  Call call{};               ///< The call that is imitated, with its buffers.
-  const Allocate& allocate;  ///< Gives more memory.
-  std::vector<std::shared_ptr<std::byte>> memory{};  ///< What was given.
-  std::vector<MockupStep> steps{};                   ///< What was decided.
+  const Workload& workload;                          ///< Collective and size.
+  Rank rank = 0;                                     ///< This rank.
+  Call call{};                                       ///< The imitated call, with its buffers.
+  const Allocate& allocate;                          ///< Allocates more memory.
+  std::vector<std::shared_ptr<std::byte>> memory{};  ///< The allocated memory.
+  std::vector<MockupStep> steps{};                   ///< The steps of this rank.
 
-  /// @param elements any number. @return as many zeros, which live as long as the site.
+  /// @return zeros, which live as long as this object.
   [[nodiscard]] std::byte* scratch(std::size_t elements);
-  /// @return elements of the whole vector: of all blocks, where there are blocks.
+  /// @return elements of the whole vector: the sum over all blocks, if it has blocks.
   [[nodiscard]] std::size_t total() const noexcept;
-  /// @param vector of blocks. @return its first byte.
+  /// @param vector of blocks. @return the first byte of one of them.
   [[nodiscard]] std::byte* block(void* vector, Rank block) const noexcept;
-  /// Adds a call with the type, operator and root of the one that is imitated.
+  /// Adds a call with the type, operator and root of the imitated one.
   void run(Collective collective, const void* in, std::size_t in_count, void* out,
            std::size_t out_count);
   /// Adds a copy.
   void copy(void* to, const void* from, std::size_t elements);
 };
 
-/// A guideline: the collective is not slower than its mock-up, or, where ranks are left out, the
-/// mock-up is not slower than the collective.
+/// A guideline: the collective is not slower than its mock-up. If the mock-up leaves a rank out,
+/// the mock-up is not slower than the collective.
 struct MockupRule {
-  std::optional<Collective> of{};  ///< Of which collective; nothing: of several.
+  std::optional<Collective> of{};  ///< Its collective; nothing: it applies to several.
   std::string_view label{};        ///< Such as "reduce + broadcast".
-  std::string_view algorithm{};    ///< Row of the catalog that is the same within one call.
-  std::string_view advice{};       ///< What a program can do where it is broken.
-  bool (*serves)(const Workload& workload) = nullptr;  ///< Whether it can be had there.
-  void (*decide)(MockupSite& site) = nullptr;          ///< Fills the steps.
-  /// Whether the last rank takes no part, in which case the results are none of the collective's.
+  std::string_view algorithm{};    ///< Row of the catalog that does the same within one call.
+  std::string_view advice{};       ///< Advice for programs if the guideline is violated.
+  bool (*serves)(const Workload& workload) =
+      nullptr;                                 ///< Whether the mock-up applies to this workload.
+  void (*decide)(MockupSite& site) = nullptr;  ///< Adds the steps.
+  /// Whether the last rank takes no part. Then the results are not those of the collective.
   bool leaves_last_out = false;
 };
 
-/// Who runs a mock-up.
+/// The ranks that run a mock-up.
 struct MockupWorlds {
   MeasuredWorld& world;            ///< All ranks.
-  MeasuredWorld* fewer = nullptr;  ///< All but the last; there it may be any.
-  bool is_native = false;  ///< Whether it consists of the launching MPI's calls, or of ours.
-  std::optional<Determinism> determinism{};  ///< Of ours.
+  MeasuredWorld* fewer = nullptr;  ///< All but the last; the last rank ignores it.
+  bool is_native = false;          ///< Whether it consists of the MPI's calls, or of tutti's.
+  std::optional<Determinism> determinism{};  ///< Level of tutti's calls.
 };
 
-/// A mock-up that runs in the place of a call.
+/// A mock-up that runs in place of a call.
 class Mockup {
  public:
-  /// @param workload what is measured. @param call with the buffers. @param allocate gives memory.
-  /// @param worlds who runs it.
+  /// @param call with the buffers. @param allocate allocates more memory.
   Mockup(const MockupRule& rule, const Workload& workload, const Call& call,
          const Allocate& allocate, const MockupWorlds& worlds);
 
-  /// Whether it can be had on this rank.
+  /// @return whether this rank has all calls that it consists of.
   [[nodiscard]] bool can_run() const;
-  /// Does all of it.
+  /// Runs all steps.
   void run();
 
  private:
@@ -92,7 +93,7 @@ class Mockup {
   MockupSite site_;
 };
 
-/// @return all of them.
+/// @return all rules.
 [[nodiscard]] std::span<const MockupRule> mockup_rules() noexcept;
 
 }  // namespace tutti::perf

@@ -61,7 +61,7 @@ void check_together(const SweepOptions& options) {
     if (std::ranges::any_of(collectives, is_reduction) && !is_defined(options.op, options.type))
       reject(fmt::format("operator {} is not defined for datatype {}", name_of(options.op),
                          name_of(options.type)));
-  if (options.begin_bytes == 0) reject("--begin 0 is no size to go on from: it must be 1 or more");
+  if (options.begin_bytes == 0) reject("--begin is 0: it must be 1 or more");
   if (options.end_bytes < options.begin_bytes)
     reject(fmt::format("--end {} is less than --begin {}", format_bytes(options.end_bytes),
                        format_bytes(options.begin_bytes)));

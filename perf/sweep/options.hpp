@@ -1,5 +1,5 @@
 /// @file
-/// The flags of `tutti sweep`, read into what they mean.
+/// The flags of `tutti sweep` as typed values.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace tutti::perf {
 
 /// How calls follow each other in a sample.
 enum class CallPattern : std::uint8_t {
-  back_to_back,  ///< As many as fill a sample, one after the other.
+  back_to_back,  ///< Enough to fill a sample, one after the other.
   isolated       ///< One, after a barrier and a pause in which each rank computes.
 };
 
@@ -38,90 +38,89 @@ inline constexpr int kCallPatterns = 2;
 /// The values of the flags.
 struct SweepOptions {
   std::vector<Collective> collectives{};          ///< In the order of the catalog.
-  std::vector<Collective> uneven{};               ///< After them: see Workload::uneven.
-  std::vector<PointToPoint> messages{};           ///< After them: see Workload::point_to_point.
+  std::vector<Collective> uneven{};               ///< Measured next: see Workload::uneven.
+  std::vector<PointToPoint> messages{};           ///< Measured last: see Workload::point_to_point.
   std::vector<std::string> algorithms{};          ///< Empty: every fitting one, auto and native.
   std::size_t begin_bytes = 8;                    ///< Least size.
   std::size_t end_bytes = std::size_t{16} << 20;  ///< Greatest size.
-  std::size_t factor = 8;                         ///< From one size to the next.
-  std::optional<std::size_t> rounds{};            ///< Fixed number of samples; else by precision.
-  std::optional<std::size_t> warm_up_rounds{};    ///< Fixed warm-up; else until it settles.
-  bool check = true;                              ///< Whether results are checked.
-  Datatype type = Datatype::f32;                  ///< Element type.
-  OperatorKind op = OperatorKind::sum;            ///< Of reductions.
-  Rank root = 0;                                  ///< Of rooted collectives.
-  std::string transport = "auto";                 ///< Which transport carries our own algorithms.
-  std::string buffers = "private";                ///< The kind of memory of the buffers.
-  Alignment align{};                              ///< Where arrays of the host begin, as asked for.
-  std::vector<Alignment> more_alignments{};       ///< Others, which race with it.
+  std::size_t factor = 8;                         ///< Ratio of a size to the one before.
+  std::optional<std::size_t> rounds{};  ///< Fixed number of samples; nothing: until precise.
+  std::optional<std::size_t> warm_up_rounds{};  ///< Fixed warm-up; nothing: until times are stable.
+  bool check = true;                            ///< Whether results are checked.
+  Datatype type = Datatype::f32;                ///< Element type.
+  OperatorKind op = OperatorKind::sum;          ///< Operator of reductions.
+  Rank root = 0;                                ///< Root of rooted collectives.
+  std::string transport = "auto";               ///< Transport of tutti's calls.
+  std::string buffers = "private";              ///< The kind of memory of the buffers.
+  Alignment align{};                            ///< Requested start of arrays of the host.
+  std::vector<Alignment> more_alignments{};     ///< Further ones, which race with it.
   CallPattern pattern = CallPattern::back_to_back;  ///< How calls follow each other.
-  bool on_gpus = false;                             ///< Whether that is memory of GPUs.
+  bool on_gpus = false;                             ///< Whether buffers are in memory of GPUs.
   std::string gpu_transport{};  ///< As cuda::AttachOptions::transport; empty: not on GPUs.
-  bool graph = false;           ///< There: whether calls are replayed by a graph.
+  bool graph = false;           ///< On GPUs: whether a graph replays the calls.
   bool in_place = false;        ///< Whether input and output share memory.
   bool touch = true;            ///< Whether inputs are rewritten before a sample.
-  std::size_t segment = 0;      ///< Forced segment, or 0.
-  /// What our algorithms keep; nothing: auto what a plain call does, those named anything.
+  std::size_t segment = 0;      ///< Fixed segment, or 0.
+  /// Level of tutti's algorithms. Nothing: auto runs as a plain call, named ones at any level.
   std::optional<Determinism> determinism{};
-  /// What there is to choose from.
+  /// The available algorithms.
   std::shared_ptr<const Catalog> catalog = std::make_shared<const Catalog>();
   std::optional<int> ranks{};              ///< Expected number of ranks.
   double budget_s = 0.2;                   ///< Longest time per size and algorithm.
   double timeout_s = 60;                   ///< Deadline of one operation.
-  std::uint64_t seed = 1;                  ///< Of the shuffling.
-  std::map<std::string, double> inject{};  ///< Label to share of time added, for testing.
-  double fail_over = 0.1;                  ///< Slowdown against the baseline that fails.
+  std::uint64_t seed = 1;                  ///< Seed of the shuffling.
+  std::map<std::string, double> inject{};  ///< Added share of time by label, for tests.
+  double fail_over = 0.1;                  ///< Slowdown against the baseline that is an error.
   bool color = false;                      ///< Whether the table is coloured.
-  std::string csv{};                       ///< File of the table; empty: none.
-  std::string json{};                      ///< File of records.
+  std::string csv{};                       ///< CSV file; empty: none.
+  std::string json{};                      ///< File of JSON records.
   std::string plot{};                      ///< Picture.
   std::string html{};                      ///< Page.
   std::string replay{};                    ///< File of records whose run is repeated.
-  std::string baseline{};                  ///< File of records to compare with.
-  /// A command line that repeats the measurement: every flag that steers it, none that says where
-  /// results go.
+  std::string baseline{};                  ///< File of records for comparison.
+  /// A command line that repeats the measurement: all flags that change it, none that only changes
+  /// the output.
   std::vector<std::string> arguments{};
 
-  /// @return the sizes asked for, ascending.
+  /// @return the requested sizes, ascending.
   [[nodiscard]] std::vector<std::size_t> sizes() const;
-  /// @param other one of more_alignments, or nothing: align. @return where arrays of the host
-  /// begin: malloc does not place visible ones.
+  /// @param other one of more_alignments; nothing: align. @return the start of arrays of the host,
+  /// where "malloc" means "page" for visible ones.
   [[nodiscard]] Alignment array_alignment(const std::optional<Alignment>& other = {}) const;
-  /// @param other as array_alignment. @return that as text; nothing on GPUs, whose driver places
+  /// @param other as array_alignment. @return that as text; empty on GPUs, whose driver places
   /// arrays.
   [[nodiscard]] std::string alignment_text(const std::optional<Alignment>& other = {}) const;
   /// @return whether calls are isolated.
   [[nodiscard]] bool is_isolated() const noexcept { return pattern == CallPattern::isolated; }
 };
 
-/// Declares flags, which are read into the options while a command line is parsed; what is wrong
-/// throws Failure{usage} from there. @param app the subcommand. @param options get what the flags
-/// mean, at first by themselves. @param names the long names of those to declare; empty: all.
+/// Declares flags. The parser of the command line stores their values in `options`, and throws
+/// Failure{usage} for wrong ones. @param options get the defaults at once. @param names the long
+/// names of the flags to declare; empty: all.
 void declare_flags(CLI::App& app, SweepOptions& options,
                    const std::vector<std::string_view>& names = {});
 
-/// Gives a flag another value by itself. @param app with the flag. @param options get it. @param
-/// name the long name. @param text as on a command line; empty: none.
+/// Changes the default of a flag. @param name the long name. @param text as on a command line;
+/// empty: no default.
 void set_usual(CLI::App& app, SweepOptions& options, std::string_view name, const char* text);
 
-/// @param app the subcommand, parsed. @param options of it. @return SweepOptions::arguments.
+/// @param app the subcommand, parsed. @return SweepOptions::arguments.
 [[nodiscard]] std::vector<std::string> repeat_arguments(const CLI::App& app,
                                                         const SweepOptions& options);
 
-/// Throws Failure{usage} where flags contradict each other. @param options of a parsed command
-/// line.
+/// Throws Failure{usage} if flags contradict each other.
 void check_together(const SweepOptions& options);
 
-/// Refuses flags that steer the measurement, because the replayed file does. Throws
-/// Failure{usage}. @param app the subcommand, parsed, with --replay.
+/// Throws Failure{usage} if --replay stands beside flags that change the measurement, since the
+/// replayed file has them. @param app the subcommand, parsed.
 void reject_beside_replay(const CLI::App& app);
 
-/// Reads a command line. Throws Failure{usage}. @param arguments of `tutti sweep`, such as
-/// SweepOptions::arguments. @return what they mean.
+/// Parses a command line of `tutti sweep`. Throws Failure{usage}. @param arguments such as
+/// SweepOptions::arguments.
 [[nodiscard]] SweepOptions sweep_options(const std::vector<std::string>& arguments);
 
-/// The run of other arguments, with the outputs of these options. Throws Failure{usage}. @param
-/// arguments that were recorded. @param outputs say where results go. @return all options.
+/// The options of recorded arguments, with other outputs. Throws Failure{usage}. @param outputs
+/// whose output flags are taken.
 [[nodiscard]] SweepOptions repeated(std::vector<std::string> arguments,
                                     const SweepOptions& outputs);
 

@@ -14,7 +14,7 @@ namespace tutti::perf {
 
 namespace {
 
-// What the loops know of a workload.
+// The parameters of the loops.
 struct Recipe {
   OperatorKind op;
   std::uint64_t ranks;
@@ -30,7 +30,7 @@ template <class T>
 constexpr bool is_float = std::is_same_v<T, float> || std::is_same_v<T, double> ||
                           std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
-// The greatest whole number up to which all are exact in T.
+// The greatest n such that T represents all whole numbers up to n.
 template <class T>
 constexpr std::uint64_t exact_limit() {
   if constexpr (std::is_same_v<T, BFloat16>) return 256;
@@ -40,7 +40,7 @@ constexpr std::uint64_t exact_limit() {
   else return std::uint64_t{1} << 24;
 }
 
-// The greatest power of two, as its exponent, that T holds.
+// The exponent of the greatest power of two in T.
 template <class T>
 constexpr std::uint64_t most_doublings() {
   if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, float>) return 127;
@@ -49,7 +49,7 @@ constexpr std::uint64_t most_doublings() {
   else return std::numeric_limits<T>::digits - 1;
 }
 
-// Where ranks are many only some contribute at each position, other ones at the next.
+// With many ranks, only some contribute at each position, and others at the next.
 bool takes_part(const Recipe& recipe, std::uint64_t rank, std::uint64_t position,
                 std::uint64_t most) {
   return (rank + position) % recipe.ranks < most;
@@ -65,7 +65,7 @@ std::uint64_t operand(const Recipe& recipe, std::uint64_t rank, std::uint64_t po
     const std::uint64_t most = std::min((recipe.ranks + 7) / 8, most_doublings<T>());
     return takes_part(recipe, rank, position, most) ? 2 : 1;
   }
-  // Sums of all ranks' operands must stay exact.
+  // The sum of all ranks' operands must be exact.
   const std::uint64_t most = exact_limit<T>();
   if (!takes_part(recipe, rank, position, most)) return 0;
   return random % (std::max<std::uint64_t>(1, most / recipe.ranks) + 1);
@@ -150,7 +150,7 @@ struct Element<std::complex<F>> {
   static std::uint64_t bits(T value) {
     return Element<F>::bits(value.real()) * 31 + Element<F>::bits(value.imag());
   }
-  // The imaginary unit to a power: products of these are exact.
+  // A power of the imaginary unit: products of these are exact.
   static T unit(std::uint64_t power) {
     const F one = power % 4 < 2 ? F{1} : F{-1};
     return power % 2 == 0 ? T{one, F{0}} : T{F{0}, one};
@@ -190,7 +190,7 @@ std::size_t differences(const std::byte* a, const std::byte* b, std::size_t coun
   return result;
 }
 
-// Calls a function with (offset in the buffer, offset in the period, elements) for each run.
+// Calls function(offset in the buffer, offset in the period, elements) for each run.
 template <class Function>
 void for_each_run(const Region& region, const Function& function) {
   std::size_t done = 0;

@@ -1,5 +1,6 @@
 /// @file
-/// The numbers a sweep sends, and the numbers it must get back, by plain loops of its own.
+/// Values of inputs and expected results, computed by plain loops that are independent of the
+/// library.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +14,26 @@
 namespace tutti::perf {
 
 /// Small whole numbers that depend on rank and position, such that every result is exact in the
-/// datatype. They repeat after kPeriod elements, a prime, so that no misplaced block fits.
+/// datatype. They repeat after kPeriod elements. The period is a prime, so that a misplaced block
+/// is detected.
 class Pattern {
  public:
   /// Elements after which the numbers repeat.
   static constexpr std::size_t kPeriod = 4093;
 
-  /// @param workload what is measured; the datatype must not be opaque.
+  /// @param workload its datatype must not be opaque.
   explicit Pattern(const Workload& workload);
 
-  /// Writes contributions. @param regions where, of which ranks. @param buffer where offset 0 is.
+  /// Writes contributions. @param regions with their sources. @param buffer where offset 0 is.
   void fill(std::span<const Region> regions, std::byte* buffer);
-  /// @param regions what must stand there. @param buffer where offset 0 is. @return elements that
-  /// differ.
+  /// @param regions with their sources. @param buffer where offset 0 is. @return elements with a
+  /// wrong value.
   [[nodiscard]] std::size_t count_wrong(std::span<const Region> regions, const std::byte* buffer);
-  /// @param regions which elements. @param buffer where offset 0 is. @return a hash of their
-  /// values.
+  /// @return a hash of the values in the regions. @param buffer where offset 0 is.
   [[nodiscard]] std::uint64_t hash(std::span<const Region> regions, const std::byte* buffer) const;
 
  private:
-  // One period of a rank's contribution, or of the reduction, laid out in the datatype.
+  /// One period of a rank's contribution, or of the reduction, in the datatype.
   const std::vector<std::byte>& table(Rank source);
 
   Workload workload_;

@@ -30,7 +30,7 @@ std::size_t whole_pages(std::size_t bytes) noexcept {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-/// A share of the work: sums of `inputs` to all `outputs`.
+/// One rank's part: it stores the sums of `inputs` to all `outputs`.
 struct Share {
   const std::vector<float*>& inputs;
   const std::vector<float*>& outputs;
@@ -46,7 +46,7 @@ void add_and_store(const Share& share) noexcept {
   }
 }
 
-/// The same for two ranks, which the compiler makes vectors of.
+/// The sum of two ranks, which the compiler vectorises.
 void add_and_store_two(const float* __restrict a, const float* __restrict b, float* __restrict x,
                        float* __restrict y, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
@@ -56,7 +56,7 @@ void add_and_store_two(const float* __restrict a, const float* __restrict b, flo
   }
 }
 
-// Four elements at a time, past the caches. Returns how many were done.
+// Sums four elements at a time, and stores them past the caches. Returns the number of elements.
 std::size_t stream_two(const float* a, const float* b, float* x, float* y,
                        std::size_t count) noexcept {
 #if defined(__SSE2__)
@@ -100,10 +100,10 @@ Probe::Probe(const Workload& workload, Communicator& communicator)
     : self_{static_cast<std::size_t>(communicator.rank())}, size_{static_cast<std::size_t>(
                                                                 communicator.size())},
       count_{workload.count}, spins_{transport_of(communicator).capabilities().idle_spins} {
-  // The others open rank 0's memory by its name in /proc: any of the same user may.
+  // The others open rank 0's memory by its name in /proc, which processes of the same user may do.
   const int own = self_ == 0 ? memfd_create("tutti-probe", MFD_CLOEXEC) : -1;
   if (self_ == 0 && (own < 0 || ftruncate(own, static_cast<off_t>(region_bytes())) != 0))
-    throw Error{ErrorCode::transport, "the system gives no memory for the probe"};
+    throw Error{ErrorCode::transport, "cannot allocate the memory of the probe"};
   std::array<std::int64_t, 2> place{getpid(), own};
   from_rank_zero(communicator, place);
   const std::string name = "/proc/" + std::to_string(place[0]) + "/fd/" + std::to_string(place[1]);

@@ -1,5 +1,5 @@
 /// @file
-/// What the machine can do: an all_reduce of plain loads and stores, and nothing else.
+/// The speed of the machine: an all_reduce of plain loads and stores.
 #pragma once
 
 #include <atomic>
@@ -15,34 +15,33 @@
 
 namespace tutti::perf {
 
-/// The yardstick beside our algorithms, over memory that all ranks of one host map. Up to a cache
-/// line of payload it is a line that goes from rank 0 to rank 1 and back. Beyond, every rank waits
-/// for the others, sums its share of all inputs and stores the sums to every rank's output (past
-/// the caches from a few MiB on), and waits again. It checks, selects and watches nothing.
+/// A lower bound for the times of algorithms, in memory that all ranks of one host map. Up to a
+/// cache line of payload, rank 0 sends a line to rank 1 and back. Above, every rank waits for the
+/// others, sums its share of all inputs, stores the sums to every rank's output (past the caches
+/// from a few MiB on), and waits again. It has no checks, no selection and no deadlines.
 class Probe {
  public:
-  /// @param workload any. @param communicator its ranks. @return why there is no probe for it, or
-  /// nothing.
+  /// @return the reason why there is no probe for this workload, or nothing.
   [[nodiscard]] static std::string refusal(const Workload& workload, Communicator& communicator);
 
-  /// Collective. @param workload for which there is a probe. @param communicator its ranks.
-  /// Throws Error{transport}.
+  /// Collective. There must be no refusal. Throws Error{transport}.
   Probe(const Workload& workload, Communicator& communicator);
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;
   ~Probe();
 
-  /// Writes the own input anew.
+  /// Writes this rank's input again.
   void refresh() noexcept;
-  /// Runs once, with the other ranks.
+  /// Runs once. All ranks call it.
   void run() noexcept;
-  /// @return the own output.
+  /// @return this rank's output.
   [[nodiscard]] std::span<const float> output() const noexcept { return {outputs_[self_], count_}; }
-  /// Reads the own output as an application would: every cache line. @return something to keep.
+  /// Reads every cache line of this rank's output, as an application would. @return a value that
+  /// depends on it.
   [[nodiscard]] std::uint64_t read() const noexcept;
 
  private:
-  // A cache line that one rank writes.
+  /// A cache line that one rank writes.
   struct alignas(64) Line {
     std::atomic<std::uint64_t> turn;
   };

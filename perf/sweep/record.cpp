@@ -12,13 +12,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A column: its name, and how a cell fills it. The CSV file and the JSON record share the list.
+// A column: its name, and its value for a cell. The CSV file and the JSON record share the list.
 struct Column {
   const char* name;
   Json (*value)(const Cell&);
 };
 
-// Six digits: more are noise.
+// Rounds to six digits: further digits are noise.
 double rounded(double value) {
   if (value == 0 || !std::isfinite(value)) return value;
   const double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));

@@ -1,5 +1,5 @@
 /// @file
-/// What a sweep writes to files: one row per cell as CSV, and JSON lines.
+/// Records of a sweep: one row per cell as CSV, and JSON lines.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,18 +10,18 @@
 
 namespace tutti::perf {
 
-/// One configuration, measured: the columns of the CSV file, and what only JSON has.
+/// One measured configuration: the columns of the CSV file, and values that only JSON has.
 struct Cell {
-  Workload workload{};        ///< What was measured.
-  Measured measured{};        ///< The candidate; its samples are not written.
-  Summary summary{};          ///< Of its samples.
-  Comparison against_best{};  ///< Against the best of this size.
-  Standing standing{};        ///< In the race of this size.
-  std::string transport{};    ///< What carried it.
-  std::string buffers{};      ///< Kind of memory.
-  int hosts = 1;              ///< Hosts the ranks are spread over.
-  bool graph = false;         ///< Whether calls were replayed by graphs of GPUs.
-  std::string align{};        ///< Where arrays of the host begin; empty on GPUs.
+  Workload workload{};                              ///< The measured collective and size.
+  Measured measured{};                              ///< The candidate; its samples are not written.
+  Summary summary{};                                ///< Statistics of its samples.
+  Comparison against_best{};                        ///< Comparison with the best of this size.
+  Standing standing{};                              ///< Its place in the race of this size.
+  std::string transport{};                          ///< Transport of its messages.
+  std::string buffers{};                            ///< Kind of memory.
+  int hosts = 1;                                    ///< Number of hosts of the ranks.
+  bool graph = false;                               ///< Whether graphs of GPUs replayed the calls.
+  std::string align{};                              ///< Start of arrays of the host; empty on GPUs.
   CallPattern pattern = CallPattern::back_to_back;  ///< How calls followed each other.
 
   /// @return algorithm bandwidth in 1e9 bytes per second.
@@ -32,9 +32,9 @@ struct Cell {
 
 /// @return the header line of the CSV file, without the newline.
 [[nodiscard]] std::string csv_header();
-/// @param cell one configuration. @return its CSV line, without the newline.
+/// @return the line of the CSV file, without the newline.
 [[nodiscard]] std::string csv_row(const Cell& cell);
-/// @param cell one configuration. @return its JSON record.
+/// @return the JSON record.
 [[nodiscard]] nlohmann::ordered_json json_of(const Cell& cell);
 
 }  // namespace tutti::perf

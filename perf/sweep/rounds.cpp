@@ -16,8 +16,8 @@ bool is_precise(std::span<const double> times_us) {
          summary.interval.high - summary.interval.low <= 2 * kPrecise * summary.median;
 }
 
-// Stopping looks at widths and never at who is ahead, else equal candidates would be caught in the
-// moment in which one of them happens to lead.
+// The rule uses widths of intervals, never the order of candidates. Otherwise the race of two equal
+// candidates would end when one of them happens to lead.
 bool is_decided(std::span<const double> times_us, std::span<const double> best_us) {
   const Comparison comparison = compare(times_us, best_us);
   return comparison.interval.low > kCloseRace ||
@@ -58,7 +58,7 @@ std::vector<bool> unfinished(const std::vector<CandidateProgress>& runs,
     const bool done = run.spent_s >= options.budget_s ||
                       (is_precise(run.times_us) && is_decided(run.times_us, runs[best].times_us));
     if (done) active[i] = false;
-    // The others are compared with the best, so it stays as long as one of them does.
+    // The others are compared with the best, so it continues as long as one of them does.
     if (i == best && run.spent_s < options.budget_s) active[i] = true;
   }
   for (std::size_t i = 0; i < runs.size(); ++i) others = others || (active[i] && i != best);

@@ -1,5 +1,5 @@
 /// @file
-/// When a candidate has been measured enough: decided on rank 0, from samples alone.
+/// The rule that ends the measurement of a candidate. Rank 0 applies it, to samples alone.
 #pragma once
 
 #include <cstddef>
@@ -9,46 +9,48 @@
 
 namespace tutti::perf {
 
-/// Fewest rounds without -n: the least number whose signed-rank test can be significant.
+/// Fewest rounds without -n: the least number for which the signed-rank test can be significant.
 inline constexpr std::size_t kFewestRounds = 8;
-/// Fewest rounds after which a candidate may stop early because it is known precisely.
+/// Fewest rounds after which a candidate that is measured precisely may stop early.
 inline constexpr std::size_t kFewestPrecise = 60;
-/// Half the width of the interval, relative to the median, that counts as precise.
+/// A median is precise if half the width of its interval, relative to it, is at most this.
 inline constexpr double kPrecise = 0.025;
-/// The same for the ratio to the best candidate, where it is a close race.
+/// The same for the ratio to the best candidate, in a close race.
 inline constexpr double kPreciseRatio = 0.015;
-/// Beyond this ratio the race is not close.
+/// A race is close up to this ratio to the best candidate.
 inline constexpr double kCloseRace = 1.15;
-/// Time of one sample of a small operation: far above the clock's cost and the start's skew.
+/// Least time of a sample: far above the resolution of the clock and the skew at the start.
 inline constexpr double kSample_us = 50;
-/// The same where ranks outnumber cores and each has to have its turn to start.
+/// Least time of a sample if ranks outnumber cores, so that each rank must be scheduled before it
+/// starts.
 inline constexpr double kCrowdedSample_us = 1000;
-/// The same on a stream of a GPU, which is idle until the host has enqueued the first call.
+/// Least time of a sample on a stream of a GPU, which is idle until the host has enqueued the first
+/// call.
 inline constexpr double kStreamSample_us = 500;
-/// How long each rank computes before an isolated call: above what leaving a barrier takes, and
-/// short enough for processors to stay awake.
+/// Time that each rank computes before an isolated call: longer than ranks need to leave a barrier,
+/// and short enough for processors to stay awake.
 inline constexpr double kPause_us = 5;
 /// Most calls in one sample.
 inline constexpr double kMostCalls = 1000;
-/// How long the sample of a slow candidate may take to have as many calls as the others.
+/// A slow candidate gets fewer calls per sample than the others if its sample would take longer
+/// than this.
 inline constexpr double kMostSample_us = 5000;
 
-/// One candidate under way.
+/// The state of one candidate's measurement.
 struct CandidateProgress {
   const std::vector<double>& times_us;  ///< Its samples so far.
   double spent_s = 0;                   ///< Wall time spent on it.
   bool active = true;                   ///< Whether it is still being measured.
 };
 
-/// @param runs all candidates of a size. @param options the flags. @return which stay active.
+/// @param runs all candidates of a size. @return for each, whether its measurement continues.
 [[nodiscard]] std::vector<bool> unfinished(const std::vector<CandidateProgress>& runs,
                                            const SweepOptions& options);
 
-/// As many calls for all candidates, since calls that follow each other may overlap: one by itself
-/// takes the whole way from the first rank to the last, one of many only its own work. A candidate
-/// that would need very long for them gets fewer.
-/// @param call_us time of one call. @param quickest_us that of the quickest candidate.
-/// @param sample_us kSample_us or kCrowdedSample_us. @return calls to put into one sample.
+/// All candidates get the same number of calls per sample, because calls in a row overlap: a single
+/// call pays the whole latency, a call in a row only its own work. A very slow candidate gets
+/// fewer. @param call_us time of one call. @param quickest_us time of the fastest candidate's call.
+/// @param sample_us least time of a sample.
 [[nodiscard]] std::int64_t calls_per_sample(double call_us, double quickest_us, double sample_us);
 
 }  // namespace tutti::perf

@@ -26,7 +26,8 @@ void spin(double duration_us) {
   }
 }
 
-// Memory that NCCL knows all ranks allocate together, and as much: not all have buffers as large.
+// Memory that NCCL requires all ranks to allocate together, with equal sizes. So each rank
+// allocates the size of the largest buffer.
 Allocate memory_of_gpus(Communicator& communicator) {
   return [&communicator](std::size_t bytes) {
     std::array<double, 1> most{static_cast<double>(bytes)};
@@ -46,7 +47,7 @@ Allocate memory_of(const Setting& setting) {
   };
 }
 
-// The same, where more arrays of the host are placed as outputs are.
+// Memory for further arrays of the host, placed like outputs.
 Allocate placed_memory_of(const Setting& setting) {
   const Allocate allocate = memory_of(setting);
   if (setting.world.gpu() != nullptr) return allocate;
@@ -55,7 +56,7 @@ Allocate placed_memory_of(const Setting& setting) {
   };
 }
 
-// Elements whose bits differ.
+// Number of elements whose bits differ.
 std::size_t differing(const std::vector<std::byte>& a, const std::vector<std::byte>& b,
                       std::size_t element_bytes) {
   std::size_t count = 0;
@@ -100,7 +101,7 @@ void Runs::prepare(std::size_t i) {
   }
 }
 
-// The answer may depend on where a rank's own block lies, so one refusal counts for all.
+// The answer may depend on the position of a rank's own block, so one refusal counts for all ranks.
 bool Runs::is_so_everywhere(bool here) {
   std::array<double, 1> lacking{here ? 0.0 : 1.0};
   max_over_ranks(communicator(), lacking);
@@ -158,7 +159,7 @@ Options Runs::options_of(std::size_t i) {
   const Candidate& candidate = entries_[i].candidate;
   if (candidate.kind == Kind::automatic) return options;
   options.algorithm = candidate.choice;
-  // What is named is measured, whatever becomes of the bits, unless they were spoken of.
+  // Without --determinism, a named algorithm runs at any level.
   if (!options.determinism) options.determinism = Determinism::fast;
   options.segment = candidate.segment != 0 ? candidate.segment : setting_.options.segment;
   return options;
@@ -219,9 +220,9 @@ void Runs::refresh(std::size_t i) {
   buffers(i).refresh();
 }
 
-// The start line, the same one for the MPI's calls: ranks leave a barrier one after the other, each
-// library's in its own way, and whose barrier lets a broadcast's root leave first has a shorter
-// call.
+// The start of a sample. It is the same for the MPI's calls: ranks leave a barrier one after the
+// other, and each library has its own order. A library whose barrier lets the root of a broadcast
+// leave first would show a shorter call.
 void Runs::line_up() {
   communicator().barrier();
   if (setting_.options.is_isolated()) spin(kPause_us);
@@ -238,7 +239,7 @@ double Runs::sample(std::size_t i) {
   return time_us;
 }
 
-// On a stream the time that is added on purpose stands before the last event too.
+// On a stream, the time that is added on purpose comes before the last event.
 double Runs::timed_us(std::size_t i) {
   const double inject = entries_[i].candidate.inject;
   const auto start = Clock::now();

@@ -32,13 +32,13 @@ struct SweepSection {
   std::vector<Workload> workloads;
 };
 
-// What rank 0 writes. On other ranks it is idle.
+// Output of rank 0. On other ranks this object is idle.
 struct Reports {
   Table table{stdout, false};
   LineFile csv{};
   LineFile json{};
-  std::vector<std::string> json_lines{};  // what the plot is drawn from
-  std::vector<std::string> commands{};    // that draw
+  std::vector<std::string> json_lines{};  // input of the plot
+  std::vector<std::string> commands{};    // draw the plot
   std::unique_ptr<Baseline> baseline{};
   std::vector<std::string> slower{};
 
@@ -79,7 +79,7 @@ class Sweep {
  private:
   [[nodiscard]] bool is_reporter() { return world_.communicator().rank() == 0; }
 
-  // What is wrong with the flags on this world is wrong on all ranks alike.
+  // An error of flags on this world occurs on all ranks.
   void check_options() {
     const int size = world_.communicator().size();
     if (options_.ranks && *options_.ranks != size)
@@ -142,7 +142,7 @@ class Sweep {
     return sections;
   }
 
-  // Those that keep too little: they take no part unless they were named, which is a mistake.
+  // Removes candidates below the required determinism. A named one is an error.
   void drop_weaker_candidates(SweepSection& section) {
     std::erase_if(section.candidates, [&](const Candidate& candidate) {
       const std::string why =
@@ -165,14 +165,14 @@ class Sweep {
     require_proofs(workload, options_, section.candidates);
     for (const std::size_t bytes : options_.sizes()) {
       const Workload sized = with_bytes(workload, bytes);
-      // Small wishes may round to the same number of elements.
+      // Small sizes may round to the same number of elements.
       if (section.workloads.empty() || section.workloads.back().count != sized.count)
         add_forms(sized, section.workloads);
     }
     return section;
   }
 
-  // On GPUs each size is measured in place too, as by nccl-tests.
+  // On GPUs each size is also measured in place, as by nccl-tests.
   void add_forms(Workload workload, std::vector<Workload>& workloads) const {
     workloads.push_back(workload);
     if (!options_.on_gpus || options_.in_place) return;
@@ -202,7 +202,7 @@ class Sweep {
     const Setting setting{world_, options_, is_oversubscribed_, [&] {
                             if (is_reporter()) progress.tick();
                           }};
-    Halves halves;  // of the size under way
+    Halves halves;  // of the current size
     for (std::size_t next = 0; next < section.workloads.size() && !interrupted_; ++next) {
       const Workload& workload = section.workloads[next];
       progress.at(fmt::format("{} {}", section.name, format_bytes(total_bytes(workload))));
@@ -222,14 +222,14 @@ class Sweep {
     }
   }
 
-  // Writes it to the files. Returns who won.
+  // Writes the results of a size to the files.
   Verdict report(const SizeResult& result) {
     const Verdict verdict = judge(result);
     tally_.add(result, verdict);
     const bool has_auto = std::ranges::any_of(result.measured, [](const Measured& measured) {
       return measured.candidate.kind == Kind::automatic && !measured.times_us.empty();
     });
-    const bool is_told = result.workload.in_place && !options_.in_place;  // out of place
+    const bool is_told = result.workload.in_place && !options_.in_place;  // reported out of place
     if (has_auto && is_collective(result.workload) && !is_told)
       reports_.record(choice_of(world_, result.workload, options_.buffers == "visible"));
     for (std::size_t i = 0; i < result.measured.size(); ++i) {

@@ -14,10 +14,10 @@ namespace tutti::perf {
 namespace {
 
 constexpr double kProgress_s = 5;
-constexpr std::size_t kFastest = 63;  // columns, so that a row has 120 in all
+constexpr std::size_t kFastest = 63;  // columns, so that a row has 120 columns
 
-// Those with a time: the best one, then others, fastest first. auto and native, which have columns
-// of their own, are among them only as the best.
+// Candidates with a time, fastest first. auto and native have columns of their own, so they are
+// included only as the best.
 std::vector<std::size_t> by_speed(const SizeResult& result, const Verdict& verdict) {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < result.measured.size(); ++i) {
@@ -37,12 +37,12 @@ char mark_of(const Verdict& verdict, std::size_t i) {
   return verdict.standings[i] == Standing::tie ? '~' : ' ';
 }
 
-// A time with its mark, so that numbers stand below each other.
+// A time with its mark, such that numbers are aligned.
 std::string time_of(const Verdict& verdict, std::size_t i) {
   return fmt::format("{}{}", format_us(verdict.summaries[i].median), mark_of(verdict, i));
 }
 
-// The column of the one candidate of a kind.
+// The column of auto, or of native.
 std::string time_of(const SizeResult& result, const Verdict& verdict, Kind kind) {
   for (std::size_t i = 0; i < result.measured.size(); ++i)
     if (result.measured[i].candidate.kind == kind && verdict.summaries[i].samples > 0)
@@ -50,7 +50,7 @@ std::string time_of(const SizeResult& result, const Verdict& verdict, Kind kind)
   return "- ";
 }
 
-// What auto loses, and behind all else what it ran to lose it.
+// The loss of auto.
 std::string loss_of(const Verdict& verdict) {
   if (!verdict.auto_loss) return "-";
   return fmt::format("{}{:.0f}%", *verdict.auto_loss > 0 ? "+" : "", *verdict.auto_loss * 100);
@@ -61,7 +61,7 @@ std::string loser_of(const SizeResult& result, const Verdict& verdict) {
   return "; auto runs " + std::ranges::find_if(result.measured, is_auto)->runs;
 }
 
-// As many as fit, and how many more there are: "ring 10.0*, direct 10.1~, +9".
+// The fastest candidates that fit, and the number of the others: "ring 10.0*, direct 10.1~, +9".
 std::string fastest_of(const SizeResult& result, const Verdict& verdict, bool color) {
   const std::vector<std::size_t> indices = by_speed(result, verdict);
   const std::string last = loser_of(result, verdict);
@@ -197,7 +197,7 @@ void Table::rows_on_gpus(const Halves& halves) {
     if (raced) remark(raced->result);
 }
 
-// What is wrong, or missing.
+// Reports wrong results and missing candidates.
 void Table::remark(const SizeResult& result) {
   for (const Measured& measured : result.measured) {
     const std::string& label = measured.candidate.label;

@@ -1,7 +1,7 @@
 /// @file
-/// What a sweep says on the terminal: a header, one row per size as soon as it is there, a last
-/// line. No carriage returns, and colour only on request: under a launcher standard output looks
-/// like a terminal even when it is a file.
+/// The terminal output of a sweep: a header, one row per size when it is measured, and a last line.
+/// It has no carriage returns, and colour only on request: under a launcher, standard output looks
+/// like a terminal even if it is a file.
 #pragma once
 
 #include <chrono>
@@ -15,42 +15,42 @@
 
 namespace tutti::perf {
 
-/// Everything the last line and the summary record say. Filled cell by cell.
+/// Input of the last line and of the summary record. It grows cell by cell.
 struct Tally {
-  std::size_t cells = 0;                 ///< Configurations measured.
-  std::size_t unequal = 0;               ///< Those whose ranks differ where they must not.
-  std::size_t wrong = 0;                 ///< Wrong elements in all.
-  std::size_t sizes = 0;                 ///< Races run.
-  std::size_t ties = 0;                  ///< Races without a winner.
+  std::size_t cells = 0;    ///< Configurations measured.
+  std::size_t unequal = 0;  ///< Configurations whose ranks differ although they must not.
+  std::size_t wrong = 0;    ///< Number of wrong elements.
+  std::size_t sizes = 0;    ///< Races run.
+  std::size_t ties = 0;     ///< Races without a winner.
   std::vector<double> ours_vs_native{};  ///< One ratio per race.
   std::vector<double> auto_vs_native{};  ///< One ratio per race.
-  std::size_t auto_races = 0;            ///< Races in which auto could be judged.
-  std::size_t auto_best = 0;             ///< Those in which it lost nothing.
-  double worst_auto_loss = 0;            ///< The most it lost.
+  std::size_t auto_races = 0;            ///< Races in which auto took part.
+  std::size_t auto_best = 0;             ///< Races in which auto lost nothing.
+  double worst_auto_loss = 0;            ///< Largest loss of auto.
 
-  /// Adds a race. @param result its samples. @param verdict its outcome.
+  /// Adds a race.
   void add(const SizeResult& result, const Verdict& verdict);
 };
 
-/// Writes the table. Used on rank 0. Throws Failure{environment} where it cannot be written.
+/// Writes the table. Used on rank 0. Throws Failure{environment} if a write fails.
 class Table {
  public:
   /// @param color whether to colour.
   Table(std::FILE* out, bool color) : out_{out}, color_{color} {}
 
-  /// Writes where and how. @param context the facts. @param options the flags.
+  /// Writes the facts about machine, software and settings.
   void header(const Context& context, const SweepOptions& options);
-  /// Opens a collective's part. @param name of it, or of messages.
+  /// Starts the rows of a collective, or of messages.
   void open(std::string_view name);
-  /// Writes a row. @param result the samples. @param verdict the outcome.
+  /// Writes the row of a size.
   void row(const SizeResult& result, const Verdict& verdict);
-  /// The same on GPUs. @param name as open.
+  /// As open, on GPUs.
   void open_on_gpus(std::string_view name);
-  /// Writes the rows of a size. @param halves as bandwidth_rows.
+  /// Writes the rows of a size on GPUs.
   void rows_on_gpus(const Halves& halves);
-  /// Writes the last lines. @param tally of the whole sweep. @param checked whether results were.
+  /// Writes the last lines. @param checked whether results were checked.
   void close(const Tally& tally, bool checked);
-  /// Writes a remark. @param text one line.
+  /// Writes a remark of one line.
   void note(const std::string& text);
 
  private:
@@ -63,22 +63,22 @@ class Table {
   std::vector<std::string> noted_{};
 };
 
-/// Says how far a sweep is, in a line of its own, at most every five seconds. Used on rank 0.
+/// Reports the progress of a sweep in a line of its own, at most every five seconds. Used on rank
+/// 0.
 class ProgressLine {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// @param cells configurations to measure. @param budget_s time for each, as first estimate.
-  /// @param start of the measurement.
+  /// @param cells configurations to measure. @param budget_s first estimate of the time for each.
   ProgressLine(std::FILE* out, std::size_t cells, double budget_s,
                Clock::time_point start = Clock::now())
       : out_{out}, cells_{cells}, budget_s_{budget_s}, start_{start}, last_{start} {}
 
-  /// @param what is being measured now.
+  /// @param what is being measured now, as printed.
   void at(std::string what) { what_ = std::move(what); }
-  /// @param cells configurations that are done or left out.
+  /// @param cells configurations that are measured or left out.
   void done(std::size_t cells) { done_ += cells; }
-  /// Says it, if it is time. @param now the time.
+  /// Prints the line if it is due.
   void tick(Clock::time_point now = Clock::now());
 
  private:

@@ -14,8 +14,8 @@ std::optional<std::size_t> find(const SizeResult& result, Kind kind) {
   return {};
 }
 
-// Our own algorithms; auto stands for what it runs where that was not named, such as, on GPUs, the
-// library's own call.
+// tutti's own algorithms. auto represents the algorithm that it runs if that one was not measured,
+// for example the library's own call on GPUs.
 Indices find_ours(const SizeResult& result) {
   Indices ours;
   for (std::size_t i = 0; i < result.measured.size(); ++i)
@@ -73,7 +73,7 @@ Verdict judge(const SizeResult& result) {
   for (std::size_t i = 0; i < result.measured.size(); ++i) {
     if (result.measured[i].times_us.empty()) continue;
     verdict.against_best[i] = ratio(i, *verdict.best);
-    const bool is_probe = result.measured[i].candidate.kind == Kind::probe;  // out of competition
+    const bool is_probe = result.measured[i].candidate.kind == Kind::probe;  // not in the race
     verdict.standings[i] =
         is_probe || verdict.against_best[i].slower() ? Standing::slower : Standing::tie;
   }

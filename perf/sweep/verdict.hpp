@@ -11,36 +11,38 @@
 
 namespace tutti::perf {
 
-/// How a candidate stands in the race.
+/// The place of a candidate in the race.
 enum class Standing : std::uint8_t {
   best,    ///< Least median.
   tie,     ///< Not significantly, or not relevantly, slower than the best.
   slower,  ///< Slower than the best.
-  absent   ///< Took no part.
+  absent   ///< Not measured.
 };
 
-/// @param standing any. @return its name.
+/// @return the name.
 [[nodiscard]] std::string_view name_of(Standing standing) noexcept;
 
 /// The outcome of one size. Indices are those of SizeResult::measured.
 struct Verdict {
-  std::vector<Summary> summaries{};        ///< Of each candidate; samples is 0 if it has none.
-  std::vector<Comparison> against_best{};  ///< Each candidate against the best.
-  std::vector<Standing> standings{};       ///< Of each candidate.
+  std::vector<Summary>
+      summaries{};  ///< Statistics of each candidate; `samples` is 0 without samples.
+  std::vector<Comparison> against_best{};  ///< Comparison of each candidate with the best.
+  std::vector<Standing> standings{};       ///< Place of each candidate.
   std::optional<std::size_t> best{};       ///< Fastest of the algorithms and native.
   std::optional<std::size_t> ours{};       ///< Fastest without native.
-  std::optional<double> ours_vs_native{};  ///< Native's time divided by that of ours.
+  std::optional<double> ours_vs_native{};  ///< Native's time divided by that of `ours`.
   std::optional<double> auto_vs_native{};  ///< Native's time divided by that of auto.
-  std::optional<double> auto_loss{};       ///< Auto's time over that of ours, minus 1; 0 in a tie.
+  std::optional<double>
+      auto_loss{};  ///< Auto's time divided by that of `ours`, minus 1; 0 in a tie.
 
-  std::vector<std::size_t> equals{};  ///< Others in the race as good as the best.
+  std::vector<std::size_t> equals{};  ///< Other candidates that tie with the best.
 
   /// @return whether another candidate equals the best, so that there is no winner.
   [[nodiscard]] bool is_tie() const { return !equals.empty(); }
 };
 
-/// Judges. `auto` runs one of the other algorithms, so it takes part in the race only where none of
-/// them does. @param result the samples. @return the verdict; empty without samples.
+/// Compares the candidates. `auto` runs one of the other algorithms, so it is in the race only if
+/// none of them is. @return an empty verdict without samples.
 [[nodiscard]] Verdict judge(const SizeResult& result);
 
 }  // namespace tutti::perf

@@ -17,7 +17,7 @@ constexpr std::array<std::pair<Collective, std::string_view>, 5> kUneven{
      {Collective::reduce_scatter, "reduce_scatterv"},
      {Collective::all_to_all, "all_to_allv"}}};
 
-// Elements of the blocks before one.
+// Elements of the blocks of lower ranks.
 std::size_t block_offset(const Workload& workload, Rank rank) {
   const auto r = static_cast<std::size_t>(rank);
   if (!workload.uneven) return r * workload.count;
@@ -28,14 +28,14 @@ std::size_t block_offset(const Workload& workload, Rank rank) {
   return total / shares * before + total % shares * before / shares;
 }
 
-// Elements of an all_to_all that one rank has for those before another one, or gets from them.
+// In an all_to_all, elements that one rank sends to ranks below another one, or receives from them.
 std::size_t pair_offset(const Workload& workload, Rank rank, Rank other) {
   std::size_t sum = 0;
   for (Rank r = 0; r < other; ++r) sum += block_count(workload, (rank + r) % workload.size);
   return sum;
 }
 
-// Also of a gather, where only the root gets the blocks.
+// For an all_gather, and a gather, in which only the root gets the blocks.
 BufferContents contents_of_gathering(const Workload& workload, Rank rank, bool gets) {
   const std::size_t own = block_offset(workload, rank);
   const std::size_t count = block_count(workload, rank);
@@ -71,7 +71,7 @@ BufferContents contents_of_all_to_all(const Workload& workload, Rank rank) {
   return contents;
 }
 
-// Ranks between those of a ping-pong have nothing.
+// In a ping-pong, only the first and the last rank have buffers.
 BufferContents contents_of_messages(const Workload& workload, Rank rank) {
   const bool is_ring = workload.point_to_point == PointToPoint::sendrecv;
   const Rank last = workload.size - 1;

@@ -30,7 +30,7 @@ namespace {
 constexpr std::array<std::size_t, 5> kCalibrationBytes{64, 1024, 16 << 10, 256 << 10, 2 << 20};
 constexpr std::size_t kCalibrationRounds = 7;
 
-// Ranks that share one host, or none.
+// Ranks of one host, or one rank of each host.
 struct Level {
   std::vector<Rank> ranks;
   int hosts = 1;
@@ -46,7 +46,7 @@ std::vector<Level> levels_of(const Context& context) {
   return levels;
 }
 
-// One level in one kind of buffers.
+// Measures one level with one kind of buffers.
 class Calibration {
  public:
   Calibration(MeasuredWorld& world, const TuneOptions& options, std::string buffers,
@@ -60,7 +60,7 @@ class Calibration {
     options_.check = false;
   }
 
-  // Nothing where it was interrupted.
+  // Returns nothing if it was interrupted.
   std::optional<detail::TunedCosts> run(int hosts) {
     for (int i = 0; i < kCollectives; ++i)
       for (const std::size_t bytes : kCalibrationBytes)
@@ -69,7 +69,7 @@ class Calibration {
     const detail::Fit fit =
         world_.communicator().rank() == 0 ? detail::fit_costs(races_, start_) : detail::Fit{};
     std::string transport = transport_;
-    transport.erase(0, transport.find('+') + 1);  // of shm+tcp, what carries between hosts
+    transport.erase(0, transport.find('+') + 1);  // in shm+tcp, the part that connects hosts
     return detail::TunedCosts{.ranks = world_.communicator().size(),
                               .hosts = hosts,
                               .transport = std::move(transport),
@@ -79,7 +79,7 @@ class Calibration {
                               .loss = fit.loss,
                               .median_error = fit.median_error};
   }
-  // What the costs that were assumed lose.
+  // The loss of choices by the assumed costs.
   [[nodiscard]] double assumed_loss() const { return detail::loss_of(races_, start_); }
 
  private:
@@ -135,7 +135,7 @@ class Calibration {
 
   MeasuredWorld& world_;
   SweepOptions options_;
-  std::string transport_;  // what its messages go by
+  std::string transport_;  // of its messages
   bool is_oversubscribed_;
   LinkCosts start_{};
   std::map<std::pair<Collective, std::string>, Profile> profiles_{};
@@ -154,7 +154,7 @@ void print_costs(const detail::TunedCosts& costs, double assumed_loss) {
       "reduced\n",
       us(costs.costs.alpha), us(costs.costs.round), ns(costs.costs.beta), ns(costs.costs.gamma));
   print_out(
-      "  what it chooses takes {:.3f}x the least time (assumed costs: {:.3f}x); half of its "
+      "  its choices take {:.3f}x the least time (assumed costs: {:.3f}x); half of its "
       "predictions are within {:.0f}%\n",
       costs.loss, assumed_loss, costs.median_error * 100);
 }
@@ -168,7 +168,7 @@ int calibrate(MeasuredWorld& world, const TuneOptions& options) {
   const Context context = collect_context(world, {});
   detail::Tuning tuning = load_tuning(world, options.path);
   const bool is_first = world.communicator().rank() == 0;
-  if (is_first) save_tuning(tuning, options.path);  // or fail before anything is measured
+  if (is_first) save_tuning(tuning, options.path);  // an error must come before the measurement
   bool interrupted = false;
   for (const Level& level : levels_of(context)) {
     const std::unique_ptr<MeasuredWorld> part = world.part(level.ranks);
@@ -190,7 +190,7 @@ int calibrate(MeasuredWorld& world, const TuneOptions& options) {
     interrupted = any[0] != 0;
   }
   if (is_first)
-    print_out("{} {}\n", interrupted ? "interrupted; what is there so far is in" : "wrote",
+    print_out("{} {}\n", interrupted ? "interrupted; the results so far are in" : "wrote",
               options.path);
   return interrupted ? kSignalExit + std::max(interrupt_signal(), 2) : 0;
 }

@@ -1,5 +1,6 @@
 /// @file
-/// `tutti calibrate`: measures in seconds what messages cost, and keeps it in the tuning file.
+/// `tutti calibrate`: measures the cost of messages, and writes it to the tuning file. It takes
+/// seconds.
 #pragma once
 
 #include "perf/measured_world.hpp"
@@ -7,11 +8,11 @@
 
 namespace tutti::perf {
 
-/// Times every algorithm at a few sizes and fits the model's costs to it: among the ranks of one
-/// host, and among ranks of as many hosts as there are, one on each. Collective. Throws
-/// Failure{usage} where the file is malformed or of another machine, Failure{environment} where it
-/// cannot be written. @param world the ranks. @param options of which buffers, path, seed and
-/// transport count. @return the exit code, the same on all ranks.
+/// Times every algorithm at a few sizes, and fits the costs of the model to the times: among the
+/// ranks of one host, and among one rank of each host. Collective. Throws Failure{usage} if the
+/// file is malformed or of another machine, Failure{environment} if it cannot be written. @param
+/// options only buffers, path, seed and transport are read. @return the exit code, the same on all
+/// ranks.
 [[nodiscard]] int calibrate(MeasuredWorld& world, const TuneOptions& options);
 
 }  // namespace tutti::perf

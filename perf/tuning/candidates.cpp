@@ -12,7 +12,7 @@ namespace tutti::perf {
 
 namespace {
 
-// Beside those segments that the model tries, the vector as a whole.
+// The segments that the model tries, and the whole vector.
 std::vector<std::size_t> segments_of(const detail::Candidate& candidate) {
   if (candidate.segment_bytes == 0) return {Options::kWhole};
   return {candidate.segment_bytes, Options::kWhole};

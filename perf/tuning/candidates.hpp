@@ -1,6 +1,6 @@
 /// @file
-/// What `tutti tune` measures: choices with the parameters that are worth a try, without those that
-/// the prediction rules out.
+/// The candidates of `tutti tune`: algorithms with useful parameters, without those that the
+/// prediction rules out.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace tutti::perf {
 
-/// How many times the least predicted time a choice may take and still be measured: predictions are
-/// wrong by less.
+/// A choice is measured if its predicted time is at most this factor above the least one. Errors of
+/// predictions are smaller.
 inline constexpr double kDoubtful = 4;
 
-/// Collective. @param world the ranks. @param workload of one size. @param visible as
-/// Options::visible. @return every choice that the model cannot rule out, with segments of several
-/// lengths where it is run in segments; then auto, which is what the model chooses.
+/// Collective. @param visible as Options::visible. @return every choice that the model cannot rule
+/// out, with segments of several lengths if it has segments; then auto, which is the choice of the
+/// model.
 [[nodiscard]] std::vector<Candidate> doubtful_candidates(MeasuredWorld& world,
                                                          const Workload& workload, bool visible);
 

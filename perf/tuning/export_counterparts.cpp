@@ -10,8 +10,9 @@ namespace {
 using enum Collective;
 
 // Numbers as `ompi_info --param coll tuned --level 9` lists them for 4.1 and 5.0. Its scan and
-// exscan are left out: their rules are looked up by the size of an element. So is the gather's
-// linear_sync, which first asks each rank for its block: ten times as slow as ours for small ones.
+// exscan are left out: their rules use the size of an element. The gather's linear_sync is left out
+// too: it first requests each rank's block, which takes ten times as long as tutti's for small
+// blocks.
 constexpr std::array kOpenMpi{
     Counterpart{all_reduce, "reduce_broadcast", "nonoverlapping", 2},
     Counterpart{all_reduce, "recursive_doubling", "recursive_doubling", 3},
@@ -44,8 +45,8 @@ constexpr std::array kOpenMpi{
     Counterpart{scatter, "linear", "linear_nb", 3},
     Counterpart{barrier, "dissemination", "bruck", 4}};
 
-// Values of MPIR_CVAR_<collective>_INTRA_ALGORITHM, with their parameters: those that only MPICH 5
-// has, and then, from kSince4 on, those that are the same in 4.0 to 5.0.
+// Values of MPIR_CVAR_<collective>_INTRA_ALGORITHM, with their parameters. The first ones exist
+// only in MPICH 5. Those from kSince4 on are equal in 4.0 to 5.0.
 constexpr std::array kMpich{
     Counterpart{all_reduce, "ring", "ring"},
     Counterpart{all_reduce, "recursive_multiplying", "recursive_multiplying k=4", 0, false, "k=4"},
@@ -169,12 +170,12 @@ int number_in_openmpi(Collective collective) noexcept {
   return call_of(collective).number;
 }
 
-// Intel MPI 2021.18 runs the last rule where none fits, and ends the program at algorithm -1.
+// If no rule fits, Intel MPI 2021.18 runs the last rule. Algorithm -1 ends the program.
 bool can_leave_sizes(Library library) noexcept {
   return library != Library::intel;
 }
 
-// MPICH's avg_msg_size is not known for gather and scatter, and total_msg_size counts elements.
+// For gather and scatter, MPICH's avg_msg_size is not set, and total_msg_size counts elements.
 bool can_name_sizes(Library library, Collective collective) noexcept {
   const bool is_mpich = library == Library::mpich || library == Library::mpich5;
   return !is_mpich || !is_rooted(collective) || !is_blockwise(collective);

@@ -1,5 +1,5 @@
 /// @file
-/// Which algorithm of another library is which of ours.
+/// Pairs of equal algorithms of tutti and other libraries.
 #pragma once
 
 #include <span>
@@ -19,21 +19,21 @@ enum class Library : std::uint8_t {
   nccl      ///< NCCL, by its example tuner plugin.
 };
 
-/// One algorithm there.
+/// An algorithm of a library, and the equal one of tutti.
 struct Counterpart {
-  Collective collective{};        ///< The operation.
-  std::string_view ours{};        ///< Name of a row of the catalog.
-  std::string_view theirs{};      ///< What the library calls it.
-  int number = 0;                 ///< Its number there, where it has one.
-  bool has_segments = false;      ///< Whether it takes a length of segments.
-  std::string_view parameters{};  ///< Of ours, such as k=2, where theirs is like no others.
+  Collective collective{};    ///< The operation.
+  std::string_view ours{};    ///< Name of a row of the catalog.
+  std::string_view theirs{};  ///< Name in the library.
+  int number = 0;             ///< Number in the library, if it has one.
+  bool has_segments = false;  ///< Whether the library lets users choose its segments.
+  std::string_view
+      parameters{};  ///< Parameters of tutti's algorithm, such as k=2, if only these make it equal.
 };
 
-/// @param library any. @return its counterparts of ours.
+/// @return all pairs of a library.
 [[nodiscard]] std::span<const Counterpart> counterparts_of(Library library) noexcept;
 
-/// @param library any. @param collective any. @return what the library calls it; empty where its
-/// choice cannot be configured.
+/// @return the library's name of a collective; empty if its algorithm cannot be configured.
 [[nodiscard]] std::string_view name_there(Library library, Collective collective) noexcept;
 
 /// @return Open MPI's number of a collective; -1 of those without counterparts.
@@ -41,7 +41,7 @@ struct Counterpart {
 
 /// @param library any. @return whether its rules can leave some sizes to its own choice.
 [[nodiscard]] bool can_leave_sizes(Library library) noexcept;
-/// @param library any. @param collective any. @return whether its rules can name sizes.
+/// @return whether the library's rules for a collective can depend on sizes.
 [[nodiscard]] bool can_name_sizes(Library library, Collective collective) noexcept;
 
 }  // namespace tutti::perf

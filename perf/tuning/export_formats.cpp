@@ -1,4 +1,4 @@
-// What each library reads.
+// The file formats of the libraries.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,11 +28,11 @@ ByCollective by_collective(const Exported& exported) {
 // The rules of one number of ranks in the classic file.
 struct OfRanks {
   int ranks = 0;
-  const ExportedTable* table = nullptr;  // null: nothing was measured
+  const ExportedTable* table = nullptr;  // null: not measured
 };
 
-// The classic file: the rules of a number of ranks, or of a size, hold for all above it too, up to
-// the next, and the first ones below it as well. Algorithm 0 is Open MPI's own choice.
+// In the classic file, the rules of a number of ranks, or of a size, hold up to the next number or
+// size; the first ones also hold below it. Algorithm 0 is Open MPI's own choice.
 std::vector<OfRanks> with_numbers_between(const std::vector<const ExportedTable*>& tables) {
   std::vector<OfRanks> all;
   int next = 0;
@@ -69,7 +69,7 @@ std::string for_openmpi(const Exported& exported, const std::string& origin) {
   return text;
 }
 
-// An algorithm by another name turns its rule off. 6.0 has renamed one.
+// Open MPI 6.0 has renamed one algorithm, and ignores a rule with an unknown name.
 std::string_view name_in_6(const Counterpart& runs) {
   const bool was_renamed = runs.collective == Collective::all_gather && runs.theirs == "bruck";
   return was_renamed ? "bruck-k-fanout" : runs.theirs;
@@ -89,7 +89,8 @@ std::string for_openmpi6(const Exported& exported, const std::string&) {
         if (rule.until_bytes > 0) entry["msg_size_max"] = rule.until_bytes - 1;
         else entry["msg_size_max"] = "inf";
         entry["alg"] = name_in_6(*rule.runs);
-        // The parser's word; the schema has none, and the converter of old files another one.
+        // The word of the parser. The schema has none, and the converter of old files uses another
+        // one.
         if (rule.segment_bytes > 0) entry["seg_size"] = rule.segment_bytes;
         rules.push_back(std::move(entry));
       }
@@ -101,7 +102,7 @@ std::string for_openmpi6(const Exported& exported, const std::string&) {
   return json.dump(1) + "\n";
 }
 
-// Intel MPI counts what a rank passes, where blocks make up the whole vector.
+// If blocks make up the whole vector, Intel MPI counts the bytes of one rank.
 std::size_t per_call(const detail::TunedPlace& place, std::size_t bytes) {
   const bool is_of_blocks =
       place.collective == Collective::all_gather || place.collective == Collective::all_to_all ||
@@ -116,8 +117,8 @@ std::string upper(std::string_view name) {
   return text;
 }
 
-// Conditions on the number of processes, which the reference of Intel MPI describes, make 2021.18
-// take an algorithm for all sizes and numbers, so that there are none: there is one set of rules.
+// There is one set of rules, without conditions on the number of processes. The reference describes
+// such conditions, but with them Intel MPI 2021.18 takes one algorithm for all sizes and numbers.
 std::string for_intel(const Exported& exported, const std::string& origin) {
   constexpr std::size_t kMost = 2147483647;
   std::string text = "# from " + origin + "; to be sourced by a shell\n";
@@ -127,7 +128,7 @@ std::string for_intel(const Exported& exported, const std::string& origin) {
       throw Failure{
           ExitCode::usage,
           fmt::format("{} was measured on {} and {} ranks, and Intel MPI has one set of "
-                      "rules for all: say which by --ranks",
+                      "rules for all: choose one by --ranks",
                       name_of(collective), of_sizes[0]->place.ranks, of_sizes[1]->place.ranks)};
     for (const ExportedTable* const table : of_sizes)
       for (const ExportedTable::Rule& rule : table->rules) {
@@ -144,7 +145,7 @@ std::string for_intel(const Exported& exported, const std::string& origin) {
   return text;
 }
 
-// UCC looks at the destination, which in a reduce_scatter is a rank's own block.
+// UCC uses the size of the destination, which in a reduce_scatter is a rank's own block.
 std::size_t bytes_in_ucc(const detail::TunedPlace& place, std::size_t bytes) {
   const auto ranks = static_cast<std::size_t>(place.ranks);
   return place.collective == Collective::reduce_scatter ? bytes / ranks : bytes;
@@ -167,15 +168,15 @@ std::string for_ucc(const Exported& exported, const std::string& origin) {
                      tokens);
 }
 
-// Rows of the plugin's file. A row has to name a protocol: LL has the least latency, and half the
-// bandwidth. Channels are 0, by which NCCL decides: -1 leaves the plugin's own default, which is 1.
+// Rows of the plugin's file. A row must name a protocol: LL has the least latency, and half the
+// bandwidth. 0 channels let NCCL decide; -1 keeps the plugin's own default, which is 1.
 std::string nccl_rows(std::string_view collective, const ExportedTable::Rule& rule,
                       std::string_view where) {
   constexpr std::size_t kMost = std::numeric_limits<std::int64_t>::max();
   constexpr std::size_t kSimpleFrom = 65536;
   const std::string_view algorithm = rule.runs->theirs;
   const std::size_t until = rule.until_bytes > 0 ? rule.until_bytes - 1 : kMost;
-  const std::size_t split = algorithm == "pat" ? 0 : kSimpleFrom;  // which has no LL
+  const std::size_t split = algorithm == "pat" ? 0 : kSimpleFrom;  // PAT has no LL
   std::string rows;
   const auto add = [&](std::size_t first, std::size_t last, std::string_view protocol) {
     if (first <= last)
@@ -187,8 +188,8 @@ std::string nccl_rows(std::string_view collective, const ExportedTable::Rule& ru
   return rows;
 }
 
-// The first row that fits counts. Calls that none fits would get one channel, so the last ones fit
-// all: there is no way to say that NCCL is to decide.
+// The first row that fits is used. A call without a row would get one channel, and no row can leave
+// the choice to NCCL, so the last rows fit all calls.
 std::string for_nccl(const Exported& exported, const std::string& origin) {
   std::string text = fmt::format(
       "# from {}\n# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks\n",
@@ -198,7 +199,7 @@ std::string for_nccl(const Exported& exported, const std::string& origin) {
       if (rule.runs != nullptr)
         text += nccl_rows(name_there(Library::nccl, table.place.collective), rule,
                           fmt::format("{},{}", table.place.hosts, table.place.ranks));
-  text += "# whatever else is called\n";
+  text += "# all other calls\n";
   for (const Counterpart& one : counterparts_of(Library::nccl))
     if (one.ours == "ring" || one.ours == "chain")
       text += nccl_rows(name_there(Library::nccl, one.collective), {.runs = &one}, "-1,-1");

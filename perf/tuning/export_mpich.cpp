@@ -1,9 +1,9 @@
-// MPICH's selection file is a tree of nested objects: a key is a condition, tried in the order of
-// the file, or an algorithm, at the leaves. A call that arrives at no leaf ends the program. So
-// each collective that MPICH looks up has lines of its own here, and the last one of each holds
-// always. Traps: sizes are integers of 32 bits. avg_msg_size is not known for collectives of
-// blocks, and total_msg_size counts elements, not bytes, for gather and scatter. comm_size<N means
-// <= at times.
+// MPICH's selection file is a tree of nested objects. A key is a condition, tried in the order of
+// the file; at the leaves it is an algorithm. A call that reaches no leaf ends the program. So this
+// file has lines for each collective that MPICH looks up, and the condition of the last line of
+// each always holds. Traps: sizes are integers of 32 bits. avg_msg_size is not set for collectives
+// of blocks, and total_msg_size counts elements, not bytes, for gather and scatter. comm_size<N
+// sometimes means <=.
 #include "perf/tuning/export_mpich.hpp"
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ namespace tutti::perf {
 
 namespace {
 
-// Conditions, which stand for nested keys where a slash separates them, and what then runs: the end
-// of an algorithm's name, and its parameters behind spaces.
+// Conditions, separated by slashes, which become nested keys; and the algorithm: the end of its
+// name, and its parameters, separated by spaces.
 struct MpichLine {
   std::string_view collective;
   std::string_view when;
@@ -32,9 +32,10 @@ constexpr std::string_view kInter = "comm_type=inter";
 constexpr std::string_view kInPlace = "is_sendbuf_inplace=yes";
 constexpr std::size_t kMostBytes = std::numeric_limits<std::int32_t>::max();
 
-// Where nothing was measured, or nothing that MPICH has. Blocking calls change their algorithms
-// where Thakur, Rabenseifner and Gropp (Optimization of Collective Communication Operations in
-// MPICH, 2005) say so; the others run what suits every call.
+// Rules for calls that were not measured, or whose best algorithm MPICH lacks. Blocking calls
+// change their algorithms at the sizes of Thakur, Rabenseifner and Gropp (Optimization of
+// Collective Communication Operations in MPICH, 2005). The others run algorithms that support every
+// call.
 constexpr std::array kUntuned{
     MpichLine{"allgather", kInter, "inter_local_gather_remote_bcast"},
     MpichLine{"allgather", "comm_size=pow2/total_msg_size<=524287", "intra_recursive_doubling"},
@@ -97,7 +98,7 @@ constexpr std::array kUntuned{
     MpichLine{"scan", kAlways, "intra_recursive_doubling"},
     MpichLine{"scatter", kInter, "inter_linear"}, MpichLine{"scatter", kAlways, "intra_binomial"},
     MpichLine{"scatterv", kAlways, "allcomm_linear"},
-    // Persistent ones run these as well.
+    // Persistent calls also use these lines.
     MpichLine{"iallgather", kInter, "inter_sched_local_gather_remote_bcast"},
     MpichLine{"iallgather", "total_msg_size<=81919", "intra_sched_brucks"},
     MpichLine{"iallgather", kAlways, "intra_sched_ring"},
@@ -150,7 +151,7 @@ constexpr std::array kUntuned{
     MpichLine{"iscatter", kAlways, "intra_sched_binomial"},
     MpichLine{"iscatterv", kAlways, "allcomm_sched_linear"}};
 
-// What an algorithm cannot do, and what then runs in its place.
+// A requirement of an algorithm, and the replacement where it is not met.
 struct MpichNeed {
   Collective collective;
   std::string_view algorithm;
@@ -171,10 +172,10 @@ constexpr std::array kNeeds{
     MpichNeed{Collective::reduce_scatter, "recursive_halving", "is_commutative=no",
               "recursive_doubling"}};
 
-// A place in the tree is a pointer of JSON: keys, each behind a slash.
+// A position in the tree is a pointer of JSON: keys, each after a slash.
 using MpichTree = nlohmann::ordered_json;
 
-// Adds a leaf: an algorithm, and what it is told.
+// Adds a leaf: an algorithm and its parameters.
 void add_leaf(MpichTree& tree, std::string place, std::string_view collective,
               std::string_view runs) {
   place += fmt::format("/algorithm=MPIR_{:c}{}_",
@@ -187,7 +188,7 @@ void add_leaf(MpichTree& tree, std::string place, std::string_view collective,
   for (std::string parameter; parameters >> parameter;) leaf[parameter] = MpichTree::object();
 }
 
-// How MPICH calls the size of the whole vector; empty where it cannot tell it.
+// MPICH's name of the size of the whole vector; empty if it has none.
 std::string_view size_of_vector(Collective collective) {
   if (collective == Collective::barrier || !can_name_sizes(Library::mpich, collective)) return {};
   return is_blockwise(collective) ? "total_msg_size" : "avg_msg_size";
@@ -220,7 +221,7 @@ void add_tuned(MpichTree& tree, const std::string& place, const ExportedTable& t
                Library library) {
   const Collective collective = table.place.collective;
   const std::string_view name = name_there(Library::mpich, collective);
-  for (const MpichLine& line : kUntuned)  // another call than what was measured
+  for (const MpichLine& line : kUntuned)  // calls that were not measured
     if (line.collective == name && (line.when == kInter || line.when == kInPlace))
       add_leaf(tree, fmt::format("{}/{}", place, line.when), name, line.runs);
   const std::string_view size = size_of_vector(collective);
@@ -235,7 +236,7 @@ void add_tuned(MpichTree& tree, const std::string& place, const ExportedTable& t
   }
 }
 
-// What was measured holds for its number of ranks, and for no other.
+// A measurement holds only for its number of ranks.
 void add_collective(MpichTree& tree, std::string_view collective, const Exported& exported,
                     Library library) {
   const std::string place = fmt::format("/collective={}", collective);

@@ -8,8 +8,8 @@
 
 namespace tutti::perf {
 
-/// MPICH forgets its own choices when it loads a file, so this one says something for every call.
-/// @param exported for Library::mpich. @return a selection file of MPICH 4.0.
+/// A loaded file replaces all of MPICH's own choices, so it has rules for every call. @param
+/// exported for Library::mpich. @return a selection file of MPICH 4.0.
 [[nodiscard]] std::string for_mpich(const Exported& exported, const std::string&);
 /// @param exported for Library::mpich5. @return a selection file of MPICH 4.1 to 5.0.
 [[nodiscard]] std::string for_mpich5(const Exported& exported, const std::string&);

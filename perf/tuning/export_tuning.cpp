@@ -24,8 +24,7 @@ const Counterpart* counterpart_of(Library library, Collective collective,
   return nullptr;
 }
 
-/// A size of which nothing has a counterpart stays, as a cell without an algorithm, so that it gets
-/// a rule of its own.
+/// A size without a counterpart stays as a cell without an algorithm, and gets a rule of its own.
 ExportedTable exported(const detail::TunedTable& table, Library library) {
   std::vector<detail::TunedCell> known;
   std::set<std::size_t> missing;
@@ -55,22 +54,23 @@ std::string words_of_sizes(const ExportedTable::Rule& rule) {
   return fmt::format("from {} to {} bytes", rule.from_bytes, rule.until_bytes - 1);
 }
 
-/// @return why nothing of a table is exported; empty if something is.
+/// @return the reason why a table is not exported; empty if a part of it is.
 std::string reason_to_leave(const ExportedTable& table, Library library) {
   if (std::ranges::none_of(table.rules, [](const auto& rule) { return rule.runs != nullptr; }))
-    return "none of what was measured has a counterpart there";
+    return "no measured algorithm has a counterpart there";
   const auto missing = std::ranges::find(table.rules, nullptr, &ExportedTable::Rule::runs);
   if (missing != table.rules.end() && !can_leave_sizes(library))
     return fmt::format(
-        "none of what was measured {} has a counterpart there, and no rule leaves sizes to the "
+        "no algorithm that was measured {} has a counterpart there, and no rule leaves sizes to "
+        "the "
         "library",
         words_of_sizes(*missing));
   if (table.rules.size() > 1 && !can_name_sizes(library, table.place.collective))
-    return "what was measured differs by size, which no rule can name there";
+    return "the fastest algorithm depends on the size, and rules there cannot";
   return {};
 }
 
-/// Adds a table, and what is left out of it.
+/// Adds a table, and the reasons for its missing parts.
 void add_table(Exported& to, ExportedTable table, Library library) {
   const std::string where =
       fmt::format("{} on {} ranks", name_of(table.place.collective), table.place.ranks);
@@ -81,7 +81,7 @@ void add_table(Exported& to, ExportedTable table, Library library) {
   for (const ExportedTable::Rule& rule : table.rules)
     if (rule.runs == nullptr)
       to.left_out.push_back(
-          fmt::format("{} {}: none of what was measured has a counterpart there, so that {}", where,
+          fmt::format("{} {}: no measured algorithm has a counterpart there, so {}", where,
                       words_of_sizes(rule),
                       library == Library::nccl ? "the plugin runs a ring" : "the library decides"));
   to.tables.push_back(std::move(table));
@@ -92,7 +92,7 @@ void reject_if_ambiguous(const std::vector<const detail::TunedTable*>& tables) {
     for (const detail::TunedTable* const b : tables)
       if (a != b && a->place.collective == b->place.collective && a->place.ranks == b->place.ranks)
         throw Failure{ExitCode::usage,
-                      fmt::format("{} on {} ranks was measured over {} and {}: say which by "
+                      fmt::format("{} on {} ranks was measured over {} and {}: choose one by "
                                   "--transport",
                                   name_of(a->place.collective), a->place.ranks, a->place.transport,
                                   b->place.transport)};

@@ -11,46 +11,46 @@
 
 namespace tutti::perf {
 
-/// What one library is to run of one collective.
+/// The rules of one library for one collective.
 struct ExportedTable {
-  /// From a size on.
+  /// A rule for a range of sizes.
   struct Rule {
-    std::size_t from_bytes = 0;         ///< Of the whole vector.
-    std::size_t until_bytes = 0;        ///< The next rule's from_bytes; 0: for ever.
-    const Counterpart* runs = nullptr;  ///< There; null: what the library chooses itself.
-    std::size_t segment_bytes = 0;      ///< Where it has segments; 0: it decides.
+    std::size_t from_bytes = 0;         ///< Least size of the whole vector.
+    std::size_t until_bytes = 0;        ///< The next rule's from_bytes; 0: no limit.
+    const Counterpart* runs = nullptr;  ///< Algorithm of the library; null: the library chooses.
+    std::size_t segment_bytes =
+        0;  ///< Segment, if the algorithm has segments; 0: the library decides.
   };
-  detail::TunedPlace place{};  ///< Where it was measured.
-  std::vector<Rule> rules{};   ///< By size.
+  detail::TunedPlace place{};  ///< Place of the measurement.
+  std::vector<Rule> rules{};   ///< In order of size.
 };
 
-/// What is exported, and what cannot be.
+/// The exported tables, and reasons for those that cannot be exported.
 struct Exported {
   std::vector<ExportedTable> tables{};  ///< With rules.
-  std::vector<std::string> left_out{};  ///< Sentences.
+  std::vector<std::string> left_out{};  ///< Sentences for the user.
 };
 
-/// Which tables are meant.
+/// Selects tables.
 struct ExportScope {
-  std::string transport{};                ///< Only those of it; empty: any.
-  bool visible = false;                   ///< Only those of such buffers.
-  int ranks = 0;                          ///< Only those of so many; 0: any.
-  std::vector<Collective> collectives{};  ///< Only those.
+  std::string transport{};                ///< Tables of this transport; empty: any.
+  bool visible = false;                   ///< Tables of visible buffers, or of private ones.
+  int ranks = 0;                          ///< Tables of this number of ranks; 0: any.
+  std::vector<Collective> collectives{};  ///< Tables of these collectives.
 };
 
-/// Takes of each size the fastest measured choice that the library has too; where it has none, the
-/// library chooses, which left_out says. Throws Failure{usage}
-/// where a collective has tables of several transports or hosts for the same number of ranks.
-/// @param tuning a file. @param scope which tables. @return tables.
+/// For each size, takes the fastest measured choice that the library has too. If it has none, the
+/// library chooses, and left_out states that. Throws Failure{usage} if a collective has tables of
+/// several transports or hosts for the same number of ranks.
 [[nodiscard]] Exported export_for(const detail::Tuning& tuning, Library library,
                                   const ExportScope& scope);
 
-/// Formats by name: openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl. @return their names.
+/// @return the names of the formats: openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl.
 [[nodiscard]] std::vector<std::string> export_formats();
 /// @param format one of export_formats. @return the library that reads it.
 [[nodiscard]] Library library_of(const std::string& format);
 /// @param format one of export_formats. @param exported for its library. @param origin of the
-/// tuning, for a comment. @return the file's text.
+/// tuning, for a comment. @return the text of the file.
 [[nodiscard]] std::string text_in_format(const std::string& format, const Exported& exported,
                                          const std::string& origin);
 

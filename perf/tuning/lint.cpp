@@ -34,7 +34,7 @@ std::vector<Workload> sized_workloads(Collective collective, const SweepOptions&
   return workloads;
 }
 
-// In the rounds in which both took part.
+// Compares the rounds in which both took part.
 Comparison compare_rounds(const std::vector<double>& times, const std::vector<double>& reference) {
   const std::size_t rounds = std::min(times.size(), reference.size());
   return compare(std::span{times}.first(rounds), std::span{reference}.first(rounds));
@@ -63,7 +63,7 @@ Candidate Linter::checked() const {
   return {.label = "auto", .algorithm = "auto", .kind = Kind::automatic};
 }
 
-// Our algorithms that the MPI has too, and can be told to run.
+// tutti's algorithms that the MPI has too and can be configured to run.
 std::vector<std::string> Linter::known_there(Collective collective) const {
   std::vector<std::string> names;
   const auto library = library_named(world_.library());
@@ -77,7 +77,7 @@ std::vector<std::string> Linter::known_there(Collective collective) const {
   return names;
 }
 
-// The first one is what is checked.
+// The first candidate is the checked one.
 std::vector<Candidate> Linter::candidates_of(const Workload& workload) const {
   std::vector<Candidate> candidates{checked()};
   for (const MockupRule& rule : mockup_rules())
@@ -110,7 +110,7 @@ SizeResult Linter::measure(const Workload& workload, const std::vector<Candidate
   return result;
 }
 
-// Of rank 0, which has the samples.
+// Runs on rank 0, which has the samples.
 std::vector<Finding> Linter::judge(const SizeResult& result) const {
   std::vector<Finding> findings;
   const Measured& call = result.measured.front();
@@ -133,7 +133,7 @@ std::vector<Finding> Linter::judge(const SizeResult& result) const {
   return findings;
 }
 
-// What is checked, and what may be faster: known to all ranks.
+// The checked call, and the calls that may be faster. All ranks know them.
 std::vector<Candidate> Linter::suspects(const SizeResult& result) {
   const std::vector<Finding> findings = judge(result);
   std::vector<std::int64_t> is_suspect(result.measured.size());
@@ -148,7 +148,7 @@ std::vector<Candidate> Linter::suspects(const SizeResult& result) {
   return suspects;
 }
 
-// What seems to be broken is measured again, by itself.
+// Measures apparent violations again, without the other candidates.
 void Linter::check(const Workload& workload) {
   const SizeResult first = measure(workload, candidates_of(workload), options_.sweep.seed);
   if (interrupted_) return;
@@ -166,7 +166,7 @@ void Linter::check(const Workload& workload) {
   note_all(findings);
 }
 
-// Of algorithms that are faster, the fastest one is enough.
+// If several algorithms are faster, reports only the fastest one.
 void Linter::note_all(std::vector<Finding>& findings) {
   const auto is_of_algorithm = [this](const Finding& finding) {
     return finding.is_broken && finding.guideline.starts_with(carrier_);

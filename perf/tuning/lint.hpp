@@ -1,6 +1,6 @@
 /// @file
-/// `tutti lint`: whether collectives keep the guidelines that a user takes for granted, such as
-/// that an all_reduce is not slower than a reduce and a broadcast.
+/// `tutti lint`: checks guidelines of performance that users take for granted. For example, an
+/// all_reduce should not be slower than a reduce and a broadcast.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +15,32 @@
 
 namespace tutti::perf {
 
-/// What is asked for.
+/// The options of `tutti lint`.
 struct LintOptions {
-  SweepOptions sweep{};    ///< Collectives, sizes, budget, and how to join.
-  double threshold = 0.1;  ///< A guideline is broken where a call takes longer by this share.
-  bool own_calls = false;  ///< Whether tutti's own calls are checked also under an MPI.
+  SweepOptions sweep{};  ///< Collectives, sizes, budget, and launch.
+  double threshold =
+      0.1;  ///< A guideline is violated if a call takes longer by more than this share.
+  bool own_calls = false;  ///< Whether tutti's own calls are checked even under an MPI.
 };
 
 /// One guideline at one size.
 struct Finding {
-  Workload workload{};      ///< Where.
-  std::string guideline{};  ///< Label of what the call is compared with.
-  double call_us = 0;       ///< Median of the call that is checked.
-  double other_us = 0;      ///< Median of what should not be faster.
-  Comparison comparison{};  ///< Of the two.
-  bool is_broken = false;   ///< In two measurements.
-  std::string help{};       ///< If it is: what to do about it.
+  Workload workload{};      ///< The checked collective and size.
+  std::string guideline{};  ///< Label of the other call.
+  double call_us = 0;       ///< Median of the checked call.
+  double other_us = 0;      ///< Median of the other call, which should not be faster.
+  Comparison comparison{};  ///< Comparison of the two.
+  bool is_broken = false;   ///< Whether two measurements violate it.
+  std::string help{};       ///< If so: advice for the user.
 };
 
-/// Measures and judges. Collective.
+/// Checks all guidelines. Collective.
 class Linter {
  public:
-  /// @param world the ranks. @param options what is asked for.
+  /// @param options must outlive this object.
   Linter(MeasuredWorld& world, const LintOptions& options);
 
-  /// Prints what it finds. @return the exit status: ExitCode::slower where a guideline is broken.
+  /// Prints the findings. @return the exit status: ExitCode::slower if a guideline is violated.
   [[nodiscard]] int run();
 
  private:
@@ -60,11 +61,11 @@ class Linter {
 
   MeasuredWorld& world_;
   const LintOptions& options_;
-  std::unique_ptr<MeasuredWorld> fewer_;  // all ranks but the last; nothing there
-  MeasuredWorld* for_fewer_ = nullptr;    // that, or on the last rank anything: it takes no part
+  std::unique_ptr<MeasuredWorld> fewer_;  // all ranks but the last; null on the last
+  MeasuredWorld* for_fewer_ = nullptr;    // fewer_; on the last rank any world, which it ignores
   bool is_oversubscribed_ = false;
   bool checks_library_ = false;
-  std::string carrier_{};  // how labels of our algorithms begin
+  std::string carrier_{};  // prefix of the labels of tutti's algorithms
   bool interrupted_ = false;
   std::size_t wrong_ = 0;
   std::vector<Finding> findings_{};

@@ -1,4 +1,4 @@
-// What `tutti lint` prints and writes.
+// The output of `tutti lint`.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -54,8 +54,8 @@ void Linter::close() const {
   if (wrong_ > 0) print_out("{} wrong results: a collective of these is wrong\n", wrong_);
   if (broken > 0 && checks_library_)
     print_out(
-        "settings hold for all sizes: see that they help by `tutti lint` under them; a file "
-        "that says what runs from which size on: tutti tune --transport mpi, tutti export\n");
+        "settings apply to all sizes: check them with `tutti lint`; for a choice by size: "
+        "tutti tune --transport mpi, then tutti export\n");
 }
 
 void Linter::save() const {

@@ -1,5 +1,5 @@
 /// @file
-/// What `tutti tune` is asked for.
+/// The options of `tutti tune`.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace tutti::perf {
 
-/// What to measure, and where to.
+/// The measurement, and its files.
 struct TuneOptions {
   SweepOptions sweep{};                  ///< Collectives, sizes, transport, budget.
   std::vector<std::string> buffers{};    ///< Kinds: "private", "visible".
   std::string path{};                    ///< The tuning file.
-  bool again = false;                    ///< Whether to measure what it has already.
+  bool again = false;                    ///< Whether to measure again cells that the file has.
   std::string html{};                    ///< The page to write; empty: none.
-  std::string page_command{};            ///< That writes it, on rank 0.
+  std::string page_command{};            ///< Command that writes the page, on rank 0.
   std::vector<std::string> arguments{};  ///< A command line that repeats the measurement.
 };
 

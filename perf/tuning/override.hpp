@@ -1,5 +1,5 @@
 /// @file
-/// What makes an MPI use another algorithm, for people to try.
+/// Settings that make an MPI use another algorithm, for tests by users.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 
 namespace tutti::perf {
 
-/// @param library name and version of an MPI, as MeasuredWorld::library says. @return which one it
-/// is, if its choices can be configured.
+/// @param library name and version of an MPI, as MeasuredWorld::library returns them. @return the
+/// library, if its algorithms can be configured.
 [[nodiscard]] std::optional<Library> library_named(std::string_view library);
 
-/// @param library an MPI. @param algorithm row of our catalog. @return settings for the launch that
-/// make the MPI use its counterpart of the algorithm, for all sizes; empty where it has none.
+/// @param library an MPI. @param algorithm row of tutti's catalog. @return settings for the launch
+/// that make the MPI use its counterpart for all sizes; empty if it has none.
 [[nodiscard]] std::string override_for(Library library, Collective collective,
                                        std::string_view algorithm);
 

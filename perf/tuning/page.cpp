@@ -47,7 +47,7 @@ PageRecord record_of(const ModelTime& time) {
   return record;
 }
 
-// What the model would choose where a table has cells.
+// The choice of the model at the cells of a table.
 PageRecord choice_at(const detail::TunedPlace& place, std::size_t bytes, const TunePage& page,
                      MeasuredWorld& world) {
   const SweepOptions& sweep = page.options.sweep;

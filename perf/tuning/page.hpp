@@ -15,26 +15,25 @@
 
 namespace tutti::perf {
 
-/// What the model's choice took, where this run measured it. The file keeps no such times.
+/// Time of the model's choice, if this run measured it. The file has no such times.
 struct ModelTime {
-  detail::TunedPlace place{};  ///< Where.
-  std::size_t bytes = 0;       ///< Of the whole vector.
-  Summary summary{};           ///< In microseconds.
+  detail::TunedPlace place{};  ///< Place of the measurement.
+  std::size_t bytes = 0;       ///< Size of the whole vector.
+  Summary summary{};           ///< Microseconds.
 };
 
-/// What a page is made of.
+/// The input of a page.
 struct TunePage {
-  const Context& context;                ///< Where, with what and how.
-  const TuneOptions& options;            ///< What was asked for.
-  const detail::Tuning& tuning;          ///< All that the file says.
-  std::span<const ModelTime> automatic;  ///< Of this run.
-  std::string transport{};               ///< Of the ranks at hand, as detail::TunedPlace.
-  int hosts = 1;                         ///< On which they are.
+  const Context& context;                ///< Machine, software and settings.
+  const TuneOptions& options;            ///< The options of the command.
+  const detail::Tuning& tuning;          ///< The contents of the file.
+  std::span<const ModelTime> automatic;  ///< Times of this run.
+  std::string transport{};               ///< Transport of these ranks, as in detail::TunedPlace.
+  int hosts = 1;                         ///< Number of hosts of these ranks.
 };
 
-/// On rank 0. Of the tables of the ranks at hand: their rules, their cells, and at each of their
-/// sizes what the model would choose. @param page what it is made of. @param world the ranks.
-/// @return JSON, a record each.
+/// Call it on rank 0. @return JSON records about the tables that apply to these ranks: their rules,
+/// their cells, and the choice of the model at each size.
 [[nodiscard]] std::vector<std::string> lines_of(const TunePage& page, MeasuredWorld& world);
 
 }  // namespace tutti::perf

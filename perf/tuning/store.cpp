@@ -16,7 +16,7 @@ namespace tutti::perf {
 
 namespace {
 
-// Why a file cannot be gone on with, or nothing.
+// Returns the reason why the file cannot be used, or nothing.
 std::string read_into(detail::Tuning& tuning, const std::string& path) try {
   if (!std::filesystem::exists(path)) return {};
   detail::Tuning found = detail::read_tuning(path);
@@ -35,7 +35,7 @@ std::string read_into(detail::Tuning& tuning, const std::string& path) try {
 
 detail::Tuning load_tuning(MeasuredWorld& world, const std::string& path) {
   detail::Tuning tuning{.machine = runtime::this_machine()};
-  std::string why;  // which rank 0 tells
+  std::string why;  // rank 0 reports it
   if (world.communicator().rank() == 0) why = read_into(tuning, path);
   std::array<std::int64_t, 1> refused{why.empty() ? 0 : 1};
   from_rank_zero(world.communicator(), refused);
@@ -44,8 +44,8 @@ detail::Tuning load_tuning(MeasuredWorld& world, const std::string& path) {
 }
 
 void save_tuning(const detail::Tuning& tuning, const std::string& path) {
-  // Nobody named this folder, so nobody can have misspelt it.
-  std::error_code ignored;  // the file cannot be written then, which is told
+  // tutti chose this folder, so its name has no typing error and it may be made.
+  std::error_code ignored;  // a failure is reported when the file is written
   if (path == runtime::usual_tuning_path(runtime::process_environment()))
     std::filesystem::create_directories(std::filesystem::path{path}.parent_path(), ignored);
   write_text(detail::text_of(tuning), path);

@@ -1,5 +1,5 @@
 /// @file
-/// The tuning file as rank 0 of a measurement reads and writes it.
+/// Rank 0 of a measurement reads and writes the tuning file.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace tutti::perf {
 
-/// Collective. Throws Failure{usage} where the file is malformed or of another machine.
-/// @param world the ranks. @param path of the file, which need not exist. @return what it says, on
-/// rank 0; what a new one of this machine would say, on the others and without one.
+/// Collective. Throws Failure{usage} if the file is malformed or of another machine. @param path of
+/// the file, which may be missing. @return on rank 0 the contents; an empty tuning of this machine
+/// on the others, or if the file is missing.
 [[nodiscard]] detail::Tuning load_tuning(MeasuredWorld& world, const std::string& path);
 
-/// Writes it, on rank 0. Throws Failure{environment} where it cannot be written. @param tuning
-/// what to keep. @param path of the file; folders are made.
+/// Writes the file on rank 0, and makes the folder if it is the default one. Throws
+/// Failure{environment} if that fails.
 void save_tuning(const detail::Tuning& tuning, const std::string& path);
 
 }  // namespace tutti::perf

@@ -23,7 +23,7 @@ namespace tutti::perf {
 
 namespace {
 
-// First everybody runs a few times, and who is so much slower than the best takes no further part.
+// Every candidate first runs a few times. Those slower than the best by kHopeless are dropped.
 constexpr std::size_t kScreeningRounds = 5;
 constexpr double kHopeless = 1.5;
 
@@ -31,8 +31,8 @@ Workload first_workload(const SweepOptions& options, int size) {
   return {.type = options.type, .op = options.op, .root = options.root, .size = size};
 }
 
-// Sizes of one collective; the barrier has one.
-std::vector<Workload> problems_of(Workload workload, const SweepOptions& options) {
+// All sizes of one collective; the barrier has one.
+std::vector<Workload> workloads_of(Workload workload, const SweepOptions& options) {
   std::vector<Workload> workloads;
   for (const std::size_t bytes : options.sizes()) {
     const Workload sized = with_bytes(workload, bytes);
@@ -42,7 +42,7 @@ std::vector<Workload> problems_of(Workload workload, const SweepOptions& options
   return workloads;
 }
 
-// Nanoseconds are the last digits that mean something.
+// Rounds to nanoseconds: further digits are noise.
 double to_nanoseconds(double microseconds) {
   return std::round(microseconds * 1000) / 1000;
 }
@@ -94,16 +94,16 @@ detail::TunedTable& Tuner::table_for(const TuneJob& job) {
   return tuning_.tables.back();
 }
 
-// What the file has is rank 0's to say.
+// Only rank 0 knows the cells of the file, so it decides.
 std::vector<TuneJob> Tuner::plan() {
   std::vector<TuneJob> jobs;
   for (const std::string& buffers : options_.buffers)
     for (const Collective collective : options_.sweep.collectives) {
-      // It has no buffers.
+      // The barrier has no buffers.
       if (collective == Collective::barrier && buffers != options_.buffers.front()) continue;
       Workload workload = first_workload(options_.sweep, world_.communicator().size());
       workload.collective = collective;
-      for (const Workload& sized : problems_of(workload, options_.sweep))
+      for (const Workload& sized : workloads_of(workload, options_.sweep))
         jobs.push_back({.workload = sized, .buffers = buffers});
     }
   std::vector<std::int64_t> known;
@@ -120,23 +120,22 @@ std::vector<TuneJob> Tuner::plan() {
 void Tuner::announce(const std::vector<TuneJob>& jobs) const {
   std::size_t cells = 0;
   for (const TuneJob& job : jobs) cells += job.candidates.size();
-  // Warming up may take half as long again.
+  // Warming up can take half of the budget.
   const double most_s = static_cast<double>(cells) * options_.sweep.budget_s * 1.5;
   print_out("tutti tune: {} ranks on {} host{}, over {}, into {}\n", world_.communicator().size(),
             hosts_, hosts_ == 1 ? "" : "s", transport_, options_.path);
   print_out("private arrays: {}; calls: {}\n", options_.sweep.align.text(),
             name_of(options_.sweep.pattern));
   if (jobs.empty()) {
-    print_out("nothing to measure: the file has it all; --again measures it anew\n");
+    print_out("nothing to measure: the file has all cells; --again measures them again\n");
     return;
   }
   print_out(
-      "{} sizes to measure, {} choices in doubt: {} at the most; interrupt it as you like, "
-      "it goes on from where it was\n",
+      "{} sizes to measure, {} choices in doubt: at most {}; an interrupted run can be continued\n",
       jobs.size(), cells, format_duration(most_s));
 }
 
-// Who may still be the best after a few rounds.
+// The candidates that can still be the fastest after a few rounds.
 std::vector<Candidate> Tuner::screen(const TuneJob& job) {
   SweepOptions quick = options_.sweep;
   quick.buffers = job.buffers;
@@ -148,8 +147,9 @@ std::vector<Candidate> Tuner::screen(const TuneJob& job) {
   interrupted_ = result.interrupted;
   std::vector<double> medians;
   for (const Measured& measured : result.measured) medians.push_back(median_or_nothing(measured));
-  max_over_ranks(world_.communicator(), medians);  // only rank 0 knows them
-  double least = 0;  // of the algorithms, of which one stays even if a plain call was lucky
+  max_over_ranks(world_.communicator(), medians);  // only rank 0 has them
+  double least =
+      0;  // of the algorithms: one of them remains even if a plain call was faster by chance
   for (std::size_t i = 0; i < medians.size(); ++i)
     if (medians[i] > 0 && job.candidates[i].kind != Kind::automatic)
       least = least == 0 ? medians[i] : std::min(least, medians[i]);
@@ -212,11 +212,11 @@ void Tuner::close() const {
         geometric_mean(losses_), *std::ranges::max_element(losses_));
   if (wrong_ > 0) print_out("{} wrong elements: do not use this file\n", wrong_);
   if (!losses_.empty() || interrupted_)
-    print_out("{} {}\n", interrupted_ ? "interrupted; what is there so far is in" : "wrote",
+    print_out("{} {}\n", interrupted_ ? "interrupted; the results so far are in" : "wrote",
               options_.path);
 }
 
-// Of all that the file has of these ranks, whenever it was measured.
+// The page shows all cells of the file for these ranks, including those of earlier runs.
 int Tuner::write_page() {
   if (options_.page_command.empty()) return 0;
   const TunePage page{.context = context_,
@@ -234,7 +234,7 @@ int Tuner::run() {
   const std::vector<TuneJob> jobs = plan();
   if (is_first()) {
     announce(jobs);
-    save_tuning(tuning_, options_.path);  // or fail before anything is measured
+    save_tuning(tuning_, options_.path);  // an error must come before the measurement
   }
   SweepOptions precise = options_.sweep;
   for (const TuneJob& job : jobs) {

@@ -1,5 +1,5 @@
 /// @file
-/// `tutti tune`: measures which algorithm is the fastest at which size, and keeps it in a file.
+/// `tutti tune`: measures the fastest algorithm for each size, and writes them to a file.
 #pragma once
 
 #include <vector>
@@ -12,19 +12,19 @@
 
 namespace tutti::perf {
 
-/// One size of one collective in one kind of buffers.
+/// One size of one collective with one kind of buffers.
 struct TuneJob {
-  Workload workload{};                  ///< What is measured.
+  Workload workload{};                  ///< Collective and size.
   std::string buffers{};                ///< Kind of memory.
-  std::vector<Candidate> candidates{};  ///< Who takes part.
+  std::vector<Candidate> candidates{};  ///< The candidates to measure.
 };
 
-/// Measures what a tuning file lacks, and writes it after every size, so that whoever interrupts it
-/// can go on later. Used on all ranks alike.
+/// Measures the cells that a tuning file lacks. It writes the file after every size, so that an
+/// interrupted run can be continued. Used on all ranks.
 class Tuner {
  public:
-  /// Reads the file, if there is one. Collective. Throws Failure{usage} where it is malformed or of
-  /// another machine. @param world the ranks. @param options what is asked for.
+  /// Reads the file, if there is one. Collective. Throws Failure{usage} if it is malformed or of
+  /// another machine.
   Tuner(MeasuredWorld& world, const TuneOptions& options);
   /// Collective. @return the exit code, the same on all ranks.
   [[nodiscard]] int run();
@@ -50,8 +50,8 @@ class Tuner {
   int hosts_ = 1;
   bool is_oversubscribed_ = false;
   detail::Tuning tuning_{};
-  std::vector<double> losses_{};        // of the model's choice, over the best
-  std::vector<ModelTime> automatic_{};  // what the model's choices took
+  std::vector<double> losses_{};        // of the model's choices against the best ones
+  std::vector<ModelTime> automatic_{};  // times of the model's choices
   std::size_t wrong_ = 0;
   bool interrupted_ = false;
 };

@@ -86,7 +86,7 @@ TEST_F(CommandFiles, OfAnUnknownKindSayWhichAreKnown) {
                  object + ": it is not a network: expected an object with");
   expect_refusal("show all_reduce x --load " + object, 2, ": it is not a schedule: expected JSON");
   expect_refusal("export --to openmpi " + object, 2, ": it is not a tuning file: expected a file");
-  expect_refusal("gradients --model " + object, 2, ": it is no model: expected what");
+  expect_refusal("gradients --model " + object, 2, ": it is not a model: expected output");
   expect_refusal("sweep --replay " + object, 2, "is not a record of tutti sweep --json");
   const std::string page = file("page.xml", "<html></html>");
   expect_refusal("show all_reduce x --load " + page, 2,

@@ -61,9 +61,9 @@ def test_usage():
     """What is wrong with flags is one line from one rank."""
     small = ["--model", write_model("small.json", MODEL)]
     expect_refusals([
-        (1, "say which model", []),
+        (1, "choose a model", []),
         (2, "did you mean resnet50?", ["--model", "resnet5", "--compute", "1ms"]),
-        (2, "say how long a step", ["--model", "vgg16"]),
+        (2, "give the time of a step", ["--model", "vgg16"]),
         (2, "did you mean --model?", ["--modle", "vgg16"]),
         (2, "is not a size", [*small, "--bucket-bytes", "5X"]),
         (2, "did you mean views?", [*small, "--storage", "view"]),
@@ -86,7 +86,7 @@ def test_files():
         (2, "missing.json: no such file", ["--model", "missing.json"]),
         (1, "missing.json: no such file", ["--model", "missing.json"]),
         (2, "it is not JSON", ["--model", write_model("bad.json", text="{")]),
-        (2, "it is no model", ["--model", write_model("other.json", {"a": 1})]),
+        (2, "it is not a model", ["--model", write_model("other.json", {"a": 1})]),
         (2, "GiB free", ["--model", write_model("huge.json", huge)]),
         (2, "flat storage", ["--model", write_model("mixed.json", mixed), "--storage", "flat"])])
 

@@ -76,8 +76,8 @@ TEST(GradientsModel, SaysWhatIsWrongWithAFile) {
   };
   const std::pair<std::string, std::string> cases[]{
       {"{", "it is not JSON: syntax error in line 1, column 2"},
-      {"[]", "it is no model"},
-      {R"({"tutti": 3})", "it is no model"},
+      {"[]", "it is not a model"},
+      {R"({"tutti": 3})", "it is not a model"},
       {R"({"parameters": [{"count": 1, "ready_us": 1}]})", "compute_us is missing"},
       {R"({"compute_us": 0, "parameters": [{"count": 1, "ready_us": 1}]})", "compute_us is 0"},
       {R"({"compute_us": 1, "parameters": []})", "no list of one parameter or more"},

@@ -115,9 +115,9 @@ TEST(GradientsOptions, SayWhatIsWrong) {
   GradientsOptions options;
   declare_gradients_flags(app, options);
   app.parse(std::vector<std::string>{});
-  expect_said([&] { return complete(app, options), 0; }, "say which model");
+  expect_said([&] { return complete(app, options), 0; }, "choose a model");
   options.model = "resnet50";
-  expect_said([&] { return complete(app, options), 0; }, "say how long a step of resnet50");
+  expect_said([&] { return complete(app, options), 0; }, "give the time of a step of resnet50");
 }
 
 TEST(GradientsReplay, NeedsMemoryForEachSettingThatKeepsBuckets) {

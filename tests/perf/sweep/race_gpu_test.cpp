@@ -162,7 +162,7 @@ TEST(RaceOnGpus, AProbeIsOneOfTheHost) {
   Told told;
   const Measured probe =
       race(told, {}, kProblem, {{.label = "probe", .kind = Kind::probe}}).measured.front();
-  EXPECT_EQ(probe.refused, "the probe is one of memory of the host: leave --memory cuda out");
+  EXPECT_EQ(probe.refused, "the probe measures memory of the host: leave --memory cuda out");
 }
 
 }  // namespace

@@ -273,14 +273,14 @@ class Export(unittest.TestCase):
         for to, theirs in [("openmpi", 3), ("openmpi6", "pipeline")]:
             code, text, said = self.export(to, table("broadcast", cells))
             self.assertEqual(code, 0, said)
-            self.assertIn("left out broadcast on 4 ranks from 4096 bytes on: none of what was measured has a "
-                          "counterpart there, so that the library decides", said)
+            self.assertIn("left out broadcast on 4 ranks from 4096 bytes on: no measured algorithm has a "
+                          "counterpart there, so the library decides", said)
             found = [READERS[to](text, "bcast", 4, size) for size in (0, 1024, 4095, 4096, 1 << 16, 1 << 30)]
             self.assertEqual(found, [theirs] * 3 + [None] * 3)
         code, text, said = self.export("intel", table("broadcast", cells), ALL_REDUCE)
         self.assertEqual((code, READERS["intel"](text, "bcast", 4, 1024)), (0, None), said)
-        self.assertIn("left out broadcast on 4 ranks: none of what was measured from 4096 bytes on has a counterpart "
-                      "there, and no rule leaves sizes to the library", said)
+        self.assertIn("left out broadcast on 4 ranks: no algorithm that was measured from 4096 bytes on has a "
+                      "counterpart there, and no rule leaves sizes to the library", said)
 
     def test_leaves_other_numbers_of_ranks(self):
         ranks = (1, 2, 3, 4, 5, 6, 7, 8, 9, 100)

@@ -145,7 +145,7 @@ class Command(unittest.TestCase):
         return os.path.join(self.folder.name, name)
 
     def test_writes_all_that_the_file_has(self):
-        for words in ("at the most", "nothing to measure"):  # the second time
+        for words in (": at most ", "nothing to measure"):  # the second time
             done = self.tune("--html", self.path("page.html"))
             self.assertIn(words, done.stdout)
             self.assertEqual(done.returncode, 0, done.stderr)

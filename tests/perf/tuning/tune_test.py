@@ -61,7 +61,7 @@ class Tune(unittest.TestCase):
         code, text, said = self.tune()
         self.assertEqual(code, 0, said)
         self.assertIn("2 ranks on 1 host, over shm", text)
-        self.assertIn("at the most", text)
+        self.assertIn(": at most ", text)
         tuning = json.loads(self.path.read_text())
         places = {(table["collective"], table["buffers"]) for table in tuning["tables"]}
         self.assertEqual(places, {(collective, buffers) for collective in ("all_reduce", "broadcast")
@@ -125,7 +125,7 @@ class Tune(unittest.TestCase):
             os.killpg(process.pid, signal.SIGINT)
             text, _ = process.communicate(timeout=300)
             self.assertEqual(process.returncode, 130)
-        self.assertIn("interrupted; what is there so far is in", text)
+        self.assertIn("interrupted; the results so far are in", text)
         self.assertTrue(json.loads(self.path.read_text())["tables"])
         first = json.loads(self.path.read_text())["tables"][0]["cells"][0]["bytes"]
         _, text, _ = self.tune("-C", "all_reduce", "-b", str(first), "-e", str(first),
