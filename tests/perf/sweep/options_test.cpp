@@ -174,7 +174,7 @@ TEST(Options, WrongOnesAreNamedInOneLine) {
       {{"-o", "user"}, "unknown operator 'user'"},
       {{"-b", "8Q"}, "'8Q'"},
       {{"-b", "1M", "-e", "8"}, "--end 8 is less"},
-      {{"-b", "0", "-e", "1M"}, "--begin 0"},
+      {{"-b", "0", "-e", "1M"}, "--begin is 0"},
       {{"-f", "1"}, "--factor '1'"},
       {{"-n", "0"}, "--rounds '0'"},
       {{"-c", "maybe"}, "--check 'maybe'"},
