@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the rules of the house: includes, lengths of files and classes, macros, goto, getenv, PMPI_, threads, locales,
-exceptions in public headers, and switches over the enumerations of a call.
+exceptions in public headers, switches over the enumerations of a call, and how comments begin.
 
 The table "The house" in docs/ARCHITECTURE.md says which folder may include what.
 
@@ -51,6 +51,8 @@ ENUMERATION = re.compile(r"enum class (Collective|Datatype|OperatorKind)\b[^{]*\
 SWITCH = re.compile(r"\bswitch\s*\([^{;]*\)\s*\{")
 CASE = re.compile(r"\bcase\s+((?:\w+::)*)(\w+)\s*:(?!:)")
 DEFAULT = re.compile(r"\bdefault\s*:")
+# A sentence of a comment has its subject first.
+CLAUSE = re.compile(r"^\s*//[/!]?\s+(What|Who|Whose|Of|Likewise)\b")
 STANDARD = re.compile(r"[a-z0-9_]+")  # <vector>, <cstdint>: neither a dot nor a slash
 
 
@@ -149,6 +151,9 @@ def check_file(root, house, file):
         yield f"{path}: {length} lines, at most {limit} are allowed"
     if box is None:
         yield f"{path}: no row of {TABLE} has its folder"
+    for number, line in enumerate(text.split("\n"), 1):
+        if not path.startswith("tests/") and CLAUSE.search(line):
+            yield f"{path}:{number}: a comment begins with a clause; begin with its subject"
     lines = strip_comments(text)
     is_library = not path.startswith(NOT_LIBRARY)
     if is_library:
