@@ -37,35 +37,35 @@ TEST(Enumerators, ThatThereAreNotAreRefused) {
     call.element_bytes = 0;
   };
   const std::vector<WrongEnumerator> wrongs{
-      {"collective " + std::to_string(kCollectives) + " is none",
+      {"collective " + std::to_string(kCollectives) + " does not exist",
        [](Call& call) { call.collective = Collective{kCollectives}; }},
-      {"collective 255 is none", [](Call& call) { call.collective = Collective{255}; }},
-      {"message 4 is none", [](Call& call) { call.point_to_point = PointToPoint{4}; }},
-      {"message 255 is none",
+      {"collective 255 does not exist", [](Call& call) { call.collective = Collective{255}; }},
+      {"message 4 does not exist", [](Call& call) { call.point_to_point = PointToPoint{4}; }},
+      {"message 255 does not exist",
        [](Call& call) {
          call.point_to_point = PointToPoint{255};
          call.tag = -1;
        }},
-      {"operator 99 is none", [&](Call& call) { call.op = &nothing; }},
-      {"operator 99 is none",
+      {"operator 99 does not exist", [&](Call& call) { call.op = &nothing; }},
+      {"operator 99 does not exist",
        [&](Call& call) {
          call.op = &nothing;
          call.collective = Collective::exscan;
        }},
-      {"datatype 99 is none", no_type},
-      {"datatype " + std::to_string(kDatatypes) + " is none",
+      {"datatype 99 does not exist", no_type},
+      {"datatype " + std::to_string(kDatatypes) + " does not exist",
        [](Call& call) { call.type = Datatype{kDatatypes}; }},
-      {"datatype 99 is none",
+      {"datatype 99 does not exist",
        [&](Call& call) {
          no_type(call);
          call.op = &keeps;
        }},
-      {"datatype 99 is none",
+      {"datatype 99 does not exist",
        [&](Call& call) {
          no_type(call);
          call.collective = Collective::broadcast;
        }},
-      {"datatype 99 is none",
+      {"datatype 99 does not exist",
        [&](Call& call) {
          no_type(call);
          call.point_to_point = PointToPoint::sendrecv;
@@ -91,7 +91,7 @@ TEST(Enumerators, OfObjectCallsAreRefused) {
       detail::attempt([&] { return detail::ObjectAccess::start(world[0], std::move(call)); });
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code(), ErrorCode::invalid_argument);
-  EXPECT_NE(std::string{outcome.error().what()}.find("kind 7 is none"), std::string::npos)
+  EXPECT_NE(std::string{outcome.error().what()}.find("kind 7 does not exist"), std::string::npos)
       << outcome.error().what();
   EXPECT_EQ(world.cluster().transfers(), 0U);
 }

@@ -195,8 +195,9 @@ TEST(IgnoredFields, ThatWouldBeMisunderstoodAreRefused) {
     Call message = call::send(data, 0, 0);
     const std::string one_block = "send: a message is one block; give no counts";
     EXPECT_EQ(refusal(own, message, {.counts = any.counts(size)}), one_block);
-    EXPECT_NE(refusal(own, message, {.determinism = Determinism{9}}).find("determinism 9 is none"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal(own, message, {.determinism = Determinism{9}}).find("determinism 9 does not exist"),
+        std::string::npos);
     message.own_counts = true;
     EXPECT_EQ(refusal(own, message, {}), one_block);
 
