@@ -51,11 +51,11 @@ struct HostNetwork {
 };
 
 /// Finds the world's hosts in a network. Hosts of a file match by name, whole or up to the first
-/// dot. Hosts of a family have no names; they get places in the order of `hosts`. Of several
-/// networks that no link joins, it takes the one with all hosts. Throws Error{invalid_argument} if
-/// a host is missing, if two hosts are in different networks or at one place, if there are too few
-/// places, or if the network's hosts are GPUs. @param networks of read_networks. @param has_names
-/// whether the network's hosts have names. @param hosts number and name of each.
+/// dot. Hosts of a family have no names; they get places in the order of `hosts`. If
+/// no link joins several networks, it takes the one with all hosts. Throws Error{invalid_argument}
+/// if a host is missing, if two hosts are in different networks or at one place, if there are too
+/// few places, or if the network's hosts are GPUs. @param networks of read_networks. @param
+/// has_names whether the network's hosts have names. @param hosts number and name of each.
 [[nodiscard]] HostNetwork find_hosts(std::string origin, std::vector<NamedTopology> networks,
                                      bool has_names,
                                      const std::vector<std::pair<int, std::string>>& hosts);

@@ -24,9 +24,9 @@ struct Prediction {
   std::size_t buckets = 0;    ///< Number of buckets.
 };
 
-/// Tries sizes that are powers of two, one bucket per tensor, and one bucket for all. Of those
-/// whose ideal step is within 1% of the shortest, takes the one with the fewest buckets, because a
-/// bucket has costs besides its reduction, which are unknown. @param model with times. @param
+/// Tries sizes that are powers of two, one bucket per tensor, and one bucket for all. Takes the
+/// size with the fewest buckets whose ideal step is within 1% of the shortest, because a bucket has
+/// costs besides its reduction, which are unknown. @param model with times. @param
 /// setting with any size. @param time of a bucket. @param may_lie_in_place see
 /// GradientOptions::in_place_bytes.
 [[nodiscard]] Prediction predict_bucket(const Model& model, const GradientSetting& setting,

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Draws a sweep, or results of tutti gradients: plot.py run.jsonl|run.csv|- picture.svg|picture.png
 
-Of a sweep, one column of panels per collective: time by size; bandwidth by size; time divided by that of
+A sweep has one column of panels per collective: time by size; bandwidth by size; time divided by that of
 the MPI's own call (without an MPI, by that of the best of tutti's algorithms), since lines over five decades
 are hard to distinguish; predicted and measured times, if the file has predictions; and a strip with the
 winner at every size. A line is the median, its band the 95% interval of the median.
 
-Of gradients, one bar per setting: the time of computing, and the time that communication adds.
+Gradients have one bar per setting: the time of computing, and the time that communication adds.
 """
 
 import csv

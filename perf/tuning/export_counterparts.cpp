@@ -46,7 +46,7 @@ constexpr std::array kOpenMpi{
     Counterpart{barrier, "dissemination", "bruck", 4}};
 
 // Values of MPIR_CVAR_<collective>_INTRA_ALGORITHM, with their parameters. The first ones exist
-// only in MPICH 5. Those from kSince4 on are equal in 4.0 to 5.0.
+// only in MPICH 5. Values from kSince4 on are equal in 4.0 to 5.0.
 constexpr std::array kMpich{
     Counterpart{all_reduce, "ring", "ring"},
     Counterpart{all_reduce, "recursive_multiplying", "recursive_multiplying k=4", 0, false, "k=4"},

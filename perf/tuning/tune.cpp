@@ -23,7 +23,7 @@ namespace tutti::perf {
 
 namespace {
 
-// Every candidate first runs a few times. Those slower than the best by kHopeless are dropped.
+// Every candidate first runs a few times. Candidates slower than the best by kHopeless are dropped.
 constexpr std::size_t kScreeningRounds = 5;
 constexpr double kHopeless = 1.5;
 
