@@ -7,8 +7,8 @@
 #include <tutti/spi/memory.hpp>
 
 #include "collectives/execution/execution.hpp"
-#include "counted_new.hpp"
 #include "rows.hpp"
+#include "tests/support/replaced_new.hpp"
 #include "uncounted.hpp"
 
 namespace tutti::harness {
@@ -244,6 +244,26 @@ TEST(Messages, BetweenTwoRanksAllocateInTheFirstOnly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, Allocations, ::testing::ValuesIn(rows_of({5})), name_of_row);
+
+// A transport that could not add a completion would lose it.
+TEST(CompletionQueue, PushesAsOftenAsWasReserved) {
+  for (std::size_t pushed = 0; pushed < 70; ++pushed)
+    for (std::size_t popped = 0; popped <= pushed; ++popped) {
+      CompletionQueue queue{};
+      for (std::size_t i = 0; i < pushed; ++i) queue.push(i);
+      for (std::size_t i = 0; i < popped; ++i) queue.pop_oldest();
+      queue.reserve(9);
+      allocations = 0;
+      {
+        const Count on{true};
+        for (std::size_t i = pushed; i < pushed + 9; ++i) queue.push(i);
+      }
+      ASSERT_EQ(allocations, 0U) << pushed << " pushed, " << popped << " popped";
+      for (std::size_t i = popped; i < pushed + 9; ++i, queue.pop_oldest())
+        ASSERT_EQ(queue.oldest().cookie, i);
+      ASSERT_EQ(queue.size(), 0U);
+    }
+}
 
 }  // namespace
 }  // namespace tutti::harness

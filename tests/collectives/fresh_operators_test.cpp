@@ -6,9 +6,9 @@
 
 #include <tutti/batch.hpp>
 
-#include "counted_new.hpp"
 #include "on_streams.hpp"
 #include "rows.hpp"
+#include "tests/support/replaced_new.hpp"
 #include "uncounted.hpp"
 
 namespace tutti::harness {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "counted_new.hpp"
+#include "tests/support/replaced_new.hpp"
 #include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {

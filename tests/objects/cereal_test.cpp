@@ -9,8 +9,8 @@
 
 #include <tutti/type_name.hpp>
 
-#include "tests/collectives/counted_new.hpp"
 #include "tests/fuzz/object_input.hpp"
+#include "tests/support/replaced_new.hpp"
 
 namespace tutti::v0 {
 namespace {

@@ -7,11 +7,13 @@
 
 #include <tutti/training.hpp>
 
-#include "failing_new.hpp"
 #include "gradients.hpp"
+#include "tests/support/replaced_new.hpp"
 
 namespace tutti::test {
 namespace {
+
+using harness::failed_allocations, harness::failing_allocation;
 
 const Setting kStarving{3, "auto", 1};
 constexpr Rank kStarved = 1;

@@ -122,8 +122,14 @@ class CompletionQueue {
   /// Adds a completion with nothing but a cookie, member by member: a copy of a whole struct would
   /// wait for its partial stores.
   void push(std::uint64_t cookie) { completions_.emplace_back().cookie = cookie; }
-  /// Reserves memory, so that push cannot fail. @param count of completions that are not consumed.
-  void reserve(std::size_t count) { completions_.reserve(count); }
+  /// Reserves memory, so that the next calls of push cannot fail. @param count of these calls.
+  void reserve(std::size_t count) {
+    if (completions_.capacity() - completions_.size() >= count) return;
+    completions_.erase(completions_.begin(),
+                       completions_.begin() + static_cast<std::ptrdiff_t>(popped_));
+    popped_ = 0;
+    completions_.reserve(2 * (completions_.size() + count));
+  }
 
  private:
   std::vector<Completion> completions_{};

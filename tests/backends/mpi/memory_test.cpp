@@ -7,13 +7,14 @@
 
 #include <tutti/mpi.hpp>
 
-#include "tests/overlap/failing_new.hpp"
 #include "tests/support/patience.hpp"
+#include "tests/support/replaced_new.hpp"
 
 namespace tutti::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using harness::failed_allocations, harness::failing_allocation;
 
 /// The result of making a communicator.
 struct Outcome {

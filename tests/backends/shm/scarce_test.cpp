@@ -4,7 +4,7 @@
 #include <new>
 
 #include "backends/shm/segment.hpp"
-#include "scarce_new.hpp"
+#include "tests/support/replaced_new.hpp"
 
 namespace tutti::shm {
 namespace {
@@ -12,19 +12,19 @@ namespace {
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 constexpr std::size_t kLarge = std::size_t{1} << 20;
 
-bool allocates_when(int successes, Segment& segment, std::size_t bytes) {
-  until_failure = successes;
+bool allocates_when(std::uint32_t successes, Segment& segment, std::size_t bytes) {
+  harness::failing_allocation = successes + 1;
   try {
     static_cast<void>(segment.allocate(bytes));
   } catch (const std::bad_alloc&) {
     return false;
   }
-  until_failure = -1;
+  harness::failing_allocation = 0;
   return true;
 }
 
 TEST(SegmentWithoutMemory, KeepsBlocksApart) {
-  int successes = 0;
+  std::uint32_t successes = 0;
   for (bool is_over = false; !is_over; ++successes) {
     Segment segment{0, std::size_t{64} << 20};
     is_over = allocates_when(successes, segment, kLarge);
@@ -38,7 +38,7 @@ TEST(SegmentWithoutMemory, KeepsBlocksApart) {
     segment.deallocate(third);
     EXPECT_EQ(segment.used(), is_over ? kLarge : 0U);
   }
-  EXPECT_GT(successes, 2) << "it allocates for both of its lists";
+  EXPECT_GT(successes, 2U) << "it allocates for both of its lists";
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/collectives/counted_new.hpp"
 #include "tests/conformance/loopback.hpp"
+#include "tests/support/replaced_new.hpp"
 
 namespace tutti::tcp {
 namespace {

@@ -1,12 +1,9 @@
 // What one rank's program takes of memory while it is made, on many ranks: in proportion to what
 // its own steps name, whatever the collective has in all.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 
 #include <tutti/error.hpp>
@@ -15,43 +12,7 @@
 #include <tutti/spi/graph.hpp>
 
 #include "collectives/lowering/lowering.hpp"
-
-namespace {
-
-std::size_t live = 0, most = 0;  // bytes; the test has one thread
-
-void* allocated(std::size_t bytes) {
-  void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
-  if (memory == nullptr) throw std::bad_alloc{};
-  live += malloc_usable_size(memory);
-  most = std::max(most, live);
-  return memory;
-}
-void released(void* memory) noexcept {
-  if (memory != nullptr) live -= malloc_usable_size(memory);
-  std::free(memory);
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return allocated(bytes);
-}
-void* operator new[](std::size_t bytes) {
-  return allocated(bytes);
-}
-void operator delete(void* memory) noexcept {
-  released(memory);
-}
-void operator delete[](void* memory) noexcept {
-  released(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  released(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  released(memory);
-}
+#include "tests/support/replaced_new.hpp"
 
 namespace tutti::v0::detail {
 namespace {
@@ -92,13 +53,13 @@ Measured measure(const Choice& choice, int size, Rank self, bool visible) {
   Schedule schedule = choice.build(size, 0, self);
   Measured measured{.steps = schedule.steps().size()};
   for (const Step& step : schedule.steps()) measured.slots += step.slots().count;
-  const std::size_t before = live;
-  most = live;
+  const std::size_t before = harness::held_bytes;
+  harness::most_held_bytes = before;
   Programs programs{std::move(schedule),
                     Layout{contract, self, 64},
                     {.element_bytes = 4, .combines = true, .visible = visible, .lockstep = true}};
   EXPECT_NE(programs.find(0, false).program, nullptr);
-  measured.bytes = most - before;
+  measured.bytes = harness::most_held_bytes - before;
   return measured;
 }
 

@@ -1,5 +1,6 @@
 /// @file
-/// Linked into a test executable, counted_new.cpp replaces operator new by one that counts.
+/// Linked into a test executable, replaced_new.cpp replaces operator new by one that counts, and
+/// that can fail. The thread sanitizer's library defines these operators itself.
 #pragma once
 
 #include <atomic>
@@ -12,10 +13,18 @@ namespace tutti::harness {
 extern std::atomic<bool> counting;
 /// Allocations counted so far.
 extern std::atomic<std::uint64_t> allocations;
-/// Bytes of theirs.
+/// Their bytes.
 extern std::atomic<std::uint64_t> allocated_bytes;
 /// Bytes allocated since the program began and not freed, counted or not, as malloc rounds them.
 extern std::atomic<std::size_t> held_bytes;
+/// The largest value of held_bytes since the test set it.
+extern std::atomic<std::size_t> most_held_bytes;
+
+/// Of the calling thread: which of its next allocations throws std::bad_alloc, 1 for the next one;
+/// 0: none.
+extern thread_local std::uint32_t failing_allocation;
+/// Allocations that have thrown.
+extern std::atomic<std::uint32_t> failed_allocations;
 
 /// Counts, or does not, within a scope.
 class Count {
