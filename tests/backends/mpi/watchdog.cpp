@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <cstdio>
-#include <string>
+#include <string_view>
 #include <thread>
 
 namespace tutti::test {
@@ -26,9 +26,9 @@ void start_watchdog(std::chrono::seconds patience) {
         seen = latest;
         since = now;
       }
-      const std::string name = current.load();
+      const std::string_view name = current.load();  // allocates nothing, which tests count
       if (name.empty() || now - since < patience) continue;
-      std::fprintf(stderr, "watchdog: %s hangs\n", name.c_str());
+      std::fprintf(stderr, "watchdog: %s hangs\n", name.data());
       _exit(3);
     }
   }}.detach();
