@@ -6,6 +6,7 @@ A line is a list of cells, ascending in bytes; lines are a dictionary from label
 import math
 
 MOST_COMPARED = 4  # curves beside `auto`: more cannot be distinguished
+MOST_DRAWN = 5  # curves beside `auto` and `native` in a picture
 
 
 def lines_of(cells):
@@ -148,12 +149,24 @@ def stretches(times):
 def worth_comparing(measured, predicted):
     """The labels that win most sizes, measured or predicted; then those that are almost as fast."""
     wins = [label for times in (measured, predicted) for _, label in reigns(times)]
-    least = {size: min(line[size][0] for line in measured.values() if size in line)
-             for line in measured.values() for size in line}
-    known = [label for label in measured if label in predicted]
+    return [label for label in leaders(measured, wins) if label in predicted][:MOST_COMPARED]
+
+
+def leaders(times, wins):
+    """The labels, those with most wins first; then those that lose least against the best of each size."""
+    least = {size: min(line[size][0] for line in times.values() if size in line)
+             for line in times.values() for size in line}
 
     def rank(label):
-        line = measured[label]
+        line = times[label]
         loss = sum(math.log(time[0] / least[size]) for size, time in line.items()) / len(line)
         return -wins.count(label), loss
-    return sorted(known, key=rank)[:MOST_COMPARED]
+    return sorted(times, key=rank)
+
+
+def drawn_lines(lines):
+    """The lines that a picture shows: `native`, `auto`, and the best of the others."""
+    measured = measured_times(lines)
+    wins = [label for _, label, _ in winners(lines)]
+    shown = {"native", "auto", *leaders(measured, wins)[:MOST_DRAWN]}
+    return {label: cells for label, cells in lines.items() if label in shown}

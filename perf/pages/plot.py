@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Draws a sweep, or results of tutti gradients: plot.py run.jsonl|run.csv|- picture.svg|picture.png
 
-A sweep has one column of panels per collective: time by size; bandwidth by size; time divided by that of
+A sweep has one column of panels per collective, with the MPI's own call, `auto`, and the best five of the
+other algorithms (the strips and the yardstick know all): time by size; bandwidth by size; time divided by that of
 the MPI's own call (without an MPI, by that of the best of tutti's algorithms), since lines over five decades
 are hard to distinguish; predicted and measured times, if the file has predictions; and a strip with the
 winner at every size. A line is the median, its band the 95% interval of the median.
@@ -14,11 +15,11 @@ import io
 import json
 import sys
 
-from curves import in_one_form, settings_in_words, winners, yardsticks
+from curves import drawn_lines, in_one_form, settings_in_words, winners, yardsticks
 from drawing import AUTO_COLOR, COLORS, NATIVE_COLOR, bytes_text, rate_text, time_text
 from pictures import plt, read_text, save
 from plot_gradients import draw_gradients
-from plot_predicted import draw_predicted
+from plot_predicted import draw_predicted, in_two_lines
 
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullLocator
@@ -123,9 +124,9 @@ def bandwidth(cell, time_us):
     return cell["busbw_gb_s"] * cell["median_us"] / time_us
 
 
-def draw_ratios(axis, lines, styles):
+def draw_ratios(axis, lines, styles, yardstick):
     """Times divided by those of the yardstick; larger ratios than MOST_RATIO are cut off."""
-    name, least = yardsticks(lines)
+    name, least = yardstick
     known = {label: [cell for cell in cells if least.get(cell["bytes"], 0) > 0]
              for label, cells in lines.items()}
     draw_lines(axis, {label: cells for label, cells in known.items() if cells}, styles,
@@ -148,8 +149,8 @@ def draw_strip(axis, lines, styles):
         axis.axvspan(left, right, facecolor=styles[label]["color"], alpha=0.35 if tie else 0.9,
                      hatch="////" if tie else None, edgecolor="white", linewidth=1.5)
         # With its name, since there may be more lines than colours.
-        axis.text((left * right) ** 0.5, 0.5, label, transform=axis.get_xaxis_transform(),
-                  rotation=90, ha="center", va="center", fontsize=6.5, clip_on=True,
+        axis.text((left * right) ** 0.5, 0.5, in_two_lines(label), rotation=90, ha="center", va="center",
+                  transform=axis.get_xaxis_transform(), fontsize=6.5, clip_on=True, linespacing=0.95,
                   bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.8})
     axis.set_yticks([])
     for side in ("top", "right", "left"):
@@ -167,6 +168,8 @@ def subtitle_of(rows, context):
              f"transport {row['transport']}"]
     facts += settings_in_words(row)
     facts += [context[name] for name in ("mpi", "processor") if context.get(name)]
+    facts += [f"tutti {context['tutti']}"] if "tutti" in context else []
+    facts += [context["started"].partition("T")[0]] if "started" in context else []
     if context.get("oversubscribed"):
         facts.append("OVERSUBSCRIBED")
     return "   ".join(facts)
@@ -177,7 +180,7 @@ def wrapped(subtitle, width):
     lines = []
     for fact in subtitle.split("   "):
         if lines and len(lines[-1]) + 3 + len(fact) <= width * 13:
-            lines[-1] += "   " + fact
+            lines[-1] += " · " + fact
         else:
             lines.append(fact)
     return lines
@@ -194,22 +197,30 @@ def draw_legend(axis):
 
 def draw_collective(figure, collective, lines, styles, choices):
     """One collective: time, bandwidth, ratios, predictions if there are any, winners."""
-    heights = [10, 6, 8, 12, 5, 4] if choices else [10, 6, 8, 4]
+    heights = [8, 4, 6, 8, 4, 4] if choices else [8, 4, 6, 4]
     axes = figure.subplots(len(heights), 1, sharex=True, gridspec_kw={"height_ratios": heights})
     time_axis, rate_axis, ratio_axis, strip = *axes[:3], axes[-1]
-    draw_lines(time_axis, lines, styles, lambda _cell, time_us: time_us)
-    draw_lines(rate_axis, lines, styles, bandwidth)
-    draw_ratios(ratio_axis, lines, styles)
+    drawn = drawn_lines(lines)
+    draw_lines(time_axis, drawn, styles, lambda _cell, time_us: time_us)
+    draw_lines(rate_axis, drawn, styles, bandwidth)
+    draw_ratios(ratio_axis, drawn, styles, yardsticks(lines))
     if choices:
         draw_predicted(axes[3], axes[4], lines, styles, choices)
     draw_strip(strip, lines, styles)
-    figure.suptitle(collective, fontsize=12, fontweight="bold", x=0.02, ha="left")
+    others = len(lines) - len(drawn)
+    title = collective + (f" · {others} slower lines are only in the file" if others else "")
+    figure.suptitle(title, fontsize=12, fontweight="bold", x=0.02, ha="left")
     time_axis.yaxis.set_major_formatter(FuncFormatter(time_text))
     rate_axis.yaxis.set_major_formatter(FuncFormatter(rate_text))
     time_axis.set_ylabel("time (median, 95% band)")
     rate_axis.set_ylabel("bus bandwidth")
-    strip.set_ylabel("winner", rotation=0, ha="right", va="center")
+    strip.set_ylabel("fastest of all")
     draw_legend(time_axis)
+    figure.align_ylabels(axes)
+    for axis in axes[:-1]:
+        axis.tick_params(axis="x", labelbottom=True, labelsize=7.5)
+    for axis in axes:
+        axis.tick_params(left=False, bottom=False)  # the grid shows where
 
 
 def draw(collectives, subtitle, choices=None):
@@ -219,7 +230,7 @@ def draw(collectives, subtitle, choices=None):
     rows = -(-len(collectives) // columns)
     width = 7.2 if columns == 1 else 5.6 * columns
     texts = wrapped(subtitle, width)
-    height = (16.6 if choices else 10.4) * rows + 0.4 + 0.2 * len(texts)
+    height = (12.6 if choices else 8.4) * rows + 0.4 + 0.2 * len(texts)
     figure = plt.figure(figsize=(width, height), layout="constrained")
     figure.suptitle("tutti sweep" + "\n" * len(texts), x=0.1 / width, ha="left", fontsize=15,
                     fontweight="bold")

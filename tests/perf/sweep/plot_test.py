@@ -205,7 +205,7 @@ def check_drawing(plot):
     assert styles["reduce"]["a1"] == styles["all_reduce"]["a1"]
     assert styles["reduce"]["b"]["color"] == plot.COLORS[0], "the first that is free here"
 
-    for number, inches in ((1, (7.2, 11)), (2, (11.2, 11)), (4, (11.2, 21.4)), (5, (16.8, 21.4))):
+    for number, inches in ((1, (7.2, 9)), (2, (11.2, 9)), (4, (11.2, 17.4)), (5, (16.8, 17.4))):
         rows = [dict(cell, busbw_gb_s=0, bytes=bytes_) for cell in
                 cells([f"c{i}" for i in range(number)]) for bytes_ in (0, cell["bytes"])]
         figure = plot.draw(plot.group(rows), plot.subtitle_of(rows, {"mpi": "M"}))
