@@ -99,7 +99,7 @@ int run_explain(const ExplainWanted& wanted) {
       candidates.push_back(json_of_candidate(candidate));
     json.push_back({{"bytes", problem.bytes()},
                     {"chosen", selection.chosen.choice.text()},
-                    {"times", detail::name_of(selection.times)},
+                    {"times", selection.times},
                     {"rests_on", selection.costs},
                     {"candidates", std::move(candidates)}});
   }

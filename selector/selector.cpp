@@ -345,7 +345,9 @@ Selection Selector::select(const Problem& problem) {
                       .charged = costs_of(problem),
                       .on_network = uses_network(problem),
                       .determinism = problem.determinism};
-  if (is_calibrated_ && !charges_what_lasts(problem)) selection.times = TimeBasis::calibrated;
+  if (is_calibrated_ && !charges_what_lasts(problem)) selection.times = "calibrated";
+  const std::string& untuned = placement_.shared_config->untuned;
+  if (!untuned.empty()) selection.costs += " (" + untuned + ")";
   if (selection.forced) {
     selection.chosen = force(problem);
     selection.candidates.push_back(selection.chosen);

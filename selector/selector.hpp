@@ -34,15 +34,6 @@ struct Placement {
   std::shared_ptr<const SharedConfig> shared_config{};  ///< May be null.
 };
 
-/// The source of predicted times.
-enum class TimeBasis : std::uint8_t {
-  assumed,     ///< Costs that are not all measured.
-  calibrated,  ///< Costs that `tutti calibrate` measured.
-  timed        ///< Plain calls that were timed when a world first started on this machine.
-};
-/// @return "assumed", "calibrated" or "timed".
-[[nodiscard]] std::string_view name_of(TimeBasis basis) noexcept;
-
 /// A choice, and the candidates for it.
 struct Selection {
   Candidate chosen{};
@@ -53,8 +44,9 @@ struct Selection {
   std::string measured{};     ///< The tuning file of the choice, or why its choice cannot run.
   bool on_network = false;    ///< Whether candidates have terms.
   Determinism determinism{};  ///< Required by the call.
-  TimeBasis times{};          ///< The source of Candidate::predicted.
-  std::string transport{};    ///< The transport of messages, if there are several.
+  /// The source of Candidate::predicted: "calibrated" for costs of `tutti calibrate`, or "assumed".
+  std::string_view times = "assumed";
+  std::string transport{};                ///< The transport of messages, if there are several.
   std::vector<Selection> other_routes{};  ///< The choices for the other transports.
 
   /// @return lines for a person: the winner, the costs, every prediction, every rejection.
@@ -76,10 +68,6 @@ class Selector {
   /// Throws Error{invalid_argument} with the reason if a forced algorithm is unknown or cannot run,
   /// or if no algorithm can.
   [[nodiscard]] Selection select(const Problem& problem);
-  /// Replaces predicted costs by times, if plain calls were timed on this machine. All candidates
-  /// get the same factor, which keeps their order. @param selection of select. @param problem of
-  /// the selection.
-  void put_times(Selection& selection, const Problem& problem);
   /// @return whether ranks outnumber their cores, according to the cost model.
   [[nodiscard]] bool shares_cores() const noexcept { return cost_model_.costs.shared_cores > 0; }
 
@@ -99,8 +87,6 @@ class Selector {
   void calibrate();
   bool fit(LinkCosts& costs, const TunedCosts& wanted) const;
   [[nodiscard]] bool charges_what_lasts(const Problem& problem) const noexcept;
-  [[nodiscard]] Femtoseconds cost_of(const TunedPlace& place, const TunedCell& cell,
-                                     const Problem& problem);
   void prove(Candidate& candidate, const Contract& contract);
   [[nodiscard]] Profiles& profiles_for(const Choice& choice) noexcept;
 

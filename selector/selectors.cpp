@@ -51,14 +51,4 @@ Selection Selectors::select(const Problem& problem) {
   return selection;
 }
 
-Selection Selectors::select_with_times(const Problem& problem) {
-  Selection selection = select(problem);
-  const auto put_times = [&](Selection& one) {
-    selectors_[one.chosen.route].put_times(one, problem);
-  };
-  put_times(selection);
-  std::ranges::for_each(selection.other_routes, put_times);
-  return selection;
-}
-
 }  // namespace tutti::v0::detail

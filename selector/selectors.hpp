@@ -25,8 +25,6 @@ class Selectors {
   /// choice, with those for the other transports. Throws as Selector::select, and as route_of if
   /// the problem names the transport.
   [[nodiscard]] Selection select(const Problem& problem);
-  /// As select, with times of Selector::put_times, for explain().
-  [[nodiscard]] Selection select_with_times(const Problem& problem);
   /// @param transport its name, or the part of it between hosts; empty for the first one.
   /// @return its number. Throws Error{invalid_argument} that lists the names.
   [[nodiscard]] std::size_t route_of(std::string_view transport) const;

@@ -75,11 +75,7 @@ struct PlacedCosts {
 struct SharedConfig {
   std::shared_ptr<const Tuning> tuning{};        ///< Of this machine; may be null.
   std::shared_ptr<const HostNetwork> network{};  ///< Between hosts; may be null.
-  /// Times of plain calls on this machine, see find_timed; may be null. They change the times that
-  /// explain() states, and never the choice.
-  std::shared_ptr<const Tuning> timed{};
-  std::string untuned{};  ///< Why a tuning file that was found is not used.
-  std::string untimed{};  ///< Why calls were not timed at the start, if they were to be.
+  std::string untuned{};                         ///< Why a tuning file that was found is not used.
 
   /// @return the network of ranks with these costs. It is the same object for equal costs, so that
   /// its profiles are shared.

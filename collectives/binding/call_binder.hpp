@@ -40,9 +40,7 @@ class CallBinder {
   /// leaves out. Throws Error{invalid_argument}.
   [[nodiscard]] Problem problem_of(const Call& call, const Options& options) const;
   /// @return the choice for a problem, with its reasons.
-  [[nodiscard]] Selection select(const Problem& problem) {
-    return selectors_.select_with_times(problem);
-  }
+  [[nodiscard]] Selection select(const Problem& problem) { return selectors_.select(problem); }
   /// Throws Error{invalid_argument}. @param transport a name, as Options::transport.
   void check_transport(std::string_view transport) const {
     static_cast<void>(selectors_.route_of(transport));

@@ -58,9 +58,7 @@ struct InitOptions {
   /// The tuning file of `tutti tune`, with measured algorithms; rank 0's file is used by all.
   /// Empty: TUTTI_TUNING, or tutti/tuning.json in XDG_CONFIG_HOME or in .config of the home folder,
   /// if it exists. "none": no file. A file of another machine is ignored; `warn` and explain()
-  /// report it. Unless it is "none", the first start on a machine times plain calls for some
-  /// milliseconds and stores the times beside the usual file. explain() prints them, and no choice
-  /// depends on them.
+  /// report it.
   std::string tuning{};
   /// The network between hosts, by which algorithms are chosen, as `tutti topology` takes it: a
   /// family such as "fat_tree:16x8:up=1x8", whose hosts are assigned in the order of ranks, or a

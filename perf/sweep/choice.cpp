@@ -45,7 +45,7 @@ nlohmann::ordered_json choice_of(MeasuredWorld& world, const Workload& workload,
       {"segment_bytes", selection.chosen.segment_bytes},
       {"transport", selection.transport},
       {"basis", selection.chosen.is_measured ? "measured" : "least predicted time"},
-      {"times", detail::name_of(selection.times)},
+      {"times", selection.times},
       {"rests_on", selection.chosen.is_measured ? selection.measured : selection.costs},
       {"candidates", nlohmann::ordered_json::array()}};
   for (const detail::Candidate& candidate : selection.candidates) {

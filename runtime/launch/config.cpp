@@ -100,9 +100,7 @@ constexpr std::array kVariables{
              "interface or address of this host at which other hosts reach this rank",
              read_text<&Config::address>},
     Variable{"TUTTI_TIMEOUT", "seconds until all ranks must be connected", read_timeout},
-    Variable{"TUTTI_TUNING",
-             "tuning file of rank 0; or none, which also times no calls at the first start",
-             read_text<&Config::tuning>},
+    Variable{"TUTTI_TUNING", "tuning file of rank 0; or none", read_text<&Config::tuning>},
     Variable{"TUTTI_TOPOLOGY", "network between hosts: a family, or rank 0's file",
              read_text<&Config::topology>},
 };

@@ -94,7 +94,6 @@ Start start_of(const InitOptions& options, const runtime::Environment& environme
   world.network_megabits = options.network_megabits;
   const std::string& tuning = options.tuning.empty() ? config.tuning : options.tuning;
   world.shared_config = {.tuning = runtime::find_tuning(tuning, environment),
-                         .timed = runtime::find_timed_calls(tuning, environment),
                          .network = options.topology.empty() ? config.topology : options.topology,
                          .warn = options.warn};
   return start;

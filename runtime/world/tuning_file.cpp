@@ -40,7 +40,7 @@ std::string usual_tuning_path(const Environment& environment) {
 }
 
 TuningFile find_tuning(const std::string& named, const Environment& environment) {
-  if (named == kNoTuningFile) return {};
+  if (named == "none") return {};
   if (!named.empty()) return {.path = named, .is_asked = true};
   return {.path = usual_tuning_path(environment)};
 }

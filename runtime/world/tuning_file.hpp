@@ -2,17 +2,12 @@
 /// The place of the tuning file, and the check that it is of this machine.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <string_view>
 
 #include "runtime/launch/config.hpp"
 #include "selector/tuning.hpp"
 
 namespace tutti::runtime {
-
-/// The name that stands for no file.
-inline constexpr std::string_view kNoTuningFile = "none";
 
 /// The file with measured choices.
 struct TuningFile {
@@ -27,7 +22,8 @@ struct TuningFile {
 /// without both.
 [[nodiscard]] std::string usual_tuning_path(const Environment& environment);
 
-/// @param named by InitOptions::tuning or TUTTI_TUNING; may be empty. @return the file to read.
+/// @param named by InitOptions::tuning or TUTTI_TUNING; may be empty; "none" stands for no file.
+/// @return the file to read.
 [[nodiscard]] TuningFile find_tuning(const std::string& named, const Environment& environment);
 
 /// The content of a tuning file for a selector.

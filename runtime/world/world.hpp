@@ -77,25 +77,17 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] std::size_t transports_between_hosts() const noexcept {
     return connections_.has_tcp_too ? 2 : 1;
   }
-  /// @return the configuration that choices of algorithms depend on; equal on all ranks.
-  [[nodiscard]] const std::shared_ptr<const detail::SharedConfig>& shared_config() const noexcept {
-    return shared_config_;
-  }
 
   // Between connect and the first communicator of the program.
 
   /// Steps of a start that exchange messages. Each has its own communicators.
-  enum class StartStep : std::uint8_t { measure = 1, share_measurement, time_calls, share_times };
+  enum class StartStep : std::uint8_t { measure = 1, share_measurement };
   /// Collective. @param members by their ranks in the world. @param step equal on all of them.
   /// @param timeout of its calls. @return a communicator of the members, for this step.
   [[nodiscard]] Communicator start_communicator(const std::vector<Rank>& members, StartStep step,
                                                 Duration timeout);
   /// @param costs between hosts, one for each transport; equal on all ranks.
   void set_remote_costs(std::vector<CostModel> costs) { remote_costs_ = std::move(costs); }
-  /// @param shared_config replaces the first one; equal on all ranks.
-  void set_shared_config(std::shared_ptr<const detail::SharedConfig> shared_config) {
-    shared_config_ = std::move(shared_config);
-  }
 
   // Communicators.
 
@@ -136,7 +128,7 @@ class World : public std::enable_shared_from_this<World> {
   int shared_cores_ = 0;                   // of the own host; 0: each rank has its own
   int fewest_cores_ = 0;                   // of the host with the fewest; 0: each rank has its own
   std::vector<CostModel> remote_costs_{};  // of links without shared memory, by transport
-  std::shared_ptr<const detail::SharedConfig> shared_config_;
+  const std::shared_ptr<const detail::SharedConfig> shared_config_;
 };
 
 }  // namespace tutti::runtime

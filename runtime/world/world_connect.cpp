@@ -8,7 +8,6 @@
 
 #include "world.hpp"
 #include "world_costs.hpp"
-#include "world_time_calls.hpp"
 
 namespace tutti::runtime {
 namespace {
@@ -59,7 +58,8 @@ class WorldConnector {
   /// Collective. Throws as connect_mesh.
   [[nodiscard]] World::Connections connect();
   /// @return rank 0's configuration. Throws Error{invalid_argument} on all ranks.
-  [[nodiscard]] ReceivedConfig received_config(const RankTable& ranks) const;
+  [[nodiscard]] std::shared_ptr<const detail::SharedConfig> shared_config(
+      const RankTable& ranks) const;
   /// @return rank 0's knowledge of the network between hosts.
   [[nodiscard]] KnownNetwork known_network() const {
     return {.megabits = options_.network_megabits, .speed = known_speed_};
@@ -129,11 +129,7 @@ std::string WorldConnector::own_process_info() {
   links_ = ProcessLinks::shared(settings_, channel_.size());
   std::string info;
   write_field(info, ProcessInfo{links_->process(), links_->next_world(), summary_of(options_)});
-  if (channel_.rank() == 0) {
-    SharedConfigFiles files = options_.shared_config;
-    files.timed.is_wanted = files.timed.is_wanted && channel_.size() > 1;
-    info += pack_shared_config(files);
-  }
+  if (channel_.rank() == 0) info += pack_shared_config(options_.shared_config);
   return info;
 }
 
@@ -238,7 +234,8 @@ void WorldConnector::require_memory(const RankTable& ranks) const {
                   rank};
 }
 
-ReceivedConfig WorldConnector::received_config(const RankTable& ranks) const {
+std::shared_ptr<const detail::SharedConfig> WorldConnector::shared_config(
+    const RankTable& ranks) const {
   const std::vector<Rank> everyone = ranks.all_ranks();
   const std::vector<int> numbers = ranks.hosts_of(everyone);
   std::vector<std::pair<int, std::string>> hosts;
@@ -264,11 +261,10 @@ std::shared_ptr<World> World::connect(Channel& channel, const WorldOptions& opti
                                       Deadline deadline) {
   WorldConnector connector{channel, options, deadline};
   Connections connections = connector.connect();
-  const ReceivedConfig received = connector.received_config(connections.ranks);
-  const auto world = std::make_shared<World>(std::move(connections), received.shared_config);
+  auto shared_config = connector.shared_config(connections.ranks);
+  const auto world = std::make_shared<World>(std::move(connections), std::move(shared_config));
   if (options.transports == TransportSet::none) return world;
   world->set_remote_costs(remote_costs(*world, connector.known_network(), deadline));
-  if (received.may_time_calls) time_calls_once(*world, received.timed_path, deadline);
   return world;
 }
 

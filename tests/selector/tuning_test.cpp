@@ -249,11 +249,13 @@ TEST(MeasuredCosts, AreCharged) {
   Selector selector = selector_of(tuning);
   const Selection selection = selector.select(all_reduce_of(64));
   EXPECT_EQ(selection.charged.alpha, 77'000'000'000);
+  EXPECT_EQ(selection.times, "calibrated");
   EXPECT_NE(selection.explain().find("77.0 us per message"), std::string::npos);
   EXPECT_NE(selection.explain().find("measured: FILE"), std::string::npos);
   Problem problem = all_reduce_of(64);
   problem.determinism = Determinism::run_to_run;
   EXPECT_EQ(selector.select(problem).charged.alpha, kDefaultCosts.alpha);
+  EXPECT_EQ(selector.select(problem).times, "assumed");
 }
 
 TEST(MeasuredChoice, GivesWayToWhatACallNames) {

@@ -165,6 +165,7 @@ class Tune(unittest.TestCase):
         self.path.rename(usual / "tuning.json")
         runs, _ = self.what_auto_runs(TUTTI_TUNING="", XDG_CONFIG_HOME=self.folder.name)
         self.assertEqual(runs, "reduce_broadcast")
+        self.assertEqual([path.name for path in usual.iterdir()], ["tuning.json"])  # a start writes no file
         config = pathlib.Path(self.folder.name, ".config")
         config.mkdir()
         usual.rename(config / "tutti")
