@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Worlds of several hosts: cluster.py 4 hosts_test.py MEMBER TUTTI.
 
-MEMBER is the program of tests/runtime/member.cpp, TUTTI the command. Hosts differ in their network,
+MEMBER is the program of tests/runtime/world/member.cpp, TUTTI the command. Hosts differ in their network,
 not in their kernel: all have one boot id, as containers of one machine have.
 """
 import json

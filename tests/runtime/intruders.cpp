@@ -1,4 +1,4 @@
-#include "intruders.hpp"
+#include "tests/runtime/intruders.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include <sstream>
 #include <thread>
 
-#include "ranks.hpp"
 #include "runtime/security/authenticate.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ranks.hpp"
 #include "runtime/meeting/store.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 

@@ -1,4 +1,4 @@
-#include "ranks.hpp"
+#include "tests/runtime/ranks.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

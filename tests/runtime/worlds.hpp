@@ -14,7 +14,7 @@
 #include <tutti/tutti.hpp>
 
 #include "runtime/world/world.hpp"
-#include "tests/runtime/forwarding_channel.hpp"
+#include "tests/runtime/links/forwarding_channel.hpp"
 #include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {

@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include "control_group.hpp"
 #include "runtime/control/call_report.hpp"
 #include "runtime/control/control_message.hpp"
 #include "runtime/control/control_peer.hpp"
+#include "tests/runtime/control/control_group.hpp"
 
 namespace tutti::test {
 namespace {

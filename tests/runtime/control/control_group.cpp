@@ -1,4 +1,4 @@
-#include "control_group.hpp"
+#include "tests/runtime/control/control_group.hpp"
 
 #include <array>
 #include <stdexcept>

@@ -10,7 +10,7 @@
 
 #include "runtime/control/control.hpp"
 
-#include "ranks.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "control_group.hpp"
 #include "runtime/control/control_message.hpp"
+#include "tests/runtime/control/control_group.hpp"
 
 namespace tutti::test {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "meeting.hpp"
 #include "runtime/launch/end_notices.hpp"
+#include "tests/runtime/meeting.hpp"
 
 namespace tutti::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <tutti/spi/init.hpp>
 
 #include "runtime/launch/channel_local.hpp"
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {

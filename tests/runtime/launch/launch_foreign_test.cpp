@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "runtime/launch/open_channel.hpp"
-#include "tests/runtime/launches.hpp"
+#include "tests/runtime/launch/launches.hpp"
 
 namespace tutti::runtime {
 namespace {

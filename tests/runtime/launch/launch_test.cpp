@@ -9,7 +9,7 @@
 
 #include "runtime/launch/launch.hpp"
 #include "runtime/launch/placement.hpp"
-#include "tests/runtime/launches.hpp"
+#include "tests/runtime/launch/launches.hpp"
 
 namespace tutti::runtime {
 namespace {

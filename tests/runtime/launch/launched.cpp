@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/launch/open_channel.hpp"
-#include "tests/runtime/launched.hpp"
+#include "tests/runtime/launch/launched.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::runtime {

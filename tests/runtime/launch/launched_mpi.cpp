@@ -1,6 +1,6 @@
 #include <mpi.h>
 
-#include "tests/runtime/launched.hpp"
+#include "tests/runtime/launch/launched.hpp"
 
 namespace tutti::runtime {
 

@@ -1,4 +1,4 @@
-#include "tests/runtime/launched.hpp"
+#include "tests/runtime/launch/launched.hpp"
 
 namespace tutti::runtime {
 

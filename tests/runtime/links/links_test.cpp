@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include "intruders.hpp"
-#include "ranks.hpp"
 #include "runtime/links/mesh_links.hpp"
 #include "runtime/links/process_links.hpp"
+#include "tests/runtime/intruders.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 namespace {

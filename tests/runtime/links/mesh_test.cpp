@@ -7,12 +7,12 @@
 
 #include <thread>
 
-#include "forwarding_channel.hpp"
-#include "intruders.hpp"
-#include "ranks.hpp"
 #include "runtime/links/memory_domain.hpp"
 #include "runtime/security/tls.hpp"
 #include "runtime/sockets/fields.hpp"
+#include "tests/runtime/intruders.hpp"
+#include "tests/runtime/links/forwarding_channel.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 namespace {

@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include "intruders.hpp"
-#include "ranks.hpp"
+#include "tests/runtime/intruders.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "intruders.hpp"
-#include "meeting.hpp"
+#include "tests/runtime/intruders.hpp"
+#include "tests/runtime/meeting.hpp"
 
 namespace tutti::test {
 namespace {

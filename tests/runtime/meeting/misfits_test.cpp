@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "meeting.hpp"
+#include "tests/runtime/meeting.hpp"
 
 namespace tutti::test {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ranks.hpp"
 #include "tests/fuzz/handshake_input.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 namespace {

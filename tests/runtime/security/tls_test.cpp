@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ranks.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 namespace {

@@ -16,9 +16,9 @@
 
 #include <gtest/gtest.h>
 
-#include "intruders.hpp"
-#include "ranks.hpp"
 #include "runtime/security/authenticate.hpp"
+#include "tests/runtime/intruders.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 namespace {

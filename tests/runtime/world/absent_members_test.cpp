@@ -2,7 +2,7 @@
 #include <numeric>
 #include <vector>
 
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {

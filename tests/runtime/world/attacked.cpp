@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
-#include "attacked_worlds.hpp"
-#include "intruders.hpp"
-#include "meeting.hpp"
+#include "tests/runtime/intruders.hpp"
+#include "tests/runtime/meeting.hpp"
+#include "tests/runtime/world/attacked_worlds.hpp"
 
 namespace tutti::test {
 namespace {

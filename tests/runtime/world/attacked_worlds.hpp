@@ -12,8 +12,8 @@
 #include <tutti/spi/memory.hpp>
 #include <tutti/tutti.hpp>
 
-#include "ranks.hpp"
 #include "runtime/world/world.hpp"
+#include "tests/runtime/ranks.hpp"
 
 namespace tutti::test {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {
@@ -283,8 +283,8 @@ TEST(Blames, FallOnNobodyWhereThereIsNoMajority) {
       world.all_reduce(std::span{data}, world.rank() % 2 == 0 ? sum : max);
     });
     expect_blamed(told, ErrorCode::mismatch, -1,
-                  {"call #1 is all_reduce of 36 bytes of f32, sum",
-                   "f32, max", n == 2 ? " on rank 0, " : " on ranks 0 and 2, ",
+                  {"call #1 is all_reduce of 36 bytes of f32, sum", "f32, max",
+                   n == 2 ? " on rank 0, " : " on ranks 0 and 2, ",
                    n == 2 ? " on rank 1" : " on ranks 1 and 3"});
   }
 }

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <tutti/tutti.hpp>
 
-#include "attacked_worlds.hpp"
-#include "intruders.hpp"
-#include "meeting.hpp"
+#include "tests/runtime/intruders.hpp"
+#include "tests/runtime/meeting.hpp"
+#include "tests/runtime/world/attacked_worlds.hpp"
 
 namespace tutti::test {
 namespace {

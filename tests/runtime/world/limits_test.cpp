@@ -9,7 +9,7 @@
 #include <tutti/spi/init.hpp>
 #include <tutti/testing.hpp>
 
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <tutti/objects.hpp>
 #include <tutti/training.hpp>
 
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {

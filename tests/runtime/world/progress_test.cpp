@@ -6,7 +6,7 @@
 #include <tutti/objects.hpp>
 #include <tutti/spi/init.hpp>
 
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {

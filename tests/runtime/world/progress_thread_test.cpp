@@ -4,7 +4,7 @@
 
 #include <tutti/objects.hpp>
 
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {

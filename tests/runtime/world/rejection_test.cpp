@@ -8,7 +8,7 @@
 #include <tutti/batch.hpp>
 #include <tutti/spi/rejection.hpp>
 
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {

@@ -13,7 +13,7 @@
 
 #include <tutti/spi/init.hpp>
 
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {

@@ -15,7 +15,7 @@
 #include "runtime/security/tls.hpp"
 #include "selector/tuning.hpp"
 #include "tests/runtime/idle_network.hpp"
-#include "worlds.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {

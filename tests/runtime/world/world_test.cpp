@@ -16,9 +16,9 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/tutti.hpp>
 
-#include "ranks.hpp"
 #include "runtime/security/tls.hpp"
-#include "worlds.hpp"
+#include "tests/runtime/ranks.hpp"
+#include "tests/runtime/worlds.hpp"
 
 namespace tutti::test {
 namespace {
