@@ -76,6 +76,13 @@ install(FILES ${PROJECT_BINARY_DIR}/package/tuttiConfig.cmake
               ${PROJECT_BINARY_DIR}/package/tuttiConfigVersion.cmake
         DESTINATION ${package_folder})
 
+# Licences ask for their texts beside compiled files. As a part of another project, tutti keeps out of its folder.
+set(documents ${CMAKE_INSTALL_DOCDIR})
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/tutti)
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${documents})
+
 # The way from the folder of a .pc file to the prefix, so that no absolute path is in it.
 file(RELATIVE_PATH TUTTI_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" TUTTI_PC_PREFIX "${TUTTI_PC_PREFIX}")

@@ -109,6 +109,9 @@ def install(arguments, folder):
     """Installs, then moves what was installed. Returns the prefix."""
     place = pathlib.Path(tempfile.mkdtemp(prefix="install", dir=folder))
     run(arguments.cmake, "--install", arguments.build, "--prefix", place / "first")
+    for name in ("LICENSE", "NOTICE"):
+        if not (place / "first" / "share" / "doc" / "tutti" / name).is_file():
+            sys.exit(f"the installed tree has no {name}")
     shutil.move(place / "first", place / "moved here")
     return place / "moved here"
 
