@@ -216,8 +216,12 @@ def use_wrongly(arguments, folder):
 
 
 def use_partial(arguments, folder):
-    """What is not built is told before anything is installed."""
+    """Missing packages are named, and what is not built is told before anything is installed."""
     build, prefix = folder / "partial", folder / "prefix"
+    command = [arguments.cmake, "-S", arguments.source, "-B", folder / "missing", "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON"]
+    words = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    if not all(part in words for part in ("not find: fmt\n", "apt-get install libfmt-dev\n", "dnf install fmt-devel\n")):
+        sys.exit(f"{command} does not name the packages of fmt:\n{words}")
     run(arguments.cmake, "-S", arguments.source, "-B", build, "-G", "Ninja", "-DTUTTI_BUILD_TESTS=OFF",
         "-DTUTTI_BUILD_MPI=OFF", f"-DCMAKE_CXX_COMPILER={arguments.compiler}")
     command = [arguments.cmake, "--install", build, "--prefix", prefix]

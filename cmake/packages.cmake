@@ -1,0 +1,31 @@
+# The packages without which tutti does not build. They are looked for here alone, so that one message names all that are missing.
+set(missing "")
+set(debian "")
+set(fedora "")
+
+# tutti_need(package of CMake, package of Debian, package of Fedora)
+macro(tutti_need package debian_name fedora_name)
+  find_package(${package} QUIET)
+  if(NOT ${package}_FOUND)
+    list(APPEND missing ${package})
+    list(APPEND debian ${debian_name})
+    list(APPEND fedora ${fedora_name})
+  endif()
+endmacro()
+
+tutti_need(nlohmann_json nlohmann-json3-dev json-devel)
+if(TUTTI_BUILD_SCHEDULES OR TUTTI_BUILD_COMMAND)
+  tutti_need(EXPAT libexpat1-dev expat-devel)
+  tutti_need(fmt libfmt-dev fmt-devel)
+endif()
+if(TUTTI_BUILD_COMMAND)
+  tutti_need(CLI11 libcli11-dev cli11-devel)
+endif()
+if(missing)
+  list(JOIN missing ", " missing)
+  list(JOIN debian " " debian)
+  list(JOIN fedora " " fedora)
+  message(FATAL_ERROR "tutti needs packages that CMake does not find: ${missing}\n"
+    "  Debian, Ubuntu: apt-get install ${debian}\n  Fedora: dnf install ${fedora}\n"
+    "Elsewhere, name their folders by -DCMAKE_PREFIX_PATH, or in the variable CMAKE_PREFIX_PATH for pip install.")
+endif()
