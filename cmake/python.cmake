@@ -9,7 +9,7 @@ function(tutti_add_python_modules source folder)
   file(GLOB headers CONFIGURE_DEPENDS ${source}/c/include/tutti_c/*.h)
   add_custom_command(OUTPUT ${folder}/_declarations.py
     COMMAND Python3::Interpreter -B ${script} ${folder}/_declarations.py
-    DEPENDS ${script} ${source}/c/declarations.py ${headers})
+    DEPENDS ${script} ${source}/c/declarations.py ${source}/include/tutti/version.hpp ${headers})
   add_custom_target(tutti_declarations ALL DEPENDS ${folder}/_declarations.py)
 
   file(GLOB sources CONFIGURE_DEPENDS ${source}/python/_fast*.c)

@@ -49,9 +49,10 @@ tutti_install_test_tools() {
   TUTTI_PACKAGES+=(chromium)
   tutti_install_packages
   if [[ ! -x build/python/bin/python3 ]]; then python3 -m venv build/python; fi
-  if ! build/python/bin/python3 -c 'import cloudpickle, mypy, numpy, plotly, pytest' 2>/dev/null; then
+  if ! build/python/bin/python3 -c 'import cloudpickle, mypy, numpy, plotly, pytest, scikit_build_core' 2>/dev/null; then
     echo "== installing packages into build/python"
-    build/python/bin/pip install --quiet --disable-pip-version-check cloudpickle mypy numpy 'plotly>=5' pytest
+    build/python/bin/pip install --quiet --disable-pip-version-check cloudpickle mypy numpy 'plotly>=5' pytest \
+      'scikit-build-core>=0.11'
   fi
 }
 

@@ -55,6 +55,12 @@ NUMBERS = {"i": "int", "u": "uint", "f": "float", "bf": "bfloat", "c": "complex"
 VALUES = {"INT64_MAX": 2**63 - 1}
 
 
+def version():
+    """The version of tutti, which stands in the headers of C++."""
+    text = (HERE.parent / "include" / "tutti" / "version.hpp").read_text(encoding="utf-8")
+    return ".".join(re.findall(r"kVersion(?:Major|Minor|Patch) = (\d+);", text))
+
+
 def datatype_name(name):
     """The name of a datatype in Python: i32 is int32, and c32, which has two f32, is complex64."""
     if name in ("bool", "opaque"):
@@ -125,6 +131,7 @@ class Module:
         yield "    ]"
 
     def lines(self):
+        yield f'VERSION = "{version()}"'
         for name, value in self.enumerators().items():
             yield f"{name} = {value}"
         for name, function in self.function_types().items():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from . import _interpreter  # first, before modules that a subinterpreter must not load
 from ._collectives import Op
+from ._declarations import VERSION as __version__
 from ._init import init, is_initialized, world
 from .arrays import Array
 from ._probes import Arrival
@@ -61,6 +62,7 @@ __all__ = [
     "Table",
     "TimeoutError",
     "TransportError",
+    "__version__",
     "batch",
     "cuda",
     "init",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.metadata
 import pathlib
 import re
 import sys
 from typing import Any
 
 import pytest
+from installed import IS_INSTALLED
 
+import tutti
 from tutti import _declarations, _library
 from tutti._calls import TRAITS
 from tutti._collectives import Calls
@@ -101,6 +104,12 @@ def test_calls() -> None:
     assert set(TRAITS) == set(_declarations.COLLECTIVES)
     text = Calls.__doc__ or ""
     assert not [name for name in _declarations.OPERATORS if f'"{name}"' not in text]
+
+
+def test_one_version() -> None:
+    assert tutti.__version__ == _library.library.tutti_version().decode()
+    if IS_INSTALLED:
+        assert tutti.__version__ == importlib.metadata.version("tutti")
 
 
 def test_a_function_that_is_not_there() -> None:

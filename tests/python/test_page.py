@@ -1,4 +1,4 @@
-"""The programs of docs/python.md run."""
+"""The programs of docs/python.md and of the package's description run."""
 
 import pathlib
 import re
@@ -9,8 +9,10 @@ import pytest
 from installed import PYTEST
 from tutti import __main__ as command
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
-PROGRAMS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M)
+ROOT = pathlib.Path(__file__).parents[2]
+PAGES = [ROOT / "docs" / "python.md", ROOT / "python" / "README.md"]
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+PROGRAMS = re.findall(r"^```python\n(.*?)^```", TEXT, re.S | re.M)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[str(number) for number in range(len(PROGRAMS))])

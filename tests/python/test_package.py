@@ -1,0 +1,56 @@
+"""What the package brings beside its modules: metadata, licences, and the archive of sources."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import pathlib
+import re
+import tarfile
+import tomllib
+
+import pytest
+from installed import IS_INSTALLED
+
+ROOT = pathlib.Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+NEEDED = [
+    "pyproject.toml",
+    "LICENSE",
+    "NOTICE",
+    "CMakeLists.txt",
+    "docs/CMakeLists.txt",
+    "docs/python.md",
+    "c/include/tutti.h",
+    "include/tutti/version.hpp",
+    "perf/pages/sweep.py",
+    "python/README.md",
+    "python/CMakeLists.txt",
+    "python/tutti/py.typed",
+]
+
+
+def test_links_of_the_description_lead_outside() -> None:
+    """Other sites show it, where links into the repository lead nowhere."""
+    text = (ROOT / PROJECT["readme"]).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]*)\)|(?:src|href)=\"([^\"]*)\"|^\[[^]]*\]: *(\S+)", text, re.M)
+    assert not [link for link in map("".join, links) if not link.startswith("https://")]
+
+
+def test_extras_are_described() -> None:
+    text = (ROOT / PROJECT["readme"]).read_text(encoding="utf-8")
+    assert not [name for name in PROJECT["optional-dependencies"] if f"`tutti[{name}]`" not in text]
+
+
+def test_the_archive_of_sources(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = pytest.importorskip("scikit_build_core.build")
+    monkeypatch.chdir(ROOT)
+    with tarfile.open(tmp_path / build.build_sdist(str(tmp_path))) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert set(NEEDED) <= names
+    assert not [name for name in names if name.startswith(("tests/", ".")) or name.endswith((".svg", ".png"))]
+
+
+@pytest.mark.skipif(not IS_INSTALLED, reason="the package is not installed")
+def test_an_installed_package_has_its_licences() -> None:
+    files = importlib.metadata.files("tutti") or []
+    assert set(PROJECT["license-files"]) <= {file.name for file in files if "licenses" in file.parts}
