@@ -5,11 +5,13 @@
 #   --python FILE   only this interpreter; may be given several times
 #   --cuda          with kernels for GPUs; needs the CUDA toolkit
 #   --no-tests      builds and checks only
+#   --container ENGINE  runs python/manylinux.sh by docker or podman in the image manylinux_2_28 of this machine's
+#                   architecture, for a wheel of glibc 2.28. Untried: it was written where neither runs
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
-  echo "usage: python/wheel.sh [--cuda] [--no-tests] [--python FILE]...; wrong: $1" >&2
+  echo "usage: python/wheel.sh [--cuda] [--no-tests] [--python FILE]... | --container ENGINE; wrong: $1" >&2
   exit 2
 }
 
@@ -22,6 +24,10 @@ while (($# > 0)); do
   case $1 in
     --cuda) cuda=ON ;;
     --no-tests) tests=no ;;
+    --container)
+      command -v "${2-}" >/dev/null || usage "--container ${2-}"
+      exec "$2" run --rm --volume "$PWD:/tutti" --workdir /tutti "quay.io/pypa/manylinux_2_28_$(uname -m)" python/manylinux.sh
+      ;;
     --python)
       [[ -x ${2-} ]] || usage "--python ${2-}"
       pythons+=("$2")
