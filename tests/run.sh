@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Every test, on a machine that has nothing yet. Installs what is missing, then builds and tests three
 # times: release with both MPIs, debug with the address and undefined-behaviour sanitizers of g++,
-# and with the thread sanitizer of clang. Each test runs where it is worth most (tests/CMakeLists.txt
-# says where), so that all of it, builds included, takes less than a quarter of an hour on two cores.
-# The last line says how many tests passed and failed, and how many could not run here.
+# and with the thread sanitizer of clang. Each test runs in the lanes where it finds most, which
+# tests/CMakeLists.txt lists; docs/tests.md has the times. The last line has the number of tests that
+# passed and failed, and of those that could not run here.
 #   --long         every test in release and in debug, and the long tests: before a release
 #   --preset NAME  only this one of: ci, debug, tsan; may be given twice
 set -euo pipefail
