@@ -9,8 +9,8 @@
 
 #include <tutti/spi/communicator.hpp>
 
+#include "tests/collectives/threaded_streams.hpp"
 #include "tests/runtime/worlds.hpp"
-#include "threaded_streams.hpp"
 
 namespace tutti::harness {
 

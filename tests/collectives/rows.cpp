@@ -1,4 +1,4 @@
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,5 +1,5 @@
+#include "tests/collectives/threaded_streams.hpp"
 #include "tests/support/patience.hpp"
-#include "threaded_streams.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the rules of the house: includes, lengths of files and classes, macros, goto, getenv, PMPI_, threads, locales,
-exceptions in public headers, switches over the enumerations of a call, and how comments begin.
+exceptions in public headers, switches over the enumerations of a call, how comments begin, and folders of tests.
 
 The table "The house" in docs/ARCHITECTURE.md says which folder may include what.
 
@@ -53,6 +53,7 @@ CASE = re.compile(r"\bcase\s+((?:\w+::)*)(\w+)\s*:(?!:)")
 DEFAULT = re.compile(r"\bdefault\s*:")
 # A sentence of a comment has its subject first.
 CLAUSE = re.compile(r"^\s*//[/!]?\s+(What|Who|Whose|Of|Likewise)\b")
+OTHER_TESTS = ("determinism", "__pycache__")  # beside rooms, whose names the other folders of tests have
 STANDARD = re.compile(r"[a-z0-9_]+")  # <vector>, <cstdint>: neither a dot nor a slash
 
 
@@ -199,6 +200,14 @@ def check_classes(root, files):
             yield f"{folder}: class {name} has {lines} lines, at most {LONGEST_CLASS} are allowed"
 
 
+def check_mirror(root):
+    """Yields the folders of tests that have no room's name."""
+    for half in ("collectives", "runtime"):
+        for folder in sorted((root / "tests" / half).glob("*")):
+            if folder.is_dir() and folder.name not in OTHER_TESTS and not (root / half / folder.name).is_dir():
+                yield f"tests/{half}/{folder.name}: there is no {half}/{folder.name}"
+
+
 def sources(root, house):
     for folder in sorted({box.split("/")[0] for box in house.rules}):
         yield from (file for file in sorted((root / folder).rglob("*")) if file.suffix in SOURCES)
@@ -209,7 +218,7 @@ def offences_of(root):
     house = House(root)
     files = list(sources(root, house))
     offences = [offence for file in files for offence in check_file(root, house, file)]
-    return [*offences, *check_classes(root, files)], len(files)
+    return [*offences, *check_classes(root, files), *check_mirror(root)], len(files)
 
 
 def main():

@@ -6,7 +6,7 @@
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/memory.hpp>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {

@@ -1,6 +1,6 @@
 // Arrays of bool: only two of the 256 bytes are values, so only operators that give these are for
 // them.
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "typed_calls.hpp"
+#include "tests/collectives/binding/typed_calls.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -3,7 +3,7 @@
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/memory.hpp>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

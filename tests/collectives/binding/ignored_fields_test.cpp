@@ -4,7 +4,7 @@
 
 #include <tutti/batch.hpp>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

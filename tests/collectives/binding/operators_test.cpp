@@ -1,7 +1,7 @@
 // All datatypes with all operators, and operators of the user's own.
 #include <tutti/spi/catalog.hpp>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -8,8 +8,8 @@
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/memory.hpp>
 
-#include "rows.hpp"
 #include "selector/cost_models.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -3,7 +3,7 @@
 #include <tuple>
 #include <vector>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "typed_calls.hpp"
+#include "tests/collectives/binding/typed_calls.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -1,7 +1,7 @@
 // Collectives of unequal blocks, messages, and barriers as typed calls, each in its four styles.
 #include <atomic>
 
-#include "typed_calls.hpp"
+#include "tests/collectives/binding/typed_calls.hpp"
 
 namespace tutti::harness {
 namespace {

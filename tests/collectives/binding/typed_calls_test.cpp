@@ -1,5 +1,5 @@
 // Collectives of equal blocks as typed calls, each in its four styles.
-#include "typed_calls.hpp"
+#include "tests/collectives/binding/typed_calls.hpp"
 
 namespace tutti::harness {
 namespace {

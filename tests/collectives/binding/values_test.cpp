@@ -1,7 +1,7 @@
 // Calls that take one element, and calls that return what they bring.
 #include <tutti/batch.hpp>
 
-#include "typed_calls.hpp"
+#include "tests/collectives/binding/typed_calls.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <tutti/spi/catalog.hpp>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

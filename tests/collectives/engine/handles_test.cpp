@@ -5,7 +5,7 @@
 #include <tutti/objects.hpp>
 #include <tutti/spi/communicator.hpp>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <numeric>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/runtime/worlds.hpp"
 
 namespace tutti::harness {

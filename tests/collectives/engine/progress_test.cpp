@@ -10,7 +10,7 @@
 #include <tutti/batch.hpp>
 
 #include "collectives/engine/idle_backoff.hpp"
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {

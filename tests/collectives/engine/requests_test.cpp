@@ -1,5 +1,5 @@
 // Many requests at a time.
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -8,8 +8,8 @@
 #include <tutti/spi/communicator.hpp>
 #include <tutti/spi/memory.hpp>
 
-#include "rows.hpp"
 #include "tests/backends/shm/pair.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/objects/text.hpp"
 #include "tests/support/wrapper.hpp"
 

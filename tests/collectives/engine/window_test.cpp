@@ -2,7 +2,7 @@
 #include <tutti/batch.hpp>
 #include <tutti/objects.hpp>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -7,9 +7,9 @@
 #include <tutti/spi/memory.hpp>
 
 #include "collectives/execution/execution.hpp"
-#include "rows.hpp"
+#include "tests/collectives/execution/uncounted.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/support/replaced_new.hpp"
-#include "uncounted.hpp"
 
 namespace tutti::harness {
 namespace {

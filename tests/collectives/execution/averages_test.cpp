@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "collectives/lowering/contributions.hpp"
-#include "extreme_averages.hpp"
-#include "rows.hpp"
+#include "tests/collectives/extreme_averages.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <tutti/batch.hpp>
 
-#include "on_streams.hpp"
-#include "rows.hpp"
+#include "tests/collectives/execution/uncounted.hpp"
+#include "tests/collectives/on_streams.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/support/replaced_new.hpp"
-#include "uncounted.hpp"
 
 namespace tutti::harness {
 namespace {

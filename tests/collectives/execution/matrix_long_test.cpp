@@ -1,7 +1,7 @@
 // The matrix again, with all combinations of segment and place, several datatypes and more seeds.
 #include <tutti/spi/catalog.hpp>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
 namespace {

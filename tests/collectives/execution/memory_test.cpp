@@ -7,7 +7,7 @@
 #include <tutti/spi/memory.hpp>
 
 #include "collectives/execution/scratch.hpp"
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/support/wrapper.hpp"
 
 namespace tutti::harness {

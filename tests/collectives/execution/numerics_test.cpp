@@ -3,7 +3,7 @@
 
 #include <tutti/spi/catalog.hpp>
 
-#include "rows.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/support/noise.hpp"
 
 namespace tutti::harness {

@@ -1,8 +1,8 @@
 // What proved_test.cpp does, with many more schedules; in portions, for the watchdog's sake.
 #include <gtest/gtest.h>
 
-#include "proved_runs.hpp"
-#include "random_schedules.hpp"
+#include "tests/collectives/execution/proved_runs.hpp"
+#include "tests/collectives/execution/random_schedules.hpp"
 
 namespace tutti::harness {
 namespace {

@@ -1,4 +1,4 @@
-#include "proved_runs.hpp"
+#include "tests/collectives/execution/proved_runs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "backends/sim/random.hpp"
 #include "proof/verify_row.hpp"
-#include "random_schedules.hpp"
+#include "tests/collectives/execution/random_schedules.hpp"
 #include "tests/proof/verify_mutator.hpp"
 #include "tests/support/schedule_run.hpp"
 

@@ -1,8 +1,8 @@
 // Whatever the verifier proves, not only the catalog, runs as proved.
 #include <gtest/gtest.h>
 
-#include "proved_runs.hpp"
-#include "random_schedules.hpp"
+#include "tests/collectives/execution/proved_runs.hpp"
+#include "tests/collectives/execution/random_schedules.hpp"
 
 namespace tutti::harness {
 namespace {

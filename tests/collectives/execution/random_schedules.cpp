@@ -1,4 +1,4 @@
-#include "random_schedules.hpp"
+#include "tests/collectives/execution/random_schedules.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "on_streams.hpp"
+#include "tests/collectives/on_streams.hpp"
 
 namespace tutti::harness {
 namespace {

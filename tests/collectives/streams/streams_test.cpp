@@ -12,9 +12,9 @@
 #include <tutti/spi/memory.hpp>
 #include <tutti/testing.hpp>
 
-#include "extreme_averages.hpp"
-#include "on_streams.hpp"
-#include "rows.hpp"
+#include "tests/collectives/extreme_averages.hpp"
+#include "tests/collectives/on_streams.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/support/each_rank.hpp"
 
 namespace tutti::harness {
