@@ -1,5 +1,8 @@
 // Arrays of bool: only two of the 256 bytes are values, so only operators that give these are for
 // them.
+#include <array>
+#include <cstring>
+
 #include "tests/collectives/rows.hpp"
 
 namespace tutti::harness {
