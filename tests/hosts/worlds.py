@@ -10,7 +10,7 @@ import unittest
 
 import cluster
 
-sys.path.append(str(pathlib.Path(__file__).parent.parent / "runtime"))
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "runtime" / "world"))
 import members  # pylint: disable=wrong-import-position
 
 MEMBER = ""
