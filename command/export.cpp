@@ -38,9 +38,9 @@ detail::Tuning tuning_to_export(const std::string& file) {
 }
 
 int export_tuning(const ExportOptions& options) {
+  const perf::Library library = perf::library_named(options.format);
   const detail::Tuning tuning = tuning_to_export(options.file);
-  const perf::Exported exported =
-      perf::export_for(tuning, perf::library_of(options.format), options.scope);
+  const perf::Exported exported = perf::export_for(tuning, library, options.scope);
   for (const std::string& sentence : exported.left_out)
     fmt::print(stderr, "tutti export: left out {}\n", sentence);
   if (exported.tables.empty())
@@ -48,7 +48,7 @@ int export_tuning(const ExportOptions& options) {
         ExitCode::usage,
         fmt::format("{} has nothing to export{}", tuning.origin,
                     options.scope.transport.empty() ? "" : " over " + options.scope.transport)};
-  perf::write_text(perf::text_in_format(options.format, exported, tuning.origin), options.output);
+  perf::write_text(perf::text_for(library, exported, tuning.origin), options.output);
   return static_cast<int>(ExitCode::good);
 }
 
@@ -60,14 +60,7 @@ void add_export(CLI::App& app, std::function<int()>& run) {
   scope.collectives = perf::collectives_named("all");
   CLI::App* command = app.add_subcommand("export", "convert a tuning file for another library");
   command->add_option("file", options->file, "tuning file; default: the one that init reads");
-  command
-      ->add_option_function<std::string>(
-          "--to",
-          [options](const std::string& text) {
-            perf::index_among("format", text, perf::export_formats());
-            options->format = text;
-          },
-          "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
+  command->add_option("--to", options->format, "openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl")
       ->required();
   command->add_option("--transport", scope.transport, "only tables of this transport");
   command

@@ -61,7 +61,7 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
       perf::reject_beside_replay(*command);
     } else {
       perf::check_together(*options);
-      options->arguments = perf::repeat_arguments(*command, *options);
+      options->arguments = perf::repeat_arguments(*command);
     }
     run = [options] { return sweep(*options); };
   });

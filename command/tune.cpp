@@ -46,7 +46,7 @@ void read_buffers(TuneOptions& options, const std::string& text) {
 
 // Checks flags that depend on each other, and sets the default path of the file.
 void complete(TuneOptions& options, const CLI::App& app) {
-  options.arguments = perf::repeat_arguments(app, options.sweep);
+  options.arguments = perf::repeat_arguments(app);
   if (!options.buffers.empty())
     options.arguments.push_back(fmt::format("--buffers={}", fmt::join(options.buffers, ",")));
   options.arguments.emplace_back("--again");

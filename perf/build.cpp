@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "perf/build_commit.hpp"  // the build writes it
+#include "perf/failure.hpp"
 
 // The build defines these for this file alone; an empty one is unknown.
 #ifndef TUTTI_VERSION
@@ -14,11 +15,11 @@
 #ifndef TUTTI_COMPILER
 #define TUTTI_COMPILER "compiler " __VERSION__
 #endif
-#ifndef TUTTI_SCRIPTS_SOURCE
-#define TUTTI_SCRIPTS_SOURCE ""
+#ifndef TUTTI_SHARED_SOURCE
+#define TUTTI_SHARED_SOURCE ""
 #endif
-#ifndef TUTTI_SCRIPTS_INSTALLED
-#define TUTTI_SCRIPTS_INSTALLED ""
+#ifndef TUTTI_SHARED_INSTALLED
+#define TUTTI_SHARED_INSTALLED ""
 #endif
 #ifndef TUTTI_PYTHON
 #define TUTTI_PYTHON ""
@@ -27,11 +28,11 @@
 namespace tutti::perf {
 namespace {
 
-// An installed tree may be moved, so scripts are found relative to the command.
-std::string installed_scripts() {
+// An installed tree may be moved, so files are found relative to the command.
+std::string installed_folder() {
   std::error_code none;
   const auto command = std::filesystem::read_symlink("/proc/self/exe", none);
-  return (command.parent_path() / TUTTI_SCRIPTS_INSTALLED).lexically_normal().string();
+  return (command.parent_path() / TUTTI_SHARED_INSTALLED).lexically_normal().string();
 }
 
 }  // namespace
@@ -45,12 +46,14 @@ std::string build_compiler() {
   return TUTTI_COMPILER;
 }
 
-std::string script_named(const std::string& name) {
-  for (const std::string& folder : {installed_scripts(), std::string{TUTTI_SCRIPTS_SOURCE}}) {
+std::string shared_file(const std::string& name) {
+  const std::string source = TUTTI_SHARED_SOURCE;
+  for (const std::string& folder : {installed_folder(), source + "/pages", source + "/tuning"}) {
     const std::string path = folder + "/" + name;
-    if (!folder.empty() && access(path.c_str(), R_OK) == 0) return path;
+    if (access(path.c_str(), R_OK) == 0) return path;
   }
-  return {};
+  throw Failure{ExitCode::environment,
+                name + " is missing where tutti was built or installed; install tutti again"};
 }
 
 std::string build_python() {

@@ -12,9 +12,9 @@ namespace tutti::perf {
 /// @return the compiler and its flags: "g++ 12.2.0 -O3".
 [[nodiscard]] std::string build_compiler();
 
-/// @return the path of a script: beside the sources, else as installed; empty if it is in neither
-/// folder.
-[[nodiscard]] std::string script_named(const std::string& name);
+/// @return the path of a script or of data: as installed, else beside the sources. Throws
+/// Failure{environment} if it is in neither folder.
+[[nodiscard]] std::string shared_file(const std::string& name);
 
 /// @return the path of the Python that the scripts of the build install, with the packages that the
 /// command's scripts need. It may be missing. Empty if the build names none.

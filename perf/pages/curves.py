@@ -9,15 +9,6 @@ MOST_COMPARED = 4  # curves beside `auto`: more cannot be distinguished
 MOST_DRAWN = 5  # curves beside `auto` and `native` in a picture
 
 
-def lines_of(cells):
-    """label -> its cells, without those of a barrier, which has no sizes."""
-    lines = {}
-    for cell in sorted(cells, key=lambda cell: cell["bytes"]):
-        if cell["bytes"] > 0:
-            lines.setdefault(cell["label"], []).append(cell)
-    return lines
-
-
 def settings_in_words(record):
     """Start of arrays and pattern of calls, if the file has them. Older files have neither, and on GPUs
     the driver places arrays."""
@@ -29,8 +20,7 @@ def settings_in_words(record):
 
 def in_one_form(cells):
     """The cells out of place, if a sweep on GPUs also measured sizes in place; else all cells."""
-    apart = [cell for cell in cells if str(cell.get("in_place")).lower() != "true"]
-    return apart or cells
+    return [cell for cell in cells if not cell.get("in_place")] or cells
 
 
 def yardsticks(lines):
@@ -75,22 +65,17 @@ def measured_times(lines):
             if label not in ("auto", "native")}
 
 
-def label_of(candidate):
-    """The name in a sweep, with the segments if they differ from those of a plain call."""
-    return candidate.get("label", candidate["algorithm"])
-
-
 def predicted_times(choices):
     """label -> {bytes: (prediction, the same, the same)}; `auto` is the prediction for the algorithm
     that it chose."""
     times = {}
     for choice in choices:
         for candidate in choice["candidates"]:
-            time, label = candidate["predicted_us"], label_of(candidate)
+            time, label = candidate["predicted_us"], candidate["label"]
             if not time or choice["bytes"] <= 0:
                 continue
             times.setdefault(label, {})[choice["bytes"]] = (time, time, time)
-            if label == choice.get("label", choice["chosen"]):
+            if label == choice["label"]:
                 times.setdefault("auto", {})[choice["bytes"]] = (time, time, time)
     return times
 

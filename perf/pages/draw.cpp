@@ -30,12 +30,7 @@ std::string find_python(const std::string& module) {
 std::string command_of(const char* flag, const char* script_name, const std::string& module,
                        const char* cure, const std::string& path) {
   check_writable(path);
-  const std::string script = script_named(script_name);
-  if (script.empty())
-    throw Failure{ExitCode::environment,
-                  fmt::format("{}: {} is missing where tutti was built or installed; install "
-                              "tutti again",
-                              flag, script_name)};
+  const std::string script = shared_file(script_name);
   const std::string python = find_python(module);
   if (python.empty())
     throw Failure{ExitCode::environment, fmt::format("{} needs {}: {}", flag, module, cure)};

@@ -6,13 +6,13 @@ with the simulated call; each further line is an algorithm, with the bytes of ev
 directions. All panels have the same scale of bytes, so they can be compared.
 """
 
-import json
 import math
 import sys
 
-from drawing import bytes_text, time_text
+from drawing import bytes_text, convert, time_text
 from heat_layout import STEP, Network, places_of
-from pictures import plt, read_text, save
+from pictures import plt, save
+from sweep_file import records_in
 
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.lines import Line2D
@@ -196,16 +196,15 @@ def draw(record, algorithms):
     return figure
 
 
+def figure_of(text, source):
+    """The figure, or nothing without links or algorithms."""
+    records = records_in(text, source)
+    return draw(records[0], records[1:]) if len(records) > 1 and records[0]["links"] else None
+
+
 def main(arguments):
     """Reads, draws, writes. Returns the exit status."""
-    if len(arguments) != 2:
-        print("usage: heat.py loads.jsonl|- picture.svg|picture.png", file=sys.stderr)
-        return 2
-    records = [json.loads(line) for line in read_text(arguments[0]).splitlines() if line.strip()]
-    if len(records) < 2 or not records[0]["links"]:
-        print(f"heat.py: '{arguments[0]}' has no links or no algorithms to draw", file=sys.stderr)
-        return 2
-    return save(draw(records[0], records[1:]), arguments[1])
+    return convert(arguments, "loads.jsonl|- picture.svg|picture.png", figure_of, save)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,12 @@ measurement. A page opens without a network.
 
 import html
 import json
-import os
 import shlex
 import sys
 
 from curves import settings_in_words
-from drawing import AUTO_COLOR, CANNOT_WRITE, COLORS, NATIVE_COLOR, bytes_text
-
-NAME = os.path.basename(sys.argv[0])
+from drawing import AUTO_COLOR, COLORS, NAME, NATIVE_COLOR, bytes_text, convert, write
+from sweep_file import records_in
 
 try:
     import plotly.graph_objects as go
@@ -172,28 +170,7 @@ def page_around(title, context, sections, command):
             f"</details><script>{SCRIPT}</script></body></html>")
 
 
-def write(page, target):
-    """Writes the page, and leaves no partial file. Returns the exit status."""
-    try:
-        with open(target, "w", encoding="utf-8") as file:
-            file.write(page)
-    except OSError as error:
-        if os.path.isfile(target):
-            os.remove(os.path.realpath(target))
-        print(f"{NAME}: cannot write '{target}': {error.strerror}", file=sys.stderr)
-        return CANNOT_WRITE
-    return 0
-
-
-def main(arguments, page_of):
-    """Reads the records, makes the page, writes it. Returns the exit status."""
-    if len(arguments) != 2:
-        print(f"usage: {NAME} run.jsonl|- page.html", file=sys.stderr)
-        return 2
-    source, target = arguments
-    with sys.stdin if source == "-" else open(source, encoding="utf-8") as file:
-        page = page_of([json.loads(line) for line in file if line.strip()])
-    if page is None:
-        print(f"{NAME}: '{source}' has nothing to show", file=sys.stderr)
-        return 2
-    return write(page, target)
+def main(arguments, page_of, read=records_in):
+    """Reads a file, makes the page, writes it. Returns the exit status."""
+    return convert(arguments, "run.jsonl|- page.html", lambda text, source: page_of(read(text, source)),
+                   lambda page, target: write(page.encode(), target))

@@ -6,10 +6,9 @@ import os
 import re
 import sys
 
-from drawing import CANNOT_WRITE
+from drawing import NAME, write
 
 SYSTEM_PYTHON = "/usr/bin/python3"  # may have packages that the user's Python lacks
-NAME = os.path.basename(sys.argv[0])
 
 try:
     import matplotlib
@@ -48,28 +47,10 @@ def compact(svg):
 
 def save(figure, target, **options):
     """Writes the picture, and leaves no partial file. Returns the exit status."""
-    opened = False
     kind = os.path.splitext(target)[1][1:] or None
     picture = io.BytesIO()
     figure.savefig(picture, dpi=150, format=kind, **options)
     data = picture.getvalue()
     if kind == "svg":
         data = compact(data.decode()).encode()
-    try:
-        with open(target, "wb") as file:
-            opened = True
-            file.write(data)
-    except OSError as error:
-        if opened and os.path.isfile(target):  # not a device
-            os.remove(os.path.realpath(target))
-        print(f"{NAME}: cannot write '{target}': {error.strerror}", file=sys.stderr)
-        return CANNOT_WRITE
-    return 0
-
-
-def read_text(source):
-    """The text of a file, or of standard input if its name is -."""
-    if source == "-":
-        return sys.stdin.read()
-    with open(source, encoding="utf-8") as file:
-        return file.read()
+    return write(data, target)

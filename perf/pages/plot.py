@@ -10,16 +10,14 @@ winner at every size. A line is the median, its band the 95% interval of the med
 Gradients have one bar per setting: the time of computing, and the time that communication adds.
 """
 
-import csv
-import io
-import json
 import sys
 
 from curves import drawn_lines, in_one_form, settings_in_words, winners, yardsticks
-from drawing import AUTO_COLOR, COLORS, NATIVE_COLOR, bytes_text, rate_text, time_text
-from pictures import plt, read_text, save
+from drawing import AUTO_COLOR, COLORS, NATIVE_COLOR, bytes_text, convert, rate_text, time_text
+from pictures import plt, save
 from plot_gradients import draw_gradients
 from plot_predicted import draw_predicted, in_two_lines
+from sweep_file import Sweep, cells_in_csv, lines_of, records_in
 
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullLocator
@@ -29,50 +27,20 @@ DASHED = (0, (6, 1.5))
 NATIVE = {"color": NATIVE_COLOR, "linestyle": (0, (4, 2)), "marker": "x", "zorder": 4}
 AUTO = {"color": AUTO_COLOR, "linestyle": (0, (1, 1.5)), "marker": ".", "zorder": 3}
 MOST_RATIO = 4  # slower algorithms are not shown
-NUMBERS = ("bytes", "median_us", "ci_low_us", "ci_high_us", "busbw_gb_s", "ranks")
 
 
-def read_rows(text):
-    """The cells of a file in either format, and its context record if it has one."""
-    if text.lstrip().startswith("{"):
-        records = [json.loads(line) for line in text.splitlines() if line.strip()]
-        context = next((r for r in records if r["record"] == "context"), {})
-        return [r for r in records if r["record"] == "cell"], context
-    rows = list(csv.DictReader(io.StringIO(text)))
-    if len({row.get("align") for row in rows}) > 1:
-        rows = [{**row, "label": f"{label_of(row)}@{row['align']}"} for row in rows]
-    return rows, {}
-
-
-def read_choices(text):
-    """collective -> the predictions at its sizes, which only JSON files have."""
-    choices = {}
-    if text.lstrip().startswith("{"):
-        for record in map(json.loads, filter(str.strip, text.splitlines())):
-            if record["record"] == "choice" and record["bytes"] > 0:
-                choices.setdefault(record["collective"], []).append(record)
-    return choices
-
-
-def label_of(row):
-    """The name of a line: the algorithm with its parameters."""
-    if "label" in row:
-        return row["label"]
-    return row["algorithm"] + (":" + row["parameters"] if row["parameters"] else "")
-
-
-def group(rows):
-    """collective -> label -> cells, ascending in bytes."""
+def by_collective(records):
+    """collective -> its records with sizes: a barrier has none to draw over."""
     collectives = {}
-    for row in in_one_form(rows):
-        for name in NUMBERS:
-            row[name] = float(row[name])
-        if row["bytes"] > 0:  # a barrier has no size to draw over
-            collectives.setdefault(row["collective"], {}).setdefault(label_of(row), []).append(row)
-    for lines in collectives.values():
-        for cells in lines.values():
-            cells.sort(key=lambda row: row["bytes"])
+    for record in records:
+        if record["bytes"] > 0:
+            collectives.setdefault(record["collective"], []).append(record)
     return collectives
+
+
+def group(cells):
+    """collective -> label -> cells, ascending in bytes."""
+    return {name: lines_of(here) for name, here in by_collective(in_one_form(cells)).items()}
 
 
 def styles_of(collectives):
@@ -243,34 +211,22 @@ def draw(collectives, subtitle, choices=None):
     return figure
 
 
-def records_of_gradients(text):
-    """The records of tutti gradients, or nothing if the text is of a sweep."""
-    lines = text.splitlines()
-    if not lines or "tutti gradients/" not in lines[0]:
-        return None
-    return [json.loads(line) for line in lines if line.strip()]
+def figure_of(text, source):
+    """The figure of a file, or nothing if there is nothing to draw."""
+    if "tutti gradients/" in text.partition("\n")[0]:
+        return draw_gradients(records_in(text, source))
+    if text.lstrip().startswith("{"):
+        sweep = Sweep(text, source)
+        cells, context, choices = sweep.cells, sweep.context, by_collective(sweep.choices.values())
+    else:
+        cells, context, choices = cells_in_csv(text, source), {}, {}
+    collectives = group(cells)
+    return draw(collectives, subtitle_of(cells, context), choices) if collectives else None
 
 
 def main(arguments):
     """Reads, draws, writes. Returns the exit status."""
-    if len(arguments) != 2:
-        print("usage: plot.py run.jsonl|run.csv|- picture.svg|picture.png", file=sys.stderr)
-        return 2
-    source, target = arguments
-    text = read_text(source)
-    records = records_of_gradients(text)
-    if records is not None:
-        figure = draw_gradients(records)
-        if figure is None:
-            print(f"plot.py: '{source}' has no settings to draw", file=sys.stderr)
-            return 2
-        return save(figure, target)
-    rows, context = read_rows(text)
-    collectives = group(rows)
-    if not collectives:
-        print(f"plot.py: '{source}' has no sizes to draw", file=sys.stderr)
-        return 2
-    return save(draw(collectives, subtitle_of(rows, context), read_choices(text)), target)
+    return convert(arguments, "run.jsonl|run.csv|- picture.svg|picture.png", figure_of, save)
 
 
 if __name__ == "__main__":

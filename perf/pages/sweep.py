@@ -9,11 +9,12 @@ command that repeats the measurement.
 import html
 import sys
 
-from curves import in_one_form, label_of, lines_of, yardsticks
+from curves import in_one_form, yardsticks
 from drawing import bytes_text, time_text
 from page import (add_lines, figure_over_sizes, launched, main, page_around, picture, styles_of,
                   table_of)
 from page_predicted import crossovers_in_words, figure_of
+from sweep_file import Sweep, lines_of
 
 COLUMNS = [("bytes", "bytes"), ("algorithm", "label"), ("in place", "in_place"), ("median, us", "median_us"),
            ("from, us", "ci_low_us"), ("to, us", "ci_high_us"), ("over the best", "ratio_to_best"),
@@ -28,7 +29,7 @@ def explained(choices):
         items = []
         for candidate in sorted(choice["candidates"], key=lambda one: one["predicted_us"] or 1e30):
             what = candidate["refusal"] or f"{time_text(candidate['predicted_us'])} predicted"
-            items.append(f"<li>{html.escape(label_of(candidate))}: {html.escape(what)}</li>")
+            items.append(f"<li>{html.escape(candidate['label'])}: {html.escape(what)}</li>")
         parts.append(
             f"<details><summary>{bytes_text(choice['bytes'])}: "
             f"<b>{html.escape(choice['chosen'])}</b>, {html.escape(choice['basis'])}</summary>"
@@ -67,19 +68,16 @@ def section_of(collective, cells, choices):
             f"<h3>All that was measured</h3>{table_of(COLUMNS, rows)}</section>")
 
 
-def page_of(records):
+def page_of(sweep):
     """The page, or nothing if no cell was measured."""
-    context = next((record for record in records if record["record"] == "context"), {})
-    cells = [record for record in records if record["record"] == "cell"]
-    if not cells:
-        return None
     sections = "".join(section_of(
-        collective, [cell for cell in cells if cell["collective"] == collective],
-        [record for record in records
-         if record["record"] == "choice" and record["collective"] == collective])
-        for collective in dict.fromkeys(cell["collective"] for cell in cells))
-    return page_around("tutti sweep", context, sections, launched(context, "sweep"))
+        collective, [cell for cell in sweep.cells if cell["collective"] == collective],
+        [choice for choice in sweep.choices.values() if choice["collective"] == collective])
+        for collective in dict.fromkeys(cell["collective"] for cell in sweep.cells))
+    if not sections:
+        return None
+    return page_around("tutti sweep", sweep.context, sections, launched(sweep.context, "sweep"))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], page_of))
+    sys.exit(main(sys.argv[1:], page_of, Sweep))

@@ -9,11 +9,11 @@ import html
 import math
 import sys
 
-from curves import lines_of
 from drawing import bytes_text
 from page import (add_lines, figure_over_sizes, launched, main, page_around, picture, styles_of,
                   table_of)
 from page_predicted import crossovers_in_words, figure_of
+from sweep_file import lines_of
 
 RULES = [("from bytes", "from_bytes"), ("algorithm", "label")]
 MODEL = [("bytes", "bytes"), ("fastest", "label"), ("us", "median_us"), ("the model's choice", "model"),

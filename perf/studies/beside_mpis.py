@@ -11,15 +11,14 @@ example.
 """
 
 import argparse
-import csv
 import json
 import os
 import shlex
 import sys
 
-from regret_file import bytes_text
 from regret_statistics import geometric_mean, median, number, table
-from sweep_runs import Unmeasured, add_cells, run_sweep, words_of
+from sweep_runs import (Malformed, Unmeasured, add_cells, bytes_text, cells_in_csv, read_text, run_sweep,
+                        words_of)
 
 EXIT_USAGE, EXIT_ENVIRONMENT = 2, 4
 OURS = "tutti"
@@ -36,16 +35,8 @@ class Unusable(Exception):
 
 def rows_of(path):
     """(kind of buffers, collective, bytes, algorithm) -> median, of one file."""
-    times = {}
-    try:
-        with open(path, encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                if row["in_place"] != "true" and row.get("wrong") in ("0", "", None):
-                    key = row["buffers"], row["collective"], int(row["bytes"]), row["algorithm"]
-                    times[key] = float(row["median_us"])
-    except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
-        raise Unusable(f"'{path}' is no CSV file of tutti sweep: {error!r}") from None
-    return times
+    return {(cell["buffers"], cell["collective"], cell["bytes"], cell["algorithm"]): cell["median_us"]
+            for cell in cells_in_csv(read_text(path), path) if not (cell.get("in_place") or cell.get("wrong"))}
 
 
 def merged(named):
@@ -183,7 +174,7 @@ def main(arguments):
         parser.error("name a file as NAME=FILE.csv, or jobs by --ours and --mpi, or by --sweep")
     try:
         cells = cells_of(merged(wanted.files + measure(wanted)))
-    except (Unusable, Unmeasured) as error:
+    except (Malformed, Unusable, Unmeasured) as error:
         print(f"beside_mpis.py: {error}", file=sys.stderr)
         return EXIT_ENVIRONMENT if runs else EXIT_USAGE
     found = {"collectives": summed_up(cells), "cells": cells}

@@ -20,8 +20,12 @@ import subprocess
 import sys
 import tempfile
 
+from regret_mpi import LIBRARIES
+from sweep_runs import Malformed, Sweep
+
 CLEARLY = 1.05
 MOST = 0.8
+WRITERS = {name: one["writer"] for name, one in LIBRARIES["libraries"].items()}
 
 
 def fail(text):
@@ -33,8 +37,8 @@ def arguments():
     """The parsed command line; the launcher comes after two dashes."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("tuning", help="a file of tutti tune")
-    parser.add_argument("--to", required=True, choices=["openmpi", "openmpi6", "mpich", "mpich5",
-                                                        "intel"])
+    parser.add_argument("--to", required=True, choices=[name for name, writer in WRITERS.items()
+                                                        if writer not in ("ucc", "nccl")])
     parser.add_argument("--tutti", required=True, help="the command, built for that MPI")
     parser.add_argument("--pairs", type=int, default=5, help="runs of each kind (%(default)s)")
     parser.add_argument("--budget", default="50ms", help="of a size, see tutti sweep (%(default)s)")
@@ -75,10 +79,10 @@ def settings_of(known, folder):
                            "-C", known.collective], check=False)
     if done.returncode != 0:
         sys.exit(done.returncode)
-    if known.to == "intel":
+    if WRITERS[known.to] == "intel":
         text = pathlib.Path(path).read_text(encoding="utf-8")
         return dict(re.findall(r'^export (\w+)="(.*)"$', text, re.MULTILINE))
-    if known.to.startswith("mpich"):
+    if WRITERS[known.to] == "mpich":
         device = "MPIR_CVAR_DEVICE_COLLECTIVES"  # with others, set it before
         return {device: os.environ.get(device, "none"),
                 "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": path}
@@ -95,12 +99,10 @@ def medians(known, sweep, folder, settings):
                           check=False, env={**os.environ, "TUTTI_TUNING": "none", **settings})
     if done.returncode != 0:
         fail(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}")
-    found = {}
-    with open(path, encoding="utf-8") as file:
-        for record in map(json.loads, file):
-            if record["record"] == "cell":
-                found[record["collective"], record["bytes"]] = record["median_us"]
-    return found
+    try:
+        return {(cell["collective"], cell["bytes"]): cell["median_us"] for cell in Sweep.read(path).cells}
+    except Malformed as error:
+        fail(error)
 
 
 def measured(known):

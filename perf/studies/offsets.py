@@ -9,14 +9,12 @@ by that at pages in the same run; of several files the median ratio counts. docs
 
 import argparse
 import json
-import os
 import shlex
 import sys
 
 from regret import EXIT_ENVIRONMENT, EXIT_USAGE
-from regret_file import Malformed, Sweep, bytes_text
 from regret_statistics import geometric_mean, median, table
-from sweep_runs import Unmeasured, add_cells, measure, words_of
+from sweep_runs import Malformed, Sweep, Unmeasured, add_cells, bytes_text, measure, words_of
 
 COLLECTIVES = "broadcast,scatter,gather,all_gather,all_to_all,reduce_scatter,all_reduce"
 OFFSETS = ("page", "4", "16", "32", "64")
@@ -31,7 +29,7 @@ def pairs():
 def ratios_of(sweep):
     """(collective, bytes, alignment) -> time divided by that at pages."""
     found = {}
-    for (collective, size, _), here in sweep.cells.items():
+    for (collective, size, _), here in sweep.sizes.items():
         times = {cell.get("align"): cell["median_us"] for label, cell in here.items()
                  if label.split("@")[0] == "auto" and not cell.get("wrong")}
         found.update({(collective, size, align): time / times["page"]
@@ -85,7 +83,7 @@ def main(arguments):
         if wanted.sweep:
             measure(shlex.join([*shlex.split(wanted.sweep), "-a", "auto", "--align", pairs(), *words_of(wanted)]),
                     wanted.files)
-        found = told(compared([Sweep(path) for path in wanted.files]))
+        found = told(compared([Sweep.read(path) for path in wanted.files]))
     except (Malformed, Unmeasured) as error:
         print(f"offsets.py: {error}", file=sys.stderr)
         return EXIT_USAGE if isinstance(error, Malformed) else EXIT_ENVIRONMENT

@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "pages"))
+import sweep_runs  # noqa: F401, which finds the modules of pages
 from drawing import bytes_text  # noqa: E402
 from pictures import plt, save  # noqa: E402
 

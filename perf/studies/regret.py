@@ -11,10 +11,9 @@ import argparse
 import json
 import sys
 
-from regret_file import Malformed, Sweep, bytes_text
 from regret_statistics import (MUCH, crossed_regrets, difference, geometric_mean, median, number,
                                rank_correlation, regret, share, table)
-from sweep_runs import Unmeasured, measure
+from sweep_runs import Malformed, Sweep, Unmeasured, bytes_text, measure
 
 NOT_OURS = ("native", "probe")
 CLOSE = 1.1  # a predicted winner counts as right up to this ratio to the measured one
@@ -36,12 +35,28 @@ def is_choice(label, cell):
 
 def compared(sweep):
     """The cells of a file in which auto could choose among several: key -> label -> cell."""
-    found = {key: ours(here) for key, here in sweep.cells.items()}
+    found = {key: ours(here) for key, here in sweep.sizes.items()}
     found = {key: here for key, here in found.items() if "auto" in here and len(here) > 1}
     if not found:
         raise Malformed(f"'{sweep.path}' has no size at which auto ran beside other algorithms: "
                         "sweep with -a left out")
     return found
+
+
+def world_of(sweep):
+    """The facts that must be equal in files that are compared, in words."""
+    def found(name):
+        return sorted({str(cell[name]) for cell in sweep.cells if cell.get(name)})
+    hosts = len(sweep.context["hosts"])
+    facts = [f"{sweep.context['ranks']} ranks on {hosts} host" + "s" * (hosts != 1), "/".join(found("transport")),
+             f"{'/'.join(found('buffers'))} buffers", f"{'/'.join(found('dtype'))} {'/'.join(found('op'))}".strip()]
+    facts += [f"arrays: {align}" for align in found("align") if align != "page"]
+    facts += ["isolated calls"] if "isolated" in found("pattern") else []
+    if found("in_place"):
+        facts.append("in place" if all(cell.get("in_place") for cell in sweep.cells) else "out of place and in place")
+    facts += [str(sweep.context[name]) for name in ("determinism", "mpi") if sweep.context.get(name)]
+    facts += ["oversubscribed"] if sweep.context.get("oversubscribed") else []
+    return ", ".join([*facts, f"tutti {sweep.context.get('tutti')}"])
 
 
 def medians(here):
@@ -51,9 +66,9 @@ def medians(here):
 
 def standing_for(here, one, name):
     """The cell with the time of a choice: its own, or that of auto if auto ran it."""
-    label, auto = one.get("label", one[name]), here["auto"]
-    if label in here:
-        return here[label]
+    if one["label"] in here:
+        return here[one["label"]]
+    auto = here["auto"]
     is_run = (auto["runs"], auto.get("segment_bytes")) == (one[name], one.get("segment_bytes"))
     return auto if is_run else None
 
@@ -126,7 +141,8 @@ def by_collective(cells):
 def of_file(sweep):
     """The results for one file."""
     cells = [of_cell(key, here, sweep.choices.get(key[:2])) for key, here in compared(sweep).items()]
-    return {"file": sweep.path, "world": sweep.world(), "interrupted": sweep.is_interrupted(),
+    return {"file": sweep.path, "world": world_of(sweep),
+            "interrupted": bool(sweep.summary.get("interrupted", True)),
             "collectives": [summed_up(*group) for group in by_collective(cells)],
             "above": [{name: cell[name] for name in ("collective", "bytes", "in_place", "regret", "ran",
                                                      "best", "auto_us", "best_us")}
@@ -195,10 +211,10 @@ def main(arguments):
     try:
         if wanted.run:
             measure(wanted.run, wanted.files)
-        sweeps = [Sweep(path) for path in wanted.files]
+        sweeps = [Sweep.read(path) for path in wanted.files]
         told = {"files": [of_file(sweep) for sweep in sweeps], "worlds": []}
-        for world in dict.fromkeys(sweep.world() for sweep in sweeps):
-            same = [sweep for sweep in sweeps if sweep.world() == world]
+        for world in dict.fromkeys(map(world_of, sweeps)):
+            same = [sweep for sweep in sweeps if world_of(sweep) == world]
             if len(same) > 1:
                 told["worlds"].append(crossed(world, same))
     except Malformed as error:

@@ -22,36 +22,15 @@ import sys
 import tempfile
 import time
 
-from regret_file import Malformed, Sweep, bytes_text
 from regret_statistics import (MUCH, crossed_regrets, difference, geometric_mean, median, number,
                                regret, table)
+from sweep_runs import Malformed, Sweep, bytes_text
 
 EXIT_USAGE, EXIT_ENVIRONMENT = 2, 4
 DEFAULT, AGAIN = "default", "default again"  # the same settings, so their difference is noise
 
-# The MPIs' names of collectives.
-NAMES = {"all_reduce": "allreduce", "broadcast": "bcast", "reduce": "reduce",
-         "all_gather": "allgather", "all_to_all": "alltoall", "reduce_scatter": "reduce_scatter_block",
-         "gather": "gather", "scatter": "scatter", "scan": "scan", "exscan": "exscan",
-         "barrier": "barrier"}
-
-# Values of MPIR_CVAR_<collective>_INTRA_ALGORITHM in MPICH 4.0 to 5.0; those that a version lacks are left out. nb is
-# its nonblocking call; algorithms that need a library of GPUs are not listed.
-MPICH = {
-    "allreduce": "nb smp recursive_doubling recursive_multiplying reduce_scatter_allgather tree recexch "
-                 "ring k_reduce_scatter_allgather",
-    "bcast": "binomial nb smp scatter_recursive_doubling_allgather scatter_ring_allgather "
-             "pipelined_tree tree",
-    "reduce": "binomial nb smp reduce_scatter_gather",
-    "allgather": "brucks k_brucks nb recursive_doubling ring recexch_doubling recexch_halving",
-    "alltoall": "brucks k_brucks nb pairwise scattered",
-    "reduce_scatter_block": "recursive_doubling pairwise recursive_halving nb",
-    "gather": "binomial nb", "scatter": "binomial nb", "scan": "nb smp recursive_doubling",
-    "exscan": "nb recursive_doubling", "barrier": "nb smp k_dissemination recexch dissemination"}
-
-# Number of presets of I_MPI_ADJUST_<collective>, which start at 1, as `impi_info -v` of 2021.18 prints it.
-INTEL = {"allreduce": 32, "bcast": 22, "reduce": 19, "allgather": 6, "alltoall": 18,
-         "reduce_scatter_block": 4, "gather": 5, "scatter": 5, "scan": 3, "exscan": 3, "barrier": 11}
+LIBRARIES = json.loads((pathlib.Path(__file__).parents[1] / "tuning" / "libraries.json").read_text(encoding="utf-8"))
+NAMES = LIBRARIES["calls"]  # the MPIs' names of collectives
 
 
 class Unusable(Exception):
@@ -74,15 +53,15 @@ def of_openmpi(collective, wanted):
 def of_mpich(collective, _wanted):
     """Algorithm -> variables. With them, an algorithm that cannot run is an error, and not replaced by
     another one."""
-    name = NAMES[collective]
-    return {one: {"MPIR_CVAR_DEVICE_COLLECTIVES": "none", "MPIR_CVAR_COLLECTIVE_FALLBACK": "error",
-                  f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM": one} for one in MPICH[name].split()}
+    name = f"MPIR_CVAR_{NAMES[collective].upper()}_INTRA_ALGORITHM"
+    return {one: {"MPIR_CVAR_DEVICE_COLLECTIVES": "none", "MPIR_CVAR_COLLECTIVE_FALLBACK": "error", name: one}
+            for one in LIBRARIES["libraries"]["mpich"]["forced"][collective].split()}
 
 
 def of_intel(collective, _wanted):
     """Preset -> variables."""
-    name = NAMES[collective]
-    return {str(one): {f"I_MPI_ADJUST_{name.upper()}": str(one)} for one in range(1, INTEL[name] + 1)}
+    last = LIBRARIES["libraries"]["intel"]["forced"][collective]
+    return {str(one): {f"I_MPI_ADJUST_{NAMES[collective].upper()}": str(one)} for one in range(1, last + 1)}
 
 
 ALGORITHMS = {"openmpi": of_openmpi, "mpich": of_mpich, "intel": of_intel}
@@ -134,9 +113,8 @@ def launch(wanted, collective, variables, seed):
             raise
         if process.returncode != 0:
             return {}, f"status {process.returncode}{reason_in(said)}"
-        sweep = Sweep(path)
-        return {size: here["native"]["median_us"] for (_, size, _), here in sweep.cells.items()
-                if "native" in here}, None
+        return {cell["bytes"]: cell["median_us"] for cell in Sweep.read(path).cells
+                if cell["label"] == "native"}, None
 
 
 def settings_of(wanted):

@@ -1,7 +1,13 @@
-"""Runs tutti sweep for scripts that compare its times."""
+"""Runs tutti sweep, and reads its files, for scripts that compare its times."""
 
+import pathlib
 import shlex
 import subprocess
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "pages"))
+from drawing import bytes_text  # noqa: E402, F401
+from sweep_file import Malformed, Sweep, cells_in_csv, read_text  # noqa: E402, F401
 
 
 class Unmeasured(Exception):

@@ -105,7 +105,8 @@ struct Flag {
   const char* usual;  // default; empty: none
   FlagEffect effect;
   const char* help;
-  void (*read)(O& options, Text text);
+  void (*read)(O& options, Text text);  // a switch is read as "true" or "false"
+  bool has_value = true;
 };
 
 constexpr std::array kFlags{
@@ -189,34 +190,30 @@ constexpr std::array kFlags{
          [](O& o, Text text) {
            o.color = index_among("--color", text, {"never", "always"}) == 1;
          }},
+    Flag{"--in-place", "false", FlagEffect::steers, "input and output share memory",
+         [](O& o, Text text) { o.in_place = text == "true"; }, false},
+    Flag{"--graph", "false", FlagEffect::steers, "on GPUs: replay each call from a graph",
+         [](O& o, Text text) { o.graph = text == "true"; }, false},
+    Flag{"--touch,!--no-touch", "true", FlagEffect::steers,
+         "rewrite inputs between samples (default)",
+         [](O& o, Text text) { o.touch = text == "true"; }, false},
 };
 
-// A flag without a value.
-struct Switch {
-  const char* names;
-  const char* changing;  // the spelling that changes the usual value
-  bool O::*value;
-  const char* help;
-};
-
-constexpr std::array kSwitches{
-    Switch{"--in-place", "--in-place", &O::in_place, "input and output share memory"},
-    Switch{"--graph", "--graph", &O::graph, "on GPUs: replay each call from a graph"},
-    Switch{"--touch,!--no-touch", "--no-touch", &O::touch,
-           "rewrite inputs between samples (default)"},
-};
-
-// The long name of a flag: the part after the comma, if there is one.
-std::string_view long_name(const Flag& flag) {
+// The last name: long, and of a switch the one that changes its usual value.
+std::string long_name(const Flag& flag) {
   const std::string_view names = flag.names;
-  return names.substr(names.find("--"));
+  return std::string{names.substr(names.rfind("--"))};
 }
 
 void add(CLI::App& app, const Flag& flag, O& options) {
-  app.add_option_function<std::string>(
-         flag.names, [&flag, &options](Text text) { flag.read(options, text); }, flag.help)
-      ->default_str(flag.usual);
-  if (*flag.usual != '\0') flag.read(options, flag.usual);
+  const auto read = [&flag, &options](Text text) { flag.read(options, text); };
+  if (flag.has_value)
+    app.add_option_function<std::string>(flag.names, read, flag.help)->default_str(flag.usual);
+  else
+    app.add_flag_function(
+           flag.names, [read](std::int64_t sum) { read(sum > 0 ? "true" : "false"); }, flag.help)
+        ->take_last();
+  if (*flag.usual != '\0') read(flag.usual);
 }
 
 }  // namespace
@@ -226,9 +223,7 @@ void declare_flags(CLI::App& app, SweepOptions& options,
   for (const Flag& flag : kFlags)
     if (names.empty() || std::ranges::find(names, long_name(flag)) != names.end())
       add(app, flag, options);
-  if (!names.empty()) return;
-  app.get_option("--check")->expected(0, 1);  // by itself it means yes
-  for (const Switch& flag : kSwitches) app.add_flag(flag.names, options.*flag.value, flag.help);
+  if (names.empty()) app.get_option("--check")->expected(0, 1);  // by itself it means yes
 }
 
 void set_usual(CLI::App& app, SweepOptions& options, std::string_view name, const char* text) {
@@ -237,29 +232,27 @@ void set_usual(CLI::App& app, SweepOptions& options, std::string_view name, cons
   if (*text != '\0') flag->read(options, text);
 }
 
-std::vector<std::string> repeat_arguments(const CLI::App& app, const SweepOptions& options) {
+std::vector<std::string> repeat_arguments(const CLI::App& app) {
   std::vector<std::string> arguments;
   for (const Flag& flag : kFlags) {
-    const std::string name{long_name(flag)};
+    const std::string name = long_name(flag);
     const CLI::Option* const option = app.get_option_no_throw(name);
     if (flag.effect != FlagEffect::steers || option == nullptr) continue;
     const std::string text =
         option->count() > 0 ? option->results().back() : option->get_default_str();
-    if (!text.empty()) arguments.push_back(name + "=" + text);
+    if (text.empty()) continue;
+    if (flag.has_value) arguments.push_back(name + "=" + text);
+    else if (option->as<bool>() != (flag.usual == std::string_view{"true"}))
+      arguments.push_back(name);
   }
-  for (const Switch& flag : kSwitches)
-    if (options.*flag.value != O{}.*flag.value) arguments.emplace_back(flag.changing);
   return arguments;
 }
 
 void reject_beside_replay(const CLI::App& app) {
-  const auto reject_if_given = [&app](const std::string& name) {
-    if (app.count(name) > 0)
-      throw Failure{ExitCode::usage, "--replay repeats what its file says: leave " + name + " out"};
-  };
   for (const Flag& flag : kFlags)
-    if (flag.effect == FlagEffect::steers) reject_if_given(std::string{long_name(flag)});
-  for (const Switch& flag : kSwitches) reject_if_given(flag.changing);
+    if (const std::string name = long_name(flag);
+        flag.effect == FlagEffect::steers && app.count(name) > 0)
+      throw Failure{ExitCode::usage, "--replay repeats what its file says: leave " + name + " out"};
 }
 
 SweepOptions sweep_options(const std::vector<std::string>& arguments) {
@@ -271,7 +264,7 @@ SweepOptions sweep_options(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     throw Failure{ExitCode::usage, std::string{"recorded arguments: "} + error.what()};
   }
-  options.arguments = repeat_arguments(app, options);
+  options.arguments = repeat_arguments(app);
   check_together(options);
   return options;
 }

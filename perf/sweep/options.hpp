@@ -105,8 +105,7 @@ void declare_flags(CLI::App& app, SweepOptions& options,
 void set_usual(CLI::App& app, SweepOptions& options, std::string_view name, const char* text);
 
 /// @param app the subcommand, parsed. @return SweepOptions::arguments.
-[[nodiscard]] std::vector<std::string> repeat_arguments(const CLI::App& app,
-                                                        const SweepOptions& options);
+[[nodiscard]] std::vector<std::string> repeat_arguments(const CLI::App& app);
 
 /// Throws Failure{usage} if flags contradict each other.
 void check_together(const SweepOptions& options);

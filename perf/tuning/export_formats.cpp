@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "perf/build.hpp"
 #include "perf/failure.hpp"
 #include "perf/tuning/export_mpich.hpp"
 #include "perf/tuning/export_tuning.hpp"
@@ -51,13 +52,14 @@ std::string line_for_openmpi(const ExportedTable::Rule& rule) {
                      rule.runs->theirs);
 }
 
-std::string for_openmpi(const Exported& exported, const std::string& origin) {
+std::string for_openmpi(const Library& library, const Exported& exported,
+                        const std::string& origin) {
   const ByCollective tables = by_collective(exported);
   std::string text = fmt::format("{} # collectives, from {}\n", tables.size(), origin);
   for (const auto& [collective, of_sizes] : tables) {
     const std::vector<OfRanks> all = with_numbers_between(of_sizes);
-    text += fmt::format("{} # MPI_{}\n{} # numbers of ranks\n", number_in_openmpi(collective),
-                        name_there(Library::openmpi, collective), all.size());
+    text += fmt::format("{} # MPI_{}\n{} # numbers of ranks\n", library.numbers.at(collective),
+                        library.calls.at(collective), all.size());
     for (const auto& [ranks, table] : all) {
       const std::vector<ExportedTable::Rule> rules =
           table == nullptr ? std::vector<ExportedTable::Rule>(1) : table->rules;
@@ -69,18 +71,12 @@ std::string for_openmpi(const Exported& exported, const std::string& origin) {
   return text;
 }
 
-// Open MPI 6.0 has renamed one algorithm, and ignores a rule with an unknown name.
-std::string_view name_in_6(const Counterpart& runs) {
-  const bool was_renamed = runs.collective == Collective::all_gather && runs.theirs == "bruck";
-  return was_renamed ? "bruck-k-fanout" : runs.theirs;
-}
-
-std::string for_openmpi6(const Exported& exported, const std::string&) {
+std::string for_openmpi6(const Library& library, const Exported& exported, const std::string&) {
   nlohmann::ordered_json json{{"rule_file_version", 3},
                               {"module", "tuned"},
                               {"collectives", nlohmann::ordered_json::object()}};
   for (const auto& [collective, of_sizes] : by_collective(exported)) {
-    auto& list = json["collectives"][std::string{name_there(Library::openmpi, collective)}];
+    auto& list = json["collectives"][library.calls.at(collective)];
     for (const ExportedTable* const table : of_sizes) {
       nlohmann::ordered_json rules = nlohmann::ordered_json::array();
       for (const ExportedTable::Rule& rule : table->rules) {
@@ -88,7 +84,7 @@ std::string for_openmpi6(const Exported& exported, const std::string&) {
         nlohmann::ordered_json entry{{"msg_size_min", rule.from_bytes}};
         if (rule.until_bytes > 0) entry["msg_size_max"] = rule.until_bytes - 1;
         else entry["msg_size_max"] = "inf";
-        entry["alg"] = name_in_6(*rule.runs);
+        entry["alg"] = rule.runs->theirs;
         // The word of the parser. The schema has none, and the converter of old files uses another
         // one.
         if (rule.segment_bytes > 0) entry["seg_size"] = rule.segment_bytes;
@@ -119,7 +115,7 @@ std::string upper(std::string_view name) {
 
 // There is one set of rules, without conditions on the number of processes. The reference describes
 // such conditions, but with them Intel MPI 2021.18 takes one algorithm for all sizes and numbers.
-std::string for_intel(const Exported& exported, const std::string& origin) {
+std::string for_intel(const Library& library, const Exported& exported, const std::string& origin) {
   constexpr std::size_t kMost = 2147483647;
   std::string text = "# from " + origin + "; to be sourced by a shell\n";
   for (const auto& [collective, of_sizes] : by_collective(exported)) {
@@ -139,8 +135,8 @@ std::string for_intel(const Exported& exported, const std::string& origin) {
         rules +=
             fmt::format("{}{}:{}-{}", rules.empty() ? "" : ";", rule.runs->number, from, until);
       }
-    text += fmt::format("export I_MPI_ADJUST_{}=\"{}\"\n",
-                        upper(name_there(Library::intel, collective)), rules);
+    text +=
+        fmt::format("export I_MPI_ADJUST_{}=\"{}\"\n", upper(library.calls.at(collective)), rules);
   }
   return text;
 }
@@ -151,18 +147,17 @@ std::size_t bytes_in_ucc(const detail::TunedPlace& place, std::size_t bytes) {
   return place.collective == Collective::reduce_scatter ? bytes / ranks : bytes;
 }
 
-std::string for_ucc(const Exported& exported, const std::string& origin) {
+std::string for_ucc(const Library& library, const Exported& exported, const std::string& origin) {
   std::string tokens;
   for (const ExportedTable& table : exported.tables)
     for (const ExportedTable::Rule& rule : table.rules) {
       if (rule.runs == nullptr) continue;
-      tokens += fmt::format("{}{}:{}-{}:[{}-{}]:inf:@{}", tokens.empty() ? "" : "#",
-                            name_there(Library::ucc, table.place.collective),
-                            bytes_in_ucc(table.place, rule.from_bytes),
-                            rule.until_bytes > 0
-                                ? std::to_string(bytes_in_ucc(table.place, rule.until_bytes))
-                                : "inf",
-                            table.place.ranks, table.place.ranks, rule.runs->theirs);
+      tokens += fmt::format(
+          "{}{}:{}-{}:[{}-{}]:inf:@{}", tokens.empty() ? "" : "#",
+          library.calls.at(table.place.collective), bytes_in_ucc(table.place, rule.from_bytes),
+          rule.until_bytes > 0 ? std::to_string(bytes_in_ucc(table.place, rule.until_bytes))
+                               : "inf",
+          table.place.ranks, table.place.ranks, rule.runs->theirs);
     }
   return fmt::format("# from {}; to be sourced by a shell\nexport UCC_TL_UCP_TUNE=\"{}\"\n", origin,
                      tokens);
@@ -190,54 +185,38 @@ std::string nccl_rows(std::string_view collective, const ExportedTable::Rule& ru
 
 // The first row that fits is used. A call without a row would get one channel, and no row can leave
 // the choice to NCCL, so the last rows fit all calls.
-std::string for_nccl(const Exported& exported, const std::string& origin) {
+std::string for_nccl(const Library& library, const Exported& exported, const std::string& origin) {
   std::string text = fmt::format(
       "# from {}\n# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks\n",
       origin);
   for (const ExportedTable& table : exported.tables)
     for (const ExportedTable::Rule& rule : table.rules)
       if (rule.runs != nullptr)
-        text += nccl_rows(name_there(Library::nccl, table.place.collective), rule,
+        text += nccl_rows(library.calls.at(table.place.collective), rule,
                           fmt::format("{},{}", table.place.hosts, table.place.ranks));
   text += "# all other calls\n";
-  for (const Counterpart& one : counterparts_of(Library::nccl))
+  for (const Counterpart& one : library.counterparts)
     if (one.ours == "ring" || one.ours == "chain")
-      text += nccl_rows(name_there(Library::nccl, one.collective), {.runs = &one}, "-1,-1");
+      text += nccl_rows(library.calls.at(one.collective), {.runs = &one}, "-1,-1");
   return text;
 }
 
 struct Format {
-  const char* name;
-  Library library;
-  std::string (*write)(const Exported&, const std::string&);
+  std::string_view name;
+  std::string (*write)(const Library&, const Exported&, const std::string&);
 };
-constexpr std::array kFormats{Format{"openmpi", Library::openmpi, for_openmpi},
-                              Format{"openmpi6", Library::openmpi, for_openmpi6},
-                              Format{"mpich", Library::mpich, for_mpich},
-                              Format{"mpich5", Library::mpich5, for_mpich5},
-                              Format{"intel", Library::intel, for_intel},
-                              Format{"ucc", Library::ucc, for_ucc},
-                              Format{"nccl", Library::nccl, for_nccl}};
-
-const Format& format_named(const std::string& name) {
-  return *std::ranges::find(kFormats, name, &Format::name);
-}
+constexpr std::array kFormats{Format{"openmpi", for_openmpi}, Format{"openmpi6", for_openmpi6},
+                              Format{"mpich", for_mpich},     Format{"intel", for_intel},
+                              Format{"ucc", for_ucc},         Format{"nccl", for_nccl}};
 
 }  // namespace
 
-std::vector<std::string> export_formats() {
-  std::vector<std::string> names;
-  for (const Format& format : kFormats) names.emplace_back(format.name);
-  return names;
-}
-
-Library library_of(const std::string& format) {
-  return format_named(format).library;
-}
-
-std::string text_in_format(const std::string& format, const Exported& exported,
-                           const std::string& origin) {
-  return format_named(format).write(exported, origin);
+std::string text_for(const Library& library, const Exported& exported, const std::string& origin) {
+  const auto found = std::ranges::find(kFormats, library.writer, &Format::name);
+  if (found == kFormats.end())
+    throw Failure{ExitCode::environment,
+                  fmt::format("{}: unknown writer '{}'", shared_file(kLibraries), library.writer)};
+  return found->write(library, exported, origin);
 }
 
 }  // namespace tutti::perf

@@ -9,9 +9,8 @@
 namespace tutti::perf {
 
 /// A loaded file replaces all of MPICH's own choices, so it has rules for every call. @param
-/// exported for Library::mpich. @return a selection file of MPICH 4.0.
-[[nodiscard]] std::string for_mpich(const Exported& exported, const std::string&);
-/// @param exported for Library::mpich5. @return a selection file of MPICH 4.1 to 5.0.
-[[nodiscard]] std::string for_mpich5(const Exported& exported, const std::string&);
+/// library a version of MPICH. @return its selection file.
+[[nodiscard]] std::string for_mpich(const Library& library, const Exported& exported,
+                                    const std::string&);
 
 }  // namespace tutti::perf

@@ -11,12 +11,12 @@ namespace tutti::perf {
 
 namespace {
 
-const Counterpart* counterpart_of(Library library, Collective collective,
+const Counterpart* counterpart_of(const Library& library, Collective collective,
                                   const std::string& algorithm) {
   const std::string_view text{algorithm};
   const std::size_t end = std::min(text.find_first_of("(:"), text.size());
   const std::string_view parameters = text.substr(std::min(end + 1, text.size()));
-  for (const Counterpart& counterpart : counterparts_of(library))
+  for (const Counterpart& counterpart : library.counterparts)
     if (counterpart.collective == collective && counterpart.ours == text.substr(0, end) &&
         (counterpart.parameters.empty() || parameters.empty() ||
          counterpart.parameters == parameters))
@@ -25,7 +25,7 @@ const Counterpart* counterpart_of(Library library, Collective collective,
 }
 
 /// A size without a counterpart stays as a cell without an algorithm, and gets a rule of its own.
-ExportedTable exported(const detail::TunedTable& table, Library library) {
+ExportedTable exported(const detail::TunedTable& table, const Library& library) {
   std::vector<detail::TunedCell> known;
   std::set<std::size_t> missing;
   for (const detail::TunedCell& cell : table.cells) missing.insert(cell.bytes);
@@ -55,23 +55,23 @@ std::string words_of_sizes(const ExportedTable::Rule& rule) {
 }
 
 /// @return the reason why a table is not exported; empty if a part of it is.
-std::string reason_to_leave(const ExportedTable& table, Library library) {
+std::string reason_to_leave(const ExportedTable& table, const Library& library) {
   if (std::ranges::none_of(table.rules, [](const auto& rule) { return rule.runs != nullptr; }))
     return "no measured algorithm has a counterpart there";
   const auto missing = std::ranges::find(table.rules, nullptr, &ExportedTable::Rule::runs);
-  if (missing != table.rules.end() && !can_leave_sizes(library))
+  if (missing != table.rules.end() && !library.leaves_sizes)
     return fmt::format(
         "no algorithm that was measured {} has a counterpart there, and no rule leaves sizes to "
-        "the "
-        "library",
+        "the library",
         words_of_sizes(*missing));
-  if (table.rules.size() > 1 && !can_name_sizes(library, table.place.collective))
+  if (table.rules.size() > 1 &&
+      std::ranges::count(library.without_sizes, table.place.collective) > 0)
     return "the fastest algorithm depends on the size, and rules there cannot";
   return {};
 }
 
 /// Adds a table, and the reasons for its missing parts.
-void add_table(Exported& to, ExportedTable table, Library library) {
+void add_table(Exported& to, ExportedTable table, const Library& library) {
   const std::string where =
       fmt::format("{} on {} ranks", name_of(table.place.collective), table.place.ranks);
   if (const std::string reason = reason_to_leave(table, library); !reason.empty()) {
@@ -83,7 +83,7 @@ void add_table(Exported& to, ExportedTable table, Library library) {
       to.left_out.push_back(
           fmt::format("{} {}: no measured algorithm has a counterpart there, so {}", where,
                       words_of_sizes(rule),
-                      library == Library::nccl ? "the plugin runs a ring" : "the library decides"));
+                      library.writer == "nccl" ? "the plugin runs a ring" : "the library decides"));
   to.tables.push_back(std::move(table));
 }
 
@@ -100,7 +100,8 @@ void reject_if_ambiguous(const std::vector<const detail::TunedTable*>& tables) {
 
 }  // namespace
 
-Exported export_for(const detail::Tuning& tuning, Library library, const ExportScope& scope) {
+Exported export_for(const detail::Tuning& tuning, const Library& library,
+                    const ExportScope& scope) {
   std::vector<const detail::TunedTable*> tables;
   for (const detail::TunedTable& table : tuning.tables)
     if (std::ranges::count(scope.collectives, table.place.collective) > 0 &&

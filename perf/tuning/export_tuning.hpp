@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "perf/tuning/export_counterparts.hpp"
+#include "perf/tuning/libraries.hpp"
 #include "selector/tuning.hpp"
 
 namespace tutti::perf {
@@ -41,17 +41,13 @@ struct ExportScope {
 
 /// For each size, takes the fastest measured choice that the library has too. If it has none, the
 /// library chooses, and left_out states that. Throws Failure{usage} if a collective has tables of
-/// several transports or hosts for the same number of ranks.
-[[nodiscard]] Exported export_for(const detail::Tuning& tuning, Library library,
+/// several transports or hosts for the same number of ranks. @param library outlives the result.
+[[nodiscard]] Exported export_for(const detail::Tuning& tuning, const Library& library,
                                   const ExportScope& scope);
 
-/// @return the names of the formats: openmpi, openmpi6, mpich, mpich5, intel, ucc, nccl.
-[[nodiscard]] std::vector<std::string> export_formats();
-/// @param format one of export_formats. @return the library that reads it.
-[[nodiscard]] Library library_of(const std::string& format);
-/// @param format one of export_formats. @param exported for its library. @param origin of the
-/// tuning, for a comment. @return the text of the file.
-[[nodiscard]] std::string text_in_format(const std::string& format, const Exported& exported,
-                                         const std::string& origin);
+/// @param exported for this library. @param origin of the tuning, for a comment. @return the text
+/// of the library's file. Throws Failure{environment} if no format has the name of its writer.
+[[nodiscard]] std::string text_for(const Library& library, const Exported& exported,
+                                   const std::string& origin);
 
 }  // namespace tutti::perf

@@ -49,6 +49,7 @@ Linter::Linter(MeasuredWorld& world, const LintOptions& options)
     throw Failure{ExitCode::usage,
                   "one rank has nothing to compare: start more, by a launcher or --ranks 4"};
   checks_library_ = world_.has_library() && !options_.own_calls;
+  if (checks_library_) library_ = library_of(world_.library());
   carrier_ = options_.sweep.transport == "mpi" ? "its own messages, by " : "tutti's ";
   is_oversubscribed_ = collect_context(world_, {}).is_oversubscribed();
   if (size == 2) return;
@@ -66,9 +67,7 @@ Candidate Linter::checked() const {
 // tutti's algorithms that the MPI has too and can be configured to run.
 std::vector<std::string> Linter::known_there(Collective collective) const {
   std::vector<std::string> names;
-  const auto library = library_named(world_.library());
-  if (!checks_library_ || !library) return names;
-  for (const Counterpart& counterpart : counterparts_of(*library)) {
+  for (const Counterpart& counterpart : library_.counterparts) {
     const Algorithm* const row = options_.sweep.catalog->find(collective, counterpart.ours);
     const int size = world_.communicator().size();
     if (counterpart.collective == collective && row != nullptr && admits(row->traits.sizes, size))
@@ -183,9 +182,7 @@ std::string Linter::help_for(const Finding& finding, const Measured& other) cons
   const MockupRule* const rule = other.candidate.rule;
   const std::string_view algorithm =
       rule != nullptr ? rule->algorithm : std::string_view{other.candidate.algorithm};
-  std::string help;
-  if (const auto library = library_named(world_.library()); library && checks_library_)
-    help = override_for(*library, finding.workload.collective, algorithm);
+  const std::string help = override_for(library_, finding.workload.collective, algorithm);
   return help.empty() && rule != nullptr ? std::string{rule->advice} : help;
 }
 

@@ -12,6 +12,7 @@
 #include "perf/statistics.hpp"
 #include "perf/sweep/measure.hpp"
 #include "perf/sweep/options.hpp"
+#include "perf/tuning/libraries.hpp"
 
 namespace tutti::perf {
 
@@ -65,6 +66,7 @@ class Linter {
   MeasuredWorld* for_fewer_ = nullptr;    // fewer_; on the last rank any world, which it ignores
   bool is_oversubscribed_ = false;
   bool checks_library_ = false;
+  Library library_{};      // the MPI that is checked
   std::string carrier_{};  // prefix of the labels of tutti's algorithms
   bool interrupted_ = false;
   std::size_t wrong_ = 0;

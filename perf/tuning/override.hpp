@@ -2,23 +2,22 @@
 /// Settings that make an MPI use another algorithm, for tests by users.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include <tutti/types.hpp>
 
-#include "perf/tuning/export_counterparts.hpp"
+#include "perf/tuning/libraries.hpp"
 
 namespace tutti::perf {
 
-/// @param library name and version of an MPI, as MeasuredWorld::library returns them. @return the
-/// library, if its algorithms can be configured.
-[[nodiscard]] std::optional<Library> library_named(std::string_view library);
+/// @param mpi its name and version, as MeasuredWorld::library returns them. @return its row of
+/// libraries.json; an empty one if its algorithms cannot be configured.
+[[nodiscard]] Library library_of(std::string_view mpi);
 
 /// @param library an MPI. @param algorithm row of tutti's catalog. @return settings for the launch
 /// that make the MPI use its counterpart for all sizes; empty if it has none.
-[[nodiscard]] std::string override_for(Library library, Collective collective,
+[[nodiscard]] std::string override_for(const Library& library, Collective collective,
                                        std::string_view algorithm);
 
 }  // namespace tutti::perf

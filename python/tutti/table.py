@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
-import json
 import subprocess
 import sys
 import tempfile
 from typing import Any, Iterator, Sequence
 
 from . import __main__ as command
+from ._sweep_file import Malformed, Sweep, lines_of
 
 _COLUMNS = ("collective", "bytes", "label", "median_us", "ci_low_us", "ci_high_us", "standing", "wrong")
 _STATUS_OF_WRONG_DATA = 1
@@ -27,10 +28,10 @@ def sweep(*args: str) -> Table:
         status, output = _run(program)
         if status not in (0, _STATUS_OF_WRONG_DATA, _STATUS_OF_SLOWER):
             raise RuntimeError(f"tutti sweep ended with status {status}: {_last_line(output)}")
-        table = Table.read(file.name)
-        if not table:  # a program that ignores SIGCHLD gets no status
-            raise RuntimeError(f"tutti sweep measured nothing: {_last_line(output)}")
-        return table
+        with contextlib.suppress(Malformed):  # a program that ignores SIGCHLD gets no status
+            if table := Table.read(file.name):
+                return table
+        raise RuntimeError(f"tutti sweep measured nothing: {_last_line(output)}")
 
 
 def _run(program: Sequence[str]) -> tuple[int, str]:
@@ -70,17 +71,16 @@ class Table(Sequence[dict[str, Any]]):
     summary: numbers about the whole sweep.
     """
 
-    def __init__(self, records: Sequence[dict[str, Any]]) -> None:
-        self._cells = [record for record in records if record["record"] == "cell"]
-        self.context = _only(records, "context")
-        self.choices = [record for record in records if record["record"] == "choice"]
-        self.summary = _only(records, "summary")
+    def __init__(self, sweep: Sweep) -> None:
+        self._cells = sweep.cells
+        self.context = sweep.context
+        self.choices = list(sweep.choices.values())
+        self.summary = sweep.summary
 
     @classmethod
     def read(cls, path: str) -> Table:
-        """Reads a file that `tutti sweep --json` wrote."""
-        with open(path, encoding="utf-8") as file:
-            return cls([json.loads(line) for line in file if line.strip()])
+        """Reads a file that `tutti sweep --json` wrote. Raises a ValueError that names the wrong line."""
+        return cls(Sweep.read(path))
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -131,9 +131,8 @@ class Table(Sequence[dict[str, Any]]):
         elif collective not in measured:
             raise ValueError(f"the sweep did not measure {collective}, but {', '.join(measured)}")
         figure = graphs.Figure()
-        for label in dict.fromkeys(cell["label"] for cell in self._cells if cell["collective"] == collective):
-            cells = [cell for cell in self._cells if (cell["collective"], cell["label"]) == (collective, label)]
-            figure.add_scatter(name=label, **_line(sorted(cells, key=lambda cell: cell["bytes"])))
+        for label, cells in lines_of(cell for cell in self._cells if cell["collective"] == collective).items():
+            figure.add_scatter(name=label, **_line(cells))
         figure.update_layout(title=f"{collective}, {self.context.get('ranks')} ranks")
         figure.update_xaxes(type="log", title="bytes")
         figure.update_yaxes(type="log", title="median us")
@@ -150,7 +149,3 @@ def _line(cells: list[dict[str, Any]]) -> dict[str, Any]:
         "y": [cell["median_us"] for cell in cells],
         "error_y": {"type": "data", "symmetric": False, **interval},
     }
-
-
-def _only(records: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
-    return next((record for record in records if record["record"] == kind), {})

@@ -163,7 +163,7 @@ class Command(unittest.TestCase):
             json.dump({"hosts": ["a"], "switches": [], "links": []}, file)
         code, _, said = run("simulate", lonely, "-a", "ring", "--heat", self.path("x.svg"))
         self.assertNotEqual(code, 0)
-        self.assertIn("no links", said)
+        self.assertIn("nothing to show", said)
 
 
 if __name__ == "__main__":

@@ -50,9 +50,15 @@ def test_a_table_as_a_figure(table):
 
 def test_html_of_a_table_is_escaped(tmp_path):
     file = tmp_path / "a.jsonl"
-    file.write_text(json.dumps({"record": "cell", "collective": "<script>", "bytes": 8, "median_us": 1.0}) + "\n")
+    context = {"record": "context", "schema": "tutti sweep/1", "ranks": 2, "hosts": []}
+    texts = dict.fromkeys(("collective", "label", "runs", "transport", "buffers", "dtype", "op"), "<script>")
+    times = dict.fromkeys(("median_us", "ci_low_us", "ci_high_us"), 1.0)
+    file.write_text(f"{json.dumps(context)}\n{json.dumps({'record': 'cell', 'bytes': 8, **texts, **times})}\n")
     read = tutti.Table.read(str(file))
-    assert "<script>" not in read._repr_html_() and read.context == {}
+    assert "<script>" not in read._repr_html_() and read.context == context
+    file.write_text('{"record": "cell"}')
+    with pytest.raises(ValueError, match="line 1: 'collective' is missing"):
+        tutti.Table.read(str(file))
 
 
 def test_errors_of_the_command_are_raised():

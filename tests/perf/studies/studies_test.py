@@ -117,7 +117,7 @@ class BesideMpis(Case):
 
     def test_refuses(self):
         for arguments, code, words in (([], 2, "name a file"), (["a"], 2, "'a' is not NAME=VALUE"),
-                                       (["a=/nowhere"], 2, "is no CSV file of tutti sweep"),
+                                       (["a=/nowhere"], 2, "cannot read '/nowhere'"),
                                        ([f"a={self.write('alone', ('broadcast', 'auto', 8, 'false', 'private', 1, 0))}"],
                                         2, "sweep with -a auto,native"),
                                        (["--sweep", "a=false"], 4, "failed with status 1"),

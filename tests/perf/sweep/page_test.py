@@ -23,8 +23,8 @@ HOSTILE = "<script>document.title='broken'</script>"
 
 def cell(collective, label, size, median, standing="slower"):
     """A record of a sweep."""
-    return {"record": "cell", "collective": collective, "label": label, "bytes": size,
-            "median_us": median, "ci_low_us": median * 0.9, "ci_high_us": median * 1.1,
+    return {"record": "cell", "collective": collective, "label": label, "runs": label, "bytes": size,
+            "transport": "shm", "buffers": "private", "dtype": "f32", "op": "", "median_us": median, "ci_low_us": median * 0.9, "ci_high_us": median * 1.1,
             "ratio_to_best": 1.0, "busbw_gb_s": 1.5, "segment_bytes": 0, "wrong": 0,
             "standing": standing}
 
@@ -42,7 +42,7 @@ def choice(size, chosen, predicted):
 
 
 RECORDS = [
-    {"record": "context", "tutti": "0.1.0", "mpi": "an MPI", "processor": "a processor",
+    {"record": "context", "schema": "tutti sweep/1", "tutti": "0.1.0", "mpi": "an MPI", "processor": "a processor",
      "ranks": 4, "oversubscribed": True, "align": "16:page", "pattern": "back_to_back", "hosts": [{"host": HOSTILE, "cores": 2}],
      "arguments": ["--collective=all_reduce", "--ranks=4", "--budget=40 ms"]},
     choice(8, "ring", 3.5), choice(4096, "ring", 7.5),

@@ -34,8 +34,8 @@ def cells(collectives):
             for bytes_ in (8, 512, 32768, 2097152):
                 time = latency + per_byte * bytes_
                 cell = dict.fromkeys(COLUMNS, 0)
-                cell.update(collective=collective, algorithm=name, parameters="", transport="mpi",
-                            ranks=4, hosts=1, bytes=bytes_, dtype="f32", op="sum", median_us=time,
+                cell.update(collective=collective, algorithm=name, label=name, runs=name, parameters="",
+                            transport="mpi", buffers="private", ranks=4, hosts=1, bytes=bytes_, dtype="f32", op="sum", median_us=time,
                             ci_low_us=time * 0.97, ci_high_us=time * 1.03,
                             busbw_gb_s=bytes_ / time / 1e3)
                 yield cell
@@ -64,13 +64,12 @@ def check_texts(plot):
     rates = {2: "2 GB/s", 1: "1 GB/s", 0.03: "30 MB/s", 4e-6: "4 kB/s", 5e-9: "5 B/s"}
     for text, cases in ((plot.bytes_text, sizes), (plot.time_text, times), (plot.rate_text, rates)):
         assert {value: text(value) for value in cases} == cases, cases
-    cell, context = {"record": "cell", "label": "x"}, {"record": "context", "mpi": "an MPI"}
-    for records in ([context, cell], [cell, context]):
-        assert plot.read_rows("\n".join(map(json.dumps, records))) == ([cell], context)
-    assert plot.read_rows(json.dumps(cell)) == ([cell], {})
-    told = "algorithm,parameters,align\nauto,,page\nauto,k=2,16:4\n"
-    assert [row["label"] for row in plot.read_rows(told)[0]] == ["auto@page", "auto:k=2@16:4"]
-    assert "label" not in plot.read_rows(told.replace("16:4", "page"))[0][0]
+    told = ("collective,algorithm,parameters,buffers,in_place,bytes,median_us,wrong,align\n"
+            "scan,auto,,cuda,true,8,1.5,,page\nscan,auto,k=2,cuda,false,8,1,0,16\n")
+    cells = plot.cells_in_csv(told, "a")
+    assert [cell["label"] for cell in cells] == ["auto@page", "auto:k=2@16"], cells
+    assert [cells[0][name] for name in ("in_place", "bytes", "median_us", "wrong")] == [True, 8, 1.5, None], cells
+    assert plot.cells_in_csv(told.replace("16", "page"), "a")[0]["label"] == "auto"
     assert plot.bandwidth({"busbw_gb_s": 6, "median_us": 2}, 4) == 3
 
 
@@ -144,8 +143,8 @@ def check_predictions(plot):
     """What the model said, and which curves are shown beside it."""
     curves = sys.modules["curves"]
     def candidate(name, time):
-        return {"algorithm": name, "predicted_us": time}
-    choices = [{"bytes": size, "chosen": "ring", "candidates": [
+        return {"label": name, "predicted_us": time}
+    choices = [{"bytes": size, "label": "ring", "candidates": [
         candidate("ring", size), candidate("tree", 2.5), candidate("bine", None)]}
         for size in (0, 1, 8)]
     predicted = curves.predicted_times(choices)
@@ -167,9 +166,7 @@ def check_predictions(plot):
     assert curves.stretches({}) == []
     assert predicting.in_two_lines("recursive_doubling") == "recursive_\ndoubling"
     assert predicting.in_two_lines("double_tree") == "double_tree"
-    text = "\n".join(map(json.dumps, [{"record": "choice", "collective": "c", "bytes": 8},
-                                      {"record": "choice", "collective": "barrier", "bytes": 0}]))
-    assert list(plot.read_choices(text)) == ["c"] and plot.read_choices("a,b\n1,2") == {}
+    assert list(plot.by_collective([{"collective": "c", "bytes": 8}, {"collective": "barrier", "bytes": 0}])) == ["c"]
 
 
 class Strip:
@@ -232,6 +229,7 @@ def words_in(path):
 def check_predicted_picture(python, script, records, folder):
     """Where choices are told, a panel says what was predicted, and who wins from where on."""
     choices = [{"record": "choice", "collective": "reduce", "bytes": size, "chosen": "ring",
+                "basis": "least predicted time",
                 "candidates": [{"algorithm": "ring", "predicted_us": 5 + size * 1e-5},
                                {"algorithm": "direct", "predicted_us": 4 + size * 1e-4},
                                {"algorithm": "bine", "predicted_us": 3 + size * 1e-4}]}
@@ -267,11 +265,12 @@ def main(script):
         assert "<svg" in content and content.rstrip().endswith("</svg>")
         assert content.lower().count("#0072b2") > 2, "the first line's colour is not in the picture"
 
-        records = [{"record": "context", "mpi": "an MPI", "oversubscribed": True}]
-        records += [{"record": "cell", "label": cell["algorithm"], "standing": "slower", **cell}
+        records = [{"record": "context", "schema": "tutti sweep/1", "ranks": 4, "hosts": [{}], "mpi": "an MPI",
+                    "oversubscribed": True}]
+        records += [{"record": "cell", "standing": "slower", **cell}
                     for cell in cells(["all_reduce", "reduce", "broadcast", "scatter"])]
-        records += [{"record": "cell", "label": "x", "standing": "best",
-                     **next(cells(["barrier"])), "bytes": 0}, {"record": "summary"}]
+        records += [{"record": "cell", "standing": "best", **next(cells(["barrier"])), "bytes": 0},
+                    {"record": "summary"}]
         check_predicted_picture(python, script, records, folder)
         png = os.path.join(folder, "run.png")
         status, errors = run(python, script, ["-", png], "\n".join(map(json.dumps, records)))
@@ -284,7 +283,9 @@ def main(script):
         assert (status, errors) == (0, ""), errors
         assert run(python, script, [])[0] == 2
         status, errors = run(python, script, ["-", png], json.dumps(records[0]))
-        assert status == 2 and "no sizes" in errors, errors
+        assert (status, errors) == (2, "plot.py: '-' has nothing to show\n"), errors
+        status, errors = run(python, script, ["-", png], "{")
+        assert (status, errors.count("\n"), "'-' line 1" in errors) == (2, 1, True), errors
     return 0
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from read_exported import READERS
 
 MPIRUN = sys.argv.pop()
 TUTTI = sys.argv.pop()
+LIBRARIES = pathlib.Path(__file__).parents[3] / "perf" / "tuning" / "libraries.json"
 COMPARE = pathlib.Path(__file__).parents[3] / "perf" / "studies" / "compare_exported.py"
 
 
@@ -52,12 +54,12 @@ class Export(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.path = pathlib.Path(self.folder.name, "tuning.json")
 
-    def export(self, to, *tables, arguments=()):
+    def export(self, to, *tables, arguments=(), tutti=TUTTI):
         """Status, text, complaints."""
         self.path.write_text(json.dumps({
             "format": "tutti-tuning", "version": 1, "machine": {"processor": "any", "cores": 1},
             "costs": [], "tables": tables}))
-        done = subprocess.run([TUTTI, "export", str(self.path), "--to", to, *arguments], text=True,
+        done = subprocess.run([tutti, "export", str(self.path), "--to", to, *arguments], text=True,
                               capture_output=True, check=False, timeout=300)
         return done.returncode, done.stdout, done.stderr
 
@@ -315,6 +317,40 @@ class Export(unittest.TestCase):
         code, _, said = self.export("openmpi", ALL_REDUCE, arguments=["-o", "/dev/null/file"])
         self.assertEqual((code, "cannot write" in said), (4, True), said)
 
+    def installed(self, change):
+        """A command that is installed with another file of libraries, which `change` makes."""
+        prefix = pathlib.Path(self.folder.name, "prefix")
+        for name in "bin", "share/tutti":
+            (prefix / name).mkdir(parents=True, exist_ok=True)
+        shutil.copy(TUTTI, prefix / "bin" / "tutti")
+        file = prefix / "share" / "tutti" / "libraries.json"
+        file.write_text(change(LIBRARIES.read_text(encoding="utf-8")))
+        return prefix / "bin" / "tutti", file
+
+    def test_a_user_adds_a_version(self):
+        """It has the entries of another one, and its own before them."""
+        def add(text):
+            file = json.loads(text)
+            file["libraries"]["mine"] = {"like": "openmpi6", "writer": "openmpi", "algorithms": {
+                "all_reduce": {"one_shot": {"theirs": "new", "number": 9}}}}
+            return json.dumps(file)
+        code, text, said = self.export("mine", ALL_REDUCE, ALL_GATHER, tutti=self.installed(add)[0])
+        self.assertEqual(code, 0, said)
+        for line in "0 9 0 0 # new", "2048 3 0 0 # recursive_doubling", "0 2 0 0 # bruck-k-fanout":
+            self.assertIn(line, text)
+
+    def test_names_a_wrong_file_of_libraries(self):
+        for old, new, words in [('"calls"', "calls", "syntax error in line"), ('"calls"', '"call"', "'calls'"),
+                                ('"number": 2', '"number": "2"', "number"), ('"all_to_all": {', '"all": {', "'all'"),
+                                ('"writer": "openmpi"', '"writer": "opnmpi"', "unknown writer 'opnmpi'"),
+                                ('"writer": "openmpi"', '"like": "openmpi"', "'writer'"),
+                                ('"theirs": "linear"', '"their": "linear"', "'theirs'")]:
+            tutti, file = self.installed(lambda text, old=old, new=new: text.replace(old, new))
+            code, text, said = self.export("openmpi", ALL_REDUCE, tutti=tutti)
+            self.assertEqual((code, text, said.count("\n")), (4, "", 1), said)
+            self.assertIn(f"{file}: ", said)
+            self.assertIn(words, said)
+
     def compare(self, *arguments):
         """Lets perf/studies/compare_exported.py believe a launcher that says what the MPI's calls take: 10 us,
         and with settings half as much at 64 bytes, and at 64 KiB three times as much."""
@@ -324,10 +360,12 @@ import json, os, sys
 words = sys.argv
 loaded = "I_MPI_ADJUST_ALLREDUCE" in os.environ
 with open(words[words.index("--json") + 1], "w") as file:
+    print('{"record": "context", "schema": "tutti sweep/1", "ranks": 4, "hosts": []}', file=file)
     for size, median in ((64, 5), (4096, 10), (65536, 30)):
-        json.dump({"record": "cell", "collective": words[words.index("-C") + 1], "bytes": size,
-                   "median_us": median if loaded else 10}, file)
-        file.write("\\n")
+        cell = {"record": "cell", "collective": words[words.index("-C") + 1], "bytes": size}
+        cell.update(dict.fromkeys(("label", "runs", "transport", "buffers", "dtype", "op"), ""))
+        cell.update(dict.fromkeys(("median_us", "ci_low_us", "ci_high_us"), median if loaded else 10))
+        print(json.dumps(cell), file=file)
 sys.exit(0 if "50ms" in words else 1)
 """)
         done = subprocess.run([COMPARE, str(self.path), "--to", "intel", "--tutti", TUTTI, "--pairs",
