@@ -38,17 +38,29 @@ HEAD = """# PyTorch's own tests
 with Gloo, with tutti under Gloo's name, and with tutti under its own name. Tests that PyTorch has for Gloo only run under
 that name, and are skipped under tutti's.
 
-- `distributed_test` comes with every PyTorch; all its tests run. The other files are those of `test/distributed` in PyTorch's
-  sources. Their classes whose groups are made by the name of a backend run (`checkout_suite.py` lists them), with
-  Gloo and under its name. "File of V" is a file of another version than the installed one.
+"""
+
+ALWAYS = f"""\
+- `distributed_test` comes with every PyTorch; all its tests run.
+- Tests that need a GPU, or more ranks, are skipped in all three runs.
+- Ranks are forked from one process that has loaded PyTorch. No test may take more than {suite.DEADLINE} seconds.
+- In all three runs, checks of the profiler's events are off: they ask for events that only C++ can record.
+"""
+
+OF_CHECKOUTS = """\
+- The other files are those of `test/distributed` in PyTorch's sources. Their classes whose groups are made by the name of a
+  backend run (`checkout_suite.py` lists them), with Gloo and under its name. "File of V" is a file of another version than the
+  installed one.
 - `test_c10d_pybackend` is left out: its tests make a backend of their own, which records the calls that PyTorch passes to it, and
   none of them reaches tutti.
-- Tests that need a GPU, or more ranks, are skipped in all runs.
-- Ranks are forked from one process that has loaded PyTorch. No test may take more than {deadline} seconds.
-- PyTorch 1.13.0a0 is Debian's package of 1.13.1.
-- With all three, checks of the profiler's events are off: they ask for events that only C++ can record.
-- With PyTorch 1.13 in Python 3.11, DistributedDataParallel runs without replicated tensors, which cannot be imported there.
+"""
 
+OF_1_13 = """\
+- PyTorch 1.13.0a0 is Debian's package of 1.13.1.
+- With PyTorch 1.13 in Python 3.11, DistributedDataParallel runs without replicated tensors, which cannot be imported there.
+"""
+
+SUMMARY = """
 ## Summary
 
 Each cell has the tests that passed, were skipped, and failed.
@@ -91,6 +103,15 @@ def runs_in(folder: pathlib.Path) -> list[Run]:
     return sorted(runs, key=lambda run: ([-int(n) for n in run.version.split(".")[:2]], run.suite, run.ranks))
 
 
+def head_of(runs: Iterable[Run]) -> str:
+    """The text above the table: notes about the runs that the table has."""
+    runs = list(runs)
+    notes = [ALWAYS]
+    notes += [OF_CHECKOUTS] * any(run.suite != "distributed_test" for run in runs)
+    notes += [OF_1_13] * any(run.version.startswith("1.13.") for run in runs)
+    return HEAD + "".join(notes) + SUMMARY
+
+
 def differences_in(folder: pathlib.Path, runs: Iterable[Run]) -> list[Difference]:
     differences = []
     for run in runs:
@@ -119,7 +140,7 @@ def page_of(folder: pathlib.Path) -> tuple[str, list[str]]:
     """The page, and the tests that miss a reason."""
     runs = runs_in(folder)
     lines = summary_of(folder, runs)
-    text = HEAD.format(deadline=suite.DEADLINE) + "\n" + "\n".join(lines) + "\n" + DIFFERENCES + "\n"
+    text = head_of(runs) + "\n" + "\n".join(lines) + "\n" + DIFFERENCES + "\n"
     differences = differences_in(folder, runs)
     missing = [f"{d.test} ({d.run.suite}, PyTorch {d.run.version})" for d in differences if d.test not in REASONS]
     if not differences:
