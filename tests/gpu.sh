@@ -97,7 +97,7 @@ build() {
   grep -E '^--   (cuda|mpi)' "$log"
   timeout 3000 cmake --build "$folder" --target tutti_command_tutti tutti_fast tutti_test_c_cuda tutti_test_cuda_figures "${tests[@]/#/tutti_test_cuda_}"
   if grep -q 'mpi: openmpi *ON' "$log"; then
-    timeout 1200 cmake --build "$folder" --target tutti_test_cuda_processes_openmpi tutti_test_cuda_mpi_messages_openmpi
+    timeout 1200 cmake --build "$folder" --target tutti_test_cuda_mpi_openmpi
   fi
 }
 
@@ -163,9 +163,11 @@ done
 step figures "$folder/tests/bin/tutti_test_cuda_figures"
 ranks=$((gpus < 2 ? 2 : gpus > 3 ? 3 : gpus))
 for test in processes mpi_messages; do
-  program=$folder/tests/bin/tutti_test_cuda_${test}_openmpi
+  arguments=("--gtest_filter=GpuProcesses*")
+  if [[ $test == mpi_messages ]]; then arguments=("--gtest_filter=-GpuProcesses*" --thread_multiple); fi
+  program=$folder/tests/bin/tutti_test_cuda_mpi_openmpi
   if mpirun=$(command -v mpirun.openmpi || command -v mpirun) && [[ -x $program ]]; then
-    step "$test" "$mpirun" -n "$ranks" "$program"
+    step "$test" "$mpirun" -n "$ranks" "$program" "${arguments[@]}"
   else
     skipped+=("$test: there is no Open MPI")
   fi

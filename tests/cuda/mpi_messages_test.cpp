@@ -13,12 +13,7 @@
 
 #include "device_floats.hpp"
 #include "devices.hpp"
-#include "tests/backends/mpi/watchdog.hpp"
 #include "tests/support/patience.hpp"
-
-int tutti::test::wanted_thread_level() {
-  return MPI_THREAD_MULTIPLE;
-}
 
 namespace tutti::harness {
 namespace {

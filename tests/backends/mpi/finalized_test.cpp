@@ -14,23 +14,23 @@
 namespace tutti::test {
 namespace {
 
-std::optional<Communicator> left{};  // ends after main
+std::optional<Communicator> abandoned{};  // ends after main
 
 TEST(MpiFinalize, LeavesACommunicator) {
-  left.emplace(mpi::communicator(MPI_COMM_WORLD, {.timeout = kAmple}));
+  abandoned.emplace(mpi::communicator(MPI_COMM_WORLD, {.timeout = kAmple}));
   std::vector<int> values(2, 1);
-  left->all_reduce(std::span{values});
-  EXPECT_EQ(values[0], left->size());
+  abandoned->all_reduce(std::span{values});
+  EXPECT_EQ(values[0], abandoned->size());
 }
 
 }  // namespace
 
 // An MPI ends the process of whoever calls it now.
 int check_after_finalize() {
-  if (!left) return 0;
+  if (!abandoned) return 0;
   std::vector<int> values(2, 1);
   for (int call = 0; call < 2; ++call) {
-    const Result<void> result = left->try_().all_reduce(std::span{values});
+    const Result<void> result = abandoned->try_().all_reduce(std::span{values});
     if (!result && result.error().code() == ErrorCode::aborted &&
         std::string{result.error().what()}.find("MPI_Finalize has been called") !=
             std::string::npos)

@@ -15,10 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Communicator make_world() {
-  return world_on_two_hosts(kAmple);
-}
-
 // Every rank contributes its number plus one, times an element's.
 void check_sums(Communicator& communicator, std::span<const Rank> members) {
   const std::int64_t total = std::accumulate(members.begin(), members.end(), std::int64_t{0}) +
@@ -48,7 +44,7 @@ std::vector<Rank> of_color(const Communicator& world, int colors) {
 }
 
 TEST(MpiHybrid, RunsCollectives) {
-  Communicator world = make_world();
+  Communicator world = world_on_two_hosts(kAmple);
   check_sums(world, everyone(world));
   if (world.size() == 1) return;
   EXPECT_EQ(transport_of(world).capabilities().name, "shm+mpi");
@@ -91,7 +87,7 @@ TEST(MpiHybrid, IsOfOneWayWithinAHost) {
 }
 
 TEST(MpiHybrid, TakesHostsForGroups) {
-  Communicator world = make_world();
+  Communicator world = world_on_two_hosts(kAmple);
   const auto size = static_cast<std::size_t>(world.size());
   for (const std::size_t count : {std::size_t{1}, std::size_t{20'000}}) {
     std::vector<Rank> own(count, world.rank()), all(count * size), sums(count * size), part(count);
@@ -114,7 +110,7 @@ TEST(MpiHybrid, TakesHostsForGroups) {
 }
 
 TEST(MpiHybrid, DividesWithinAndAcrossHosts) {
-  Communicator world = make_world();
+  Communicator world = world_on_two_hosts(kAmple);
   for (const int colors : {2, 3}) {  // hosts, and mixtures of them
     const int color = world.rank() % colors;
     Communicator part = world.split(color);
@@ -123,7 +119,7 @@ TEST(MpiHybrid, DividesWithinAndAcrossHosts) {
 }
 
 TEST(MpiHybrid, TellsAllRanksOfAMismatch) {
-  Communicator world = make_world();
+  Communicator world = world_on_two_hosts(kAmple);
   if (world.size() == 1) return;
   std::vector<float> values(world.rank() == 0 ? 10U : 11U);
   try {

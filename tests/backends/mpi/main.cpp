@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "base/crash_frames.hpp"
 #include "watchdog.hpp"
@@ -36,23 +38,22 @@ class RankListener final : public testing::EmptyTestEventListener {
 
 }  // namespace
 
-// Tests that call the MPI from several threads define another one.
-[[gnu::weak]] int tutti::test::wanted_thread_level() {
-  return MPI_THREAD_FUNNELED;
-}
-
-// As do tests of what is left when the MPI has ended.
+// Tests of what is left when the MPI has ended define another one.
 [[gnu::weak]] int tutti::test::check_after_finalize() {
   return 0;
 }
 
 int main(int argument_count, char** arguments) {
   tutti::detail::print_frames_of_crashes();
+  const bool multiple =
+      std::any_of(arguments, arguments + argument_count,
+                  [](std::string_view text) { return text == "--thread_multiple"; });
   int level = MPI_THREAD_SINGLE;
-  MPI_Init_thread(&argument_count, &arguments, tutti::test::wanted_thread_level(), &level);
+  MPI_Init_thread(&argument_count, &arguments, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED,
+                  &level);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  testing::InitGoogleTest(&argument_count, arguments);
+  testing::InitGoogleTest(&argument_count, arguments);  // parameters of tests call the MPI
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
   if (rank != 0) {
     delete listeners.Release(listeners.default_result_printer());

@@ -168,7 +168,7 @@ TEST_P(MpiProgress, IsMadeAsOftenAsInTheMpi) {
 }
 
 // A thread of tutti's own calls the MPI, too, for which this program has not asked it.
-TEST(MpiProgressThread, IsRefusedBelowThreadMultiple) {
+TEST(MpiThreadLevel, BelowMultipleHasNoProgressThread) {
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
   if (level == MPI_THREAD_MULTIPLE) GTEST_SKIP() << "the MPI gives more than it was asked for";

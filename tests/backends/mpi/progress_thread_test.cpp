@@ -13,20 +13,15 @@
 #include <tutti/mpi.hpp>
 
 #include "tests/support/patience.hpp"
-#include "watchdog.hpp"
 
 namespace tutti::test {
-
-int wanted_thread_level() {
-  return MPI_THREAD_MULTIPLE;
-}
 
 namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-Communicator make_world(const std::string& transport) {
+Communicator make_threaded_world(const std::string& transport) {
   const CommunicatorOptions options{.timeout = kAmple, .progress_thread = true};
   if (transport == "mpi") return mpi::communicator(MPI_COMM_WORLD, options);
   return mpi::init(MPI_COMM_WORLD, {.transport = transport, .communicator = options});
@@ -71,7 +66,7 @@ class MpiProgressThread : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(MpiProgressThread, EndsWhatRankZeroHasStarted) {
-  Communicator world = make_world(GetParam());
+  Communicator world = make_threaded_world(GetParam());
   for (const std::size_t count : {1U, 3'000U, 2'000'000U}) {
     const Sign sign{world};
     std::vector<int> data(count, world.rank() + 1);
@@ -86,7 +81,7 @@ TEST_P(MpiProgressThread, EndsWhatRankZeroHasStarted) {
 }
 
 TEST_P(MpiProgressThread, StartsWhatWaitsForOlderCalls) {
-  Communicator world = make_world(GetParam());
+  Communicator world = make_threaded_world(GetParam());
   const Sign sign{world};
   std::vector<int> data(300, 1);
   std::vector<Request> requests;
@@ -100,7 +95,7 @@ TEST_P(MpiProgressThread, StartsWhatWaitsForOlderCalls) {
 }
 
 TEST_P(MpiProgressThread, StandsBesideCallsOfTheProgramsOwn) {
-  Communicator world = make_world(GetParam());
+  Communicator world = make_threaded_world(GetParam());
   const int other = 1 - world.rank();
   for (int i = 0; i < 50; ++i) {
     std::vector<int> data(10'000, i);

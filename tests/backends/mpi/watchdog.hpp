@@ -13,9 +13,6 @@ void start_watchdog(std::chrono::seconds patience);
 /// Tells the watchdog that a test starts or ends. @param name of the test, or "" between tests.
 void watch(const char* name);
 
-/// @return the level of thread support that the main function asks the MPI for.
-int wanted_thread_level();
-
 /// Calls what is left after MPI_Finalize. @return how many checks failed.
 int check_after_finalize();
 

@@ -14,13 +14,8 @@
 #include <tutti/mpi.hpp>
 
 #include "tests/support/patience.hpp"
-#include "watchdog.hpp"
 
 namespace tutti::test {
-
-int wanted_thread_level() {
-  return MPI_THREAD_MULTIPLE;
-}
 
 namespace {
 
