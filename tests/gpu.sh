@@ -95,7 +95,7 @@ build() {
   }
   grep -q 'cuda  *ON' "$log" || lacks "$(sed -n 's/^-- *cuda *OFF *//p' "$log")"
   grep -E '^--   (cuda|mpi)' "$log"
-  timeout 3000 cmake --build "$folder" --target tutti_command_tutti tutti_fast tutti_test_c_cuda tutti_test_cuda_figures "${tests[@]/#/tutti_test_cuda_}"
+  timeout 3000 cmake --build "$folder" --target tutti_command_tutti tutti_fast tutti_test_c tutti_test_cuda_figures "${tests[@]/#/tutti_test_cuda_}"
   if grep -q 'mpi: openmpi *ON' "$log"; then
     timeout 1200 cmake --build "$folder" --target tutti_test_cuda_mpi_openmpi
   fi
@@ -172,7 +172,7 @@ for test in processes mpi_messages; do
     skipped+=("$test: there is no Open MPI")
   fi
 done
-step c "$tutti" run -n 2 "$folder/tests/bin/tutti_test_c_cuda"
+step c "$tutti" run -n 2 "$folder/tests/bin/tutti_test_c" cuda
 if python3 -c 'import numpy, pytest' 2>/dev/null; then
   PYTHONPATH=$folder/python step python python3 -B -m pytest -q -p no:cacheprovider -p tutti._pytest_plugin \
     tests/python/test_cuda.py

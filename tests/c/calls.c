@@ -268,8 +268,10 @@ static void call_at_exit(void) {
   tutti_communicator_free(late_world);
 }
 
-int main(void) {
+int run_calls(int argc, char** argv) {
   tutti_communicator* world = NULL;
+  (void)argc;
+  (void)argv;
   test_versions();
   require_ok(tutti_init(NULL, &world), "init");
   require_true(atexit(call_at_exit) == 0, "a function that runs before the world is left");

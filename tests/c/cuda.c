@@ -92,7 +92,7 @@ static void test_without(tutti_communicator* world) {
   require_true(memory == NULL, "there is no memory");
 }
 
-int main(int argc, char** argv) {
+int run_cuda(int argc, char** argv) {
   tutti_communicator* world = NULL;
   tutti_cuda_options options;
   int32_t device = -1;

@@ -203,8 +203,10 @@ static void test_failure(tutti_communicator* world) {
   tutti_request_free(request);
 }
 
-int main(void) {
+int run_events(int argc, char** argv) {
   tutti_communicator* world = NULL;
+  (void)argc;
+  (void)argv;
   require_ok(tutti_init(NULL, &world), "init");
   test_late(world);
   test_many(world);

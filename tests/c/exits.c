@@ -81,7 +81,7 @@ static void await_end(pid_t process) {
   }
 }
 
-int main(int argc, char** argv) {
+int run_exits(int argc, char** argv) {
   tutti_init_options options;
   tutti_communicator* world = NULL;
   int64_t processes[2] = {0, 0};

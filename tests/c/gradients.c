@@ -122,7 +122,7 @@ static void test_views_and_trace(tutti_communicator* world, const char* path) {
   tutti_gradient_sync_free(sync);
 }
 
-int main(int argc, char** argv) {
+int run_gradients(int argc, char** argv) {
   tutti_communicator* world = NULL;
   require_true(argc == 2, "usage: gradients TRACE");
   require_ok(tutti_init(NULL, &world), "init");

@@ -70,8 +70,10 @@ static void test_split(tutti_communicator* world) {
   tutti_communicator_free(whole);
 }
 
-int main(void) {
+int run_interrupts(int argc, char** argv) {
   tutti_communicator* world = NULL;
+  (void)argc;
+  (void)argv;
   require_true(signal(SIGALRM, interrupt) != SIG_ERR, "signal");
   require_ok(tutti_init(NULL, &world), "init");
   tutti_interrupt_by(&interrupted);

@@ -87,8 +87,10 @@ static void test_wrong_arguments(tutti_communicator* world) {
   close(file);
 }
 
-int main(void) {
+int run_memory(int argc, char** argv) {
   tutti_communicator* world = NULL;
+  (void)argc;
+  (void)argv;
   require_ok(tutti_init(NULL, &world), "init");
   test_allocation(world);
   test_sums(world);

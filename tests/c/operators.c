@@ -118,8 +118,10 @@ static void test_failing_operator(tutti_communicator* world, tutti_operator* op,
   tutti_communicator_free(other);
 }
 
-int main(void) {
+int run_operators(int argc, char** argv) {
   tutti_communicator* world = NULL;
+  (void)argc;
+  (void)argv;
   require_ok(tutti_init(NULL, &world), "init");
   test_operators(world);
   test_operator_of_request(world);

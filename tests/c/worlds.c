@@ -216,8 +216,10 @@ static void test_channel(tutti_communicator* world) {
   require_text("0 <= rank < ranks");
 }
 
-int main(void) {
+int run_worlds(int argc, char** argv) {
   tutti_communicator* world = NULL;
+  (void)argc;
+  (void)argv;
   require_ok(tutti_init(NULL, &world), "init");
   require_true(tutti_size(world) <= kMost, "the test is for up to 16 ranks");
   test_texts(world);

@@ -1,5 +1,5 @@
 ! Collectives and messages of tutti.h from Fortran 2018.
-program calls
+subroutine run_calls()
   use checks
   implicit none
   type(c_ptr) :: world
@@ -159,4 +159,4 @@ contains
     call require_ok(tutti_recv(world, c_loc(values), 3_c_size_t, TUTTI_I16, 0, 8), 'recv')
     call require(all(values == [1, 2, 3]), 'the message')
   end subroutine
-end program
+end subroutine

@@ -93,7 +93,7 @@ contains
   end subroutine
 end module
 
-program cuda
+subroutine run_cuda()
   use checks
   use driver
   implicit none
@@ -105,7 +105,7 @@ program cuda
   rank = tutti_rank(world)
   ranks = tutti_size(world)
   call test_defaults()
-  if (command_argument_count() > 0) then
+  if (command_argument_count() > 1) then
     call test_without()
   else
     call test_attach()
@@ -173,4 +173,4 @@ contains
     call require(all(nint(values) == ranks * (ranks + 1) / 2), 'the sum')
     call tutti_memory_free(memory)
   end subroutine
-end program
+end subroutine

@@ -30,7 +30,7 @@ module eventfds
   end interface
 end module
 
-program events
+subroutine run_events()
   use checks
   use eventfds
   implicit none
@@ -111,4 +111,4 @@ contains
       call require_ok(tutti_send(world, c_null_ptr, 0_c_size_t, TUTTI_U8, other, 9), 'a message')
     end do
   end subroutine
-end program
+end subroutine

@@ -1,5 +1,5 @@
 ! GradientSync of tutti.h from Fortran 2018.
-program gradients
+subroutine run_gradients()
   use checks
   implicit none
   integer, parameter :: layers = 3, n = 1000
@@ -168,8 +168,8 @@ contains
     call require_ok(tutti_gradient_wait(sync, report), 'wait')
     call c_f_pointer(tutti_gradient_view(sync, 1_c_size_t), view, [n])
     call require(is_close(view(n), mean), 'the mean in a view')
-    call require(command_argument_count() == 1, 'usage: gradients TRACE')
-    call get_command_argument(1, path)
+    call require(command_argument_count() == 2, 'usage: gradients TRACE')
+    call get_command_argument(2, path)
     call require_ok(tutti_write_trace(sync, trim(path)//c_null_char), 'write_trace')
     call require_trace(trim(path))
     call tutti_gradient_sync_free(sync)
@@ -185,4 +185,4 @@ contains
     close (unit)
     call require(first == '{', 'the trace is JSON')
   end subroutine
-end program
+end subroutine

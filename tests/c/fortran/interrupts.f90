@@ -31,7 +31,7 @@ contains
   end subroutine
 end module
 
-program interrupts
+subroutine run_interrupts()
   use checks
   use signals
   implicit none
@@ -85,4 +85,4 @@ contains
     interrupted = 1
     call require_ok(tutti_barrier(world), 'barrier')
   end subroutine
-end program
+end subroutine

@@ -30,7 +30,7 @@ module files
   end interface
 end module
 
-program memory
+subroutine run_memory()
   use checks
   use files
   implicit none
@@ -102,4 +102,4 @@ contains
     call require(munmap(address, bytes) == 0, 'munmap')
     call require(close_file(file) == 0, 'close')
   end subroutine
-end program
+end subroutine

@@ -1,5 +1,5 @@
 ! Objects as bytes of tutti.h from Fortran 2018.
-program objects
+subroutine run_objects()
   use checks
   implicit none
   type(c_ptr) :: world, kept
@@ -113,4 +113,4 @@ contains
     call tutti_objects_free(kept)
     call tutti_objects_free(c_null_ptr)
   end subroutine
-end program
+end subroutine

@@ -1,5 +1,5 @@
 ! tutti_location of a row, whose elements do not lie one after the other.
-program pieces
+subroutine run_pieces()
   use checks
   implicit none
   type(c_ptr) :: world
@@ -14,4 +14,4 @@ contains
     sum_of_array = tutti_all_reduce(world, tutti_location(x), tutti_location(x), size(x, kind=c_size_t), TUTTI_F32, &
                                     TUTTI_SUM)
   end function
-end program
+end subroutine

@@ -43,7 +43,7 @@ contains
   end subroutine
 end module
 
-program requests
+subroutine run_requests()
   use checks
   use operators
   implicit none
@@ -234,4 +234,4 @@ contains
     call tutti_operator_free(user_op)
     call tutti_communicator_free(whole)
   end subroutine
-end program
+end subroutine

@@ -13,7 +13,7 @@ contains
   end function
 end module
 
-program worlds
+subroutine run_worlds()
   use checks
   use channels
   implicit none
@@ -138,4 +138,4 @@ contains
     call require(error%status == TUTTI_MISMATCH .and. error%cause == TUTTI_MISMATCH, 'its code')
     call require_status(tutti_barrier(world), TUTTI_MISMATCH, 'the communicator stays failed')
   end subroutine
-end program
+end subroutine
