@@ -20,8 +20,8 @@ extern std::atomic<std::size_t> held_bytes;
 /// The largest value of held_bytes since the test set it.
 extern std::atomic<std::size_t> most_held_bytes;
 
-/// Of the calling thread: which of its next allocations throws std::bad_alloc, 1 for the next one;
-/// 0: none.
+/// The number of the calling thread's allocation that throws std::bad_alloc, 1 for the next one; 0:
+/// none throws.
 extern thread_local std::uint32_t failing_allocation;
 /// Allocations that have thrown.
 extern std::atomic<std::uint32_t> failed_allocations;

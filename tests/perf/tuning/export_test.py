@@ -9,60 +9,19 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
+from exports import ALL_GATHER, ALL_REDUCE, BROADCAST, REDUCE, REDUCE_SCATTER, ExportCase, cell, table
 from read_exported import READERS
 
 MPIRUN = sys.argv.pop()
-TUTTI = sys.argv.pop()
-LIBRARIES = pathlib.Path(__file__).parents[3] / "perf" / "tuning" / "libraries.json"
+TUTTI = ExportCase.tutti = sys.argv.pop()
 COMPARE = pathlib.Path(__file__).parents[3] / "perf" / "studies" / "compare_exported.py"
 
 
-def cell(size, algorithm, median, segment=0):
-    """One measured choice, known to a tenth of a microsecond."""
-    return {"bytes": size, "algorithm": algorithm, "segment_bytes": segment, "median_us": median,
-            "low_us": median - 0.1, "high_us": median + 0.1}
-
-
-def table(collective, cells, ranks=4, transport="shm"):
-    """What was measured in one place."""
-    return {"collective": collective, "ranks": ranks, "hosts": 1, "transport": transport,
-            "buffers": "private", "cells": cells,
-            "rules": [{"from_bytes": 0, "algorithm": cells[0]["algorithm"], "segment_bytes": 0}]}
-
-
-# The fastest has no counterpart in any library; the next one is the ring, then recursive doubling.
-ALL_REDUCE = table("all_reduce", [
-    cell(64, "one_shot", 1), cell(64, "ring", 2), cell(64, "recursive_doubling", 3),
-    cell(65536, "ring", 20), cell(65536, "recursive_doubling", 10)])
-BROADCAST = table("broadcast", [cell(64, "binomial", 1), cell(1 << 20, "chain", 5, 131072),
-                                cell(1 << 20, "binomial", 9)])
-REDUCE = table("reduce", [cell(64, "binomial", 1), cell(65536, "reduce_scatter_gather", 5)])
-ALL_GATHER = table("all_gather", [cell(4096, "bruck:k=2", 1), cell(65536, "ring", 5)])
-REDUCE_SCATTER = table("reduce_scatter", [cell(64, "recursive_halving", 1),
-                                          cell(65536, "ring", 5)])
-
-
-class Export(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = pathlib.Path(self.folder.name, "tuning.json")
-
-    def export(self, to, *tables, arguments=(), tutti=TUTTI):
-        """Status, text, complaints."""
-        self.path.write_text(json.dumps({
-            "format": "tutti-tuning", "version": 1, "machine": {"processor": "any", "cores": 1},
-            "costs": [], "tables": tables}))
-        done = subprocess.run([tutti, "export", str(self.path), "--to", to, *arguments], text=True,
-                              capture_output=True, check=False, timeout=300)
-        return done.returncode, done.stdout, done.stderr
-
+class Export(ExportCase):
     def text(self, to, *tables):
         """Of a file that can be exported."""
         code, text, said = self.export(to, *tables)
@@ -316,40 +275,6 @@ class Export(unittest.TestCase):
                                      arguments=["--transport", "tcp"])[0], 0)
         code, _, said = self.export("openmpi", ALL_REDUCE, arguments=["-o", "/dev/null/file"])
         self.assertEqual((code, "cannot write" in said), (4, True), said)
-
-    def installed(self, change):
-        """A command that is installed with another file of libraries, which `change` makes."""
-        prefix = pathlib.Path(self.folder.name, "prefix")
-        for name in "bin", "share/tutti":
-            (prefix / name).mkdir(parents=True, exist_ok=True)
-        shutil.copy(TUTTI, prefix / "bin" / "tutti")
-        file = prefix / "share" / "tutti" / "libraries.json"
-        file.write_text(change(LIBRARIES.read_text(encoding="utf-8")))
-        return prefix / "bin" / "tutti", file
-
-    def test_a_user_adds_a_version(self):
-        """It has the entries of another one, and its own before them."""
-        def add(text):
-            file = json.loads(text)
-            file["libraries"]["mine"] = {"like": "openmpi6", "writer": "openmpi", "algorithms": {
-                "all_reduce": {"one_shot": {"theirs": "new", "number": 9}}}}
-            return json.dumps(file)
-        code, text, said = self.export("mine", ALL_REDUCE, ALL_GATHER, tutti=self.installed(add)[0])
-        self.assertEqual(code, 0, said)
-        for line in "0 9 0 0 # new", "2048 3 0 0 # recursive_doubling", "0 2 0 0 # bruck-k-fanout":
-            self.assertIn(line, text)
-
-    def test_names_a_wrong_file_of_libraries(self):
-        for old, new, words in [('"calls"', "calls", "syntax error in line"), ('"calls"', '"call"', "'calls'"),
-                                ('"number": 2', '"number": "2"', "number"), ('"all_to_all": {', '"all": {', "'all'"),
-                                ('"writer": "openmpi"', '"writer": "opnmpi"', "unknown writer 'opnmpi'"),
-                                ('"writer": "openmpi"', '"like": "openmpi"', "'writer'"),
-                                ('"theirs": "linear"', '"their": "linear"', "'theirs'")]:
-            tutti, file = self.installed(lambda text, old=old, new=new: text.replace(old, new))
-            code, text, said = self.export("openmpi", ALL_REDUCE, tutti=tutti)
-            self.assertEqual((code, text, said.count("\n")), (4, "", 1), said)
-            self.assertIn(f"{file}: ", said)
-            self.assertIn(words, said)
 
     def compare(self, *arguments):
         """Lets perf/studies/compare_exported.py believe a launcher that says what the MPI's calls take: 10 us,
