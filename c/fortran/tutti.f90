@@ -294,6 +294,7 @@ module tutti
     type(c_ptr) :: failure
   end type
 
+  ! A message that no call receives yet.
   type, bind(c) :: tutti_arrival_t
     integer(c_size_t) :: size
     integer(c_int32_t) :: from
@@ -335,11 +336,13 @@ module tutti
   end interface
 
   interface
+    ! Sets all members to their defaults.
     subroutine tutti_call_defaults(call, size) bind(c)
       import
       type(tutti_call_t), intent(inout) :: call
       integer(c_size_t), value :: size
     end subroutine
+    ! Sets all members to their defaults.
     subroutine tutti_options_defaults(options, size) bind(c)
       import
       type(tutti_options_t), intent(inout) :: options
@@ -375,6 +378,7 @@ module tutti
       type(tutti_call_t), intent(in) :: call
       character(kind=c_char), intent(in) :: reason(*)
     end function
+    ! A blocking call with default options; see the method of tutti::Communicator. `in` may be `out`.
     integer(c_int) function tutti_all_reduce(communicator, in, out, count, type, op) bind(c)
       import
       type(c_ptr), value :: communicator, in, out
@@ -439,6 +443,7 @@ module tutti
       integer(c_size_t), value :: count
       integer(c_int), value :: type, op
     end function
+    ! As tutti::Communicator::barrier.
     integer(c_int) function tutti_barrier(communicator) bind(c)
       import
       type(c_ptr), value :: communicator
@@ -457,11 +462,13 @@ module tutti
       integer(c_int), value :: type
       integer(c_int32_t), value :: from, tag
     end function
+    ! Sets all members to their defaults.
     subroutine tutti_communicator_options_defaults(options, size) bind(c)
       import
       type(tutti_communicator_options_t), intent(inout) :: options
       integer(c_size_t), value :: size
     end subroutine
+    ! Sets all members to their defaults.
     subroutine tutti_init_options_defaults(options, size) bind(c)
       import
       type(tutti_init_options_t), intent(inout) :: options
@@ -479,6 +486,7 @@ module tutti
       type(c_ptr), value :: options
       type(c_ptr), intent(out) :: result
     end function
+    ! Frees the handle: its requests, plans, memory and groups keep what they need.
     subroutine tutti_communicator_free(communicator) bind(c)
       import
       type(c_ptr), value :: communicator
@@ -551,6 +559,7 @@ module tutti
       integer(c_size_t), value :: bytes
       type(c_ptr), intent(out) :: result
     end function
+    ! Frees the memory, which no call may use any more.
     subroutine tutti_memory_free(memory) bind(c)
       import
       type(c_ptr), value :: memory
@@ -563,6 +572,7 @@ module tutti
       import
       type(c_ptr), value :: memory
     end function
+    ! Sets all members to their defaults.
     subroutine tutti_cuda_options_defaults(options, size) bind(c)
       import
       type(tutti_cuda_options_t), intent(inout) :: options
@@ -590,11 +600,13 @@ module tutti
       integer(c_size_t), value :: bytes
       type(c_ptr), intent(out) :: result
     end function
+    ! Sets all members to their defaults.
     subroutine tutti_parameter_defaults(parameter, size) bind(c)
       import
       type(tutti_parameter_t), intent(inout) :: parameter
       integer(c_size_t), value :: size
     end subroutine
+    ! Sets all members to their defaults.
     subroutine tutti_gradient_options_defaults(options, size) bind(c)
       import
       type(tutti_gradient_options_t), intent(inout) :: options
@@ -609,6 +621,7 @@ module tutti
       type(c_ptr), value :: options
       type(c_ptr), intent(out) :: result
     end function
+    ! As the destructor of tutti::GradientSync.
     subroutine tutti_gradient_sync_free(sync) bind(c)
       import
       type(c_ptr), value :: sync
@@ -691,6 +704,7 @@ module tutti
       type(c_ptr), value :: sync
       character(kind=c_char), intent(in) :: path(*)
     end function
+    ! Sets all members to their defaults.
     subroutine tutti_object_call_defaults(call, size) bind(c)
       import
       type(tutti_object_call_t), intent(inout) :: call
@@ -730,6 +744,7 @@ module tutti
       import
       type(c_ptr), value :: objects
     end function
+    ! Frees a call, and the objects that it received.
     subroutine tutti_objects_free(objects) bind(c)
       import
       type(c_ptr), value :: objects
@@ -761,6 +776,7 @@ module tutti
       type(c_ptr), intent(in) :: requests(*)
       integer(c_size_t), value :: count
     end function
+    ! Frees a request. A pending one fails its communicator.
     subroutine tutti_request_free(request) bind(c)
       import
       type(c_ptr), value :: request
@@ -769,6 +785,7 @@ module tutti
       import
       type(c_ptr), value :: flag
     end subroutine
+    ! Prepares a call, which does not start.
     integer(c_int) function tutti_make_plan(communicator, call, options, result) bind(c)
       import
       type(c_ptr), value :: communicator
@@ -781,6 +798,7 @@ module tutti
       import
       type(c_ptr), value :: plan, in, out
     end function
+    ! As tutti_wait.
     integer(c_int) function tutti_plan_wait(plan) bind(c)
       import
       type(c_ptr), value :: plan
@@ -800,10 +818,12 @@ module tutti
       import
       type(c_ptr), value :: plan
     end function
+    ! As the destructor of tutti::Plan.
     subroutine tutti_plan_free(plan) bind(c)
       import
       type(c_ptr), value :: plan
     end subroutine
+    ! Begins a batch.
     integer(c_int) function tutti_batch_begin() bind(c)
       import
     end function

@@ -12,7 +12,9 @@ extern "C" {
 
 /** A call; see tutti::Call for what each collective reads of it. */
 typedef struct tutti_call {
-  size_t size;
+  size_t size; /**< Bytes of the struct. */
+  /**@{*/
+  /** As the member of tutti::Call. */
   tutti_collective collective;
   tutti_datatype type;
   const void* in;
@@ -28,11 +30,14 @@ typedef struct tutti_call {
   int32_t to;   /**< Of TUTTI_SEND and TUTTI_SENDRECV. */
   int32_t from; /**< Of TUTTI_RECV and TUTTI_SENDRECV. */
   int32_t tag;  /**< Of messages. */
+  /**@}*/
 } tutti_call;
 
 /** As tutti::Options. */
 typedef struct tutti_options {
-  size_t size;
+  size_t size; /**< Bytes of the struct. */
+  /**@{*/
+  /** As the member of tutti::Options. */
   const char* algorithm;
   const char* transport;
   size_t segment;
@@ -43,9 +48,12 @@ typedef struct tutti_options {
   size_t count_of_counts;
   int32_t has_stream; /**< Whether buffers are memory of a GPU, and stream is used. */
   void* stream;       /**< A cudaStream_t or CUstream. */
+  /**@}*/
 } tutti_options;
 
+/** Sets all members to their defaults. @param size bytes of the struct in this program. */
 TUTTI_C_API void tutti_call_defaults(tutti_call* call, size_t size);
+/** Sets all members to their defaults. @param size bytes of the struct in this program. */
 TUTTI_C_API void tutti_options_defaults(tutti_options* options, size_t size);
 
 /** Runs a call to its end. @param options NULL: the defaults. */
@@ -67,8 +75,10 @@ TUTTI_C_API tutti_status tutti_start(tutti_communicator* communicator, const tut
 TUTTI_C_API tutti_status tutti_reject_call(tutti_communicator* communicator,
                                            const tutti_call* call, const char* reason);
 
-/* Blocking calls with default options; see the methods of tutti::Communicator. `in` may be `out`. */
-
+/**@{*/
+/** A blocking call with default options; see the method of tutti::Communicator. `in` may be `out`.
+ * @param count elements of the vector; of a block in tutti_scatter, tutti_gather, tutti_all_gather,
+ * tutti_reduce_scatter and tutti_all_to_all. */
 TUTTI_C_API tutti_status tutti_all_reduce(tutti_communicator* communicator, const void* in,
                                           void* out, size_t count, tutti_datatype type,
                                           tutti_op op);
@@ -76,7 +86,6 @@ TUTTI_C_API tutti_status tutti_reduce(tutti_communicator* communicator, const vo
                                       size_t count, tutti_datatype type, tutti_op op, int32_t root);
 TUTTI_C_API tutti_status tutti_broadcast(tutti_communicator* communicator, void* inout,
                                          size_t count, tutti_datatype type, int32_t root);
-/** @param count elements of a block, as of the next five. */
 TUTTI_C_API tutti_status tutti_scatter(tutti_communicator* communicator, const void* in, void* out,
                                        size_t count, tutti_datatype type, int32_t root);
 TUTTI_C_API tutti_status tutti_gather(tutti_communicator* communicator, const void* in, void* out,
@@ -92,11 +101,13 @@ TUTTI_C_API tutti_status tutti_scan(tutti_communicator* communicator, const void
                                     size_t count, tutti_datatype type, tutti_op op);
 TUTTI_C_API tutti_status tutti_exscan(tutti_communicator* communicator, const void* in, void* out,
                                       size_t count, tutti_datatype type, tutti_op op);
+/** As tutti::Communicator::barrier. */
 TUTTI_C_API tutti_status tutti_barrier(tutti_communicator* communicator);
 TUTTI_C_API tutti_status tutti_send(tutti_communicator* communicator, const void* in, size_t count,
                                     tutti_datatype type, int32_t to, int32_t tag);
 TUTTI_C_API tutti_status tutti_recv(tutti_communicator* communicator, void* out, size_t count,
                                     tutti_datatype type, int32_t from, int32_t tag);
+/**@}*/
 
 #ifdef __cplusplus
 }

@@ -12,21 +12,26 @@ extern "C" {
 
 /** As tutti::CommunicatorOptions. Equal on all ranks. */
 typedef struct tutti_communicator_options {
-  size_t size;
+  size_t size;     /**< Bytes of the struct. */
   int64_t timeout; /**< Nanoseconds of a call without its own. */
+  /**@{*/
+  /** As the member of tutti::CommunicatorOptions. */
   int32_t segments_in_flight;
   int32_t progress_thread; /**< Whether calls advance while the program calls nothing. */
   size_t cache_bytes;
   const char* transport;
   tutti_determinism determinism;
+  /**@}*/
 } tutti_communicator_options;
 
 /** As tutti::InitOptions. */
 typedef struct tutti_init_options {
-  size_t size;
+  size_t size;         /**< Bytes of the struct. */
   const char* url;     /**< NULL: that of the launcher, or TUTTI_URL. */
   int32_t rank;        /**< Together with ranks. */
   int32_t ranks;       /**< Number of ranks; 0: as launched. */
+  /**@{*/
+  /** As the member of tutti::InitOptions. */
   const char* transport;
   int64_t timeout;           /**< Nanoseconds that ranks wait for each other; 0: the default. */
   int64_t heartbeat_timeout; /**< Nanoseconds after which a silent rank is given up. */
@@ -39,14 +44,15 @@ typedef struct tutti_init_options {
   const char* tuning;
   const char* topology;
   const tutti_communicator_options* communicator; /**< NULL: the defaults. */
+  /**@}*/
 } tutti_init_options;
 
 /** Exchange among ranks that know each other already, such as those of an MPI communicator. Used by
  * tutti_init_over only. */
 typedef struct tutti_channel {
-  size_t size;
-  int32_t rank;
-  int32_t ranks;
+  size_t size;        /**< Bytes of the struct. */
+  int32_t rank;       /**< The own rank. */
+  int32_t ranks;      /**< Number of ranks. */
   const char* name;   /**< For people, such as "mpi4py". */
   int32_t is_private; /**< Whether only ranks of this job can read what is exchanged. */
   void* context;      /**< Passed to all_gather. */
@@ -55,8 +61,10 @@ typedef struct tutti_channel {
   int (*all_gather)(void* context, const void* own, size_t bytes, void* all);
 } tutti_channel;
 
+/** Sets all members to their defaults. @param size bytes of the struct in this program. */
 TUTTI_C_API void tutti_communicator_options_defaults(tutti_communicator_options* options,
                                                      size_t size);
+/** Sets all members to their defaults. @param size bytes of the struct in this program. */
 TUTTI_C_API void tutti_init_options_defaults(tutti_init_options* options, size_t size);
 
 /** Connects to all ranks that were started together; see tutti::init. @param options NULL: the
@@ -68,8 +76,11 @@ TUTTI_C_API tutti_status tutti_init_over(const tutti_channel* channel,
                                          const tutti_init_options* options,
                                          tutti_communicator** result);
 
+/** Frees the handle: its requests, plans, memory and groups keep what they need. */
 TUTTI_C_API void tutti_communicator_free(tutti_communicator* communicator);
+/** @return the own rank. */
 TUTTI_C_API int32_t tutti_rank(const tutti_communicator* communicator);
+/** @return the number of ranks. */
 TUTTI_C_API int32_t tutti_size(const tutti_communicator* communicator);
 /** As tutti::Communicator::group. @param members `count` distinct ranks, the own one among them. */
 TUTTI_C_API tutti_status tutti_group(tutti_communicator* communicator, const int32_t* members,
@@ -108,6 +119,7 @@ TUTTI_C_API tutti_status tutti_allocate(tutti_communicator* communicator, size_t
 TUTTI_C_API tutti_status tutti_memory_import(tutti_communicator* communicator, int32_t file,
                                              uint64_t offset, void* address, size_t bytes,
                                              tutti_memory** result);
+/** Frees the memory, which no call may use any more. */
 TUTTI_C_API void tutti_memory_free(tutti_memory* memory);
 /** @return the first byte; NULL of no bytes. */
 TUTTI_C_API void* tutti_memory_data(const tutti_memory* memory);

@@ -13,15 +13,16 @@ extern "C" {
 
 /** As tutti::cuda::AttachOptions. */
 typedef struct tutti_cuda_options {
-  size_t size;
+  size_t size;           /**< Bytes of the struct. */
   const char* transport; /**< "nccl" or "host", equal on all ranks; NULL: "nccl". */
   int64_t timeout;       /**< Nanoseconds; 0: the default. */
   int32_t device;        /**< -1: as tutti_cuda_current_device. */
   int32_t visible;       /**< Equal on all ranks. */
   int32_t compare_calls; /**< Equal on all ranks. */
-  int32_t nonblocking;
+  int32_t nonblocking;   /**< As the member of tutti::cuda::AttachOptions. */
 } tutti_cuda_options;
 
+/** Sets all members to their defaults. @param size bytes of the struct in this program. */
 TUTTI_C_API void tutti_cuda_options_defaults(tutti_cuda_options* options, size_t size);
 
 /** As tutti::cuda::current_device, of this thread. @param device set to -1 if there is none. */

@@ -12,7 +12,9 @@ extern "C" {
 
 /** A parameter of a model; as tutti::Parameter. */
 typedef struct tutti_parameter {
-  size_t size;
+  size_t size; /**< Bytes of the struct. */
+  /**@{*/
+  /** As the member of tutti::Parameter. */
   const char* name;
   void* data; /**< Its gradient; NULL with TUTTI_STORAGE_VIEWS. */
   size_t count;
@@ -22,6 +24,7 @@ typedef struct tutti_parameter {
   size_t rows;
   int32_t visible;
   int32_t tied;
+  /**@}*/
 } tutti_parameter;
 
 /** As tutti::GradientOrder. */
@@ -48,7 +51,9 @@ typedef enum tutti_unused_gradients {
 
 /** As tutti::GradientOptions, without its callbacks. */
 typedef struct tutti_gradient_options {
-  size_t size;
+  size_t size; /**< Bytes of the struct. */
+  /**@{*/
+  /** As the member of tutti::GradientOptions. */
   size_t bucket_bytes;
   size_t first_bucket_bytes;
   size_t in_place_bytes;
@@ -65,22 +70,25 @@ typedef struct tutti_gradient_options {
   int32_t verify_every;
   int32_t resync_every;
   const tutti_parameter* state;
-  size_t state_count;
+  size_t state_count; /**< Length of state. */
   tutti_communicator* const* groups;
-  size_t group_count;
+  size_t group_count; /**< Length of groups. */
   int32_t in_flight;
   int64_t timeout;
   const char* algorithm;
   const size_t* known_order;
-  size_t known_order_count;
+  size_t known_order_count; /**< Length of known_order. */
   size_t record;
   int32_t has_stream;
   void* stream;
+  /**@}*/
 } tutti_gradient_options;
 
 /** As tutti::StepReport; times in nanoseconds. */
 typedef struct tutti_step_report {
-  size_t size;
+  size_t size; /**< Bytes of the struct. */
+  /**@{*/
+  /** As the member of tutti::StepReport. */
   uint64_t step;
   int32_t active;
   int64_t computing;
@@ -98,11 +106,15 @@ typedef struct tutti_step_report {
   int32_t not_finite_rank;
   uint64_t sent_bytes;
   uint64_t plain_bytes;
+  /**@}*/
 } tutti_step_report;
 
+/** Reduces the gradients of a model; see tutti::GradientSync. */
 typedef struct tutti_gradient_sync tutti_gradient_sync;
 
+/** Sets all members to their defaults. @param size bytes of the struct in this program. */
 TUTTI_C_API void tutti_parameter_defaults(tutti_parameter* parameter, size_t size);
+/** Sets all members to their defaults. @param size bytes of the struct in this program. */
 TUTTI_C_API void tutti_gradient_options_defaults(tutti_gradient_options* options, size_t size);
 /** Collective. @param parameters `count` of them, each of the same size; copied. @param options NULL:
  * the defaults. */
@@ -110,6 +122,7 @@ TUTTI_C_API tutti_status tutti_make_gradient_sync(tutti_communicator* communicat
                                                   const tutti_parameter* parameters, size_t count,
                                                   const tutti_gradient_options* options,
                                                   tutti_gradient_sync** result);
+/** As the destructor of tutti::GradientSync. */
 TUTTI_C_API void tutti_gradient_sync_free(tutti_gradient_sync* sync);
 /** From any thread; wait-free. A wrong index fails the step. */
 TUTTI_C_API void tutti_gradient_ready(tutti_gradient_sync* sync, size_t parameter);

@@ -23,21 +23,21 @@ typedef enum tutti_object_kind {
 
 /** A part of an object's bytes. */
 typedef struct tutti_piece {
-  const void* data;
-  size_t bytes;
+  const void* data; /**< The first byte. */
+  size_t bytes;     /**< Number of bytes. */
 } tutti_piece;
 
 /** An object, as bytes that lie in several places, such as a pickle and its buffers. */
 typedef struct tutti_object {
-  const tutti_piece* pieces;
-  size_t count; /**< Pieces. */
+  const tutti_piece* pieces; /**< All bytes, in this order. */
+  size_t count;              /**< Pieces. */
 } tutti_object;
 
 /** A call that moves objects. */
 typedef struct tutti_object_call {
-  size_t size;
-  tutti_object_kind kind;
-  int32_t root;
+  size_t size;            /**< Bytes of the struct. */
+  tutti_object_kind kind; /**< What the call does. */
+  int32_t root;           /**< Of broadcast, scatter and gather. */
   int32_t peer; /**< Of send and recv. */
   int32_t tag;  /**< Of send and recv. */
   const tutti_object* objects; /**< What this rank gives: copied when the call starts. */
@@ -50,6 +50,7 @@ typedef struct tutti_object_call {
                         * TUTTI_OBJECT. NULL: it could. */
 } tutti_object_call;
 
+/** Sets all members to their defaults. @param size bytes of the struct in this program. */
 TUTTI_C_API void tutti_object_call_defaults(tutti_object_call* call, size_t size);
 /** Starts a call, and copies what its members point at. @param result received objects; freed while
  * pending it fails the communicator. */
@@ -69,6 +70,7 @@ TUTTI_C_API tutti_status tutti_objects_get(const tutti_objects* objects, size_t 
  * they are; from now on the program may write them, and free `objects` on any thread, while the
  * communicator is used or after it is gone. */
 TUTTI_C_API tutti_status tutti_objects_keep(tutti_objects* objects);
+/** Frees a call, and the objects that it received. */
 TUTTI_C_API void tutti_objects_free(tutti_objects* objects);
 
 #ifdef __cplusplus

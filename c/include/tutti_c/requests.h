@@ -26,6 +26,7 @@ TUTTI_C_API tutti_status tutti_test(tutti_request* request);
 TUTTI_C_API tutti_status tutti_request_notify(tutti_request* request, int32_t eventfd);
 /** Waits for all, also where some fail, or are NULL, which is an error too. @return the first error. */
 TUTTI_C_API tutti_status tutti_wait_all(tutti_request* const* requests, size_t count);
+/** Frees a request. A pending one fails its communicator. */
 TUTTI_C_API void tutti_request_free(tutti_request* request);
 
 /** From now on a flag interrupts the calls of this thread that wait for other ranks, such as
@@ -36,11 +37,13 @@ TUTTI_C_API void tutti_interrupt_by(const volatile int32_t* flag);
 
 /* Plans; see tutti::Plan. */
 
+/** Prepares a call, which does not start. @param call not used afterwards, but its buffers are. */
 TUTTI_C_API tutti_status tutti_make_plan(tutti_communicator* communicator, const tutti_call* call,
                                          const tutti_options* options, tutti_plan** result);
 /** Starts a run. @param in and out other buffers of the same sizes; both NULL: those of the call that
  * made the plan. */
 TUTTI_C_API tutti_status tutti_plan_start(tutti_plan* plan, const void* in, void* out);
+/** As tutti_wait. */
 TUTTI_C_API tutti_status tutti_plan_wait(tutti_plan* plan);
 /** As tutti_wait_for. */
 TUTTI_C_API tutti_status tutti_plan_wait_for(tutti_plan* plan, int64_t slice);
@@ -48,23 +51,24 @@ TUTTI_C_API tutti_status tutti_plan_wait_for(tutti_plan* plan, int64_t slice);
 TUTTI_C_API tutti_status tutti_plan_test(tutti_plan* plan);
 /** @return such as "knomial:k=4"; lives as long as the plan. */
 TUTTI_C_API const char* tutti_plan_algorithm(const tutti_plan* plan);
+/** As the destructor of tutti::Plan. */
 TUTTI_C_API void tutti_plan_free(tutti_plan* plan);
 
 /* Batches; see tutti::batch. The calls of this thread between begin and end start together. */
 
+/** Begins a batch. */
 TUTTI_C_API tutti_status tutti_batch_begin(void);
 /** Starts the calls, and waits for those that block. @return the first error of them. */
 TUTTI_C_API tutti_status tutti_batch_end(void);
 /** Drops the calls; none of them starts. */
 TUTTI_C_API void tutti_batch_cancel(void);
 
-/* Messages that no call receives yet. */
-
+/** A message that no call receives yet. */
 typedef struct tutti_arrival {
-  size_t size;
-  int32_t from;
-  int32_t tag;
-  size_t bytes;
+  size_t size;  /**< Bytes of the struct. */
+  int32_t from; /**< Its sender. */
+  int32_t tag;  /**< Its tag. */
+  size_t bytes; /**< Its length. */
 } tutti_arrival;
 
 /** Waits for a message. @param from its sender, or TUTTI_ANY_RANK. @param slice nanoseconds; it fails

@@ -109,17 +109,23 @@ enum { TUTTI_ANY_RANK = -1 };
 /** A timeout that never passes, in nanoseconds. */
 static const int64_t TUTTI_FOREVER = INT64_MAX;
 
+/** Ranks that call collectives together; see tutti::Communicator. */
 typedef struct tutti_communicator tutti_communicator;
+/** A call that has started; see tutti::Request. */
 typedef struct tutti_request tutti_request;
+/** A prepared call; see tutti::Plan. */
 typedef struct tutti_plan tutti_plan;
+/** Memory of tutti_allocate, tutti_memory_import or tutti_cuda_allocate. */
 typedef struct tutti_memory tutti_memory;
+/** A call that moves objects, and the objects that this rank receives. */
 typedef struct tutti_objects tutti_objects;
+/** An operator of the program; see tutti_make_operator. */
 typedef struct tutti_operator tutti_operator;
 
 /** The last error of a thread. */
 typedef struct tutti_error {
-  size_t size;
-  tutti_status status;
+  size_t size;         /**< Bytes of the struct. */
+  tutti_status status; /**< The status that the function returned. */
   tutti_status cause; /**< Of TUTTI_ABORTED: what the first rank met; else status. */
   int32_t rank;       /**< The rank at fault, or -1. */
   uint64_t call;      /**< The number of the collective that it is about, or 0. */

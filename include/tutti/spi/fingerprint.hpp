@@ -40,9 +40,9 @@ inline constexpr std::uint64_t kFingerprintOfTwo = std::uint64_t{1} << 62U;
 /// Second bit, of messages of a plan. Each rank decides when a plan starts, so its messages have
 /// numbers of their own, and may wait without limit.
 inline constexpr std::uint64_t kFingerprintOfPlan = std::uint64_t{1} << 61U;
-/// The numbers of plans, and of runs of each plan, that fingerprints distinguish.
+/// Number of plans that fingerprints distinguish.
 inline constexpr std::uint64_t kFingerprintPlans = std::uint64_t{1} << 20U;
-/// @copydoc kFingerprintPlans
+/// Number of runs of each plan that fingerprints distinguish.
 inline constexpr std::uint64_t kFingerprintRuns = std::uint64_t{1} << 9U;
 
 /// @param summary as in make_fingerprint. @param plan its number on the communicator.

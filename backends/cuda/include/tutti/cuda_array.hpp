@@ -55,8 +55,10 @@ class Array {
   /// the only GPU of the process. Throws std::bad_alloc, Error{transport} if there is no driver or
   /// no GPU, Error{invalid_argument} if there are several GPUs and none is current.
   explicit Array(std::size_t count) : bytes_{bytes_of(count)}, count_{count} {}
+  /// Moves the elements; the other array has none afterwards.
   Array(Array&& other) noexcept
       : bytes_{std::move(other.bytes_)}, count_{std::exchange(other.count_, 0)} {}
+  /// Frees the own elements, and moves those of the other array, which has none afterwards.
   Array& operator=(Array&& other) noexcept {
     bytes_ = std::move(other.bytes_);
     count_ = std::exchange(other.count_, 0);
