@@ -1,12 +1,19 @@
-"""Opens pages in a headless browser, and notes what it asks the network for."""
+"""Opens pages in a headless browser, and notes what it asks the network for.
 
+Tests of pages derive from PageCase.
+"""
+
+import html
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
+import unittest
 
 SKIPPED = 77  # exit status of tests that cannot be run here
 # What Chromium asks for by itself, whatever page it shows.
@@ -84,3 +91,55 @@ def sees_requests(folder):
     with open(path, "w", encoding="utf-8") as file:
         file.write('<img src="http://example.invalid/picture.png">')
     return any("example.invalid" in line for line in look_at(path)[1])
+
+
+class PageCase(unittest.TestCase):
+    """A page that a script makes of records. A subclass names the script, the records, and a Python
+    that may have plotly."""
+
+    python = script = ""
+    records = []
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        path = os.path.join(cls.folder.name, "page.html")
+        status, said = write_page(cls.python, cls.script, cls.records, path)
+        assert status == 0, said
+        with open(path, encoding="utf-8") as file:
+            cls.source = file.read()
+        cls.seen, cls.asked = look_at(path)
+        cls.body = cls.seen[cls.seen.index("<body"):]
+
+    def sees(self, text):
+        """Expects a text that a person reads; errors do not print the page, which is long."""
+        self.assertTrue(text in html.unescape(re.sub("<[^>]*>", "", self.body)), text)
+
+    def rows(self, table):
+        """The texts of a table's cells."""
+        tables = re.findall(r'<table class="cells">.*?</table>', self.body, re.DOTALL)
+        lines = re.findall(r"<tr.*?</tr>", tables[table], re.DOTALL)
+        return [[html.unescape(text) for text in re.findall(r"<td[^>]*>(.*?)</td>", line)]
+                for line in lines[1:]]
+
+    def rejects(self, records, status, error, path="x.html"):
+        """Expects that the script makes no page: its exit status, and a part of its error."""
+        path = os.path.join(self.folder.name, path)
+        found, said = write_page(self.python, self.script, records, path)
+        self.assertEqual((found, error in said), (status, True), said)
+
+    def test_needs_no_network(self):
+        self.assertTrue(sees_requests(self.folder.name), "or the next line says nothing")
+        self.assertEqual(self.asked, [])
+
+    def test_needs_a_place(self):
+        self.rejects(self.records, 4, "cannot write", path="/dev/null/x.html")
+
+
+def main(python):
+    """Runs the tests of a page, if a Python with plotly and a browser are here."""
+    if not can_look(python):
+        print("skipped: plotly or chromium is missing")
+        sys.exit(SKIPPED)
+    unittest.main()

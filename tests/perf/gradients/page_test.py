@@ -4,15 +4,12 @@
 PYTHON is one that may have plotly. Exits with 77 where there is no plotly or no browser.
 """
 
-import html
 import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
-import tempfile
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import browser  # noqa: E402
@@ -49,23 +46,8 @@ RECORDS = [
      "interrupted": True}]
 
 
-class Page(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        path = os.path.join(cls.folder.name, "page.html")
-        status, said = browser.write_page(PYTHON, SCRIPT, RECORDS, path)
-        assert status == 0, said
-        seen, cls.asked = browser.look_at(path)
-        cls.body = seen[seen.index("<body"):]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def sees(self, text):
-        """That a person finds it; a page is too long to be printed."""
-        self.assertTrue(text in html.unescape(re.sub("<[^>]*>", "", self.body)), text)
+class Page(browser.PageCase):
+    python, script, records = PYTHON, SCRIPT, RECORDS
 
     def test_draws_a_bar_for_each_setting(self):
         # Each has one of computing and one of what is exposed.
@@ -83,14 +65,12 @@ class Page(unittest.TestCase):
             self.assertTrue(f'data-unformatted="{word}"' in figure, word)
 
     def test_has_the_table_of_the_command(self):
-        table = re.search(r'<table class="cells">.*?</table>', self.body, re.DOTALL).group()
-        rows = [re.findall(r"<td[^>]*>(.*?)</td>", line)
-                for line in re.findall(r"<tr.*?</tr>", table, re.DOTALL)[1:]]
+        rows = self.rows(0)
         self.assertEqual(rows[0], ["bucket_bytes 5M, views", "50", "45", "55", "10", "90", "80%", "45",
                                    "92%", "7", "102.2", "best"])
         self.assertEqual([row[-1] for row in rows], ["best", "as good", "", "", ""])
         self.assertEqual((rows[4][6], rows[4][8]), ("-", "-"), "within what computing varies by")
-        self.assertTrue('data-value="0.8"' in table, "which sorts by its number")
+        self.assertTrue('data-value="0.8"' in self.body, "which sorts by its number")
 
     def test_says_where_and_how(self):
         self.sees("4 ranks on 1 host, a processor, tutti 0.1.0")
@@ -100,17 +80,9 @@ class Page(unittest.TestCase):
         self.sees("The run was interrupted")
         self.sees("tutti run -n 4 tutti gradients --model=resnet50 --compute=38ms")
 
-    def test_needs_no_network(self):
-        self.assertTrue(browser.sees_requests(self.folder.name), "or the next line says nothing")
-        self.assertEqual(self.asked, [])
-
-    def test_refuses(self):
-        target = os.path.join(self.folder.name, "x.html")
+    def test_needs_a_setting(self):
         nothing = [RECORDS[0], {"record": "summary", "steps": 0, "interrupted": True}]
-        status, said = browser.write_page(PYTHON, SCRIPT, nothing, target)
-        self.assertEqual((status, "nothing to show" in said), (2, True), said)
-        status, said = browser.write_page(PYTHON, SCRIPT, RECORDS, "/dev/null/x.html")
-        self.assertEqual((status, "cannot write" in said), (4, True), said)
+        self.rejects(nothing, 2, "nothing to show")
 
     def test_is_what_the_command_writes(self):
         model, target = (os.path.join(self.folder.name, name) for name in ("m.json", "run.html"))
@@ -130,7 +102,4 @@ class Page(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not browser.can_look(PYTHON):
-        print("skipped: plotly or chromium is missing")
-        sys.exit(browser.SKIPPED)
-    unittest.main()
+    browser.main(PYTHON)

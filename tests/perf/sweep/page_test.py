@@ -9,8 +9,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import browser  # noqa: E402
@@ -53,21 +51,8 @@ RECORDS = [
     {"record": "summary"}]
 
 
-class Page(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        path = os.path.join(cls.folder.name, "page.html")
-        status, said = browser.write_page(PYTHON, SCRIPT, RECORDS, path)
-        assert status == 0, said
-        with open(path, encoding="utf-8") as file:
-            cls.source = file.read()
-        cls.seen, cls.asked = browser.look_at(path)
-        cls.body = cls.seen[cls.seen.index("<body"):]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+class Page(browser.PageCase):
+    python, script, records = PYTHON, SCRIPT, RECORDS
 
     def test_draws_a_curve_for_each_algorithm_in_both_pictures(self):
         # Four measured in two pictures; in the third two with their predictions, and four bars.
@@ -110,9 +95,8 @@ class Page(unittest.TestCase):
         self.assertIn(html.escape(HOSTILE, quote=False), self.body)
 
     def test_needs_no_network(self):
+        super().test_needs_no_network()
         self.assertNotRegex(self.source, r'<(script|link|img)[^>]*(src|href)="http')
-        self.assertTrue(browser.sees_requests(self.folder.name), "or the next line says nothing")
-        self.assertEqual(self.asked, [])
         self.assertNotIn("Share chart", self.body, "nor does a button lead there")
 
     def sweep(self, *arguments):
@@ -138,15 +122,9 @@ class Page(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("is not an .html file", done.stderr)
 
-    def test_refuses(self):
-        target = os.path.join(self.folder.name, "x.html")
-        self.assertEqual(browser.write_page(PYTHON, SCRIPT, RECORDS[:1], target)[0], 2)
-        status, said = browser.write_page(PYTHON, SCRIPT, RECORDS, "/dev/null/x.html")
-        self.assertEqual((status, "cannot write" in said), (4, True), said)
+    def test_needs_a_cell(self):
+        self.rejects(RECORDS[:1], 2, "")
 
 
 if __name__ == "__main__":
-    if not browser.can_look(PYTHON):
-        print("skipped: plotly or chromium is missing")
-        sys.exit(browser.SKIPPED)
-    unittest.main()
+    browser.main(PYTHON)

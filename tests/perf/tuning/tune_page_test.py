@@ -4,7 +4,6 @@
 PYTHON is one that may have plotly. Exits with 77 where there is no plotly or no browser.
 """
 
-import html
 import json
 import os
 import pathlib
@@ -56,30 +55,8 @@ RECORDS = [
     automatic(64, 20.0)]
 
 
-class Page(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        path = os.path.join(cls.folder.name, "page.html")
-        status, said = browser.write_page(PYTHON, SCRIPT, RECORDS, path)
-        assert status == 0, said
-        seen, cls.asked = browser.look_at(path)
-        cls.body = seen[seen.index("<body"):]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def sees(self, text):
-        """That a person finds it; a page is too long to be printed."""
-        self.assertTrue(text in html.unescape(re.sub("<[^>]*>", "", self.body)), text)
-
-    def rows(self, table):
-        """The texts of a table's cells."""
-        tables = re.findall(r'<table class="cells">.*?</table>', self.body, re.DOTALL)
-        lines = re.findall(r"<tr.*?</tr>", tables[table], re.DOTALL)
-        return [[html.unescape(text) for text in re.findall(r"<td[^>]*>(.*?)</td>", line)]
-                for line in lines[1:]]
+class Page(browser.PageCase):
+    python, script, records = PYTHON, SCRIPT, RECORDS
 
     def test_tells_the_rules(self):
         self.sees("all_reduce, private buffers")
@@ -116,16 +93,8 @@ class Page(unittest.TestCase):
         self.sees("The file is <tuning>.json")
         self.sees("tutti tune --ranks 4 --collective=all_reduce --again")
 
-    def test_needs_no_network(self):
-        self.assertTrue(browser.sees_requests(self.folder.name), "or the next line says nothing")
-        self.assertEqual(self.asked, [])
-
-    def test_refuses(self):
-        target = os.path.join(self.folder.name, "x.html")
-        status, said = browser.write_page(PYTHON, SCRIPT, RECORDS[:1], target)
-        self.assertEqual((status, "nothing to show" in said), (2, True), said)
-        status, said = browser.write_page(PYTHON, SCRIPT, RECORDS, "/dev/null/x.html")
-        self.assertEqual((status, "cannot write" in said), (4, True), said)
+    def test_needs_a_cell(self):
+        self.rejects(RECORDS[:1], 2, "nothing to show")
 
 
 class Command(unittest.TestCase):
@@ -171,7 +140,4 @@ class Command(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not browser.can_look(PYTHON):
-        print("skipped: plotly or chromium is missing")
-        sys.exit(browser.SKIPPED)
-    unittest.main()
+    browser.main(PYTHON)
