@@ -3,8 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +18,8 @@
 #include "perf/command_line.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/load.hpp"
+#include "proof/verify_row.hpp"
+#include "selector/predict_flow.hpp"
 
 namespace tutti::command {
 namespace {
@@ -67,6 +72,47 @@ std::string table(const std::vector<const Algorithm*>& rows) {
                     rows.size());
 }
 
+/// Counts the rounds with messages on the longest path of the data flow.
+struct CountRounds {
+  int busy(RoundOf, std::span<const Step> round, int now) const {
+    return now + (std::ranges::any_of(round, &Step::has_peer) ? 1 : 0);
+  }
+  int later(int a, int b) const noexcept { return std::max(a, b); }
+  int done(RoundOf, std::span<const Step>, int now) const noexcept { return now; }
+  void matched(RoundOf, RoundOf, int) const noexcept {}
+};
+
+/// The costs of a choice on a number of ranks, with root 0.
+nlohmann::ordered_json costs_of(const Choice& choice, int size) {
+  std::vector<Schedule> schedules;
+  for (Rank rank = 0; rank < size; ++rank) schedules.push_back(choice.build(size, 0, rank));
+  const Collective collective = choice.algorithm->collective;
+  const Verdict verdict = verify_schedules({collective, size, 0}, schedules);
+  if (!verdict.proved()) return nullptr;
+  CountRounds pricing;
+  const std::vector<int> ends = Flow<int, CountRounds>{schedules, size, pricing}.run();
+  nlohmann::ordered_json costs{
+      {"choice", choice.text()}, {"ranks", size}, {"rounds", *std::ranges::max_element(ends)}};
+  if (traits_of(collective).input != Extent::nothing)
+    costs["vectors_sent"] = verdict.facts.vectors_sent();
+  return costs;
+}
+
+/// The costs on eight ranks, or on the next number that the row serves. Null if it serves none up
+/// to 18, the ranks of the smallest Slim Fly.
+nlohmann::ordered_json costs_of(const Algorithm& row) {
+  constexpr int kFewest = 8;
+  constexpr int kMost = 18;
+  for (int size = kFewest; size <= kMost; ++size) {
+    if (!admits(row.traits.sizes, size)) continue;
+    try {
+      return costs_of(typical_choice(row, size), size);
+    } catch (const std::exception&) {  // the row does not serve this number
+    }
+  }
+  return nullptr;
+}
+
 std::string json_of(const std::vector<const Algorithm*>& rows) {
   auto document = nlohmann::ordered_json::array();
   for (const Algorithm* row : rows) {
@@ -85,6 +131,7 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
                                  {"lockstep", row->traits.lockstep},
                                  {"segment_bytes", row->segment_bytes},
                                  {"summary", row->summary}};
+    entry["costs"] = costs_of(*row);
     if (is_number(row->parameter)) entry["default"] = row->default_number;
     document.push_back(std::move(entry));
   }

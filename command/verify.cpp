@@ -152,13 +152,6 @@ std::string refused_sizes(const RowReport& report) {
   return shown == sizes.size() ? text : fmt::format("{}, .. ({} sizes)", text, sizes.size());
 }
 
-/// Amount that the busiest rank sends, in vectors of one rank. In an all_to_all, each rank has one
-/// of n vectors.
-double vectors_sent(const RowReport& report, const SizeReport& size) {
-  const bool has_row = report.algorithm->collective == Collective::all_to_all;
-  return size.facts.vectors_sent() * (has_row ? size.size : 1);
-}
-
 /// Messages in sequence on the longest path through the data flow. A rank's rounds can be fewer: in
 /// a chain a rank has two, and waits for all ranks before it.
 std::int64_t depth_of(const Outcome& outcome, int size) {
@@ -182,7 +175,7 @@ std::string lines_of(const Outcome& outcome) {
   std::string text = fmt::format("{:<14} {:<21} {:>6} {:>6} {:>6} {:>6} {:>6.3f}  {}\n",
                                  name_of(report.algorithm->collective), name_of(outcome),
                                  report.shapes, largest.size, largest.facts.rounds, depth,
-                                 vectors_sent(report, largest), result_of(outcome));
+                                 largest.facts.vectors_sent(), result_of(outcome));
   if (!report.refusals.empty())
     text += fmt::format("{:>15}rejects {}: {}\n", "", refused_sizes(report),
                         report.refusals.front().reason);
@@ -211,7 +204,7 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
     json["sizes"].push_back({{"ranks", size.size},
                              {"rounds", size.facts.rounds},
                              {"messages", size.facts.messages},
-                             {"vectors_sent", vectors_sent(report, size)}});
+                             {"vectors_sent", size.facts.vectors_sent()}});
     if (report.proved()) json["sizes"].back()["depth"] = depth_of(outcome, size.size);
   }
   for (const Refusal& refusal : report.refusals)

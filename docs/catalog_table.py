@@ -4,12 +4,14 @@
 The table stands between the two marker lines. With --check nothing is written; the exit status is 1
 if the page is out of date.
 """
+import fractions
 import json
 import pathlib
 import sys
 
 BEGIN = "<!-- begin: tutti list -->"
 END = "<!-- end: tutti list -->"
+RANKS = 8  # of the costs of a row that serves this number
 PLAIN = {"ranks": "ranks"}
 # Order of operands, rounding and expression trees are facts about reductions only.
 REDUCING = {**PLAIN, "ordered": "in order", "rank_identical": "same bits on all ranks",
@@ -19,10 +21,20 @@ WORDS = {"never": "no", "always": "yes", "power_of_two": "powers of two", "root_
 
 
 def name_of(row):
-    parameter = f":{row['key']}=" if row["key"] else ""
-    if row["parameter"] == "hierarchy":
-        parameter = "(.., ..):groups="
-    return f"`{row['algorithm']}{parameter}`"
+    """The choice that has the costs of the row."""
+    return f"`{row['costs']['choice']}{':skips=' if row['key'] == 'skips' else ''}`"
+
+
+def rounds_of(row):
+    costs = row["costs"]
+    segment = " per segment" if row["segment_bytes"] else ""
+    ranks = "" if costs["ranks"] == RANKS else f" on {costs['ranks']} ranks"
+    return f"{costs['rounds']}{segment}{ranks}"
+
+
+def sent_of(row):
+    sent = fractions.Fraction(row["costs"]["vectors_sent"]).limit_denominator(10 ** 6)
+    return "*m*" if sent == 1 else f"{sent} *m*"
 
 
 def table(rows):
@@ -30,15 +42,18 @@ def table(rows):
     collective = None
     for row in rows:
         facts = REDUCING if row["reduces"] else PLAIN
+        has_bytes = "vectors_sent" in row["costs"]
         if row["collective"] != collective:
             collective = row["collective"]
-            heads = ["algorithm", *facts.values(), "for"]
+            heads = ["algorithm", "rounds", *(["bytes sent"] if has_bytes else []), *facts.values(),
+                     "for"]
             lines += ["", f"### {collective}", "", f"| {' | '.join(heads)} |",
                       "|---" * len(heads) + "|"]
         words = {key: WORDS[row[key]] for key in facts}
         if row["same_tree_as"]:
             words["size_invariant"] += f", as `{row['same_tree_as']}`"
-        cells = [name_of(row), *words.values(), row["summary"]]
+        sent = [sent_of(row)] if has_bytes else []
+        cells = [name_of(row), rounds_of(row), *sent, *words.values(), row["summary"]]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 

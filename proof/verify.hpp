@@ -77,7 +77,7 @@ struct Facts {
   std::size_t rounds = 0;         ///< Most rounds of any rank.
   std::size_t messages = 0;       ///< Messages of all ranks.
   std::uint64_t units_sent = 0;   ///< Most units that one rank sends.
-  std::uint32_t units = 1;        ///< Units of the whole vector.
+  std::uint32_t units = 1;        ///< Units of the vector; in an all_to_all, of one rank's.
   std::size_t scratch_slots = 0;  ///< Most scratch slots that one rank uses.
   Property ordered{};             ///< Operands stay in the order of ranks.
   Property rank_identical{};      ///< All ranks hold the same tree of each unit.

@@ -189,7 +189,9 @@ void FormCheck::check_pairs(const Question& question, Report& report) const {
 void FormCheck::check(const Question& question, Report& report, Facts& facts) {
   if (!check_shape(question, report)) return;
   size_ = question.schedules.size();
-  facts.units = question.schedules[0].units();
+  const Collective collective = question.contract.collective;
+  const std::size_t rows = is_between_pairs(collective) ? size_ : 1;
+  facts.units = question.schedules[0].units() / static_cast<std::uint32_t>(rows);
   pairs_.assign(size_ * size_, {});
   if (peers_.size() < 2 * size_) peers_.resize(2 * size_, 0);
   for (std::size_t rank = 0; rank < size_; ++rank) {

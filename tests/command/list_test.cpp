@@ -53,6 +53,32 @@ TEST(CommandList, JsonHasEveryRowInOrder) {
   }
 }
 
+// On eight ranks a ring sends an eighth of the vector in each of 14 rounds.
+TEST(CommandList, JsonHasCosts) {
+  const json document = json::parse(tutti_run("list --json").out);
+  for (const json& row : document) {
+    const json& costs = row.at("costs");
+    EXPECT_EQ(costs.contains("vectors_sent"), row.at("collective") != "barrier") << row;
+    EXPECT_EQ(costs.at("ranks"), row.at("algorithm") == "slim_fly" ? 18 : 8) << row;
+    EXPECT_GT(costs.at("rounds"), 0) << row;
+  }
+  const json& ring = document[0].at("costs");
+  EXPECT_EQ(document[0].at("algorithm"), "ring");
+  EXPECT_EQ(ring.at("choice"), "ring");
+  EXPECT_EQ(ring.at("rounds"), 14);
+  EXPECT_DOUBLE_EQ(ring.at("vectors_sent"), 1.75);
+  const json rows = json::parse(tutti_run("list --json --collective all_to_all").out);
+  EXPECT_EQ(rows[0].at("algorithm"), "direct");
+  EXPECT_DOUBLE_EQ(rows[0].at("costs").at("vectors_sent"), 0.875);
+}
+
+TEST(CommandList, RowThatIsNotProvedHasNoCosts) {
+  const json rows = json::parse(
+      tutti_run("list --json --collective all_reduce --load " TUTTI_WRONG_ALGORITHM).out);
+  EXPECT_EQ(rows.back().at("algorithm"), "forgetful");
+  EXPECT_TRUE(rows.back().at("costs").is_null());
+}
+
 TEST(CommandList, OneCollectiveHasItsRowsOnly) {
   const json document = json::parse(tutti_run("list --json --collective scatter,barrier").out);
   std::set<std::string> collectives;
