@@ -71,7 +71,8 @@ class Pair(Numbers):
         name = {int: "int64", float: "float64"}.get(type(value)) or str(getattr(value, "dtype", type(value).__name__))
         if name not in _PAIRS:
             raise ArgumentError(
-                f"{call}: the value of a pair is of {name}, and may be an int, a float, or of {', '.join(_PAIRS)} of numpy"
+                f"{call}: the value of a pair is of {name}, "
+                f"and may be an int, a float, or of {', '.join(_PAIRS)} of numpy"
             )
         self._kind = type(value)
         if isinstance(value, int) and not -(2**63) <= value < 2**63:

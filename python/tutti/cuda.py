@@ -105,10 +105,11 @@ class DeviceMemory:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        kind = self.dtype.rstrip("0123456789")
+        kind = _KINDS[self.dtype.rstrip("0123456789")]
+        size = arrays.SIZES[self._datatype]
         return {
             "shape": self.shape,
-            "typestr": f"{'|' if arrays.SIZES[self._datatype] == 1 else '<'}{_KINDS[kind]}{arrays.SIZES[self._datatype]}",
+            "typestr": f"{'|' if size == 1 else '<'}{kind}{size}",
             "data": (self.address, False),
             "version": 3,
         }

@@ -114,7 +114,9 @@ class _StoreRanks:
         if attempts[self._rank : self._rank + 1] != [self._own]:
             return
         if len(attempts) != self._size:
-            raise MismatchError(f"rank {self._rank} counts {self._size} ranks, but rank 0 counts {len(attempts)}", rank=0)
+            raise MismatchError(
+                f"rank {self._rank} counts {self._size} ranks, but rank 0 counts {len(attempts)}", rank=0
+            )
         self._name, self._total = name, total
         self._arrive()
 
@@ -148,8 +150,8 @@ class _StoreRanks:
             missing = late if self._name else others if self._rank == 0 else [0]
         have = "has" if len(missing) == 1 else "have"
         return TimeoutError(
-            f"rank {self._rank} waited {time.monotonic() - self._start:.3g} s for {_names_of(missing)} of {self._size}, "
-            f"which {have} {fate}, at the store of torch.distributed",
+            f"rank {self._rank} waited {time.monotonic() - self._start:.3g} s "
+            f"for {_names_of(missing)} of {self._size}, which {have} {fate}, at the store of torch.distributed",
             rank=missing[0] if missing else -1,
         )
 

@@ -115,7 +115,9 @@ class TuttiGroup(ObservedCalls, ProcessGroup):  # type: ignore[misc]
     ) -> TuttiGroup | None:
         """A group of some ranks, in their order; None on other ranks. For dist.split_group."""
         if opts is not None:
-            raise of_dist(ArgumentError("split_group: the options of a part are those of its group: pass no pg_options"))
+            raise of_dist(
+                ArgumentError("split_group: the options of a part are those of its group: pass no pg_options")
+            )
         world = _part_of(self._world, new_ranks)
         if world is None:
             return None
