@@ -12,8 +12,8 @@ namespace tutti::v0::algorithms {
 /// Ranks in groups.
 struct Grouping {
   std::vector<std::vector<Rank>> groups{};  ///< As groups_of.
-  std::vector<int> group_of{};              ///< Of each rank.
-  std::vector<int> index_of{};              ///< Of each rank in its group.
+  std::vector<int> group_of{};              ///< The group of each rank.
+  std::vector<int> index_of{};              ///< The index of each rank in its group.
   std::vector<int> kinds{};                 ///< One group of each size.
   int smallest = 0;                         ///< Ranks of the smallest group.
 };

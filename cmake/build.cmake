@@ -58,8 +58,8 @@ target_include_directories(tutti_include INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(tutti_include INTERFACE cxx_std_20)
 
-# Of what is marked, a shared library exports what a version script names: not what headers of other
-# libraries define. tutti_export_only(target script)
+# A shared library exports only the marked symbols that a version script names, without those of other
+# libraries' headers. tutti_export_only(target script)
 function(tutti_export_only target script)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "SHARED_LIBRARY" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
@@ -68,7 +68,7 @@ function(tutti_export_only target script)
   endif()
 endfunction()
 
-# What tests and the command are linked to, which see more of a library than it exports: all of it.
+# The command and the tests link target_inside, which shows all symbols of a library.
 # tutti_add_inside(target SOURCES ... LIBRARIES ...) makes target_inside.
 function(tutti_add_inside target)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})

@@ -41,7 +41,7 @@ foreach(command IN ITEMS tutti_command_tutti tutti_command_tutti-mpich)
   endif()
 endforeach()
 
-# What has to be built. Where a part is missing nothing is installed, rather than half of it.
+# The files that must be built. If one is missing, nothing is installed.
 set(TUTTI_INSTALLED_FILES "")
 foreach(target IN ITEMS ${libraries} tutti_command_tutti tutti_command_tutti-mpich)
   if(TARGET ${target})

@@ -10,7 +10,7 @@
 set(TUTTI_MPI_openmpi_CXX "" CACHE STRING "Compiler wrapper of Open MPI, OFF to leave it out")
 set(TUTTI_MPI_mpich_CXX "" CACHE STRING "Compiler wrapper of MPICH, OFF to leave it out")
 
-# What a launcher may need: root in containers, and more ranks than cores.
+# A launcher may need these: root in containers, and more ranks than cores.
 set(TUTTI_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
                           OMPI_MCA_rmaps_base_oversubscribe=1)
 

@@ -14,9 +14,9 @@ foreach(box IN ITEMS algorithms base collectives hybrid overlap proof runtime se
   target_compile_options(tutti_${box} PRIVATE $<$<CONFIG:Debug>:-O1>)
 endforeach()
 
-# What most sources of the boxes include of the standard library is read once where code is
-# instrumented, for the same reason. A release is compiled without. No header of tutti is among them:
-# its names would be seen where they are not included.
+# Instrumented builds precompile the headers of the standard library that most sources of the boxes
+# include, for the same reason; releases do not. They precompile no header of tutti, since its names
+# would be visible without an include.
 if(TUTTI_SANITIZE)
   add_library(tutti_precompiled OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
   target_link_libraries(tutti_precompiled PRIVATE tutti_include tutti_flags)

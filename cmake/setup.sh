@@ -1,4 +1,4 @@
-# What perf/run.sh and tests/run.sh share: the packages, and the environment. Sourced by bash.
+# The packages and the environment of perf/run.sh and tests/run.sh. Sourced by bash.
 # shellcheck shell=bash
 
 # The one list of the Debian packages that building, testing, measuring and plotting need.
@@ -44,7 +44,7 @@ tutti_install_packages() {
   apt-get install --quiet --yes --no-install-recommends "${missing[@]}"
 }
 
-# What only tests need: a browser that looks at the pages that sweeps write, and packages of Python.
+# Only tests need these: a browser for the pages of sweeps, and packages of Python.
 tutti_install_test_tools() {
   TUTTI_PACKAGES+=(chromium)
   tutti_install_packages
@@ -59,7 +59,7 @@ tutti_install_test_tools() {
 # Sets what the tools need: Open MPI refuses to run as root and to start more ranks than cores
 # unless it is told to, and ccache and matplotlib keep things in a home that can be written.
 # Open MPI 4's jobs share a folder, which the first makes and the last removes; one that makes it at the
-# same moment as another dies. What lies in the folder here keeps it.
+# same moment as another dies. A file in the folder keeps it.
 tutti_set_environment() {
   local host
   host=$(uname -n)

@@ -35,8 +35,8 @@ struct Job {
   int first_rank = 0;             ///< The rank of the first member, if these are ranks.
   std::shared_ptr<runtime::EndNotices>
       notices{};  ///< Reports ended ranks to the other ranks; or null.
-  /// Where the ranks meet, without the port. The first follower reports the port, and the guard
-  /// passes it to all others.
+  /// The address of the meeting, without the port. The first follower reports the port, and the
+  /// guard passes it to all others.
   std::string meeting_host{};
   std::optional<std::chrono::nanoseconds> time{};  ///< Time limit of the job.
   /// Descriptor to the leading `tutti run`: when its other end closes, the job ends, and failures

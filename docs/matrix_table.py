@@ -15,7 +15,7 @@ END = "<!-- end: tests/matrix -->"
 
 
 class Reports:
-    """What was found to be right: by transport and operation or operator, the datatypes."""
+    """The results: by transport and operation or operator, the datatypes."""
 
     def __init__(self, paths):
         self.right = collections.defaultdict(set)

@@ -68,8 +68,8 @@ inline constexpr std::uint32_t kNoMessage = ~std::uint32_t{0};
 /// One operation.
 struct Operation {
   OperationKind kind = OperationKind::combine;
-  Rank peer = -1;                       ///< Of all kinds but combine.
-  std::uint32_t round = 0;              ///< Of the schedule.
+  Rank peer = -1;                       ///< For all kinds but combine.
+  std::uint32_t round = 0;              ///< The round of the schedule.
   std::uint32_t first_piece = 0;        ///< Index into Program::pieces.
   std::uint32_t pieces = 0;             ///< For a recv that combines, only their bytes count.
   std::uint32_t first_combination = 0;  ///< Index into Program::combinations. Those of a recv read
@@ -93,8 +93,8 @@ struct Batch {
 /// A message that is spared if both ranks see each other's memory: the rank that combines what was
 /// sent stores the result in the sender's memory too.
 struct Forward {
-  std::uint32_t sent = kNoMessage;    ///< Of a wait: the send of its result.
-  std::uint32_t spared = kNoMessage;  ///< Of a send: the recv whose place may be stored to.
+  std::uint32_t sent = kNoMessage;    ///< For a wait, the send of its result.
+  std::uint32_t spared = kNoMessage;  ///< For a send, the recv whose place may be stored to.
   std::uint32_t ordinal = 0;          ///< Earlier messages in this direction between the two.
 };
 

@@ -13,7 +13,7 @@ namespace tutti::v0::detail {
 /// The outcome for a choice, on one number of ranks and with one root.
 struct Proof {
   std::string refusal{};     ///< Why it must not run; empty if it is proved.
-  std::uint64_t digest = 0;  ///< Of the schedules of all ranks, so that ranks can compare them.
+  std::uint64_t digest = 0;  ///< Ranks compare this digest of all ranks' schedules.
 };
 
 /// Builds the schedules of all ranks and verifies them, with all claims of the row.

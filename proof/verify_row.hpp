@@ -24,7 +24,7 @@ struct VerifyRange {
   int samples = 3;         ///< Shapes in that sample.
   int slim_fly_to = 0;     ///< If above max_size: Slim Flies of up to this many ranks as well.
   std::string choice{};    ///< If not empty: only this choice, for the sizes that it serves.
-  std::uint64_t seed = 1;  ///< Of the sample and of random skips.
+  std::uint64_t seed = 1;  ///< Seed of the sample and of random skips.
   const Catalog* catalog = nullptr;  ///< The catalog of `choice`; null: tutti's own.
 };
 

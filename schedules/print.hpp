@@ -17,7 +17,7 @@ struct Printed {
   std::string algorithm{};                ///< With its parameters, such as "knomial:k=4".
   Collective collective{};                ///< The collective of the schedules.
   Rank root = 0;                          ///< Printed if the collective is rooted.
-  std::span<const Schedule> schedules{};  ///< Of all ranks, in the order of ranks.
+  std::span<const Schedule> schedules{};  ///< The schedules of all ranks, in the order of ranks.
   std::optional<Rank> only{};             ///< One rank instead of all; a picture highlights it.
 };
 

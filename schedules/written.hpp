@@ -21,13 +21,13 @@ struct WrittenShape {
 /// One step of a file; fields that its kind does not have are ignored.
 struct WrittenStep {
   std::string_view kind{};         ///< "send", "recv", "recv_reduce", "reduce", "copy", "finish".
-  std::int64_t peer = -1;          ///< Of messages.
+  std::int64_t peer = -1;          ///< For messages.
   std::string_view space{};        ///< "in", "out" or "scratch".
   std::int64_t first = -1;         ///< First slot.
   std::int64_t count = -1;         ///< Number of slots.
-  std::string_view from_space{};   ///< Of reduce and copy.
-  std::int64_t from_first = -1;    ///< Of reduce and copy.
-  std::string_view side = "left";  ///< Of reductions.
+  std::string_view from_space{};   ///< For reduce and copy.
+  std::int64_t from_first = -1;    ///< For reduce and copy.
+  std::string_view side = "left";  ///< For reductions.
 };
 
 /// Throws Error{invalid_argument}. @param message the fault of the file.

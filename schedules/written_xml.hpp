@@ -49,7 +49,7 @@ struct XmlRank {
 
 /// An `algo`: the whole file.
 struct XmlAlgorithm {
-  std::string name{};            ///< Of the algorithm.
+  std::string name{};            ///< The algorithm's name.
   std::string coll{};            ///< Such as "allreduce".
   std::int64_t ngpus = 0;        ///< Ranks.
   std::int64_t chunks = 0;       ///< `nchunksperloop`.

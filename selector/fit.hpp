@@ -14,8 +14,8 @@ namespace tutti::v0::detail {
 
 /// One choice at one size, measured.
 struct TimedChoice {
-  const Profile* profile = nullptr;  ///< Of the choice.
-  std::size_t bytes = 0;             ///< Of the whole vector.
+  const Profile* profile = nullptr;  ///< The profile of the choice.
+  std::size_t bytes = 0;             ///< Bytes of the whole vector.
   std::size_t segment_bytes = 0;     ///< As Profile::time.
   double time_us = 0;                ///< More than zero.
 };
@@ -27,7 +27,7 @@ using TimedRace = std::vector<TimedChoice>;
 struct Fit {
   LinkCosts costs{};        ///< The best fit.
   double loss = 1;          ///< Time of their choice over the least time, geometric mean.
-  double median_error = 0;  ///< Of predictions: a factor less one.
+  double median_error = 0;  ///< Median error of predictions: a factor less one.
 };
 
 /// @param races at least one. @return Fit::loss of the costs.

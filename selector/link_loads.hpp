@@ -21,7 +21,7 @@ namespace tutti::v0 {
 struct Crossing {
   Femtoseconds bytes = 0;     ///< On the fullest link, if a unit is a byte.
   Femtoseconds messages = 0;  ///< On the link that messages occupy longest.
-  Femtoseconds latency = 0;   ///< Of the longest path.
+  Femtoseconds latency = 0;   ///< Latency of the longest path.
 };
 
 /// @return the maximum of each member.

@@ -41,13 +41,13 @@ struct NetworkProfile {
   /// Costs in sequence: along a path of the data flow, or at one rank.
   struct Sum {
     Femtoseconds messages = 0;  ///< Time per message, of senders and links.
-    Femtoseconds latency = 0;   ///< Of links.
-    Femtoseconds bytes = 0;     ///< Of the fullest link of each round, if a unit is a byte.
+    Femtoseconds latency = 0;   ///< Latency of the links.
+    Femtoseconds bytes = 0;     ///< Time of the fullest link of each round, if a unit is a byte.
     std::int64_t reduced = 0;   ///< Units reduced.
     /// Equality of all members.
     friend bool operator==(const Sum&, const Sum&) = default;
   };
-  std::uint32_t units = 1;    ///< Of the whole vector.
+  std::uint32_t units = 1;    ///< Units of the whole vector.
   Sum path{};                 ///< The longest path, for each member separately.
   Sum busiest{};              ///< The maximum at one rank, or on one link.
   EndpointCosts endpoints{};  ///< Costs at the ranks.

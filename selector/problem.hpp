@@ -14,8 +14,8 @@ namespace tutti::v0::detail {
 
 /// The sizes of blocks that a rank knows, if each rank knows only its own.
 struct OwnCounts {
-  std::span<const std::size_t> in{};   ///< Of the input's blocks.
-  std::span<const std::size_t> out{};  ///< Of the output's blocks.
+  std::span<const std::size_t> in{};   ///< Counts of the input's blocks.
+  std::span<const std::size_t> out{};  ///< Counts of the output's blocks.
 };
 
 /// A checked call. Equal on all ranks if they called alike. Views live as long as the call.

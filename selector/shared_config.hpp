@@ -73,7 +73,7 @@ struct PlacedCosts {
 
 /// See the head of the file. Equal on all ranks.
 struct SharedConfig {
-  std::shared_ptr<const Tuning> tuning{};        ///< Of this machine; may be null.
+  std::shared_ptr<const Tuning> tuning{};        ///< Measurements on this machine; may be null.
   std::shared_ptr<const HostNetwork> network{};  ///< Between hosts; may be null.
   std::string untuned{};                         ///< Why a tuning file that was found is not used.
 

@@ -24,7 +24,7 @@ struct Segments {
 struct Simulated {
   double nanoseconds = 0;         ///< Until the last rank is done.
   std::size_t messages = 0;       ///< Number of messages.
-  double bytes = 0;               ///< Of all messages together.
+  double bytes = 0;               ///< The sum over all messages.
   std::vector<double> carried{};  ///< Bytes by channel, see Routes::channels.
 };
 

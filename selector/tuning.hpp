@@ -29,7 +29,7 @@ struct TunedMachine {
 
 /// The choice from a size on, up to the size of the next rule.
 struct TunedRule {
-  std::size_t from_bytes = 0;     ///< Of the whole vector, as Problem::bytes.
+  std::size_t from_bytes = 0;     ///< Bytes of the whole vector, as Problem::bytes.
   std::string algorithm{};        ///< A choice, such as "knomial:k=4".
   std::size_t segment_bytes = 0;  ///< Segments, in bytes of the whole vector; 0: one segment.
   /// Equality of all members.
@@ -38,10 +38,10 @@ struct TunedRule {
 
 /// The times of one choice at one size.
 struct TunedCell {
-  std::size_t bytes = 0;          ///< Of the whole vector.
+  std::size_t bytes = 0;          ///< Bytes of the whole vector.
   std::string algorithm{};        ///< A choice.
   std::size_t segment_bytes = 0;  ///< As TunedRule.
-  double median_us = 0;           ///< Of its times, in microseconds.
+  double median_us = 0;           ///< The median time, in microseconds.
   double low_us = 0;              ///< Lower end of the median's 95% interval.
   double high_us = 0;             ///< Upper end of it.
   /// The alignment of arrays, as `--align` of `tutti tune`; not in older files.
@@ -84,7 +84,7 @@ struct TunedCosts {
 struct Tuning {
   std::string origin{};              ///< Its path, for a person.
   std::string version{};             ///< The version of tutti that measured, or empty.
-  TunedMachine machine{};            ///< Where it was measured.
+  TunedMachine machine{};            ///< The machine of the measurement.
   std::vector<TunedCosts> costs{};   ///< At most one for the same ranks, hosts, transport, visible.
   std::vector<TunedTable> tables{};  ///< At most one for a place.
 };

@@ -33,7 +33,7 @@ done
 
 if ((${#presets[@]} == 0)); then presets=(ci debug tsan); fi
 
-# What somebody has measured here must not steer tests.
+# Tests must not depend on measurements of this machine.
 export TUTTI_TUNING=none
 
 # Standard input that neither holds anything nor ends: mpiexec.hydra of MPICH 4.0 passes its end on to a rank,

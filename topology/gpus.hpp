@@ -19,7 +19,7 @@ struct GpuSpeeds {
   LinkSpeed island{};         ///< From an island to its host: one link for each of its GPUs.
   LinkSpeed rail{};           ///< From a GPU to its rail.
   LinkSpeed spine{};          ///< From a rail to the spine: one link for each of its GPUs.
-  EndpointCosts endpoints{};  ///< Of a GPU.
+  EndpointCosts endpoints{};  ///< Costs of a GPU.
   std::string assumed{};      ///< As TopologyFacts::assumed.
 };
 

@@ -13,7 +13,7 @@ namespace tutti::v0 {
 /// A network with names of its vertices.
 struct NamedTopology {
   Topology topology;
-  std::vector<std::string> names{};  ///< Of hosts, then of switches.
+  std::vector<std::string> names{};  ///< Names of hosts, then of switches.
 };
 
 /// Reads a network from JSON: arrays of names `hosts` and `switches`, and `links`, an array of

@@ -57,9 +57,9 @@ struct EndpointCosts {
 
 /// The facts about a network apart from its links.
 struct TopologyFacts {
-  std::optional<Grid> grid{};   ///< Of the vertices with several links, if they form one.
+  std::optional<Grid> grid{};   ///< The grid of the vertices with several links, if they form one.
   std::vector<Level> levels{};  ///< Innermost first; may be empty.
-  EndpointCosts endpoints{};    ///< Of its hosts.
+  EndpointCosts endpoints{};    ///< Costs of its hosts.
   std::string assumed{};        ///< Its costs that are assumed, for a person; may be empty.
 };
 

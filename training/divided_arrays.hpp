@@ -22,7 +22,7 @@ struct OwnBlocks {
 /// An array that is divided among ranks.
 struct DividedArray {
   std::size_t count = 0;        ///< Elements.
-  std::size_t bytes = 0;        ///< Of an element.
+  std::size_t bytes = 0;        ///< Bytes of an element.
   std::vector<Block> blocks{};  ///< By rank; none of them overlap.
 };
 

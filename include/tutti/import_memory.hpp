@@ -16,7 +16,7 @@ class Communicator;
 /// A file, such as a memfd or one in /dev/shm, and memory to which the program has mapped it.
 struct MappedFile {
   int descriptor = -1;            ///< Open for reading and writing.
-  std::uint64_t offset = 0;       ///< Where the memory begins in the file: a multiple of the page.
+  std::uint64_t offset = 0;       ///< The memory's first byte in the file: a multiple of the page.
   std::span<std::byte> memory{};  ///< Begins at a page; mapped MAP_SHARED, to read and write.
 };
 

@@ -350,7 +350,7 @@ def _bind_barrier(world: Communicator, spec: Spec, x: Any, out: Any) -> Argument
 
 
 class CallTraits(NamedTuple):
-    """What a call does with its arrays."""
+    """The use that a call makes of its arrays."""
 
     bind: Callable[[Communicator, Spec, Any, Any], Arguments]
     reduces: bool = False

@@ -28,8 +28,8 @@ std::vector<Schedule> build_all(Collective collective, const std::string& text, 
   return schedules;
 }
 
-/// Of all rounds together, in vectors: what the busiest rank moves in or out, and what goes over
-/// the busiest link.
+/// Vectors that the busiest rank sends or receives in all rounds, and those that cross the busiest
+/// link.
 struct Load {
   std::size_t rounds = 0;
   double rank = 0;
@@ -214,7 +214,7 @@ TEST(HamiltonianCycles, AreFoundOfAllToriOfUpToSixtyFourRouters) {
     }
 }
 
-/// So many, that go along links of the graph, each once at most.
+/// Expects this many cycles along links of the graph, which use each link once at most.
 void expect_cycles(const Graph& graph, std::size_t count) {
   const auto cycles = hamiltonian_cycles(graph);
   EXPECT_EQ(cycles.size(), count) << graph.text();

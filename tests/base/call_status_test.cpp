@@ -1,4 +1,4 @@
-// What ranks tell each other of their calls.
+// The status of calls that ranks exchange.
 #include <array>
 #include <string>
 #include <thread>

@@ -1,4 +1,4 @@
-// JSON within limits, whose parser never speaks for itself.
+// JSON within limits; its parser's errors are tutti's own.
 #include "base/json_text.hpp"
 
 #include <gtest/gtest.h>

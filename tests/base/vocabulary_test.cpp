@@ -104,7 +104,7 @@ TEST(Fingerprints, tell_of_which_call_they_are) {
   EXPECT_EQ(of_two >> 63U, 0U);
   EXPECT_EQ(type_of_two(of_two), Datatype::opaque);
   EXPECT_EQ(element_bytes_of_two(of_two), 12345U);
-  EXPECT_FALSE(is_before(of_two, 7)) << "it may wait for ever";
+  EXPECT_FALSE(is_before(of_two, 7)) << "it may wait without a limit";
   EXPECT_FALSE(is_of_two(make_fingerprint(~std::uint64_t{0}, last)));
   const std::uint64_t ahead = make_fingerprint(1, 5'000'000);
   EXPECT_FALSE(is_before(ahead, 4'999'999));

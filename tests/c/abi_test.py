@@ -59,7 +59,7 @@ def main():
         failures.append("programs of earlier versions need:\n  " + "\n  ".join(missing))
     added = [line for line in found if line not in known]
     if added:
-        failures.append(f"add to {kept}, which keeps them for ever:\n  " + "\n  ".join(added))
+        failures.append(f"add to {kept}, which keeps them:\n  " + "\n  ".join(added))
     print("\n".join(failures) or f"{len(found)} lines, {len(functions)} functions")
     return 1 if failures or not functions else 0
 

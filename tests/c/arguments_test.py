@@ -43,7 +43,7 @@ def require(condition, what):
 
 
 def require_accepted(world, name, status):
-    """Where there is no GPU, its functions return other errors."""
+    """Functions for GPUs return other errors without a GPU."""
     code, text = world.interface.error()
     is_accepted = status == OK or "cuda" in name and "null" not in text.lower()
     require(is_accepted, f"{name} returns {status}, {code}: '{text}'")
@@ -58,7 +58,7 @@ def require_rejected(world, name, status, *parts, expected=INVALID_ARGUMENT):
 
 
 def require_cleared(world, name, arguments):
-    """What a function that failed returns: nothing."""
+    """A function that failed returns nothing."""
     for argument in world.interface.declared.functions[name].arguments:
         address = arguments[argument.name]
         if address is not None and world.is_output(argument) and argument.name != "hosts":  # an array

@@ -154,7 +154,7 @@ class World:
 
     @staticmethod
     def base_of(argument):
-        """What an argument is, or points at."""
+        """The type of an argument, or of its target."""
         words = argument.kind.replace("*", " ").split()
         return next((word for word in words if word not in ("const", "volatile")), "")
 

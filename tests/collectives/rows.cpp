@@ -39,7 +39,7 @@ std::vector<std::string> choices_of(const Algorithm& row, int size) {
   return choices;
 }
 
-/// Segments of 64 bytes cut so many elements of any type, and they take little time.
+/// Segments of 64 bytes cut this number of elements of any type, and the cases take little time.
 constexpr std::size_t kCut = 1000;
 
 std::vector<std::size_t> counts_of(int size) {
@@ -101,7 +101,7 @@ std::vector<Case> cases_of(const Row& row, std::size_t variants) {
   std::vector<Case> cases{};
   const std::size_t blocks = blocks_of(row.collective, row.size);
   const std::vector<std::size_t> counts = counts_of(row.size);
-  std::size_t turn = row.ordinal;  // Of segments: each is met in place and not.
+  std::size_t turn = row.ordinal;  // Segments alternate, so that each is met in place and not.
   for (std::size_t c = 0; c < counts.size(); ++c) {
     for (std::size_t v = 0; v < variants_at(counts[c], variants); ++v) {
       const std::size_t index = (row.ordinal * counts.size() + c) * variants + v;
@@ -151,7 +151,7 @@ std::string run(World& world, Experiment& experiment) {
 }
 
 void expect_success(World& world, std::vector<Task>& tasks) {
-  ASSERT_TRUE(world.drive(tasks)) << "a rank waits for ever";
+  ASSERT_TRUE(world.drive(tasks)) << "a rank hangs";
   for (const Task& task : tasks)
     ASSERT_FALSE(task.error) << "rank " << task.rank << ": " << task.error->what();
 }

@@ -20,7 +20,7 @@ struct Row {
   std::string algorithm{};  ///< A choice; empty is what a plain call runs.
   int size = 1;             ///< Number of ranks.
   std::size_t ordinal = 0;  ///< Its place in the list: spreads variants over the list.
-  Traits traits{};          ///< Of the row; all-claiming for the empty choice.
+  Traits traits{};          ///< The row's traits; all-claiming for the empty choice.
 };
 
 /// @param sizes numbers of ranks. @return every row of the catalog, with several values of its
@@ -37,8 +37,8 @@ void PrintTo(const Row& row, std::ostream* stream);
 
 /// Cases of a row over the counts 0, 1, n-1, n, n+1, 1000 and 65537.
 /// @param row which. @param variants cases per count: datatypes, operators, segments, in place or
-/// not, equal or unequal blocks and roots rotate. Of the last two counts together, all three
-/// segments are met in place and not. @return the cases.
+/// not, equal or unequal blocks and roots rotate. The last two counts together meet all
+/// three segments in place and not. @return the cases.
 [[nodiscard]] std::vector<Case> cases_of(const Row& row, std::size_t variants);
 
 /// Starts the case on all ranks, drives it to its end and checks results, inputs and guards.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRubbish = 0xa5;
 
-/// What is enqueued here has run.
+/// All operations enqueued before it have run.
 class Mark final : public StreamMark {
  public:
   [[nodiscard]] bool is_done() override { return true; }

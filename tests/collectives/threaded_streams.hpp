@@ -20,7 +20,7 @@
 
 namespace tutti::harness {
 
-/// Where ranks meet.
+/// The meeting point of ranks.
 class StreamHub {
  public:
   /// @param size ranks.
@@ -30,7 +30,7 @@ class StreamHub {
   [[nodiscard]] std::shared_ptr<StreamTransport> transport(Rank rank);
   /// @return allocations that are not given back yet.
   [[nodiscard]] int live() const noexcept { return live_; }
-  /// The exchange after so many others fails. @param exchanges how many, of all ranks.
+  /// The exchange after this number of others fails. @param exchanges of all ranks.
   void fail_after(int exchanges) { left_ = exchanges; }
 
   /// From now on these bytes pass for memory of a device. @param bytes which.
@@ -45,7 +45,7 @@ class StreamHub {
   /// @param part ranks that have a hub of their own. @return what one of them enqueues on.
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part);
 
-  /// What a rank enqueues.
+  /// Enqueues a rank's messages.
   void exchange(Rank self, std::span<const StreamMessage> messages);
   /// From now on ranks see each other's memory.
   void show_memory() { shows_memory_ = true; }
@@ -67,7 +67,7 @@ class StreamHub {
   void broadcast(Rank self, Rank root, std::span<const std::byte> in, std::span<std::byte> out);
   /// Wakes all. @param cause what they throw.
   void abort(const Error& cause) noexcept;
-  /// Throws what abort was told.
+  /// Throws the error of abort.
   void check();
   /// One more allocation, or one fewer.
   void count(int change);

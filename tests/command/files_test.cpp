@@ -35,7 +35,7 @@ class CommandFiles : public testing::Test {
   std::string folder_ = testing::TempDir() + "tutti_files_test";
 };
 
-/// What reads a file, with FILE in its place, whose ending counts.
+/// A command that reads a file, named FILE; the ending of its name counts.
 struct Door {
   std::string before{};
   std::string arguments{};

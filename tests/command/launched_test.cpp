@@ -1,4 +1,4 @@
-// Under a launcher one rank speaks, and all ranks end.
+// Under a launcher one rank prints, and all ranks end.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -20,7 +20,7 @@ TEST(CommandLaunched, OnlyTheFirstRankSpeaks) {
   }
 }
 
-// Did another rank fail too, the launcher could end the first one before it has spoken.
+// If another rank failed too, the launcher could end the first one before it prints.
 TEST(CommandLaunched, OneRankSpeaksOfAMistakeAndFailsForAll) {
   for (const char* command : {"lst", "list --x", "show all_reduce rng", "verify --ranks 0"}) {
     const Answer silent = tutti_run(command, "PMI_RANK=3 PMI_SIZE=4");

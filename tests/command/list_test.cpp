@@ -1,4 +1,4 @@
-// list, verify and info say what the library knows about itself.
+// list, verify and info print facts about the library.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

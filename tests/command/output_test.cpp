@@ -11,12 +11,12 @@
 namespace tutti::v0 {
 namespace {
 
-/// What stands before the command so that its standard output is a disk without room.
+/// Prefix of a command whose standard output is a full disk.
 const std::string kFullDisk = R"(sh -c '"$@" >/dev/full' sh)";
 
 constexpr const char* kSmallSweep = "sweep -C all_reduce -a ring -b 8 -e 8 -n 1";
 
-/// So that no file grows beyond so many blocks of 512 bytes.
+/// Prefix of a command whose files have at most this number of blocks of 512 bytes.
 std::string with_files_of(int blocks) {
   return "sh -c 'ulimit -f " + std::to_string(blocks) + R"(; exec "$@"' sh)";
 }

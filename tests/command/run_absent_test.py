@@ -9,14 +9,14 @@ import time
 
 from runs import MEMBER, expect, run, run_case
 
-# A rank that is told to end goes on, so that it prints what it has got. None may fail before.
+# A rank ignores the request to end, so that it prints its error. None may fail before.
 READY = "until [ $(ls $MARKS | wc -l) = {waiting} ]; do sleep 0.02; done; "
 WAIT = f"trap '' TERM; touch $MARKS/$TUTTI_RANK; {READY}"
 SOON = 20  # seconds; init waits for 60
 
 
 def free_port():
-    """A port of the loopback that nobody has."""
+    """An unused port of the loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -54,9 +54,9 @@ def check_all(*meeting):
 
 
 def test_absent():
-    """A rank that ends and does not join is told to those that wait for it."""
+    """The ranks that wait get an error for a rank that ends and does not join."""
     check_all()
-    # Ranks that end after the others have joined, and those of programs without tutti, disturb nobody.
+    # Ranks that end after the others have joined, and those of programs without tutti, disturb no rank.
     for rank in (0, 1):
         ends = f"[ $TUTTI_RANK = {rank} ] && exit 0; "
         for script in (f"{MEMBER} collectives; {ends} {MEMBER} collectives || exit 0",

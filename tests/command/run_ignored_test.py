@@ -16,7 +16,7 @@ MARK = f"{70000 + os.getpid() % 10000}"
 
 
 def ignoring(*numbers):
-    """What a process does before it executes the command."""
+    """Runs in a process before it executes the command."""
     def ignore():
         for number in numbers:
             signal.signal(number, signal.SIG_IGN)
@@ -53,7 +53,7 @@ def test_ignored_child():
 
 
 def await_ranks(count):
-    """Waits until so many ranks run."""
+    """Waits until this number of ranks runs."""
     def is_there():
         return [words[0] for _, words in processes_with(MARK)].count("sleep") == count
     expect(await_that(is_there), "the ranks do not run", processes_with(MARK))

@@ -18,7 +18,7 @@ SHOW = "echo $TUTTI_RANK/$TUTTI_SIZE $TUTTI_LOCAL_RANK/$TUTTI_LOCAL_SIZE $TUTTI_
 
 
 def test_variables():
-    """Ranks know their place, and nothing of the launcher around."""
+    """Ranks get their place, and no variables of the outer launcher."""
     status, output, errors = run("-n", "3", "sh", "-c", SHOW)
     lines = sorted(output.splitlines())
     expect(status == 0 and errors == "" and len(lines) == 3, status, output, errors)
@@ -121,7 +121,7 @@ def own_terminal(terminal):
 
 
 def test_ends():
-    """Whatever happens, nothing is left: no process, no folder."""
+    """Every end leaves no process and no folder."""
     # A rank, a child of it, and one that left its process group; the last two ignore SIGHUP.
     tree = ("sleep {0} & setsid sleep {0} & echo up; sleep {0}")
     mark = f"{40000 + os.getpid() % 10000}"
@@ -148,14 +148,14 @@ def test_ends():
     os.kill(int(guard[0]), signal.SIGKILL)
     expect(job.wait(PATIENCE) == 137, job.returncode)
     await_none(mark)
-    # Who does not listen to SIGTERM is killed five seconds later.
+    # A process that ignores SIGTERM is killed five seconds later.
     begin = time.monotonic()
     status, _, _ = run("-n", "2", "sh", "-c",
                        f"trap '' TERM; [ $TUTTI_RANK = 0 ] && sleep 0.5 && exit 3; "
                        f"sleep {mark}; sleep {mark}")
     expect(status == 3 and 4 < time.monotonic() - begin < PATIENCE / 2, status, time.monotonic() - begin)
     await_none(mark)
-    # What is left in the background when all ranks are done.
+    # A process in the background that outlives all ranks.
     status, _, _ = run("-n", "2", "sh", "-c", f"setsid sleep {mark} >/dev/null 2>&1 & exit 0")
     expect(status == 0, status)
     await_none(mark)
@@ -252,7 +252,7 @@ def test_secret():
     status, output, _ = run("-n", "1", *url, "sh", "-c", "echo $TUTTI_SECRET_FILE",
                             environment={"TUTTI_SECRET_FILE": "/some/file"})
     expect(status == 0 and output.strip() == "/some/file", status, output)
-    # The folder in which ranks meet otherwise is nobody else's.
+    # The folder in which ranks meet otherwise belongs to this user alone.
     status, output, _ = run("-n", "1", "sh", "-c", "echo has ${TUTTI_SECRET_FILE-none}")
     expect(status == 0 and output.strip() == "has none", status, output)
 
@@ -269,7 +269,7 @@ def may_choose_numbers():
 
 
 def choose_numbers_as_root():
-    """Whoever is not root is it among processes of its own, where the system allows that."""
+    """A user other than root becomes root among processes of its own, if the system allows that."""
     alone = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
     if os.getuid() == 0 or subprocess.run([*alone, "true"], stderr=subprocess.DEVNULL).returncode:
         print("no process may choose its number here")

@@ -8,7 +8,7 @@
 
 namespace tutti::v0 {
 
-/// What a run left behind.
+/// The output of a run.
 struct Answer {
   int code = -1;      ///< Exit status.
   std::string out{};  ///< Standard output.

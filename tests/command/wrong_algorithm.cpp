@@ -1,4 +1,4 @@
-// What `--load` adds in tests: an all_reduce that leaves out all ranks but two.
+// An all_reduce for tests of `--load` that leaves out all ranks but two.
 #include <tutti/spi/catalog.hpp>
 
 namespace {

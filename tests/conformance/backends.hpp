@@ -14,8 +14,8 @@
 
 namespace tutti::conformance {
 
-/// Of a process's shared memory. All ranks map all segments into this one process, whose addresses
-/// are few under a sanitizer.
+/// The shared memory of a process. All ranks map all segments into this one process, whose
+/// addresses are few under a sanitizer.
 inline constexpr std::size_t kSegmentBytes = std::size_t{1} << 30;
 
 /// A communicator to be made, on each of its members.
@@ -50,7 +50,7 @@ class Links {
   virtual void kill(Rank world) = 0;
 };
 
-/// What links are made with.
+/// Parameters of links.
 struct LinksOptions {
   int size = 1;      ///< Number of processes.
   Rank mortal = -1;  ///< The one that a test will kill.
@@ -59,8 +59,8 @@ struct LinksOptions {
 /// A backend, and what it cannot express.
 struct Backend {
   std::string name{};        ///< Such as "tcp".
-  std::string variant{};     ///< Where there are several of that name, such as "_process".
-  bool bounded = true;       ///< Whether messages that nobody has asked for take bounded memory.
+  std::string variant{};     ///< Distinguishes backends of one name, such as "_process".
+  bool bounded = true;       ///< Whether messages without a receive take bounded memory.
   bool one_process = true;   ///< Whether all ranks are in this process, to be killed, too.
   bool threads = true;       ///< Whether different ranks may be driven by different threads.
   bool helps_others = true;  ///< Whether polling one communicator moves another one's messages.

@@ -1,4 +1,5 @@
-// What goes wrong is an error that names who, on every rank that waits, and never wrong bytes.
+// A fault is an error that names the rank at fault, on every rank that waits, and never wrong
+// bytes.
 #include <algorithm>
 #include <numeric>
 
@@ -98,7 +99,7 @@ void expect_stray(Transport& transport, std::uint64_t pending, bool thoroughly, 
   }
 }
 
-// Where nothing is awaited from a rank, what it sent is nothing that polls would see.
+// Polls do not look for a message of a rank from which none is expected.
 TEST_P(Failures, AMessageOfACallThatHasEndedIsAMismatch) {
   if (!GetParam().backend.finds_unmatched)
     GTEST_SKIP() << "an MPI shows no message that nobody receives; see mpi_disagreement";
@@ -120,7 +121,7 @@ TEST_P(Failures, AMessageOfACallThatHasEndedIsAMismatch) {
   }
 }
 
-// As where two ranks think that they are the root: each only sends, and nobody receives.
+// As for two ranks that call with themselves as root: each only sends, and none receives.
 TEST_P(Failures, AMessageThatDiffersFromTheCallThatWaitsIsAMismatch) {
   if (!GetParam().backend.finds_unmatched)
     GTEST_SKIP() << "an MPI shows no message that nobody receives; see mpi_disagreement";

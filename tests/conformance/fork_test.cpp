@@ -1,4 +1,4 @@
-// A forked child has copies of its parent's links. Whatever it does with them, the parent goes on.
+// A forked child has copies of its parent's links. No use of them harms the parent.
 #include <thread>
 
 #include <sys/wait.h>

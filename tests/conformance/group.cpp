@@ -151,7 +151,7 @@ bool Group::await_failure(Rank rank) {
     });
   };
   if (!run_until(has_failed)) return false;
-  if (!are_all_here_)  // as whoever uses a transport does that has failed
+  if (!are_all_here_)  // as a user of a failed transport does
     for (Side& own : sides_)
       if (own.is_here && own.error) own.transport->abort(*own.error);
   return is_here(rank);

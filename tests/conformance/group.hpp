@@ -29,7 +29,7 @@ struct Bytes : std::vector<std::byte> {
 /// @param bytes how many. @param seed another one gives others. @return bytes to recognise.
 [[nodiscard]] Bytes pattern(std::size_t bytes, std::uint64_t seed);
 
-/// What a message is sent or received with.
+/// The properties of a message.
 struct Envelope {
   std::uint32_t tag = 0;          ///< As Transfer::tag.
   std::uint64_t fingerprint = 7;  ///< As Transfer::fingerprint.
@@ -107,7 +107,7 @@ class Group {
     std::uint64_t cookie = 0;
     std::span<const Piece> pieces{};
   };
-  /// What the other processes do with the messages of one sender, receiver and tag.
+  /// Messages of the other processes for one sender, receiver and tag.
   struct Route {
     std::deque<End> sends{};
     std::deque<End> receives{};

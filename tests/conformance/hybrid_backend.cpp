@@ -1,5 +1,5 @@
 // Processes on pretended hosts: shared memory inside a host, the loopback interface between hosts,
-// and a control plane that tells of failures, as in a real world.
+// and a control plane that reports failures, as in a real world.
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ struct Process {
   std::shared_ptr<shm::Segment> wide_segment{};
   std::shared_ptr<shm::Domain> wide{};  // a second way, to ranks of all hosts
   std::unique_ptr<runtime::Control> control{};
-  std::vector<runtime::Descriptor> voice{};  // what its control speaks through, for kill
+  std::vector<runtime::Descriptor> voice{};  // the sockets of its control, for kill
 };
 
 class HybridLinks final : public Links {
@@ -54,7 +54,7 @@ class HybridLinks final : public Links {
          .failure_signal = failure_signal});
   }
 
-  // The others see the end of its sockets; what they answer, it may hear.
+  // The others get the end of its sockets; it may receive their answers.
   void kill(Rank world) override {
     Process& process = at(world);
     for (const runtime::Descriptor& voice : process.voice) ::shutdown(voice.get(), SHUT_WR);

@@ -20,7 +20,7 @@ int launched_size() {
   return size;
 }
 
-/// Of a process that is one rank.
+/// The links of a process that is one rank.
 class OwnLinks : public Links {
  public:
   OwnLinks() { MPI_Comm_rank(MPI_COMM_WORLD, &self_); }

@@ -95,7 +95,7 @@ TEST_P(PointToPoint, MessagesGoFromEveryRankToEveryRankInOrder) {
   }
 }
 
-// Who sends may be far ahead of who receives.
+// A sender may be far ahead of its receiver.
 TEST_P(PointToPoint, MessagesThatWaitDisturbNoCollective) {
   std::map<Rank, std::vector<Vector>> out;
   std::map<Rank, std::vector<Request>> sends;
@@ -150,7 +150,7 @@ TEST_P(PointToPoint, BlockingCallsOfThreadsMeet) {
   });
 }
 
-// Blocking calls that would wait for each other for ever, of two communicators at once.
+// Blocking calls of two communicators at once that would deadlock.
 TEST_P(PointToPoint, BatchesOfThreadsGoRoundInRings) {
   if (!GetParam().backend.threads && GetParam().backend.one_process)
     GTEST_SKIP() << "one thread drives all ranks";

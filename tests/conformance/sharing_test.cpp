@@ -173,7 +173,7 @@ TEST_P(Sharing, ManyCommunicatorsComeAndGo) {
     group.receive(size_ - 1, 0, in);
     ASSERT_TRUE(group.finish());
     EXPECT_TRUE(in == out);
-    group.send(size_ - 1, 0, ignored);  // nobody takes it: it must not disturb the next
+    group.send(size_ - 1, 0, ignored);  // no rank receives it: it must not disturb the next
   }
 }
 

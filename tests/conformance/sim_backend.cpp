@@ -9,7 +9,7 @@
 namespace tutti::conformance {
 namespace {
 
-// No test lets so much virtual time pass by itself.
+// Longer than the virtual time of any test.
 constexpr std::chrono::hours kDeath{1};
 
 class SimLinks final : public Links {

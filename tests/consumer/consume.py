@@ -2,8 +2,8 @@
 """Builds and runs the README's C++ as a user would, in one of nine ways:
 
 find_package   from an installed tree that was moved afterwards, plain and per MPI; recipes of docs/ too
-pkg_config     likewise, with the .pc files: short programs, which need all flags and libraries
-misuse         likewise, what newcomers write first, and programs without exceptions
+pkg_config     as find_package, with the .pc files: short programs, which need all flags and libraries
+misuse         as find_package, newcomers' first programs, and programs without exceptions
 partial        installs a tree of which nothing is built
 subdirectory   with tutti's sources inside the user's project
 shared         as find_package and pkg_config, from shared libraries, which it builds first
@@ -146,7 +146,7 @@ def build_with_cmake(arguments, folder, package, *options, target="all"):
 
 def use_find_package(arguments, folder):
     prefix = install(arguments, folder)
-    world = None  # knows no MPI: one is enough for all launchers
+    world = None  # depends on no MPI: one is enough for all launchers
     for mpi, launcher in arguments.mpi or [(None, None)]:
         component = "COMPONENTS training mpi" if mpi else "COMPONENTS training"
         build = build_with_cmake(arguments, folder, f"find_package(tutti 0.1 REQUIRED {component})",
@@ -216,7 +216,7 @@ def use_wrongly(arguments, folder):
 
 
 def use_partial(arguments, folder):
-    """Missing packages are named, and what is not built is told before anything is installed."""
+    """An error names missing packages, and files that are not built, before anything is installed."""
     build, prefix = folder / "partial", folder / "prefix"
     command = [arguments.cmake, "-S", arguments.source, "-B", folder / "missing", "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON"]
     words = subprocess.run(command, capture_output=True, text=True, check=False).stderr
@@ -236,7 +236,7 @@ def use_partial(arguments, folder):
 
 
 def check_exports(arguments, library, name):
-    """What a shared library exports is what the kept list says: no more, and nothing of others."""
+    """A shared library exports the symbols of the kept list, and no others."""
     kept = arguments.source / "tests" / "consumer" / name
     symbols = run("nm", "-D", "-C", "--defined-only", library).splitlines()
     # Weak ones are inline functions, of which each compiler keeps others.

@@ -22,7 +22,7 @@ def build_example(arguments, folder, prefix, name, *options):
 
 
 def check_own_tests(arguments, folder, prefix):
-    """What docs/testing-your-code.md shows works: tests of a user's function on a simulated cluster."""
+    """The tests of docs/testing-your-code.md pass: a user's function on a simulated cluster."""
     build = build_example(arguments, folder, prefix, "own_tests", "-DCMAKE_BUILD_TYPE=Debug")
     output = run(build / "own_tests")
     if output != "own_tests: all passed\n":
@@ -87,7 +87,7 @@ def check_help(arguments, build):
             sys.exit(f"{program} --help printed:\n{output}")
         if run(build / program, "--epochs", "1", "-h") != output:
             sys.exit(f"{program} -h prints something else than --help")
-        # Where init would fail, help comes before it.
+        # --help works where init would fail.
         if run(build / program, "--help", env={"TUTTI_RANK": "x"}) != output:
             sys.exit(f"{program} --help depends on how the program was started")
         wrong = subprocess.run([build / program, "--helpful", "1"], capture_output=True, text=True,
@@ -192,7 +192,7 @@ def check_trainer(folder, prefix, build):
                 sys.exit(f"trainer {options}, killed at step {step}:\n{killed.stderr}")
             if train(ranks, *saving) != expected:
                 sys.exit(f"trainer {options}: killed at step {step} it goes on to other weights")
-    # What two ranks saved one rank and four load.
+    # One rank and four ranks load a checkpoint of two.
     for ranks, step in ((1, 60), (4, 80)):
         output = run(tutti, "run", "-n", ranks, build / "trainer", *short, "--epochs", "4",
                      "--strategy", "diloco", "--checkpoint", checkpoint)

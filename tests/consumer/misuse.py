@@ -1,4 +1,4 @@
-"""What newcomers write first: it compiles, or the compiler's first error says in tutti's words what to write."""
+"""Newcomers' first programs compile, or the compiler's first error says in tutti's words what to write."""
 import re
 import subprocess
 import sys

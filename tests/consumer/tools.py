@@ -1,4 +1,4 @@
-"""What the checks of installed trees share: commands that must succeed, and blocks of pages."""
+"""Functions for checks of installed trees: commands that must succeed, and blocks of pages."""
 import re
 import subprocess
 import sys

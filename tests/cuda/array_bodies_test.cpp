@@ -61,7 +61,7 @@ double decoded(Datatype type, const std::byte* data) {
   return test::decode_half(format_of(type), loaded<std::uint16_t>(data));
 }
 
-/// Of no numbers there is one.
+/// Every NaN has one encoding.
 void encode(Datatype type, double value, std::byte* to) {
   const auto store = [to](auto bits) { std::memcpy(to, &bits, sizeof bits); };
   const bool is_none = std::isnan(value);
@@ -168,7 +168,7 @@ TEST(InspectBody, SumsSquaresAndCountsWhatIsNotFinite) {
           for (std::size_t i = 0; i < count; ++i) {
             std::byte* const element = elements.data() + i * size_of(type);
             const double value = decoded(type, element);
-            // Squares that say something are wanted too.
+            // Squares must be finite too.
             if (count != 1000 && !(std::fabs(value) < 1e100)) encode(type, 0.5, element);
             const double kept = decoded(type, element);
             squares += kept * kept;

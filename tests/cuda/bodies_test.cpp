@@ -156,7 +156,7 @@ void check(const Case& which) {
 class Bodies : public ::testing::TestWithParam<int> {
  protected:
   [[nodiscard]] static Datatype type() { return static_cast<Datatype>(GetParam()); }
-  /// What elements are aligned to at least.
+  /// @return the least alignment of elements.
   [[nodiscard]] static std::size_t alignment() {
     return std::min<std::size_t>(size_of(type()),
                                  type() >= Datatype::c32 && size_of(type()) == 8 ? 4 : 8);

@@ -68,7 +68,7 @@ class GpuCollectives : public ::testing::TestWithParam<Setting> {
  protected:
   void SetUp() override {
     // Over the host two ranks may share a GPU. With a third, on an H100, streams of two ranks
-    // waited for ever: presumably one queue of copies had both.
+    // hung: presumably one queue of copies had both.
     const int ranks = GetParam().ranks;
     const int devices = GetParam().transport == "host" ? (ranks + 1) / 2 : ranks;
     if (const std::string why = lack_of(devices); !why.empty()) GTEST_SKIP() << why;
@@ -225,7 +225,7 @@ TEST(GpuAllocation, FailsOnAllRanksWhereOneHasNoMemory) {
     EXPECT_EQ(error, "") << "it goes on";
 }
 
-/// What is left would show at the end.
+/// The checks at the end would find memory that is left.
 TEST(GpuAllocation, EndsInAnyThread) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   std::vector<Buffer<float>> buffers(2);

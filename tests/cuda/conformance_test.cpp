@@ -1,5 +1,5 @@
-// What StreamTransport promises, of every one that there is, on the stand-ins for the driver and
-// NCCL: the collectives rest on nothing else.
+// The contract of StreamTransport, tested for each implementation on the stand-ins for the driver
+// and NCCL: the collectives depend on nothing else.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What messages go by.
+/// The transport of messages.
 struct Route {
   std::string transport;   // of GPUs
   std::string transports;  // of the host
@@ -39,7 +39,7 @@ struct Own {
   cuda::DeviceMemory& memory;
   Communicator& world;
 
-  /// @return so many bytes of the device with these values. They are the stream's.
+  /// @return memory of the device with these values, in the order of the stream.
   [[nodiscard]] std::byte* upload(const std::vector<std::byte>& values) const {
     std::byte* const data = streams.allocate(std::max<std::size_t>(values.size(), 1), stream);
     finish();
@@ -55,7 +55,7 @@ struct Own {
   void finish() const { wait_for_stream(world, stream, test::kAmple); }
 };
 
-/// What a rank sends another one in a round: other bytes for all three.
+/// @return the message of a rank to another one in a round; all three change its bytes.
 std::vector<std::byte> message_of(Rank from, Rank to, int round, std::size_t bytes) {
   std::vector<std::byte> values(bytes);
   std::minstd_rand random{static_cast<unsigned>(1 + from * 100 + to * 10 + round * 1000)};
@@ -65,7 +65,7 @@ std::vector<std::byte> message_of(Rank from, Rank to, int round, std::size_t byt
 
 class StreamConformance : public ::testing::TestWithParam<Route> {
  protected:
-  /// @return of how many devices so many ranks have one each, or, over the host, share them.
+  /// @return the number of devices: one for each rank, or, over the host, one for two.
   static int devices_for(int size) {
     return GetParam().transport == "host" ? std::min(size, cuda::Driver{}.devices()) : size;
   }
@@ -143,7 +143,7 @@ TEST_P(StreamConformance, KeepsTheOrderOfMessages) {
   });
 }
 
-/// What is enqueued before a group it sends, and what is enqueued behind reads what it brought.
+/// A group sends the results of earlier work on the stream, and later work reads its messages.
 TEST_P(StreamConformance, RunsInTheOrderOfTheStream) {
   run(2, [](const Own& own) {
     constexpr std::size_t kCount = 10'000;
@@ -214,7 +214,7 @@ TEST_P(StreamConformance, KnowsMemoryOfItsDevice) {
   });
 }
 
-/// A group that nobody answers ends with abort, and so does everything that is enqueued behind it.
+/// A group without an answer ends with abort, and so does all later work on its stream.
 TEST_P(StreamConformance, EndsWhatIsUnderWayByAbort) {
   if (const std::string why = lack_of(devices_for(2)); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2, GetParam().transports, devices_for(2)};

@@ -34,7 +34,7 @@ constexpr int kRound = 3;  // in which it dies
 constexpr std::size_t kElements = 3'000'000;
 constexpr int kSkipped = 77;  // exit status
 
-/// What calls go by.
+/// The transport of calls.
 struct Death {
   const char* transport;  // of the host
   bool visible;           // in memory of peers
@@ -44,8 +44,7 @@ std::ostream& operator<<(std::ostream& out, const Death& death) {
   return out << death.transport << (death.visible ? "_peers_" : "_messages_") << death.gpu;
 }
 
-/// Where memory ends with its process the GPUs of those that access it fail, and so do their
-/// streams.
+/// If memory ends with its process, the GPUs that access it fail, and so do their streams.
 bool ends(const cuda::Device& device, Stream stream) {
   const auto environment = runtime::process_environment();
   const auto dead = environment.find("CUDA_STANDIN_DEAD");

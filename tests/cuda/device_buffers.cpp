@@ -32,7 +32,7 @@ DeviceBuffers::DeviceBuffers(std::shared_ptr<cuda::DeviceMemory> memory, const C
   call_.out = out_.device.get();
 }
 
-/// What stands in the stream before must be done when the host reads what it made.
+/// Earlier work on the stream must be done when the host reads its results.
 void DeviceBuffers::give_device_function() {
   if (call_.op == nullptr || call_.op->kind() != OperatorKind::user) return;
   op_ = call_.op->with_device(

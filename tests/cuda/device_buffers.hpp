@@ -17,7 +17,7 @@ namespace tutti::test {
 /// host. A user's operator gets a function of the device, which goes to the host and back.
 class DeviceBuffers {
  public:
-  /// Gives so many bytes of the device.
+  /// Gives memory of the device.
   using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
   /// @param memory of the device. @param call whose buffers are copied. @param allocate where they
   /// are copied to; null: memory that the device's has.

@@ -33,7 +33,7 @@ inline int run_faulted(int count, char** words, int rounds,
   const auto errors = world.run([&](Rank rank) {
     try {
       body(world, rank, transport, reached[static_cast<std::size_t>(rank)]);
-    } catch (...) {  // nobody waits for calls of a program that has ended
+    } catch (...) {  // no rank waits for calls of a program that has ended
       const Communicator ended = std::move(world[rank]);
       throw;
     }

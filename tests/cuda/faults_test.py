@@ -18,8 +18,7 @@ import tempfile
 
 PATIENCE = 300
 AT_ONCE = 4
-# What these were to end is left where they fail, and what is to be ended in a context that cannot be
-# made current.
+# These calls end an object. It stays if they fail, or if its context cannot be made current.
 ENDS = {"cuMemFreeAsync", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuMemPoolDestroy",
         "cuDevicePrimaryCtxRelease_v2",
         "cuCtxSetCurrent", "cuCtxGetCurrent", "ncclCommDestroy", "ncclCommFinalize",

@@ -168,7 +168,7 @@ class PlainNccl {
   ncclComm_t communicator_ = nullptr;
 };
 
-/// What a call took, in microseconds: NCCL's, and ours that runs it.
+/// Times of a call in microseconds: NCCL's own, and ours, which runs it.
 struct Times {
   double plain = 0;
   double ours = 0;

@@ -80,7 +80,7 @@ TEST(FreesWhileCallsArePending, OfCommunicatorsDoNotHoldThemUp) {
       [&] { other.end(0); });
 }
 
-/// The program's own cudaFree is an error at the deadline, instead of a wait for ever.
+/// The program's own cudaFree is an error at the deadline, and does not hang.
 TEST(FreesWhileCallsArePending, OfTheProgramEndByTheDeadline) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};

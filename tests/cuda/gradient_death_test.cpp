@@ -24,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const std::vector<std::size_t> kDeathLayers{3000, 50, 2000};
-constexpr int kTold = 42;  // the exit status of a survivor that was told
+constexpr int kTold = 42;  // the exit status of a survivor that got the error
 
 /// @return what a function throws, or nothing.
 template <class Function>
@@ -37,7 +37,7 @@ std::string error_of(Function function) {
   return {};
 }
 
-/// One good step, one that is held up on rank 1, which dies, and what rank 0 is told of it.
+/// One good step, one that is held up on rank 1, which dies, and rank 0's error.
 void go_on_until_death(Communicator& world, const std::string& transport, bool synchronizes) {
   const Gpu gpu{world.rank()};
   cuda::attach(world, {.device = world.rank(), .transport = transport, .timeout = 5s});
@@ -64,7 +64,7 @@ void go_on_until_death(Communicator& world, const std::string& transport, bool s
       sync->wait();
     }
   });
-  // NCCL may be the first to know, and does not know who it was.
+  // NCCL may be the first to fail, and does not name the rank.
   EXPECT_TRUE(told.find("rank 1") != std::string::npos ||
               told.find("remote process exited") != std::string::npos)
       << told;
@@ -73,7 +73,7 @@ void go_on_until_death(Communicator& world, const std::string& transport, bool s
   EXPECT_LT(Clock::now() - begin, kLongBefore);
 }
 
-/// What a child process is told, by its standard input.
+/// Messages to a child process, by its standard input.
 struct Told {
   Rank rank = 0;
   bool synchronizes = false;

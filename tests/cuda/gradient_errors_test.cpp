@@ -1,4 +1,4 @@
-// What is refused of gradients in memory of GPUs, what makes a step void, and how ranks end.
+// Gradients in memory of GPUs: rejected options, void steps, and ends of ranks.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -165,8 +165,8 @@ TEST(GpuGradientSteps, AreVoidWhereARankErrs) {
   });
 }
 
-/// What is captured does not run, so that there is nothing to reduce: what the stream was at before
-/// keeps its gradients, and another GradientSync can follow.
+/// Captured work does not run, so there is nothing to reduce. The earlier stream keeps its
+/// gradients, and another GradientSync can follow.
 TEST(GpuGradientSteps, EndWithGradientsWhereTheStreamIsCaptured) {
   on_two_gpus([](GpuRank own) {
     for (const auto& [is_late, has_norm] : {std::pair{false, false}, {true, false}, {true, true}}) {

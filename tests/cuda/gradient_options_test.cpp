@@ -1,6 +1,5 @@
-// What else GradientSync does with gradients in memory of GPUs: looks at them, lets them travel in
-// fewer bytes, has each rank update its own part, compares and repairs state, goes on without
-// ranks.
+// Options of GradientSync with gradients in memory of GPUs: it inspects them, compresses them, has
+// each rank update its own part, compares and repairs state, and continues without lost ranks.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,7 +10,7 @@
 namespace tutti::test {
 namespace {
 
-/// Of some that ranks share evenly.
+/// Sizes that ranks share evenly, and others.
 const std::vector<std::size_t> kCounts{1000, 10, 0, 5001, 300};
 
 class GpuGradientOptions : public ::testing::TestWithParam<std::string> {
@@ -80,7 +79,7 @@ TEST_P(GpuGradientOptions, TellNormAndHash) {
         EXPECT_EQ(std::ranges::count(all, all.front()), own.world.size());
       }
     }
-    // Of the same run, of other gradients, of other buckets.
+    // Digests of the same run, of other gradients, of other buckets.
     for (std::size_t step = 0; step < 3; ++step) {
       EXPECT_EQ(hashes[step], hashes[3 + step]);
       EXPECT_NE(hashes[step], hashes[6 + step]);

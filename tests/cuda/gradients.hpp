@@ -25,7 +25,7 @@ inline float rough_value(std::size_t layer, std::size_t element, Rank rank, int 
   return static_cast<float>(mixed * 2'654'435'761U >> 8) / 5'000'000.0F - 1.5F;
 }
 
-/// @return the mean of that over so many ranks, in one more precision.
+/// @return its mean over all ranks, in one more precision.
 inline double rough_mean(std::size_t layer, std::size_t element, int ranks, int step) {
   double all = 0;
   for (Rank rank = 0; rank < ranks; ++rank) all += rough_value(layer, element, rank, step);
@@ -127,7 +127,7 @@ class GpuModel {
   [[nodiscard]] float* place(std::size_t layer) const {
     return reinterpret_cast<float*>(gradients_.get()) + offsets_[layer];
   }
-  /// What backward is to compute; gradients are no numbers until it does.
+  /// Prepares a step: gradients are NaN until backward computes them.
   void prepare(Rank rank, int step) {
     std::vector<float> values(total_);
     for (std::size_t i = 0; i < sizes_.size(); ++i)
@@ -207,7 +207,7 @@ class GpuModel {
   std::shared_ptr<std::byte> results_{};
 };
 
-/// What a rank has of its own.
+/// The objects of a rank.
 struct GpuRank {
   Communicator& world;
   const Gpu& gpu;

@@ -215,7 +215,7 @@ TEST_P(GpuGradients, OfManyStepsAreEnqueuedAtOnce) {
   });
 }
 
-/// Where they are large, and NCCL chooses.
+/// Large gradients, by NCCL's choice.
 TEST_P(GpuGradients, AreReducedInPlace) {
   on_gpus(GetParam().ranks, GetParam().transport, [](GpuRank own) {
     GpuModel model{own.gpu, kSizes};
@@ -238,7 +238,7 @@ TEST_P(GpuGradients, AreReducedInPlace) {
   });
 }
 
-/// Of each parameter another thread says that it is ready.
+/// Another thread reports each parameter as ready.
 TEST_P(GpuGradients, AreReadyByAnyThread) {
   on_gpus(GetParam().ranks, GetParam().transport, [](GpuRank own) {
     GpuModel model{own.gpu, kSizes};

@@ -121,7 +121,7 @@ TEST(GpuCaptures, RefuseWhatWaitsForThem) {
     EXPECT_EQ(error, "");
 }
 
-/// The driver knows nothing of memory that a graph allocates, and nothing of the host's.
+/// The driver has no attributes of memory that a graph allocates, and none of the host's.
 TEST(GpuCaptures, AcceptMemoryOfTheirGraph) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{1};
@@ -149,7 +149,7 @@ TEST(GpuCaptures, AcceptMemoryOfTheirGraph) {
     EXPECT_EQ(error, "");
 }
 
-/// NCCL does not end a communicator of which there are graphs; its owner does not wait for ever.
+/// NCCL does not end a communicator that graphs use; its owner does not hang.
 TEST(GpuCaptures, DoNotHoldUpTheEndOfTheirCommunicator) {
   if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};

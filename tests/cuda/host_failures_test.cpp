@@ -220,7 +220,7 @@ TEST(HostFailures, EndCallsOnMemoryOfPeersInTime) {
     EXPECT_EQ(error, "");
 }
 
-/// A call whose stream is held by something else, for ever as far as we know.
+/// A call whose stream is held by other work, which may never end.
 TEST(HostFailures, EndACallThatIsNotReady) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2, "shm", 1};
@@ -272,7 +272,7 @@ TEST(HostFailures, NameACommunicatorThatCannotBeDivided) {
   }
 }
 
-/// Whether devices of this process lack something, which the stand-in is told by the environment.
+/// Whether devices of this process lack something, as the stand-in's environment sets it.
 bool is_lacked(const std::string& what) {
   const auto environment = runtime::process_environment();
   const auto found = environment.find("CUDA_STANDIN_LACKS");

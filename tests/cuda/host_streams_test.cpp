@@ -112,7 +112,7 @@ TEST(HostCalls, RunOnRanksThatShareAGpu) {
   });
 }
 
-/// What a stream has to do before a call comes before its messages, and the host waits for neither.
+/// Earlier work on a stream precedes the messages of a call, and the host waits for neither.
 TEST(HostCalls, TakeTheirTurnInTheStream) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   GpuWorld world{2};

@@ -54,7 +54,7 @@ class WrappingGroup final : public Group {
   Wrap wrap_;
 };
 
-/// What ranks need that stand on such a group.
+/// The objects of each rank of such a group.
 struct Own {
   Communicator& world;
   std::shared_ptr<const cuda::Device> device;

@@ -1,5 +1,5 @@
 /// @file
-/// What tests of messages over the host share.
+/// Functions for tests of messages over the host.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,6 @@
 namespace tutti::harness {
 
 /// Attaches a rank's device by "host". @param timeout as cuda::AttachOptions. @param visible
-/// likewise.
 inline void attach_by_host(GpuWorld& world, Rank rank, Duration timeout = test::kAmple,
                            bool visible = false) {
   cuda::attach(world[rank], {.device = world.device(rank).ordinal(),

@@ -45,7 +45,7 @@ TEST_F(DeviceMemoryTest, CopiesBothWays) {
   EXPECT_EQ(download(upload(bytes), bytes.size()), bytes);
 }
 
-// What is allocated in the order of a stream only its own device sees.
+// Memory allocated in the order of a stream is visible to its own device only.
 TEST_F(DeviceMemoryTest, MayBeSharedWithOtherDevices) {
   int is_shareable = 0;
   CUpointer_attribute asked = CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE;

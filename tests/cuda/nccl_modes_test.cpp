@@ -115,7 +115,7 @@ TEST_P(NcclModes, AreWhatNcclIsConfiguredWith) {
   EXPECT_EQ(result, GetParam() ? ncclInProgress : ncclSuccess);
 }
 
-/// The variable overrides what NCCL is told.
+/// The variable overrides NCCL's configuration.
 TEST_P(NcclModes, AreWhatTheEnvironmentSays) {
   const Variable overrides{"NCCL_COMM_BLOCKING", GetParam() ? "1" : "0"};
   GpuWorld world{2};

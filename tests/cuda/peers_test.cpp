@@ -58,7 +58,7 @@ class OnlyPeers final : public cuda::DeviceStreams {
   std::optional<Error> failure_{};
 };
 
-/// What a rank has of its own.
+/// The objects of a rank.
 struct Own {
   Communicator& world;
   std::shared_ptr<const cuda::Device> device;
@@ -239,7 +239,7 @@ TEST(GpuPeerCalls, GoOnInGraphsWhereOneDoesNotCome) {
   });
 }
 
-/// What has failed asks nothing of a stream that the program has for itself again.
+/// A failed call does not touch the program's stream again.
 TEST(GpuPeerCalls, LeaveStreamsAloneWhenTheyAreDone) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   on_peers(2, [](Own& own) {
@@ -287,7 +287,7 @@ TEST(GpuPeerMemory, FillsBlocks) {
   });
 }
 
-/// What a call still has to read is not given to anybody else, who would find it zeroed.
+/// Memory that a call still has to read is not reused, since its next owner would see it zeroed.
 TEST(GpuPeerMemory, IsUsedAgainBehindTheCallsSoFar) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   on_peers(2, [](Own& own) {

@@ -1,5 +1,5 @@
-// What communicators know of where their GPUs are, and choose by it. NVLink of the stand-in joins 0
-// with 1 and 2 with 3, nothing joins 0 with 2, and PCIe all others.
+// Places of GPUs, and the choices by them. NVLink of the stand-in joins 0 with 1 and 2 with 3,
+// nothing joins 0 with 2, and PCIe all others.
 #include <memory>
 #include <numeric>
 #include <set>
@@ -48,7 +48,7 @@ std::vector<int> rails_of(Communicator& world) {
   return rails;
 }
 
-/// What it would run of a long all_reduce that is to be the same in every run.
+/// @return the choice for a long all_reduce that must be equal in every run.
 std::string explanation(Communicator& world) {
   static std::vector<float> values(std::size_t{1} << 22U);
   return world.explain(call::all_reduce(std::span<const float>{values}, std::span{values}, sum),

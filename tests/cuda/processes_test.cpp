@@ -63,8 +63,8 @@ void check_world(Communicator& world, std::string_view transport) {
   memory.deallocate(data, kCount * sizeof(float));
 }
 
-/// Where there is no CUDA IPC ranks that are processes see nothing of each other: "host" sends
-/// messages then, and "nccl" says so.
+/// Without CUDA IPC, ranks that are processes cannot access each other's memory: "host" sends
+/// messages, and "nccl" reports it.
 TEST(GpuProcessesWithoutIpc, SendMessages) {
   const auto environment = runtime::process_environment();
   const auto lacks = environment.find("CUDA_STANDIN_LACKS");
@@ -127,7 +127,7 @@ TEST(GpuProcesses, EndTogether) {
   EXPECT_LT(end.time_since_epoch() - Clock::duration{start}, test::kLongBefore);
 }
 
-/// But not for ever: those that go on then find out that it is gone.
+/// The other ranks' later calls report the rank that has ended.
 TEST(GpuProcesses, FindARankThatHasEnded) {
   std::optional<Communicator> world{mpi::init(MPI_COMM_WORLD)};
   const Rank rank = world->rank();

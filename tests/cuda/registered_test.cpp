@@ -1,4 +1,4 @@
-// Memory of tutti::cuda::allocate, which NCCL knows, in calls of all kinds.
+// Memory of tutti::cuda::allocate, registered with NCCL, in calls of all kinds.
 #include <gtest/gtest.h>
 #include <tutti/cuda.hpp>
 

@@ -1,5 +1,5 @@
-// How NCCL is told of memory of tutti::cuda::allocate: by the calls that the stand-in counts in a
-// process of its own, which says at its end what is left.
+// Registration of memory of tutti::cuda::allocate with NCCL: by the calls that the stand-in counts
+// in a process of its own, which says at its end what is left.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

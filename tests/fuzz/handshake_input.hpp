@@ -10,7 +10,7 @@
 
 namespace tutti::fuzz {
 
-/// Ends the process, as a fuzzer wants it.
+/// Ends the process, which a fuzzer takes for a finding.
 inline void promise(bool kept) {
   if (!kept) std::abort();
 }

@@ -44,8 +44,8 @@ template <class Decode>
   }
 }
 
-/// Whatever the bytes are, and however they come, there is an exception or an object, which then is
-/// one as good as any: it comes back from its own bytes.
+/// All bytes, in any pieces, give an exception or an object. An object is equal after a round trip
+/// through its own bytes.
 template <class T>
 void run_object_of(std::span<const std::byte> bytes) {
   auto whole = attempt([&] { return decoded<T>(bytes); });

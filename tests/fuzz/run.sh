@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds the fuzzers with clang++ and runs each for a while: tests/fuzz/run.sh [SECONDS [FUZZER...]]
-# What they learn stays in build/fuzz/corpus for the next time, what they find in
-# build/fuzz/findings.
+# Inputs stay in build/fuzz/corpus for the next time, findings in build/fuzz/findings.
 # To run a finding again: build/fuzz/tests/bin/tutti_fuzz_NAME build/fuzz/findings/NAME-crash-...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -83,7 +83,7 @@ void poll_to_the_end(Transport& transport) {
 
 void converse(std::span<const std::byte> bytes) {
   const auto [own, peer] = conformance::connected_pair();
-  // What does not fit into the kernel's buffers at once is left out.
+  // Bytes beyond the kernel's buffers are dropped.
   const ssize_t sent = send(peer, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   static_cast<void>(sent);
   shutdown(peer, SHUT_WR);
@@ -97,7 +97,7 @@ void converse(std::span<const std::byte> bytes) {
       post(*one, first);
       poll_to_the_end(*one);
     } catch (const Error&) {
-      // That the peer is mad, or gone, is what is to be told.
+      // The error must be that the peer is invalid, or gone.
     }
     const auto other = fabric->transport(2, {1, 0}, std::make_shared<FailureSignal>());
     try {

@@ -1,5 +1,5 @@
-// Files for --load, of any bytes: each is read, or refused by an Error. What is read is proved, or
-// found to be wrong.
+// Files for --load, of any bytes: each is read, or rejected by an Error. A schedule that is read is
+// proved, or found to be wrong.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -25,7 +25,7 @@ os.environ["PATH"] = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/
 
 
 def address(host):
-    """Where a host is, by its number."""
+    """The address of a host, by its number."""
     return f"10.77.0.{host + 1}"
 
 
@@ -42,7 +42,7 @@ def ip(*words, host=None):
 
 
 def unplug(host):
-    """Nothing passes the link of a host any more, and neither end is told."""
+    """Drops all packets on the link of a host, without a sign to either end."""
     ip("link", "set", f"to-{host}", "nomaster")
 
 
@@ -109,7 +109,7 @@ def run_in_new_namespaces(count, rate, command):
     complaints = [f"there is no {tool}" for tool in TOOLS if not shutil.which(tool)]
     for user in [] if complaints else ([], ["--user", "--map-root-user"]):
         words = ["unshare", *user, *own]
-        # Only a machine that does not allow this is skipped. What fails later is a failure.
+        # Only a machine that does not allow this is skipped. Later errors are failures.
         trial = subprocess.run([*words, "ip", "link", "set", "lo", "up"], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, check=False)
         if trial.returncode == 0:

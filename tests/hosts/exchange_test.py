@@ -39,10 +39,10 @@ except tutti.Error as error:
 
 
 class Exchanges(Hosts):
-    """What ranks read of the environment although they need no meeting place."""
+    """Variables that ranks read although they need no meeting place."""
 
     def start(self, *variables):
-        """What each of two ranks says, with these variables of its own."""
+        """The output of each of two ranks, with these variables of its own."""
         exchanged = self.folder / f"exchange{len(list(self.folder.iterdir()))}"
         exchanged.mkdir()
         packages = str(pathlib.Path(worlds.TUTTI).parent.parent / "python")

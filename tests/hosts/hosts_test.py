@@ -21,7 +21,7 @@ import members  # isort: skip; worlds says where
 
 
 class Collectives(Hosts):
-    """Who speaks with whom over what."""
+    """The transport of each pair of ranks."""
 
     def check(self, job, hosts, origin):
         """Runs a job. No payload goes over sockets inside a host, and all of it does between.
@@ -94,11 +94,11 @@ class Encryption(Hosts):
 
 
 class CostModels(Hosts):
-    """What algorithms are chosen by."""
+    """The costs for choices of algorithms."""
 
     def explained(self, text, rate):
-        """What all ranks say alike, where rank 0 sends at this rate. While other programs run, a network may look
-        slower than it is: of several attempts one is right."""
+        """The common output of all ranks if rank 0 sends at this rate. A network may look slower than it is while
+        other programs run, so one of several attempts must be right."""
         cluster.shape("eth0", rate, "h0")
         self.addCleanup(cluster.shape, "eth0", cluster.RATE, "h0")
         for _ in range(5):
@@ -121,7 +121,7 @@ class CostModels(Hosts):
         self.explained("  hierarchical(circulant, ring):groups=2+1+1: ", "1gbit")
 
     def described(self, network, text=None):
-        """What ranks say, and their statuses, where rank 0 is told of a network, or of a file."""
+        """The output of ranks, and their statuses, if rank 0 gets a network, or a file."""
         if text is not None:
             network = self.folder / network
             network.write_text(text, encoding="utf-8")
@@ -161,7 +161,7 @@ class Refusals(Hosts):
     """Worlds that do not come together. The connect deadline is 3 s."""
 
     def refused(self, world, told):
-        """Every rank fails within its time, and is told what is to be told to it."""
+        """Every rank fails within its time, with the expected error."""
         statuses, said = world.finish()
         self.assertEqual(set(statuses), {4}, said)
         for rank, text in enumerate(told):
@@ -170,7 +170,7 @@ class Refusals(Hosts):
                 self.assertLess(members.seconds_waited(said[rank]), members.DEFAULT_WAIT / 2)
 
     def few(self, **variables):
-        """A world of three hosts that waits for 3 s, unless it is told otherwise."""
+        """A world of three hosts with a timeout of 3 s by default."""
         return self.world(["h0", "h1", "h2"], **{"TUTTI_TIMEOUT": "3", **variables})
 
     def at_once(self, process, text):
@@ -243,7 +243,7 @@ class Failures(Hosts):
             self.assertTrue(match, text)
 
     def check_partition(self, spoil):
-        """All know by the heartbeat deadline, and each side blames the other."""
+        """All fail by the heartbeat deadline, and each side blames the other."""
         hosts = ["h0", "h0", "h1", "h2", "h3"]
         for rank, (_, cause, culprit, text) in enumerate(self.lose(hosts, "h3", spoil)):
             self.assertEqual(cause, "peer_dead", text)
@@ -266,7 +266,7 @@ class Campaigns(Hosts):
     HOSTS = ["h0", "h0", "h1", "h1"]
 
     def test_deaths(self):
-        """All know at once, on the host of the dead and on the other, and blame it."""
+        """All fail at once, on the host of the dead rank and on the other, and blame it."""
         near, far = [], []
         for trial in range(100):
             chance = random.Random(trial)
@@ -287,7 +287,7 @@ class Campaigns(Hosts):
         members.judge(self, "deaths on another host:", far, 1000)
 
     def test_partitions(self):
-        """Both sides know half a second after the heartbeat deadline, and blame the other."""
+        """Both sides fail half a second after the heartbeat deadline, and blame the other."""
         for name, spoil, mend in (("swallowed", cluster.unplug, cluster.plug),
                                   ("down", cluster.cut, cluster.restore)):
             delays = []

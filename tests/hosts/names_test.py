@@ -18,12 +18,12 @@ import members  # isort: skip; worlds says where
 
 
 def address_of(host):
-    """Where a host is."""
+    """The address of a host."""
     return cluster.address(int(host[1:]))
 
 
 class Names(Hosts):
-    """What names are looked up as, when, and what is said where ranks are not found by them."""
+    """Names of hosts: the addresses, the time of the look-up, and errors if no rank is found."""
 
     def names(self, **lines):
         """A file for /etc/hosts. Returns its path."""
@@ -53,7 +53,7 @@ class Names(Hosts):
         self.assertLess(time.monotonic() - self.begin, PATIENCE / 2)
 
     def refused(self, world, text):
-        """All ranks are told the same, long before the deadline that they have by default."""
+        """All ranks get the same error, long before their default deadline."""
         statuses, said = world.finish()
         self.assertEqual(set(statuses), {4}, said)
         for words in said:

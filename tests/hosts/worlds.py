@@ -19,7 +19,7 @@ PATIENCE = members.PATIENCE
 
 
 def bytes_sent(device, host):
-    """What has left a host by a device."""
+    """The bytes that a host has sent by a device."""
     return json.loads(cluster.ip("-s", "-j", "link", "show", device,
                                  host=host))[0]["stats64"]["tx"]["bytes"]
 
@@ -89,7 +89,7 @@ class World:
 
 
 class Hosts(unittest.TestCase):
-    """What every test has: secrets, and ports of the first host that nobody has used."""
+    """The needs of every test: secrets, and unused ports of the first host."""
     port = 20000
 
     def setUp(self):
@@ -121,14 +121,14 @@ class Hosts(unittest.TestCase):
         return world
 
     def reports(self, world, since):
-        """What the ranks say of a failure, and how many seconds after."""
+        """The ranks' errors, and the seconds until them."""
         statuses, said = world.finish()
         self.assertEqual({status for status in statuses if status != -signal.SIGKILL}, {0}, said)
         lines = [text.split(" ", 3) for text in said if text]
         return [(int(line[0]) * 1e-9 - since, line[1], int(line[2]), line[3]) for line in lines]
 
     def lose(self, hosts, host, spoil):
-        """What the ranks say of a host that is lost, and how many seconds after."""
+        """The ranks' errors after the loss of a host, and the seconds until them."""
         world = self.enduring(hosts)
         time.sleep(0.2)
         spoilt = time.monotonic()

@@ -125,7 +125,7 @@ class House:
 
 
 def target_of(root, file, quote, name):
-    """Where an include leads: a path relative to the root, "std", or the name itself."""
+    """The target of an include: a path relative to the root, "std", or the name itself."""
     if name.startswith("tutti/"):
         for folder in ("include", "backends/mpi/include", "backends/cuda/include"):
             if (root / folder / name).is_file():

@@ -44,8 +44,8 @@ std::size_t elements_of(Amount amount) {
   return kElements[static_cast<std::size_t>(amount)];
 }
 
-/// Elements of one block of those that may differ: a third of them are empty. What is exchanged in
-/// place must be as much one way as the other.
+/// Elements of one block of those that may differ: a third of them are empty. An exchange in place
+/// has equal sizes both ways.
 std::size_t ragged(const Cell& cell, std::size_t block) {
   const auto n = static_cast<std::size_t>(cell.size);
   if (cell.operation->collective == all_to_all && cell.in_place)
@@ -84,7 +84,8 @@ std::vector<Model> make_models(const Operation& operation, Datatype type) {
   return models;
 }
 
-/// So many numbers, of which each below `bound` is there equally often, or once more, in any order.
+/// @return `count` numbers in any order. Each number below `bound` is there equally often, or once
+/// more.
 std::vector<std::size_t> deal(std::mt19937_64& random, std::size_t count, std::size_t bound) {
   std::vector<std::size_t> cards;
   for (std::size_t i = 0; i < count; ++i) cards.push_back(i % bound);

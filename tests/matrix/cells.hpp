@@ -15,11 +15,11 @@
 
 namespace tutti::matrix {
 
-/// What is called.
+/// An operation of the matrix.
 struct Operation {
   std::string_view name{};                     ///< As the communicator's method.
-  Collective collective{};                     ///< Whose results it has.
-  harness::CountsAre counts_are{};             ///< Who knows how large blocks are.
+  Collective collective{};                     ///< The collective with the same results.
+  harness::CountsAre counts_are{};             ///< The ranks with the sizes of blocks.
   PointToPoint messages = PointToPoint::none;  ///< Around the ring, if not none.
   bool in_place = true;                        ///< Whether MPI has it in place.
   /// @return whether blocks may differ.
@@ -64,11 +64,11 @@ struct Cell {
 [[nodiscard]] const std::vector<harness::Model>& models_of(const Operation& operation,
                                                            Datatype type);
 
-/// @param size number of ranks. @return all cells on so many ranks.
+/// @return all cells on `size` ranks.
 [[nodiscard]] std::vector<Cell> all_cells(int size);
 /// A sample in which every operation meets every datatype, and every number of ranks, form, place
 /// and amount. @param seed another one gives another sample. @param size number of ranks.
-/// @return its cells on so many ranks.
+/// @return its cells on `size` ranks.
 [[nodiscard]] std::vector<Cell> sample(std::uint64_t seed, int size);
 
 }  // namespace tutti::matrix

@@ -44,7 +44,7 @@ Text all_joined(int size) {
   return all;
 }
 
-/// Where a rank is.
+/// The place of a rank.
 struct Place {
   Communicator& world;
   Rank self = world.rank();

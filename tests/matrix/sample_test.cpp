@@ -36,7 +36,7 @@ TEST(MatrixSample, HasEveryCollective) {
   EXPECT_EQ(collectives.size(), std::size_t{kCollectives});
 }
 
-/// What there is, for the table in docs.
+/// Records the rows and columns of the table in docs.
 TEST(MatrixSample, KnowsItsRowsAndColumns) {
   const auto record = [](const char* what, const std::vector<std::string_view>& names) {
     std::string text;

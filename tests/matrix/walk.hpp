@@ -1,5 +1,5 @@
 /// @file
-/// What a rank does to walk through cells, on whatever transport.
+/// A rank's walk through cells, on any transport.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace tutti::matrix {
 
-/// Where the buffers of calls lie, and how they are called.
+/// The place of the calls' buffers, and the options of calls.
 class Placement {
  public:
   Placement() = default;
@@ -27,7 +27,7 @@ class Placement {
   virtual void store() = 0;
   /// When calls of one cell have ended: copies what they brought to the host.
   virtual void fetch() = 0;
-  /// What was placed is not needed any more.
+  /// Frees the placed buffers.
   virtual void clear() = 0;
   /// @return whether calls run one after the other, so that those of one rank which must not wait
   /// for each other have to start as a batch.
@@ -36,9 +36,9 @@ class Placement {
   [[nodiscard]] virtual Options options(Options options) const = 0;
 };
 
-/// What a rank found.
+/// The findings of a rank.
 struct Report {
-  std::vector<std::string> problems{};  ///< What went wrong, in words.
+  std::vector<std::string> problems{};  ///< One sentence for each.
   /// Datatypes that each operation moved rightly, and each operator reduced.
   std::map<std::string, std::vector<std::string>> right{};
 
@@ -60,8 +60,7 @@ struct Report {
 
 /// @return the object collectives' names.
 [[nodiscard]] std::vector<std::string_view> object_operations();
-/// All three. @param world as of walk. @param cells and @param placement likewise. @return what
-/// this rank found.
+/// All three. Parameters as of walk. @return this rank's findings.
 [[nodiscard]] Report walk_all(Communicator& world, std::span<const Cell> cells,
                               Placement* placement = nullptr);
 

@@ -19,8 +19,8 @@ import subprocess
 import sys
 import time
 
-# What is mutated, what is built for it, which tests must notice (a regular expression of ctest), and
-# perhaps what these need not run (a filter of GoogleTest).
+# The mutated files, the targets to build, the tests that must fail (a regular expression of ctest), and perhaps cases
+# that they leave out (a filter of GoogleTest).
 CAPABILITIES = {
     "schedules": (["algorithms/*.cpp"],
                   ["tutti_test_graph", "tutti_test_verify.*", "tutti_test_executor_matrix"],
@@ -186,7 +186,7 @@ class Campaign:
 
     @staticmethod
     def is_python(path, text):
-        """Whether what nobody compiles could be; other files are compiled."""
+        """Whether files outside the build compile; the build compiles the others."""
         try:
             return path.suffix != ".py" or compile(text, path, "exec") is not None
         except SyntaxError:

@@ -87,7 +87,7 @@ TEST(StreamShapes, AreOfEvenSegmentsThatAreNotShort) {
     EXPECT_EQ(parts, std::max<std::size_t>(shape.bytes() / 65536, 1));
     EXPECT_EQ(StreamShape(object, false).segments().parts, 1U);
     EXPECT_EQ(StreamShape(object, false).object(), object);
-    // What the executor makes of it.
+    // The executor's number of segments.
     EXPECT_EQ((shape.bytes() + shape.segment() - 1) / shape.segment(), parts);
   }
 }

@@ -26,7 +26,7 @@ struct Point {
 template <class T>
 using Results = std::vector<std::optional<T>>;
 
-/// @return a task that puts what a request results in where it is told.
+/// @return a task that stores the result of a request.
 template <class T>
 Task task_of(Rank rank, ObjectRequest<T> request, std::optional<T>& result) {
   const auto shared = std::make_shared<ObjectRequest<T>>(std::move(request));

@@ -91,14 +91,14 @@ struct Line {
   }
 };
 
-/// Nothing but its bytes, and nothing that cereal knows.
+/// A type of plain bytes without functions of cereal.
 struct Pixel {
   std::int32_t x = 0;
   std::array<float, 2> colors{};
   friend bool operator==(const Pixel&, const Pixel&) = default;
 };
 
-// What is copied as bytes where it stands alone is so in containers as well, many at once.
+// Types that are copied as bytes alone are copied so in containers too, many at once.
 TEST(CerealObjects, HoldFlatOnesAsTheirBytes) {
   const Pixel pixel{7, {0.5F, -1}};
   const std::size_t count = sizeof(std::uint64_t);

@@ -233,7 +233,7 @@ TEST(Encoders, LimitRunsToTheLastByte) {
   EXPECT_THROW(encoder.put_run(1, bytes, huge), Error);
 }
 
-/// Hears all, and wants to hear of every so many bytes.
+/// Gets all calls, and asks for one after every few bytes.
 class Listener final : public Outlet {
  public:
   explicit Listener(std::size_t step) : step_{step} {}

@@ -1,5 +1,4 @@
-// What moves beside objects, one thing at a time: which frames are believed, and whom an error
-// names.
+// Frames beside objects, one at a time: accepted and rejected ones, and the ranks that errors name.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -56,7 +55,7 @@ TEST(ObjectFrame, is_not_believed_where_no_memory_is_so_large) {
   }
 }
 
-// Whoever is first among equals, and last, is named too.
+// The error names the first among equals, and the last.
 TEST(ObjectAccount, of_what_is_too_large_names_the_giver_and_the_taker) {
   for (std::size_t giver = 0; giver < 3; ++giver)
     for (std::size_t taker = 0; taker < 3; ++taker) {

@@ -1,4 +1,4 @@
-// What all ranks are told where objects cannot be moved, and that all goes on after it.
+// Rejected objects: all ranks get the error, and the communicator stays usable.
 #include <functional>
 
 #include <tutti/batch.hpp>

@@ -33,7 +33,7 @@ enum class Color : std::uint8_t { red = 1, green = 2, blue = 4 };
 
 }  // namespace tutti::samples
 
-/// What Color's names have.
+/// The names of Color.
 template <>
 struct tutti::EnumValues<tutti::samples::Color> {
   static constexpr bool contains(std::uint8_t value) {

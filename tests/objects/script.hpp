@@ -105,7 +105,8 @@ template <class... Results>
   return errors;
 }
 
-/// What a rank is told by calls of objects of its type. @param root of the calls that have one.
+/// @return a rank's errors in calls with objects of its type. @param root of the calls that have
+/// one.
 template <class T>
 [[nodiscard]] std::vector<Error> refusals(Communicator& world, Rank root) {
   const std::vector<T> row(static_cast<std::size_t>(world.size()));
@@ -122,7 +123,7 @@ template <class T>
   return std::apply([](const auto&... all) { return errors_of(all...); }, results);
 }
 
-/// What a rank is told where one gives so many objects and the others one for each rank.
+/// @return a rank's errors if one rank gives this many objects and the others one for each rank.
 [[nodiscard]] inline std::vector<Error> refusals_of_counts(Communicator& world, Rank odd,
                                                            int count) {
   const bool is_odd = world.rank() == odd;
@@ -132,8 +133,8 @@ template <class T>
   return errors_of(scattered, exchanged);
 }
 
-/// All ranks were told the same by so many calls, and all goes on. @param culprit of all, or -1
-/// where it may be any rank.
+/// Expects the same errors on all ranks, by this number of calls, and a usable communicator. @param
+/// culprit of all, or -1 for any rank.
 inline void expect_told(Communicator& world, const std::vector<Error>& errors, std::size_t calls,
                         Rank culprit) {
   EXPECT_EQ(errors.size(), calls) << "a call did not fail";

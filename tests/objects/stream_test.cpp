@@ -53,7 +53,7 @@ TEST(StreamedObjects, AreEncodedBeforeTheCallReturns) {
   const Pieces wanted = pieces_of(100, 10'000, 1);
   std::vector<Task> tasks;
   Results<Pieces> results(2);
-  auto root = objects(world[0]).async().broadcast(wanted, 0);  // nobody else has called yet
+  auto root = objects(world[0]).async().broadcast(wanted, 0);  // no other rank has called yet
   tasks.push_back(task_of(1, objects(world[1]).async().broadcast(Pieces{}, 0), results[1]));
   tasks.push_back(task_of(0, std::move(root), results[0]));
   ASSERT_TRUE(world.drive(tasks, std::chrono::seconds{1}));

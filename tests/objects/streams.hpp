@@ -16,7 +16,7 @@ namespace tutti::samples {
 
 /// Pieces of bytes, and what goes wrong with them.
 struct Pieces {
-  /// What goes wrong.
+  /// The faults of streams.
   enum class Fault : std::uint8_t {
     none,
     refused_later,  ///< Its codec throws the second time, before the last piece.
@@ -89,7 +89,8 @@ struct tutti::Codec<tutti::samples::Pieces> {
 
 namespace tutti::test {
 
-/// Of any sizes, from any root, in small pieces and in ones that have many segments.
+/// Streams objects of several sizes from every root, in small pieces and in pieces of many
+/// segments.
 inline void stream_objects(Communicator& world) {
   using samples::pieces_of;
   const Rank self = world.rank();
@@ -109,8 +110,8 @@ inline void stream_objects(Communicator& world) {
   }
 }
 
-/// What goes wrong on the way is an error of all ranks where it is the root's, and else of those
-/// that decode; all goes on after it.
+/// A fault of the root is an error of all ranks, any other fault one of the ranks that decode. The
+/// communicator stays usable.
 inline void reject_streams(Communicator& world) {
   using Fault = samples::Pieces::Fault;
   const Rank self = world.rank();
@@ -123,7 +124,7 @@ inline void reject_streams(Communicator& world) {
         own = samples::pieces_of(100, most, 5);
         own.fault = fault;
       }
-      // Where nobody else is, nothing is encoded again.
+      // A world of one rank encodes nothing again.
       const bool is_roots = fault < Fault::unreadable && world.size() > 1;
       const auto result = objects(world).try_().broadcast(std::move(own), root);
       ASSERT_EQ(static_cast<bool>(result), !is_roots && self == root) << static_cast<int>(fault);

@@ -17,7 +17,7 @@ std::filesystem::path checkpoint() {
   return std::filesystem::temp_directory_path() / ("tutti_arrays_" + std::to_string(::getpid()));
 }
 
-/// What is called with a list of arrays.
+/// A call with a list of arrays.
 struct ListCall {
   const char* name;
   std::function<void(Communicator&, GradientSync&, const std::vector<Parameter>&)> call;
@@ -101,7 +101,7 @@ TEST(Arrays, HaveSizesThatCanBeAddressed) {
     expect_list_refused({std::to_string(count)}, [&](auto& arrays) { arrays[1].count = count; });
 }
 
-/// Each can be addressed, but not all. With views no array tells what lies in it.
+/// Each can be addressed, but not all. With views no array shows its content.
 TEST(Arrays, HaveSizesThatCanBeAddressedTogether) {
   train(kListRanks, [](Communicator& world) {
     std::vector<Parameter> parameters(3);

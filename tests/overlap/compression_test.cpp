@@ -83,7 +83,7 @@ TEST_P(Compressions, ErrByNoMoreThanTheySay) {
   });
 }
 
-/// What is left out in one step comes in a later one: over many steps nothing is lost.
+/// A later step adds the part that one step left out: many steps lose nothing.
 TEST_P(Compressions, AddWhatTheyLeftOutToTheNextStep) {
   train(GetParam(), [](Communicator& world) {
     constexpr int kSteps = 100;

@@ -133,7 +133,7 @@ TEST_P(GradientClipping, TakesTheMeanOfRanksThatTakePart) {
   });
 }
 
-/// A callback sees what has been clipped, and is told which bucket is the last.
+/// A callback gets clipped gradients, and whether its bucket is the last.
 TEST_P(GradientClipping, ComesBeforeOnBucket) {
   train(GetParam(), [](Communicator& world) {
     Clipped own{GradientStorage::copies};

@@ -1,4 +1,5 @@
-// Whom errors of a GradientSync blame, and what a loss scaler can ask of a step that is void.
+// The ranks that errors of a GradientSync blame, and the queries of a loss scaler after a void
+// step.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -123,7 +124,7 @@ TEST(GradientErrors, NameTheRankWhoseStateDiffers) {
   });
 }
 
-/// Ranks are those of the world, where a group differs, and nobody where all do.
+/// Errors name ranks of the world if a group differs, and no rank if all ranks differ.
 TEST(GradientErrors, NameRanksOfGroupsByTheirNumberInTheWorld) {
   train({4, "auto", 1}, [](Communicator& world) {
     Communicator last = world.split(world.rank() == 0 ? 0 : 1);

@@ -1,4 +1,4 @@
-// What GradientSync offers beside the mean: orders, shards, hashes, traces.
+// Options of GradientSync beside the mean: orders, shards, hashes, traces.
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -133,7 +133,7 @@ TEST_P(GradientChoices, UpdateEachPartOfTheWeightsOnOneRank) {
     });
 }
 
-/// Where the optimizer throws, and where it would get what is no number.
+/// Steps whose optimizer throws, and steps with values that are NaN or infinite.
 TEST_P(GradientChoices, LeaveWeightsAsTheyAreInAStepThatIsVoid) {
   train(GetParam(), [](Communicator& world) {
     std::vector<float> gradient(50);

@@ -1,4 +1,4 @@
-// What one rank does otherwise than the others is one error on all ranks, and none waits for ever.
+// A difference of one rank is one error on all ranks, and none hangs.
 #include <latch>
 
 #include "gradients.hpp"

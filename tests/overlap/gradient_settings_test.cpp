@@ -141,7 +141,7 @@ TEST(GradientSettings, MustGoTogether) {
   });
 }
 
-/// What the program did not choose never stands in the way of what it chose.
+/// Defaults never contradict options that the program chose.
 TEST(GradientSettings, StandAlone) {
   const std::vector<std::pair<const char*, std::function<void(GradientOptions&)>>> single{
       {"none", [](GradientOptions&) {}},
@@ -202,7 +202,7 @@ TEST(GradientSettings, StandAlone) {
     });
 }
 
-/// What a program chose and what contradicts it is refused as ever.
+/// Chosen options that contradict each other are rejected.
 TEST(GradientSettings, RefuseAnObservedOrderThatWasChosen) {
   train({2, "auto", 1}, [](Communicator& world) {
     Model model{{10, 10}};

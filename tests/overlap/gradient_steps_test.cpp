@@ -124,7 +124,7 @@ TEST(GradientSteps, CountMissingGradientsAsZeros) {
       for (int step = 0; step < 3; ++step) {
         for (auto& gradient : model.gradients) std::ranges::fill(gradient, 3.0F);
         sync.ready(0);
-        if (world.rank() == 1) sync.ready(1);  // and nobody has the third
+        if (world.rank() == 1) sync.ready(1);  // and no rank has the third
         sync.wait();
         EXPECT_FLOAT_EQ(model.gradients[0][9], 3);
         EXPECT_FLOAT_EQ(model.gradients[1][9], 1);

@@ -122,7 +122,7 @@ TEST(UnusedGradients, AreDetectedWithEveryOption) {
     }
 }
 
-/// What odd ranks use does not change what even ones have.
+/// The parameters that odd ranks use do not change those of even ranks.
 TEST(UnusedGradients, AreDetectedInEachGroup) {
   train(kFour, [](Communicator& world) {
     Communicator half = world.split(world.rank() % 2);

@@ -18,7 +18,7 @@ struct Model {
   explicit Model(std::vector<std::size_t> sizes) {
     for (const std::size_t size : sizes) gradients.emplace_back(size);
   }
-  /// As backward does: from the last layer to the first. @param sync is told of each.
+  /// As backward does: from the last layer to the first. @param sync gets each.
   void go_backward(GradientSync& sync, Rank rank, int step) {
     for (std::size_t i = gradients.size(); i-- > 0;) {
       fill(i, rank, step);
@@ -46,7 +46,7 @@ struct Model {
       all.push_back(Parameter::of("layer" + std::to_string(i), gradients[i]));
     return all;
   }
-  /// @return whether all gradients are the mean over so many ranks.
+  /// @return whether all gradients are the mean over all ranks.
   [[nodiscard]] bool is_mean(int ranks, int step) const {
     for (std::size_t i = 0; i < gradients.size(); ++i)
       for (std::size_t e = 0; e < gradients[i].size(); ++e)

@@ -1,5 +1,4 @@
-// Where memory runs out on one rank, wherever that is, the step fails on all ranks, and none waits
-// for ever.
+// If memory runs out on one rank, at any allocation, the step fails on all ranks, and none hangs.
 #include <filesystem>
 #include <optional>
 
@@ -19,7 +18,7 @@ const Setting kStarving{3, "auto", 1};
 constexpr Rank kStarved = 1;
 constexpr std::chrono::seconds kDeadline{10};
 
-/// What came of a run in which one allocation fails.
+/// The outcome of a run in which one allocation fails.
 struct Starvation {
   bool has_failed = false;             ///< Whether there was that allocation.
   std::array<int, 3> good{};           ///< By rank: steps that ended well, before one that did not.
@@ -129,7 +128,7 @@ TEST(GradientMemory, MayRunOutInTheOwnThread) {
     });
 }
 
-/// Calls that are made of several: where one rank makes no more of them, the others are told.
+/// Calls that are made of several: if one rank stops between them, the others get an error.
 TEST(CallsOfSeveral, FailWhereMemoryRunsOut) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("tutti_memory_" + std::to_string(getpid()));

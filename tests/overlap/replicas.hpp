@@ -39,7 +39,7 @@ inline std::vector<float> train_replica(Communicator& world, const std::string& 
   return all;
 }
 
-/// @return algorithms of all_reduce that take so many ranks.
+/// @return algorithms of all_reduce that serve this number of ranks.
 inline std::vector<std::string> algorithms_for(int ranks) {
   std::vector<std::string> names{""};
   for (const Algorithm& row : catalog())

@@ -87,13 +87,13 @@ TEST(VerifyBroken, ADeadlockNamesTheCircle) {
       << verdict.findings[0].message;
 }
 
-// Slots that nobody uses cost the executor nothing, but the verifier would have to keep them.
+// Unused slots cost the executor nothing, but the verifier would have to keep them.
 TEST(VerifyBroken, TooLargeIsAnErrorAndNotAnAllocation) {
   const std::vector<Schedule> both(2, Schedule{1, 1U << 31});
   EXPECT_THROW(static_cast<void>(verify_schedules({Collective::all_reduce, 2}, both)), Error);
 }
 
-// One mistake has many consequences, of which a reader wants a few.
+// One mistake has many consequences; a report lists a few.
 TEST(VerifyBroken, FindingsAreFew) {
   samples::Sample sample = samples::ring_all_reduce(40);
   for (Schedule& schedule : sample.schedules) schedule.round({Send{0, {Space::out, 40, 1}}});

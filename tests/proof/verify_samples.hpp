@@ -23,13 +23,13 @@ Sample recursive_doubling_all_reduce(int size);
 Sample chain_reduce(int size);
 /// From root 0.
 Sample binomial_broadcast(int size);
-/// From the root to everybody, in one round.
+/// From the root to every rank, in one round.
 Sample linear_scatter(int size, Rank root);
 /// From root 0 through rank 1, for at least two ranks: rank 1 carries foreign blocks.
 Sample relayed_scatter(int size);
 Sample pairwise_all_to_all(int size);
 Sample dissemination_barrier(int size);
-/// Everybody sends everything to everybody and adds it in a later round each, starting with its
+/// Every rank sends all to every rank and adds it in a later round each, starting with its
 /// right neighbour: correct, but with a tree of its own on each rank.
 Sample shouting_all_reduce(int size);
 

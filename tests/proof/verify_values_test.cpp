@@ -45,7 +45,7 @@ TEST(VerifyValues, OverlapIsNothingUnlessIdempotent) {
   EXPECT_TRUE(store.combine(store.leaf(0), store.leaf(0)).present());
 }
 
-// What counts on both sides stands in no order.
+// An operand that counts on both sides is out of order.
 TEST(VerifyValues, OperandsThatOverlapAreOutOfOrder) {
   ValueStore store{};
   store.reset(3, true);

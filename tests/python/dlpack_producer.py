@@ -54,7 +54,7 @@ def int64s(*values: int) -> Any:
 
 
 _exporters: list[Producer] = []
-"""Those of capsules that are not freed yet, which call them."""
+"""The deleters of capsules that are not freed yet, which call them."""
 
 
 class Producer:

@@ -17,7 +17,7 @@ _names: dict[CodeType, dict[int, str]] = {}
 
 
 class Interrupted(BaseException):
-    """What is raised."""
+    """The exception of an interruption."""
 
 
 def _name_at(code: CodeType, offset: int) -> str:

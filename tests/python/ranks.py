@@ -88,7 +88,7 @@ class _Pool:
 
 
 def answers(size: int, function: Callable[..., Any], *arguments: Any, timeout: float = DEADLINE) -> list[Any]:
-    """What each rank did, in processes that run nothing else: a pair of whether it succeeded (None:
+    """Runs a function on each rank, in processes that run nothing else. A pair of whether it succeeded (None:
     its process ended) and its result, or a text."""
     pool = _Pool(size)
     try:

@@ -42,6 +42,6 @@ def left() -> int:
 
 
 def fill(left_bytes: int) -> None:
-    """Leaves no more than so many bytes."""
+    """Leaves at most this number of bytes."""
     with open(f"{FOLDER}/full", "ab") as file:
         os.posix_fallocate(file.fileno(), file.tell(), left() - left_bytes)

@@ -70,7 +70,7 @@ def test_members() -> None:
 
 
 def test_names() -> None:
-    """Those that Python changes, and a number for each enumerator of C."""
+    """Names that Python changes, and a number for each enumerator of C."""
     numbers = {name: number for names in DECLARED.enumerations.values() for name, number in names.items()}
     d = _declarations
     changed = {

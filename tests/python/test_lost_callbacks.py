@@ -18,7 +18,7 @@ COUNT = 20_000
 
 
 class Alarm(Exception):
-    """What the handler of a signal raises."""
+    """The exception of a signal's handler."""
 
 
 class Timer:

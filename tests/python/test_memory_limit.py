@@ -1,4 +1,4 @@
-"""Where the host or the control group has too little memory, calls raise an Error, and no rank is killed."""
+"""Too little memory of the host or of the control group is an Error of calls, and kills no rank."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOUNT = pathlib.Path("/sys/fs/cgroup")
 
 
 def _folders() -> Iterator[tuple[pathlib.Path, str]]:
-    """Where control groups within the own one are made, and the file of their limit."""
+    """The folder for control groups within the own one, and the file of their limit."""
     for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "memory":

@@ -1,4 +1,4 @@
-"""What the package brings beside its modules: metadata, licences, and the archive of sources."""
+"""The package's files beside its modules: metadata, licences, and the archive of sources."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def as_pairs(rows: np.ndarray, rank: int) -> np.ndarray:
 
 
 def chosen(op: str, rows: np.ndarray) -> np.ndarray:
-    """What numpy chooses among rows: the first NaN, or else the first of the extreme values."""
+    """numpy's choice among rows: the first NaN, or else the first of the extreme values."""
     where = (np.argmin if op == "min_loc" else np.argmax)(rows, 0)
     result = np.zeros(rows.shape[1], pairs(rows.dtype.name))
     result["value"], result["index"] = rows[where, np.arange(rows.shape[1])], where

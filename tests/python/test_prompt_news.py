@@ -1,4 +1,4 @@
-"""A call that a signal interrupts just as it returns: the other rank hears of it, and does not wait."""
+"""A call that a signal interrupts just as it returns: the other rank gets an error, and does not wait."""
 
 from __future__ import annotations
 

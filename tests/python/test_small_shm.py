@@ -1,4 +1,4 @@
-"""Where /dev/shm is full, everything that shares memory works, since tutti's has no names."""
+"""A full /dev/shm does not matter, since tutti's shared memory has no names."""
 
 from __future__ import annotations
 

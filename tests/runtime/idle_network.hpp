@@ -11,7 +11,7 @@
 
 namespace tutti::test {
 
-/// A network that nobody uses.
+/// A network without messages.
 class IdleNetwork final : public Network {
  public:
   [[nodiscard]] std::unique_ptr<Transport> transport(std::span<const Rank>, std::uint64_t,

@@ -103,7 +103,7 @@ int disturb(const Place& place, unsigned seed) {
   const std::size_t crowd = random() % 4 == 0 ? 200 : 1;
   while (sockets.size() < crowd) {
     Descriptor socket = call(place);
-    if (!socket) break;  // nobody accepts, and the system keeps no more waiting
+    if (!socket) break;  // no process accepts, and the system's queue is full
     sockets.push_back(std::move(socket));
   }
   for (const Descriptor& socket : sockets) {
@@ -143,7 +143,7 @@ bool answers(const Place& place, Deadline deadline) {
     }
     const std::array<std::byte, 500> garbage{};
     (void)::send(caller.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    return runtime::wait_for(caller.get(), POLLIN, deadline);  // told why, or closed
+    return runtime::wait_for(caller.get(), POLLIN, deadline);  // an answer, or the end
   }
   return false;
 }

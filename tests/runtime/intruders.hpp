@@ -17,32 +17,31 @@ class UnauthenticatedPeer {
   explicit UnauthenticatedPeer(std::uint16_t port);
   /// @return where.
   [[nodiscard]] std::uint16_t listening_port() const;
-  /// Takes one caller, sends it something and hears it out.
+  /// Accepts one caller, sends it something and reads to its end.
   void accept_and_send(const std::string& text);
 
  private:
   runtime::Descriptor listener_;
 };
 
-/// @return a port of the loopback on which nobody listens.
+/// @return a port of the loopback without a listener.
 std::uint16_t free_port();
 /// @return a connection to a port of the loopback, or nothing.
 runtime::Descriptor call(std::uint16_t port);
 
-/// Where someone listens on this host: a port of the loopback, or an abstract Unix socket.
+/// A listener on this host: a port of the loopback, or an abstract Unix socket.
 struct Place {
   std::uint16_t port = 0;  ///< 0 for a Unix socket.
-  std::string name{};      ///< Of that.
+  std::string name{};      ///< The socket's name.
 };
 /// @param process its number, or "self". @return where it listens.
 std::vector<Place> listening_places(const std::string& process = "self");
-/// Comes with nonsense and waits for what is said to it. Callers are taken in the order they came,
-/// so that whoever came there before has been heard too. @param place where. @param deadline of the
-/// answer. @return whether it came.
+/// Sends invalid data and waits for the answer. Listeners accept in order, so earlier callers have
+/// been read too. @param deadline of the answer. @return whether it came.
 bool answers(const Place& place, Deadline deadline);
-/// Many connections, dealt out to places, of which most do bad things. @param places at least one.
-/// @param inputs how many are enough. @param seed says which. @return those that were heard, and
-/// not just kept waiting by the system: fewer if nobody is there to hear them.
+/// Makes many connections to places, most of them hostile. @param places at least one. @param
+/// inputs how many are enough. @param seed of the choice. @return those that a rank accepted: fewer
+/// if none listens.
 int attack(const std::vector<Place>& places, int inputs, unsigned seed);
 /// @return a connection to a place, or nothing.
 runtime::Descriptor call(const Place& place);

@@ -21,7 +21,7 @@ inline runtime::StoreOptions options_at(const runtime::HostAndPort& address, Ran
   return options;
 }
 
-/// A world that meets at a port which rank 0 finds out.
+/// A world that meets at a port of rank 0's choice.
 class Meeting {
  public:
   explicit Meeting(int n) : n_{n} {}

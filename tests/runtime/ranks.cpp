@@ -17,7 +17,7 @@
 namespace tutti::test {
 namespace {
 
-/// What the ranks of a local channel share: everyone writes, the last one turns the page.
+/// The shared state of a local channel's ranks: each writes, and the last one turns the page.
 struct Board {
   explicit Board(int n) : said(static_cast<std::size_t>(n)) {}
   std::mutex mutex{};

@@ -21,7 +21,7 @@ namespace tutti::test {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// What came of a rank.
+/// The outcome of a rank.
 struct Outcome {
   std::optional<Error> error{};
   milliseconds elapsed{};
@@ -33,7 +33,7 @@ struct Outcome {
 /// Runs a function once per rank, each in a thread. @return what came of each.
 std::vector<Outcome> run_ranks(int n, const std::function<void(Rank)>& body);
 
-/// Expects that nobody failed.
+/// Expects that no rank failed.
 void expect_no_error(const std::vector<Outcome>& outcomes);
 
 /// @return memory to offer, which says whose it is.

@@ -59,7 +59,7 @@ inline std::vector<Outcome> in_world(
 /// A channel around another one, into which a test may meddle.
 class Meddling final : public ForwardingChannel {
  public:
-  /// Is told how many exchanges there were before, and what each rank said.
+  /// Gets the number of earlier exchanges, and the text of each rank.
   using Meddle = std::function<void(int, std::vector<std::string>&)>;
 
   Meddling(Channel& inner, Meddle meddle) : ForwardingChannel{inner}, meddle_{std::move(meddle)} {}
@@ -99,7 +99,7 @@ inline std::vector<Rank> everyone(int n) {
   return ranks;
 }
 
-/// What explain() says that the choice rests on.
+/// @return the cost model that explain() names.
 inline std::string cost_model_of(Communicator& communicator) {
   std::vector<double> values(8);
   const std::string text = communicator.explain(call::all_reduce(values, std::span{values}, sum));

@@ -62,7 +62,7 @@ TEST(Picture, OfATreeShowsMessagesWhenTheyHappen) {
   const Picture picture = draw(Collective::broadcast, "binomial", 8, 3).picture;
   EXPECT_EQ(picture.steps, 3);
   EXPECT_EQ(picture.title, "binomial broadcast on 8 ranks, root 3");
-  // Virtual rank 1 is a leaf: it hears from the root last, though it has been waiting all along.
+  // Virtual rank 1 is a leaf: the root sends to it last, though it has been waiting all along.
   EXPECT_EQ(arrow(picture, 3, 4).start, 2);
   EXPECT_EQ(arrow(picture, 3, 4).end, 3);
   EXPECT_EQ(arrow(picture, 3, 7).start, 0);

@@ -1,4 +1,4 @@
-// What is printed says what the schedule says.
+// Printed schedules equal the schedules.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

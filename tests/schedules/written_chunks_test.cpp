@@ -54,7 +54,7 @@ std::string refusal_of_numbers(const std::string& text, Collective collective, i
   return {};
 }
 
-// Without the attributes of our own, what waits for what must tell as much.
+// The dependencies must determine the same without attributes of our own.
 TEST(WrittenChunks, AreCompleteForOthers) {
   int rows = 0;
   const auto check = [&](const Choice& choice, int size) {

@@ -143,8 +143,7 @@ std::string refusal_of_program(const std::string& text) {
   return {};
 }
 
-// What is proved holds in place and out of place: the proof knows that a rank's own block may be
-// one memory.
+// A proof holds in place and out of place: it assumes that a rank's own block may be one memory.
 TEST(ForeignPrograms, OfTwoBuffersAreProved) {
   for (const auto& [hosts, per_host] : {std::pair{1, 3}, {2, 1}, {2, 2}, {3, 2}, {2, 4}}) {
     EXPECT_EQ(refusal_of_program(hierarchical_gather(hosts, per_host)), "") << hosts << per_host;
@@ -166,7 +165,7 @@ TEST(ForeignPrograms, AreRefusedByGpuThreadblockAndStep) {
   EXPECT_NE(with("depid=\"0\" deps=\"0\"", "depid=\"9\" deps=\"0\"")
                 .find("gpu 0, tb 3, step 0: there is no step 0 of tb 9"),
             std::string::npos);
-  // What only the proof finds: a gpu receives another chunk than it expects.
+  // Only the proof finds this: a gpu receives another chunk than it expects.
   const std::string found = with("srcbuf=\"o\" srcoff=\"2\" dstbuf=\"o\" dstoff=\"2\" cnt=\"1\"",
                                  "srcbuf=\"o\" srcoff=\"3\" dstbuf=\"o\" dstoff=\"3\" cnt=\"1\"");
   EXPECT_NE(found.find("(gpu 1, tb 4, step 1)"), std::string::npos) << found;

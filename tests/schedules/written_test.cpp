@@ -320,7 +320,7 @@ TEST_F(WrittenFiles, AreACatalog) {
   EXPECT_EQ(row->table->all().size(), 2U);
   EXPECT_TRUE(row->traits.rotational);
   EXPECT_THROW((void)load_catalog(folder + "ring3.json"), Failure) << "the name is taken";
-  // What stands in the file is a name, too, but that a catalog takes words only.
+  // The file's text would be a name too, but a catalog accepts words only.
   const Choice bruck = parse_choice(Collective::all_gather, "bruck:k=3");
   const std::vector<Schedule> schedules = schedules_of(bruck, 5, 0);
   std::ofstream{folder + "bruck.json"} << json_of(bruck, 5, 0);

@@ -56,8 +56,9 @@ std::int64_t root_children(std::int64_t p, std::int64_t k) {
   return count;
 }
 
-/// Links between the root of a k-nomial tree and the rank that is furthest from it: a rank is as
-/// many away as it has digits that are not zero, and 1, 11, 111, ... are the first with so many.
+/// Links between the root of a k-nomial tree and the rank that is furthest from it: the
+/// distance of a rank is the number of its digits other than zero, and 1, 11, 111, ... are the
+/// first ranks at 1, 2, 3, ...
 std::int64_t depth(std::int64_t p, std::int64_t k) {
   std::int64_t count = 0;
   for (std::int64_t first = 1; first < p; first = first * k + 1) ++count;
@@ -98,8 +99,8 @@ std::int64_t halving_and_doubling(std::int64_t m, std::int64_t p) {
   return cost(2 * levels(p, 2), 2 * w, w);
 }
 
-/// Of a pair that stands for one rank the first gives its vector away, and gets its block at last.
-/// The pairs come first, so that rank 1 has the most blocks in every round.
+/// The first rank of a pair that stands for one sends its vector away, and receives its block at
+/// the end. The pairs come first, so that rank 1 has the most blocks in every round.
 std::int64_t recursive_halving(const Terms& t) {
   const std::int64_t core = std::int64_t{1} << floor_log2(t.p);
   const std::int64_t pairs = t.p - core;
@@ -208,7 +209,7 @@ std::vector<Form> reductions() {
       {reduce_scatter, "recursive_halving", any, recursive_halving},
       {reduce_scatter, "pairwise", any,
        [](auto& t) {
-         // What comes from higher ranks is folded by itself, and joined last.
+         // Operands of higher ranks are folded by themselves, and joined last.
          const std::int64_t joined = t.p > 2 ? t.m / t.p : 0;
          return scattering(t, t.p - 1) + joined * kGamma;
        }},
@@ -306,7 +307,7 @@ std::vector<Form> prefixes() {
   return forms;
 }
 
-/// What a network gives multitree, bucket and multi_ring: on a ring both ways at once, on a
+/// The forms of multitree, bucket and multi_ring on networks: on a ring both ways at once, on a
 /// complete graph all ranks at once, on a torus a ring for each side.
 std::vector<Form> networks() {
   using enum Collective;

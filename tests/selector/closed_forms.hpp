@@ -12,7 +12,7 @@
 
 namespace tutti::closed_forms {
 
-/// What a form is in.
+/// The terms of a form.
 struct Terms {
   std::int64_t p;
   std::int64_t m;

@@ -43,7 +43,7 @@ TEST(ClosedForms, AreMet) {
   for (const Form& form : every_form()) expect_equal(form);
 }
 
-// A row without a closed form is one whose cost nobody has thought about.
+// Every row needs a closed form of its cost.
 TEST(ClosedForms, AreThoseOfEveryRow) {
   std::set<const Algorithm*> met;
   for (const Form& form : every_form()) met.insert(choice_of(form, 18).algorithm);

@@ -12,7 +12,7 @@
 namespace tutti::detail {
 namespace {
 
-/// All algorithms of some collectives on four ranks, as if messages cost so much.
+/// All algorithms of some collectives on four ranks, at these costs of messages.
 class MadeUp {
  public:
   explicit MadeUp(const LinkCosts& costs) : costs_{costs} {

@@ -275,7 +275,7 @@ TEST(Predict, WhatIsReadWhereItLiesCostsItsReceiversAlone) {
   EXPECT_EQ(copied.time(5000, 0, none), 300 + 15000 + 30600 / 1024);
   none.buffered_bytes = 1;
   EXPECT_EQ(copied.time(5000, 0, none), 10 + (300 + 15000) / 2);
-  // What is reduced is copied first.
+  // A reduction copies first.
   LinkCosts folds = costs;
   folds.gamma = 1;
   const Profile flat = profile_of(parse_choice(Collective::reduce, "knomial:k=4"), 4, 0);
@@ -284,15 +284,15 @@ TEST(Predict, WhatIsReadWhereItLiesCostsItsReceiversAlone) {
   folds.gamma_read = 4;
   EXPECT_EQ(flat.time(1000, 0, folds), 6100 + 12200 / 1024);
   EXPECT_EQ(flat.time(1002, 0, folds), 10 + 100 + 3006 + 4 * 3006);
-  // Where all that is read into one place is read at once, it is stored once.
+  // Several reads into one place at once store once.
   folds.fuses = true;
   EXPECT_EQ(flat.time(1002, 0, folds), 10 + 100 + 1002 + 4 * 3006);
-  // A chain goes on where nobody waits to be read, and else from one end to the other.
+  // A chain continues if no rank waits to be read, and else runs from one end to the other.
   EXPECT_EQ(time(Collective::broadcast, "chain", 1000), (300 + 6000) / 2 + 4400 / 1024);
   EXPECT_EQ(time(Collective::broadcast, "chain", 1002), 2 * 10 + 300 + 3006);
   EXPECT_EQ(time(Collective::broadcast, "chain", 1002, 501), (600 + 6012) / 2 + 3606 / 1024)
       << "by segments that are copied";
-  // Of a scatter three messages are a quarter each.
+  // Three messages of a scatter are a quarter each.
   EXPECT_EQ(time(Collective::scatter, "linear:k=1", 4000), 300 + 3000 + 6600 / 1024);
   EXPECT_EQ(time(Collective::scatter, "linear:k=1", 4004), 3 * 10 + (300 + 3003) / 2);
 }
@@ -321,7 +321,7 @@ TEST(Predict, RoundsThatTouchOtherSlotsDoNotWait) {
   }
 }
 
-// What is reduced last goes on beside no message; the other three quarters do, on a wire.
+// The last quarter is reduced beside no message; the other three are, on a wire.
 TEST(Predict, ReductionsGoOnBesideMessagesOnAWireOnly) {
   const Profile profile = profile_of(parse_choice(Collective::reduce, "circulant:b=4"), 2, 0);
   LinkCosts wire = kCosts;
@@ -336,7 +336,7 @@ TEST(Predict, RoundsAreThoseOfTheBusiestRank) {
 }
 
 TEST(Predict, ScratchPlanesAreShapedLikeTheVector) {
-  // Of 12 bytes in elements of 4, the first of two parts has 8: also in the second plane.
+  // The first of two parts of 12 bytes in elements of 4 has 8 bytes: also in the second plane.
   const Slots first_part{Space::out, 0};
   std::vector<Schedule> schedules{Schedule{2, 2}, Schedule{2, 2}};
   schedules[0].round({Send{1, first_part}});

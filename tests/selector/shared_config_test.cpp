@@ -1,4 +1,4 @@
-// What communicators of a world share: networks, profiles, and where hosts are.
+// The shared state of a world's communicators: networks, profiles, and the places of hosts.
 #include "selector/shared_config.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 /// @file
-/// What is asked of both simulators: networks, algorithms and sizes.
+/// The cases for both simulators: networks, algorithms and sizes.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ namespace tutti::v0 {
 /// An algorithm on a network.
 struct SimgridCase {
   Choice choice{};        ///< The algorithm.
-  std::size_t bytes = 0;  ///< Of the whole vector, as of `tutti simulate --bytes`.
-  EndpointCosts costs{};  ///< Of ranks.
+  std::size_t bytes = 0;  ///< Bytes of the whole vector, as in `tutti simulate --bytes`.
+  EndpointCosts costs{};  ///< Costs of the ranks.
 };
 
-/// What both say of it.
+/// Both simulators' answers.
 struct SimgridOutcome {
   double tutti = 0;    ///< Nanoseconds of simulate().
   double simgrid = 0;  ///< Nanoseconds of SimGrid.
@@ -32,8 +32,8 @@ struct SimgridOutcome {
 
 /// @return networks as parse_topology reads them: one without and four with shared links.
 [[nodiscard]] std::span<const char* const> simgrid_networks() noexcept;
-/// @param ranks how many. @return every row of tutti's catalog that serves so many ranks, with its
-/// default parameter.
+/// @return every row of tutti's catalog that serves this number of ranks, with its default
+/// parameter.
 [[nodiscard]] std::vector<Choice> simgrid_choices(int ranks);
 /// Asks both. @param wanted what. @param topology each of its hosts has a rank. @param latency when
 /// it passes in SimGrid. @return what they say.

@@ -100,7 +100,7 @@ class Platform {
   std::vector<int> path_{};
 };
 
-/// What an actor of its own does in a round, besides the other ones.
+/// The actors of a round beside the main ones.
 using Parts = std::vector<s4u::ActorPtr>;
 
 /// Each rank is an actor that starts rounds, and each message that it sends, receives or reduces is

@@ -24,9 +24,9 @@ enum class LatencyModel : std::uint8_t {
 /// Times schedules by SimGrid, on routing `fixed`. Shared with simulate() are the ways through the
 /// network, the bytes of steps and what rounds touch; clock, rates, order and waiting are
 /// SimGrid's. It runs in a child process, since a process has one simulation of SimGrid's only.
-/// @param schedules as simulate(). @param block_bytes likewise. @param topology likewise. @param
-/// costs likewise. @param latency when it passes. @return nanoseconds until the last rank is done.
-/// Throws std::runtime_error where the child ends without an answer, as in a deadlock.
+/// Parameters as of simulate(). @param latency when it passes. @return nanoseconds until the last
+/// rank is done. Throws std::runtime_error where the child ends without an answer, as in a
+/// deadlock.
 [[nodiscard]] double time_on_simgrid(std::span<const Schedule> schedules,
                                      std::span<const std::size_t> block_bytes,
                                      const Topology& topology, const EndpointCosts& costs,

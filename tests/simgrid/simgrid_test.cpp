@@ -38,7 +38,7 @@ TEST_P(OnNetworks, EveryAlgorithmTakesWhatSimGridSays) {
   compare_all(simgrid_choices(parse_topology(GetParam()).hosts()), {1 << 10, 1 << 20});
 }
 
-// Whatever ranks take hides what the network takes.
+// Time of the ranks would hide that of the network.
 TEST_P(OnNetworks, SoItDoesWhereRanksTakeNothing) {
   const EndpointCosts nothing{.message = 0, .reduced = 0};
   compare_all({parse_choice(Collective::all_reduce, "ring"),
@@ -87,7 +87,7 @@ class RandomNetwork {
   }
   std::vector<std::size_t> blocks() {
     std::vector<std::size_t> blocks;
-    // Of equal length, since what is sent of one is received into another.
+    // All blocks have one length, since each is received into another one.
     blocks.resize(kBlocks, static_cast<std::size_t>(1000 + below(1'000'000)));
     return blocks;
   }

@@ -16,7 +16,7 @@ import threading
 import unittest
 
 SKIPPED = 77  # exit status of tests that cannot be run here
-# What Chromium asks for by itself, whatever page it shows.
+# Hosts that Chromium itself asks for, on any page.
 OWN_HOSTS = ("google.com", "googleapis.com", "gvt1.com", "gstatic.com")
 
 
@@ -43,7 +43,7 @@ def write_page(python, script, records, path):
 
 
 class Proxy:
-    """What the browser is told to reach the network through. It answers nothing, and keeps the first
+    """The proxy of the browser. It answers nothing, and keeps the first
     line of every request."""
 
     def __init__(self):
@@ -70,7 +70,7 @@ class Proxy:
 
 
 def look_at(path):
-    """What a browser has made of a page: its elements, and what it asked the network for."""
+    """A page in a browser: its elements, and its requests to the network."""
     proxy = Proxy()
     with tempfile.TemporaryDirectory() as profile:
         done = subprocess.run(

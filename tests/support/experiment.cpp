@@ -205,7 +205,7 @@ void Experiment::count_blocks(Rank rank) {
   }
 }
 
-/// Where MPI has it: in all_to_all, too, if as much comes as goes.
+/// As MPI: also in all_to_all, if a rank sends as much as it receives.
 bool Experiment::is_in_place(Rank rank) const {
   const auto& own = sides_[static_cast<std::size_t>(rank)];
   if (case_.collective == Collective::broadcast) return true;

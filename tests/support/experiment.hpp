@@ -13,25 +13,25 @@
 
 namespace tutti::harness {
 
-/// Who is told how large the blocks are.
+/// The ranks that pass the sizes of blocks.
 enum class CountsAre : std::uint8_t {
   told_if_unequal,  ///< All ranks, where blocks differ.
   told,             ///< All ranks, always.
   own               ///< Each rank of its own blocks only, as scatterv, gatherv and all_to_allv do.
 };
 
-/// What to run.
+/// One run of a collective.
 struct Case {
   Collective collective{};                ///< Which.
   std::string algorithm{};                ///< As Options::algorithm.
   int size = 1;                           ///< Number of ranks.
   std::vector<std::size_t> counts{};      ///< Elements of each block: one, one per rank or pair.
-  Rank root = 0;                          ///< Where there is one.
-  bool in_place = false;                  ///< Where the collective allows it.
+  Rank root = 0;                          ///< For rooted collectives.
+  bool in_place = false;                  ///< Only if the collective allows it.
   std::size_t segment = Options::kWhole;  ///< As Options::segment.
   Model model{};                          ///< Elements and operator.
   std::size_t salt = 0;                   ///< Other values for another salt.
-  CountsAre counts_are = CountsAre::told_if_unequal;  ///< Who knows the counts.
+  CountsAre counts_are = CountsAre::told_if_unequal;
 
   /// @return what a failure report must name to be repeated.
   [[nodiscard]] std::string describe() const;
@@ -57,7 +57,7 @@ class GuardedBuffer {
   [[nodiscard]] std::byte* data() noexcept { return storage_.data() + kGuard + shift_; }
   /// @return how many.
   [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
-  /// @return whether nobody wrote outside of the bytes.
+  /// @return whether no byte around the buffer changed.
   [[nodiscard]] bool intact() const noexcept;
 
  private:
@@ -81,7 +81,7 @@ class Experiment {
   [[nodiscard]] Options options() const;
   /// @param rank whose. @return what is wrong with its buffers after the operation, if anything.
   [[nodiscard]] std::optional<std::string> problem(Rank rank);
-  /// Whatever became of the operation: inputs and guards. @param rank whose. @return what is wrong.
+  /// Checks inputs and guards, also after an error. @param rank whose. @return what is wrong.
   [[nodiscard]] std::optional<std::string> damage(Rank rank);
   /// Puts the input back where it was and rubbish where the result was, for another run on the
   /// same buffers. @param rank whose.
@@ -98,8 +98,8 @@ class Experiment {
     std::vector<std::byte> wanted{};
     std::size_t in_count = 0;
     std::size_t out_count = 0;
-    std::vector<std::size_t> in_counts{};   // of its blocks
-    std::vector<std::size_t> out_counts{};  // likewise
+    std::vector<std::size_t> in_counts{};  // of its blocks
+    std::vector<std::size_t> out_counts{};
     std::byte* input = nullptr;
     std::byte* output = nullptr;
   };

@@ -12,8 +12,8 @@
 
 namespace tutti::test {
 
-/// While it lives, the system writes no more than so many bytes into a file of this process, and
-/// the signal of one that tries ends the process.
+/// While it lives, the system limits the files of this process to this size. A longer write ends
+/// the process by a signal.
 class FileLimit {
  public:
   explicit FileLimit(rlim_t bytes) : handler_{std::signal(SIGXFSZ, SIG_DFL)} {

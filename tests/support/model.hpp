@@ -1,6 +1,6 @@
 /// @file
-/// What the tests know of elements and operators by themselves: values for every rank and index,
-/// and the result of a reduction computed in wide types. No kernel of tutti is used.
+/// The tests' own model of elements and operators: values for every rank and index, and the result
+/// of a reduction computed in wide types. No kernel of tutti is used.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,9 @@ struct Model {
       std::function<std::size_t(const void* got, const void* wanted, std::size_t count)>;
 
   std::string name{};              ///< Such as "f32_sum".
-  Datatype type = Datatype::u8;    ///< Of the call.
-  std::size_t element_bytes = 1;   ///< Of the call.
-  Operator op{OperatorKind::sum};  ///< Of the call.
+  Datatype type = Datatype::u8;    ///< The call's datatype.
+  std::size_t element_bytes = 1;   ///< The call's.
+  Operator op{OperatorKind::sum};  ///< The call's.
   Fill fill{};                     ///< See Fill.
   Reduce reduce{};                 ///< See Reduce.
   Compare differ{};                ///< See Compare.

@@ -1,5 +1,5 @@
 /// @file
-/// Numbers whose sums round, so that bits tell in which order they were added.
+/// Numbers whose sums round, so that bits depend on the order of additions.
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace tutti::harness {
 
-/// After so many elements the numbers of a rank come again: so blocks of a multiple of it begin
-/// alike, whatever their length.
+/// The numbers of a rank repeat after this many elements, so all blocks of a multiple of it begin
+/// alike.
 inline constexpr std::size_t kNoisePeriod = 7;
 
 /// @param rank whose. @param index of the element. @return a number in [-2, 2].

@@ -13,9 +13,9 @@ inline constexpr std::chrono::seconds kAmple{120};
 inline constexpr std::chrono::seconds kLongBefore = kAmple / 2;
 
 /// Attempts something again with three times the time, as often as a loaded machine may need it.
-/// What is wrong fails at every attempt. @param time of the first attempt, which is enough on a
-/// quiet machine. @param attempt gets the time and returns whether it came out right. @return
-/// whether one did.
+/// Repeats an attempt with more time: an error fails every attempt. @param time of the first
+/// attempt, which is enough on a quiet machine. @param attempt gets the time and returns whether it
+/// came out right. @return whether one did.
 template <class Attempt>
 bool with_enough_time(std::chrono::milliseconds time, const Attempt& attempt) {
   constexpr int kAttempts = 5;

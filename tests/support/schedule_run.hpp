@@ -15,7 +15,7 @@ namespace tutti::harness {
 /// How schedules are run.
 struct ScheduleRun {
   std::size_t segments = 1;  ///< Pieces of the vector; no more than its largest block has elements.
-  std::uint64_t seed = 1;    ///< Of the cluster, and of the order in which ranks go on.
+  std::uint64_t seed = 1;    ///< Seed of the cluster, and of the order of ranks.
 };
 
 /// Runs schedules as a communicator would run an algorithm's, and checks results, inputs and

@@ -20,8 +20,8 @@ constexpr std::chrono::seconds kPatience{TUTTI_WATCHDOG_SECONDS};
 /// A thread that waits for the end of each test, though not forever.
 class Watchdog final : public ::testing::EmptyTestEventListener {
  public:
-  /// A test may fork: then the thread must not be in an allocator, as it is while it starts, since the
-  /// child would find that locked for ever.
+  /// A test may fork. Then the thread must not be in an allocator, as while it starts, since the
+  /// child would find the allocator locked.
   Watchdog() : thread_{[this] { watch(); }} {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [this] { return is_watching_; });

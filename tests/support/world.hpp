@@ -16,7 +16,7 @@ namespace tutti::harness {
 
 /// Something pending on one rank.
 struct Task {
-  Rank rank = 0;                 ///< Whose. Tasks of dead ranks are left alone.
+  Rank rank = 0;                 ///< The rank. Tasks of dead ranks do not run.
   std::function<bool()> test{};  ///< Makes progress. @return whether it is done. May throw Error.
   bool done = false;             ///< Whether it succeeded.
   std::optional<Error> error{};  ///< How it failed, if it did.
@@ -30,7 +30,7 @@ struct WorldOptions {
   sim::ClusterOptions cluster{};       ///< The cluster underneath.
   CommunicatorOptions communicator{};  ///< As given to Communicator::create.
   std::shared_ptr<Memory> memory{};    ///< Null: one of its own.
-  CostModel cost_model{};              ///< What algorithms are chosen by.
+  CostModel cost_model{};              ///< The costs for choices of algorithms.
   /// May put a transport of the test's own around each rank's; null: none.
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap{};
 };

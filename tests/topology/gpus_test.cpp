@@ -34,7 +34,7 @@ TEST(GpuNetworks, HaveIslandsAndHostsAsLevels) {
   EXPECT_TRUE(parse_topology("gpus:8x1").levels().empty());
 }
 
-/// Of the links on the shortest way, one after the other.
+/// @return the sum over the links of the shortest route.
 Femtoseconds latency_between(const Topology& topology, int from, int to) {
   int at = from;
   Femtoseconds sum = 0;
@@ -105,7 +105,7 @@ TEST(GpuNetworks, KeepTheirLevelsWhereRanksAreInAnotherOrder) {
   EXPECT_EQ(with_hosts_in_order(gpus, order).endpoints(), gpus.endpoints());
 }
 
-/// What an all_reduce is like where it runs.
+/// The traffic of an all_reduce.
 struct Traffic {
   double time;   // ns
   double rails;  // bytes from GPUs to rails, as the simulator counts them
@@ -184,7 +184,7 @@ detail::Placement two_hosts_of_two_islands() {
   return around;
 }
 
-// Who knows where its GPUs are chooses as on the network that is described so.
+// Ranks with known places of GPUs choose as on the network that describes them.
 TEST(GpuNetworks, AreFoundInTheSurroundingsOfRanks) {
   const CostModel cost_model{.costs = kRailCosts,
                              .origin = "assumed of GPUs of several hosts",
@@ -205,7 +205,7 @@ TEST(GpuNetworks, AreFoundInTheSurroundingsOfRanks) {
       << text.substr(0, 400);
 }
 
-// What is within a host is not known of messages through the host, so nothing is made of levels.
+// Messages through the host have no known costs within a host, so levels are not used.
 TEST(GpuNetworks, NeedCostsWithinHosts) {
   Selector around{{.origin = "assumed"}, nullptr, two_hosts_of_two_islands()};
   const Selection found = around.select(all_reduce_of(8, kLong));

@@ -1,4 +1,4 @@
-// What choices cost on networks by their profiles, against closed forms and against the simulator.
+// Costs of choices on networks by their profiles, against closed forms and against the simulator.
 #include "selector/network_profile.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ RankNetwork network_named(const std::string& text) {
   return {.topology = parse_topology(text)};
 }
 
-// Of a message, a link and a byte, as the defaults are.
+// The default costs of a message, a link and a byte.
 constexpr Femtoseconds kMessageTime = 1'000'000'000, kLinkTime = 1'000'000'000, kByteTime = 80'000;
 
 TEST(NetworkProfile, OfARingOnASwitchIsItsClosedForm) {
@@ -121,7 +121,7 @@ TEST(NetworkProfile, OfOneForAllIsThatOfAll) {
   }
 }
 
-// A network is asked once for all choices: what one has found out changes nothing for the next.
+// All choices share a network's profile; a choice does not change it for the next.
 TEST(NetworkProfile, IsTheSameOnANetworkThatHasBeenAsked) {
   for (const char* const text : {"switch:16", "fat_tree:4x4:up=1x2", "torus:4x4:direct"}) {
     const RankNetwork asked = network_named(text);
@@ -189,7 +189,7 @@ TEST(NetworkProfile, RefusesFewerPlacesThanRanks) {
   }
 }
 
-/// Predicted and simulated times of all rows of a collective that need nothing to be told.
+/// Predicted and simulated times of all rows of a collective without a parameter to be set.
 struct Compared {
   std::vector<double> predicted{}, simulated{};
 };
@@ -238,9 +238,9 @@ double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   return ab / std::sqrt(aa * bb);
 }
 
-// Most of the difference is in trees: what a rank sends in several rounds goes one after the other
-// by the profile, and shares the link by the simulator. Whoever the profile says to be the best
-// must nearly be, almost everywhere.
+// Most of the difference is in trees: messages of a rank in several rounds follow each other by the
+// profile, and share the link by the simulator. The profile's best is nearly the simulator's best,
+// almost everywhere.
 TEST(NetworkProfile, ChoosesAsTheSimulatorWould) {
   using enum Collective;
   std::size_t cells = 0, close = 0;

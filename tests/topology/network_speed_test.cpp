@@ -45,7 +45,7 @@ TEST(NetworkSpeed, ClassesCostWhatTheySay) {
             network_costs(NetworkSpeed::gigabit_1).costs);
   EXPECT_NE(network_costs(NetworkSpeed::unknown).origin.find("assumed"), std::string::npos);
   EXPECT_NE(network_costs(NetworkSpeed::gigabit_1).origin.find("measured"), std::string::npos);
-  // Whatever is measured or counted, where every run must choose alike it does not count.
+  // A choice that must be equal in every run ignores measurements and counts.
   for (const NetworkSpeed speed : {NetworkSpeed::megabits_100, NetworkSpeed::gigabits_10})
     EXPECT_EQ(network_costs(speed).lasting, network_costs(NetworkSpeed::unknown).costs);
   EXPECT_EQ(memory_costs(2, 1000).lasting, memory_costs(0, 1000).lasting);

@@ -39,7 +39,7 @@ TEST(Routes, AreShortestPaths) {
     }
 }
 
-// What is known of a grid chooses the ways that a search would.
+// Routes of a known grid equal those of a search.
 TEST(Routes, OfAGridAreThoseOfASearch) {
   for (const char* const text : {"torus:3x4", "torus:4x4x2:hosts=2", "mesh:2x5", "hypercube:4",
                                  "torus:4x5:direct", "mesh:3x3:direct", "hypercube:4:direct"})
@@ -73,7 +73,7 @@ TEST(Routes, OfPlacedRanksAreShortestPaths) {
   }
 }
 
-/// The most messages on one channel where every host sends to the one so many further on.
+/// @return the most messages on one channel if every host sends to the host at this distance.
 int most_on_a_channel(const Topology& topology, Routing routing, int shift) {
   Routes routes{topology, routing};
   std::vector<int> loads(routes.channels(), 0), path;

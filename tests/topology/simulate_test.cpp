@@ -19,7 +19,8 @@
 namespace tutti::v0 {
 namespace {
 
-// Of a message, of a link's latency and of a byte, in nanoseconds: what the defaults are.
+// The default costs of a message, of a link's latency, of a byte, and of a reduced byte, in
+// nanoseconds.
 constexpr double kMessage = 1000, kLatency = 1000, kByte = 0.08, kReduced = 0.05;
 
 std::vector<Schedule> build_all(Collective collective, const std::string& algorithm, int size) {

@@ -18,7 +18,7 @@ struct ShardedModel {
   Model model;
   Model weights;
   std::vector<double> momentum{};  // of the parts, one behind the other
-  std::vector<float> squares{};    // likewise
+  std::vector<float> squares{};
   std::vector<Parameter> parameters{};
   std::unique_ptr<GradientSync> sync{};
 
@@ -76,7 +76,8 @@ struct ShardedModel {
 
 const std::vector<std::size_t> kShardedSizes{1000, 3, 0, 517, 2000, 1};
 
-/// What all ranks have together, as one process would: equal for any number of ranks and any plan.
+/// @return the momentum of all ranks together, as of one process: equal for any number of ranks and
+/// any plan.
 std::vector<std::vector<double>> whole_momentum(Communicator& world, ShardedModel& own) {
   std::vector<std::vector<double>> whole;
   std::vector<Parameter> arrays;

@@ -30,7 +30,7 @@ class Checkpoints : public testing::TestWithParam<Setting> {
   fs::path folder_;
 };
 
-/// What a program saves. A test changes some of it.
+/// The saved state of a program. A test changes some of it.
 struct Contents {
   std::vector<float> weights = std::vector<float>(300);
   std::vector<double> moments = std::vector<double>(77);

@@ -1,5 +1,5 @@
 /// @file
-/// What tests of checkpoints share.
+/// Functions for tests of checkpoints.
 #pragma once
 
 #include <stdlib.h>

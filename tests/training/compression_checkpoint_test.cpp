@@ -72,7 +72,7 @@ TEST(CompressionCheckpoints, GoOnWithTheSameBits) {
       }
 }
 
-/// What was left out comes, however many ranks go on: in the mean, or in the sum.
+/// Any number of ranks adds the parts that were left out: in the mean, or in the sum.
 TEST(CompressionCheckpoints, KeepWhatWasLeftOutAtOtherNumbersOfRanks) {
   for (const bool average : {true, false})
     for (const int to : {1, 2, 4}) {

@@ -13,7 +13,7 @@ namespace {
 
 class Evaluation : public testing::TestWithParam<Setting> {};
 
-/// What a call throws, on each rank. @return its text, or nothing.
+/// @return the text of a call's error on each rank, or nothing.
 template <class Function>
 std::string thrown(ErrorCode code, Function function) {
   try {

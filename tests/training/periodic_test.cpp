@@ -60,7 +60,7 @@ TEST_P(PeriodicSyncs, MoveWeightsAsTheOuterOptimizerSays) {
 
 /// Sum over ranks of |w - goal of the rank|^2 is least at the mean of goals.
 TEST_P(PeriodicSyncs, ConvergeWithAndWithoutCompression) {
-  // Where movements of ranks only cancel each other, what those two leave out stays as a noise.
+  // If movements of ranks only cancel each other, the parts that those two leave out stay as noise.
   struct Case {
     std::string compression;
     double margin;

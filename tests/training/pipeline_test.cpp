@@ -1,4 +1,4 @@
-// Items keep their order and their bound, errors end a pipeline, and nobody waits without need.
+// Items keep their order and their bound, errors end a pipeline, and no thread waits without need.
 #include <atomic>
 #include <chrono>
 #include <numeric>
@@ -29,7 +29,7 @@ auto idle_stage(std::string name, Duration time) {
       [end](auto&) { return PipelineTestClock::now() >= *end; });
 }
 
-/// What a call throws, with what is nested in it behind.
+/// @return the texts of a call's exception and of those nested in it.
 template <class Function>
 std::string thrown_by(ErrorCode code, Function function) {
   std::string text = "nothing was thrown";
@@ -133,7 +133,7 @@ TEST(Pipelines, RunWhatASourceBrings) {
   EXPECT_EQ(left, numbers);
 }
 
-/// Where a pipeline of all kinds of stages is to throw.
+/// The stage that throws, in a pipeline of all kinds of stages.
 enum class Place { source, start, test, thread };
 
 TEST(Pipelines, EndWithTheErrorOfAStage) {
@@ -260,7 +260,7 @@ TEST(Pipelines, SuggestADepth) {
   EXPECT_EQ(depth_of({{1, 50, 10}}), 2U);
   EXPECT_EQ(depth_of({{100, 1, 1}}), 1U);
   EXPECT_EQ(depth_of({{10, 10}, {10, 10}}), 2U);
-  // Where the slow stage is not always the same one, more items even out.
+  // Different slow stages even out over more items.
   EXPECT_GT(depth_of({{15, 5}, {15, 5}, {5, 15}, {5, 15}}), 2U);
   EXPECT_THROW(depth_of({{1, 2}, {1}}), Error);
 }

@@ -26,8 +26,8 @@ std::vector<DistributedSampler> resumed(const SamplerState& state, int ranks) {
   return all;
 }
 
-/// Appends what each rank sees within so many samples, and advances it. @return the state, on
-/// which all have to agree.
+/// Appends each rank's share of the next `count` samples. @return the state, which must be equal on
+/// all ranks.
 SamplerState draw(std::vector<DistributedSampler>& ranks, std::size_t count,
                   std::vector<std::size_t>& seen) {
   for (DistributedSampler& rank : ranks) {

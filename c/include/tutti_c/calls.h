@@ -21,15 +21,15 @@ typedef struct tutti_call {
   void* out;
   size_t in_count;      /**< Elements. */
   size_t out_count;     /**< Elements. */
-  size_t element_bytes; /**< Of TUTTI_OPAQUE. */
+  size_t element_bytes; /**< Only for TUTTI_OPAQUE. */
   tutti_op op;
   int32_t root;
   const tutti_operator* user_op; /**< With TUTTI_USER. */
   const size_t* in_counts;       /**< Own counts of blocks, tutti_size of them; see tutti::Call. */
   const size_t* out_counts;
-  int32_t to;   /**< Of TUTTI_SEND and TUTTI_SENDRECV. */
-  int32_t from; /**< Of TUTTI_RECV and TUTTI_SENDRECV. */
-  int32_t tag;  /**< Of messages. */
+  int32_t to;   /**< The receiver: TUTTI_SEND and TUTTI_SENDRECV. */
+  int32_t from; /**< The sender: TUTTI_RECV and TUTTI_SENDRECV. */
+  int32_t tag;  /**< The tag of a message. */
   /**@}*/
 } tutti_call;
 

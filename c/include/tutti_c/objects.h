@@ -13,10 +13,10 @@ extern "C" {
 /** The way objects go. */
 typedef enum tutti_object_kind {
   TUTTI_OBJECT_BROADCAST,  /**< The root's to every rank. */
-  TUTTI_OBJECT_SCATTER,    /**< Of the root's, number r to rank r. */
+  TUTTI_OBJECT_SCATTER,    /**< Object r of the root goes to rank r. */
   TUTTI_OBJECT_GATHER,     /**< Every rank's to the root. */
   TUTTI_OBJECT_ALL_GATHER, /**< Every rank's to every rank. */
-  TUTTI_OBJECT_ALL_TO_ALL, /**< Of every rank's, number r to rank r. */
+  TUTTI_OBJECT_ALL_TO_ALL, /**< Object r of every rank goes to rank r. */
   TUTTI_OBJECT_SEND,
   TUTTI_OBJECT_RECV
 } tutti_object_kind;
@@ -36,11 +36,11 @@ typedef struct tutti_object {
 /** A call that moves objects. */
 typedef struct tutti_object_call {
   size_t size;            /**< Bytes of the struct. */
-  tutti_object_kind kind; /**< What the call does. */
-  int32_t root;           /**< Of broadcast, scatter and gather. */
-  int32_t peer; /**< Of send and recv. */
-  int32_t tag;  /**< Of send and recv. */
-  const tutti_object* objects; /**< What this rank gives: copied when the call starts. */
+  tutti_object_kind kind; /**< The operation. */
+  int32_t root;           /**< For broadcast, scatter and gather. */
+  int32_t peer; /**< For send and recv. */
+  int32_t tag;  /**< For send and recv. */
+  const tutti_object* objects; /**< This rank's objects: copied when the call starts. */
   size_t count;                /**< Objects: one, or tutti_size of them of scatter and all_to_all. More are
                                 * not read, and all ranks get TUTTI_OBJECT. */
   const char* type;   /**< Name of the objects' type, which must be equal on all ranks; or NULL. */

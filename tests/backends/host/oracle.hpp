@@ -1,7 +1,6 @@
 /// @file
-/// What a fold of one element must be, computed one number at a time in wider types than the
-/// element itself. Shares no code with the kernels, and none with the conversions of
-/// <tutti/float16.hpp>.
+/// The expected result of a fold, computed one number at a time in types wider than the element. It
+/// shares no code with the kernels, and none with the conversions of <tutti/float16.hpp>.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +27,8 @@ struct HalfFormat {
   int fraction_bits;  ///< 10 for binary16, 7 for bfloat16.
 };
 
-inline constexpr HalfFormat kBinary16{5, 10};  ///< Of Float16.
-inline constexpr HalfFormat kBrain16{8, 7};    ///< Of BFloat16.
+inline constexpr HalfFormat kBinary16{5, 10};  ///< The format of Float16.
+inline constexpr HalfFormat kBrain16{8, 7};    ///< The format of BFloat16.
 
 /// Decodes by the definition. @param format the format. @param bits the encoding.
 /// @return the value; a NaN for any NaN.

@@ -1,4 +1,4 @@
-// A transport over MPI whose ranks have an alarm: that knows more of failures than the MPI.
+// A transport over MPI whose ranks have a failure signal, which reports more than the MPI.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -58,7 +58,7 @@ class MpiAlarm : public testing::Test {
     transport_->post({&transfer, 1});
   }
   std::size_t poll() { return transport_->poll(completions_); }
-  /// What the transport throws in the end.
+  /// @return the error that the transport throws in the end.
   Error failure() {
     const auto deadline = std::chrono::steady_clock::now() + kAmple;
     try {

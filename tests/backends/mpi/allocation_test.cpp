@@ -84,7 +84,7 @@ TEST(MpiTransport, DoesNotAllocateForCombinersOnceItIsWarm) {
   }
 }
 
-// A poll that could not tell what is done would lose it.
+// A poll without memory for its results would lose them.
 TEST(MpiTransport, NeverAllocatesInAPoll) {
   Port port;
   constexpr std::size_t kMessages = 1000;  // far more than there is room for at first

@@ -32,7 +32,7 @@ Rank left_of(const Communicator& world) {
   return (world.rank() + world.size() - 1) % world.size();
 }
 
-/// Elements that tell rank and serial apart.
+/// Elements that differ for each rank and serial.
 Vector values(Rank rank, int serial, std::size_t count) {
   Vector all(count);
   std::iota(all.begin(), all.end(), rank * 1'000'000 + serial * 100'000);
@@ -56,7 +56,7 @@ TEST(MpiBatch, LetsBlockingMessagesGoRound) {
   }
 }
 
-/// What a batch of all kinds of calls works on.
+/// The buffers of a batch of all kinds of calls.
 struct Mixture {
   Mixture(const Communicator& world, int number, std::size_t elements)
       : serial{number}, count{elements}, own{values(world.rank(), number, elements)},
@@ -136,7 +136,7 @@ TEST(MpiBatch, TellsAllRanksOfACallThatDiffers) {
   });
   EXPECT_LT(std::chrono::steady_clock::now() - start, kLongBefore);
   EXPECT_EQ(z, Vector(3, half.size())) << "the other communicator knows nothing of it";
-  // A rank with nothing to receive may be done before anybody knows; a later call fails.
+  // A rank with nothing to receive may be done before the failure; a later call fails.
   for (int calls = 0; result && calls < 100; ++calls)
     result = world.try_().barrier({.timeout = kAmple});
   ASSERT_FALSE(result);

@@ -127,7 +127,7 @@ void expect_failure(Exception exception, std::size_t bytes, std::size_t patience
     port.wait();
   } catch (const Error& error) {
     failure = error;
-    port.transport().abort(error);  // tells the others, as a communicator would
+    port.transport().abort(error);  // notifies the others, as a communicator would
   }
   const std::string said = failure.what();
   EXPECT_NE(said.find(text), std::string::npos) << said;

@@ -210,7 +210,7 @@ TEST(MpiCommunicator, DividesByColorAndKey) {
   EXPECT_NE(world.describe().find("over MPI"), std::string::npos);
 }
 
-// Of keys that are one tag to the MPI, too: then it pairs ranks that do not belong together.
+// Keys that are one tag to the MPI pair ranks that do not belong together.
 TEST(MpiCommunicator, MakesGroupsOfEqualKeysOnly) {
   Communicator world = make_world();
   std::vector<Rank> ranks(static_cast<std::size_t>(world.size()));

@@ -47,7 +47,7 @@ TEST(MpiDepartures, KeepTheErrorAndTheReceiver) {
     EXPECT_NE(std::string{error.what()}.find("send to rank 11"), std::string::npos) << error.what();
     EXPECT_EQ(std::string{error.what()}.find("status"), std::string::npos) << error.what();
   }
-  // It was told once: all of them have ended, and the others' statuses say nothing any more.
+  // One report is enough: all of them have ended, and the others' statuses are not read any more.
   EXPECT_NO_THROW(detached_sends.make_room(pool));
   EXPECT_TRUE(detached_sends.requests().empty());
 }

@@ -18,7 +18,7 @@ Communicator make_world(Duration timeout) {
   return mpi::communicator(MPI_COMM_WORLD, {.timeout = timeout}, {.timeout = kAmple});
 }
 
-// What the last rank does differently; every rank must get an error.
+// A call of the last rank that differs from the others'; every rank must get an error.
 struct Difference {
   const char* what;
   Call (*call)(std::span<float> data, bool odd);
@@ -34,7 +34,7 @@ TEST_P(MpiDisagreement, IsAnErrorOnAllRanks) {
   const auto start = std::chrono::steady_clock::now();
   const Result<void> result = world.try_().run(call);
   EXPECT_LT(std::chrono::steady_clock::now() - start, kLongBefore);
-  // A rank with nothing to receive may be done before anybody knows; a later call fails.
+  // A rank with nothing to receive may be done before the failure; a later call fails.
   Result<void> next = result;
   for (int calls = 0; next && calls < 100; ++calls)
     next = world.try_().barrier({.timeout = std::chrono::seconds{1}});
@@ -85,7 +85,7 @@ TEST(MpiDeadline, NamesARankThatNeverEnters) {
       std::span{data}, absent,
       {.algorithm = "knomial:k=8", .timeout = std::chrono::milliseconds{500}});
   EXPECT_LT(std::chrono::steady_clock::now() - start, kLongBefore);
-  // What the late rank needs may have arrived before the others gave up: its next call tells it.
+  // The late rank's messages may have arrived before the others failed. Then its next call fails.
   if (result && world.rank() == absent) result = world.try_().barrier();
   ASSERT_FALSE(result);
   const ErrorCode code = result.error().code();

@@ -1,4 +1,4 @@
-// What becomes of an MPI communicator when its transport ends.
+// State of an MPI communicator after its transport has ended.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -42,7 +42,7 @@ TEST(MpiEnd, FreesWhatAllRanksHaveEnded) {
     frees = 0;
     { const Port ended; }
     mine[0] = std::byte{frees == 1};
-    for (int hop = 1; hop < talk.size(); ++hop) {  // all know what all know
+    for (int hop = 1; hop < talk.size(); ++hop) {  // all have received from all
       talk.receive(talk.left(), theirs, {});
       talk.send(talk.right(), mine, {});
       talk.wait();

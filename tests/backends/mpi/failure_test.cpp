@@ -1,4 +1,4 @@
-// What the transport over MPI does when ranks disagree or give up.
+// The transport over MPI when ranks disagree or fail.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(OfLengths, MpiMismatch,
                                          Disagreement{100000, 50000, 7},
                                          Disagreement{500000, 1000000, 7}));
 
-/// One rank gives up; every other one hears why.
+/// One rank fails; every other one gets its reason.
 void expect_all_hear_of(Rank failed) {
   Port port;
   Bytes small(8), large(1000000);

@@ -25,7 +25,7 @@ TEST(MpiFinalize, LeavesACommunicator) {
 
 }  // namespace
 
-// An MPI ends the process of whoever calls it now.
+// A call of a finalized MPI ends the process.
 int check_after_finalize() {
   if (!abandoned) return 0;
   std::vector<int> values(2, 1);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kHuge = (std::size_t{1} << 31) + 4097;
 
-/// A byte that tells rank and index apart, also indices that are equal modulo 2^31 or 2^32.
+/// A byte that differs for each rank and index, also for indices equal modulo 2^31 or 2^32.
 std::uint8_t byte_of(Rank rank, std::size_t index) {
   return static_cast<std::uint8_t>((index * 0x9e3779b97f4a7c15u >> 56) +
                                    static_cast<std::size_t>(rank) * 37);

@@ -1,5 +1,5 @@
-// Who stands between a program and its MPI, as profilers do, sees what the program does, and
-// nothing of what tutti does for it.
+// A library between a program and its MPI, such as a profiler, gets the program's calls, and none
+// of tutti's.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,4 +1,5 @@
-// Where one rank has no memory for another communicator, all ranks are told, and none waits for it.
+// If one rank has no memory for another communicator, all ranks get an error, and none waits for
+// it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

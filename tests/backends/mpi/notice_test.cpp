@@ -1,4 +1,4 @@
-// What ranks tell each other of a failure.
+// Notices of a failure between ranks.
 #include "backends/mpi/notice.hpp"
 
 #include <gtest/gtest.h>

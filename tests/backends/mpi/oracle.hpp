@@ -1,5 +1,5 @@
 /// @file
-/// What a collective must give, by plain loops over all ranks: no kernel, partition or MPI.
+/// The expected result of a collective, by plain loops over all ranks: no kernel, partition or MPI.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace tutti::test {
 
-/// What a call is about.
+/// The arguments of a call.
 struct Task {
   std::size_t count = 0;  ///< Elements per block, or of the vector where there are no blocks.
   Rank root = 0;

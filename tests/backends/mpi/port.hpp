@@ -18,7 +18,7 @@
 
 namespace tutti::test {
 
-/// Bytes that tell rank, message and index apart.
+/// Bytes that differ for each rank, message and index.
 inline std::vector<std::byte> pattern(std::size_t bytes, int from, int to, int serial) {
   std::vector<std::byte> data(bytes);
   auto state = static_cast<std::uint32_t>(from * 1000003 + to * 7919 + serial * 104729 + 1);
@@ -36,7 +36,7 @@ class Port {
     options.timeout = kAmple;
     transport_ = mpi::make_transport(comm, options);
   }
-  /// What is told apart in one message.
+  /// The properties of one message.
   struct Label {
     std::uint32_t tag = 0;
     std::uint64_t fingerprint = 7;

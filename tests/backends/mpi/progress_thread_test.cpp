@@ -27,7 +27,7 @@ Communicator make_threaded_world(const std::string& transport) {
   return mpi::init(MPI_COMM_WORLD, {.transport = transport, .communicator = options});
 }
 
-/// A file by which rank 1 tells rank 0 that it has ended, without tutti and without the MPI.
+/// A file by which rank 1 reports its end to rank 0, without tutti and without the MPI.
 class Sign {
  public:
   explicit Sign(Communicator& world) {

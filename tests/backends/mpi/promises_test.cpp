@@ -1,5 +1,5 @@
-// What the conformance suite asks of transports whose ranks share a process, asked here as well:
-// communicators that are used in turns, and messages that nobody has asked for.
+// Cases of the conformance suite for ranks that share a process, over MPI: communicators used in
+// turns, and messages without a receive.
 #include <gtest/gtest.h>
 
 #include <unistd.h>

@@ -1,9 +1,9 @@
-// A job in which something happens to one rank, told by the first argument:
+// A job with a fault of one rank, named by the first argument:
 //   loop   all_reduce again and again, until an error ends it; survivors.py ends or stops a rank
 //   mixed  collectives of several kinds and sizes instead; kills.py ends a rank
 //   hybrid as loop, over memory and MPI, on two pretended hosts
 //   setup  the last rank takes no part in making the communicator
-//   init   likewise, in tutti::mpi::init
+//   init   as setup, in tutti::mpi::init
 // Ranks print who they are, and the Error they got. They end without MPI_Finalize, which would wait
 // for the dead.
 //

@@ -9,7 +9,7 @@ die    A rank kills itself and the launcher does not see it, as where a node is 
 hybrid As die, but over memory inside hosts and MPI between them: the control plane tells.
 stop   A rank stops itself.
 setup  A rank never takes part in making the communicator.
-init   Likewise, where a world is made of an MPI's ranks.
+init   As setup, for a world of an MPI's ranks.
 """
 import os
 import re
@@ -54,7 +54,7 @@ def strike(case, processes):
 
 
 def what_it_does(process):
-    """Where the threads of a process are, for whoever has to find out why it says nothing."""
+    """The stack of each thread of a process, to find the reason for its silence."""
     if shutil.which("gdb"):
         command = ["gdb", "-p", str(process), "-batch", "-ex", "thread apply all backtrace 20"]
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -67,7 +67,7 @@ def what_it_does(process):
 
 
 def look_at_silent(processes, errors, lines, end):
-    """Called when the ranks should have spoken: says what those do that have not, and ends the job."""
+    """Called at the deadline of the ranks' output: prints the stacks of silent ranks, and ends the job."""
     for rank, process in processes.items():
         if rank != VICTIM and rank not in errors and os.path.exists(f"/proc/{process}"):
             lines.append(f"rank {rank} has said nothing for {PATIENCE} s:\n{what_it_does(process)}\n")

@@ -1,4 +1,4 @@
-// What every transport promises, asked of the one over MPI by post and poll alone.
+// The contract of every transport, tested over MPI by post and poll alone.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -256,7 +256,7 @@ TEST(MpiTransport, LeavesNoCommunicatorBehindWhereOptionsDiffer) {
   MPI_Comm_free_keyval(&key);
 }
 
-// The last rank is told that its sends are done and calls the MPI no more, as a rank that computes.
+// The last rank's sends complete, and it calls the MPI no more, as a rank that computes.
 // Rank 0 must get them all.
 std::size_t sends_done_at_once(Port& port, std::vector<Bytes>& out) {
   const auto over = [&port, end = port.transport().now() + std::chrono::milliseconds{300}] {
@@ -299,7 +299,7 @@ TEST(MpiTransport, ASendThatIsDoneNeedsNoMoreCalls) {
       port.wait();
       std::size_t done = 0;
       std::memcpy(&done, count.data(), sizeof done);
-      // Where the MPI does not tell which sends end at once, sixteen are taken for done.
+      // If the MPI does not report which sends end at once, the transport assumes sixteen.
       const std::size_t untold = bytes > 200 ? 16 : 0;
       EXPECT_GE(come + untold, done) << bytes;
     }

@@ -44,7 +44,7 @@ std::size_t number_of(const std::string& file, const std::string& name) {
   return 0;
 }
 
-/// What a process holds, its part of what it shares with others included.
+/// @return the memory of a process, with its part of shared memory.
 std::size_t held() {
   malloc_trim(0);
   return number_of("smaps_rollup", "Pss_Anon") + number_of("smaps_rollup", "Pss_Shmem");

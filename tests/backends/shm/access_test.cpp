@@ -156,7 +156,7 @@ TEST(ShmAccess, IsNoneToWhatIsNotSeen) {
   }
 }
 
-// Else it would be a mixture of what was sent and what its owner did with its memory afterwards.
+// Such a message would mix sent bytes with later stores of its owner.
 TEST(ShmAccess, AMessageIsNotDeliveredWhenItsOwnerGaveUp) {
   constexpr std::size_t kLong = std::size_t{4} << 20;  // several polls
   Host host{2};

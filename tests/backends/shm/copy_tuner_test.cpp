@@ -21,7 +21,7 @@ void copied(CopyTuner& copy_tuner, int times, Duration time) {
   for (int i = 0; i < times; ++i) copy_tuner.add_time(kCopied, time);
 }
 
-/// @return how many of 640 messages of so many bytes are copied so.
+/// @return how many of 640 messages of this size are copied in this mode.
 int count(CopyTuner& copy_tuner, Copy copy, std::uint64_t bytes = kCopied) {
   int count = 0;
   for (int i = 0; i < 640; ++i) count += copy_tuner.choose(bytes) == copy ? 1 : 0;
@@ -67,7 +67,7 @@ TEST(CopyTuner, DecidesHowToCopy) {
   EXPECT_EQ(count(copy_tuner, Copy::plain, 511), 640) << "too short to matter";
 }
 
-// Whatever the cores, and however each message was copied.
+// Every core, and every way of copying, gives equal bytes.
 TEST(ShmDistance, WhatIsSentIsWhatWasThere) {
   Host host{2};
   const auto sender = host.transport(0);

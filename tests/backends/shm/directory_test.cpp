@@ -1,4 +1,4 @@
-// What lies where in a segment, and how long.
+// The layout of a segment, and its lifetime.
 #include <algorithm>
 #include <cstring>
 

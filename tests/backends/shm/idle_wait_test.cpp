@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Longer than any of these tests, however busy the machine is: if nobody is woken, it shows.
+// Longer than any of these tests, even on a busy machine, so that a missing wake shows.
 constexpr std::chrono::seconds kLong = 2 * test::kAmple;
 
 Host crowded() {
@@ -28,7 +28,7 @@ void await(Transport& transport, std::size_t count) {
   }
 }
 
-/// Sends so many bytes there and back again and again.
+/// Sends `bytes` there and back repeatedly.
 void ping_pong(Host host, std::size_t bytes, int trips) {
   const auto play = [&](Rank rank) {
     const auto transport = host.transport(rank);
@@ -55,7 +55,7 @@ TEST(ShmIdleWait, AMessageWakes) {
   ping_pong(crowded(), 8, 1000);
 }
 
-// Else a rank would sleep that is woken between its last look and its sleep.
+// A wake between a rank's last poll and its sleep would be lost otherwise.
 TEST(ShmIdleWait, WhoIsAboutToSleepIsKeptAwake) {
   Host host = crowded();
   const auto sender = host.transport(0);

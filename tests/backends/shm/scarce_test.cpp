@@ -1,4 +1,4 @@
-// Where memory for the lists of a segment is lacking its blocks stay apart.
+// Blocks of a segment stay apart if there is no memory for its lists.
 #include <gtest/gtest.h>
 
 #include <new>

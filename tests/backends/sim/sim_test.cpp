@@ -171,7 +171,7 @@ TEST(Sim, ScribblesOverPostedReceives) {
   EXPECT_EQ(into.bytes, std::vector<std::byte>(4, std::byte{0xa5}));
 }
 
-// Where a combiner gets all at once nobody learns that parts are put together wrong.
+// A combiner that gets all parts at once would hide a wrong order of parts.
 TEST(Sim, GivesCombinersParts) {
   struct Counter final : Combiner {
     void combine(std::span<const std::byte>) override { ++parts; }

@@ -1,4 +1,4 @@
-// What links do beyond what every transport promises.
+// Links: behaviour beyond the contract of every transport.
 #include <array>
 #include <string>
 #include <thread>
@@ -175,7 +175,7 @@ TEST(Links, ThatEndWithNothingPendingFailNobody) {
   EXPECT_EQ(error->culprit(), 2);
 }
 
-// What a lost link was about to send is used again, each frame for one message.
+// The frames that a lost link was about to send are used again, each for one message.
 TEST(Links, ThatAreLostHarmNoOther) {
   const auto [to_lost, lost] = connected_pair();
   const auto [to_good, good] = connected_pair();
@@ -273,14 +273,14 @@ TEST(Links, WaitForAReceiverThatComputesBeforeTheyAreClosed) {
   }};
   receive(kMessages / 2);
   std::this_thread::sleep_for(std::chrono::milliseconds{100});
-  post(*receiver, Transfer::Kind::send, 0, piece);  // to hear something is no reason to go
+  post(*receiver, Transfer::Kind::send, 0, piece);  // input is no reason to end
   EXPECT_FALSE(wait(*receiver));
   std::this_thread::sleep_for(std::chrono::milliseconds{300});
   receive(kMessages / 2);
   leaving.join();
 }
 
-// Nothing is promised to the others any more, so nobody is waited for.
+// The rank owes nothing to the others, so it waits for none.
 TEST(Links, LeaveAFailedCommunicatorInNoTime) {
   for (const bool here : {true, false}) {  // or on another rank
     auto fabrics = connect_fabrics(2, {.linger = test::kAmple});

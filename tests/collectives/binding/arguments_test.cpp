@@ -225,7 +225,7 @@ TEST(Arguments, OfTheCommunicatorAreChecked) {
 }
 
 TEST(Arguments, ThatNobodyReadsAreIgnored) {
-  // What a rank that is not the root gives beside its part does not matter.
+  // A rank other than the root may pass any value beside its part.
   World world{kSize};
   std::vector<Vector> in(kSize, Vector(6));
   std::vector<Vector> out(kSize, Vector(6, -1));

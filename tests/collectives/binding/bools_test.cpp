@@ -41,7 +41,7 @@ TEST(Bools, AreNotAddedOrMultiplied) {
   expect_refused(own.try_().all_reduce(out));  // sum, as nothing else is said
 }
 
-// Calls of one shape share what was found out about it.
+// Calls of one shape share its cached properties.
 TEST(Bools, AreToldFromBytes) {
   World world{1};
   Bools bools{true, true};

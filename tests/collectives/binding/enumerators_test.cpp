@@ -18,7 +18,7 @@ struct WrongEnumerator {
   std::function<void(Call&)> change;
 };
 
-/// What a communicator says to it, in every way to make a call.
+/// Expects a communicator's error for the call, in every way to make one.
 void expect_refused(Communicator& own, const Call& call, const std::string& says) {
   const std::vector<Error> errors{own.try_().run(call).error(), own.try_().start(call).error(),
                                   own.try_().plan(call).error(),

@@ -1,5 +1,4 @@
-// What a call does not read may hold anything: it is never looked at. What would be misunderstood
-// is refused.
+// Ignored fields of a call may have any value. Fields that could be misunderstood are rejected.
 #include <limits>
 
 #include <tutti/batch.hpp>
@@ -9,7 +8,7 @@
 namespace tutti::harness {
 namespace {
 
-/// Values of fields that nobody should look at.
+/// Values of ignored fields.
 class Nonsense {
  public:
   explicit Nonsense(std::uint64_t seed) : random_{seed} {}

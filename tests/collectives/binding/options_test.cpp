@@ -49,8 +49,7 @@ TEST(OptionsTest, MoreSegmentsInFlightTakeLessTime) {
   EXPECT_LT(cost_of(4000, 4).second, cost_of(4000, 1).second);
 }
 
-// What circulant_blocks is there for: others pass a block that is larger than the rest on as a
-// whole.
+// circulant_blocks cuts a block that is larger than the rest; other algorithms pass it on whole.
 TEST(OptionsTest, PartsOfUnequalBlocksTakeLessTime) {
   const auto time_of = [](std::string_view algorithm) {
     World world{{.cluster = {.size = 13,
@@ -287,8 +286,8 @@ TEST(OptionsTest, ACommunicatorMaySayWhatItsCollectivesRun) {
       << "it cannot serve";
 }
 
-// Whoever passes the Buffer itself need not say that peers see it. What a rank need not pass, such
-// as the result of a reduce elsewhere than at the root, does not count.
+// A Buffer as argument needs no option to be visible to peers. Arguments that a rank need not pass,
+// such as the result of a reduce on ranks other than the root, do not count.
 TEST(OptionsTest, BuffersSayThemselvesThatPeersSeeThem) {
   sim::Cluster cluster{{.size = 4}};
   const CostModel memory{kDefaultCosts, "of memory", detail::kVisibleCosts};
@@ -309,7 +308,7 @@ TEST(OptionsTest, BuffersSayThemselvesThatPeersSeeThem) {
   EXPECT_FALSE(is_charged_as_seen(call::scatter(seen, hidden, 1)));
 }
 
-// Whatever is an array of elements will do.
+// Calls accept every kind of array.
 TEST(OptionsTest, CallsTakeArraysOfManyKinds) {
   World world{1};
   std::vector<int> vector{3, 4};

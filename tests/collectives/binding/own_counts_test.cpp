@@ -1,4 +1,4 @@
-// Blocks of different sizes, most of which only those know that have or want them.
+// Blocks of different sizes; a rank knows those that it sends or receives.
 #include <algorithm>
 #include <tuple>
 #include <vector>
@@ -15,7 +15,7 @@ int value(Rank from, Rank to, std::size_t index) {
   return (from + 1) * 1'000'000 + (to + 1) * 10'000 + static_cast<int>(index);
 }
 
-/// Who sends how many elements to whom, some of them none.
+/// The elements that each rank sends to each other rank, some of them none.
 class Traffic {
  public:
   Traffic(int size, std::uint64_t seed) : size_{size} {
@@ -130,7 +130,7 @@ TEST_P(OwnCounts, AreExchangedByWhateverAlgorithmCan) {
   }
 }
 
-// Whose buffers are as large as a scatter's, and who alone is asked for counts.
+// Their buffers have the sizes of a scatter's, and only the root needs counts.
 TEST_P(OwnCounts, AreAnotherCallThanEqualOnes) {
   const auto n = static_cast<std::size_t>(GetParam());
   World world{GetParam(), 2};
@@ -217,8 +217,8 @@ TEST(OwnCountsThat, DisagreeAreAMismatch) {
 
 /// How a call ended on the ranks.
 struct Ending {
-  std::vector<Error> errors;  ///< What they are told, by the 64th barrier afterwards at the latest.
-  std::vector<bool> passed;   ///< Whose call itself succeeded.
+  std::vector<Error> errors;  ///< The errors, by the 64th barrier afterwards at the latest.
+  std::vector<bool> passed;   ///< Whether the call itself succeeded.
 };
 
 /// @param start makes a rank's Request.
@@ -230,7 +230,7 @@ Ending end_of(int size, sim::Delivery delivery, const Start& start) {
   std::vector<Task> tasks;
   for (Rank rank = 0; rank < size; ++rank) tasks.push_back(task_of(rank, start(world[rank], rank)));
   for (int round = 0; round <= 64 && !tasks.empty(); ++round) {
-    EXPECT_TRUE(world.drive(tasks, std::chrono::seconds{3})) << "a rank waits for ever";
+    EXPECT_TRUE(world.drive(tasks, std::chrono::seconds{3})) << "a rank hangs";
     std::vector<Task> barriers;
     for (const Task& task : tasks) {
       if (round == 0) ending.passed.push_back(task.done);
@@ -247,8 +247,8 @@ Ending end_of(int size, sim::Delivery delivery, const Start& start) {
   return ending;
 }
 
-/// What both ranks are told where rank 0 sends and receives so much, and rank 1 one element to and
-/// from everybody.
+/// @return both ranks' errors if rank 0 sends and receives these sizes, and rank 1 one element to
+/// and from each rank.
 std::vector<Error> errors_of(const Sizes& sent, const Sizes& received) {
   const Sizes one{1, 1};
   const Vector in(sent[0] + sent[1]);
@@ -300,8 +300,8 @@ class OwnCountsInDispute
   [[nodiscard]] std::size_t own_size(Rank rank) const {
     return rank == odd_ ? dispute_.at_rank : sizes_[place(rank)];
   }
-  /// Expects that everybody is told. An empty block is not sent: who expects another waits for it.
-  /// So may who sends one that nobody takes, unless that is found before the deadline.
+  /// Expects errors on all ranks. An empty block is not sent, so a rank that expects another waits.
+  /// So may a rank whose block no rank receives, unless that is found before the deadline.
   static void expect_told(const Ending& ending, std::size_t sent, std::size_t expected) {
     ASSERT_EQ(ending.errors.size(), place(kSize)) << "a rank noticed nothing";
     for (const Error& error : ending.errors)

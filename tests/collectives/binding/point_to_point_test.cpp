@@ -33,7 +33,7 @@ Error rejection(const Start& start) {
   return {ErrorCode::bug, ""};
 }
 
-/// What a barrier on every rank comes to where the communicator has failed: each is told.
+/// @return the error of a barrier on every rank of a failed communicator.
 std::vector<Error> next_errors(World& world) {
   std::vector<Task> tasks;
   for (Rank rank = 0; rank < world.size(); ++rank) {
@@ -41,7 +41,7 @@ std::vector<Error> next_errors(World& world) {
     if (barrier) tasks.push_back(task_of(rank, std::move(barrier.value())));
     else tasks.push_back({.rank = rank, .error = barrier.error()});
   }
-  EXPECT_TRUE(world.drive(tasks, seconds{3})) << "a rank waits for ever";
+  EXPECT_TRUE(world.drive(tasks, seconds{3})) << "a rank hangs";
   std::vector<Error> errors;
   for (const Task& task : tasks) {
     EXPECT_TRUE(task.error) << "rank " << task.rank << " was told nothing";
@@ -271,7 +271,7 @@ TEST(Messages, TagsAreAsManyAsTheTransportHas) {
             std::string::npos);
 }
 
-/// What becomes of a message from rank 0 that rank 1 takes for another one.
+/// Expects the error of a message from rank 0 that rank 1 receives as another one.
 template <class In, class Out>
 Error disagreement(const In& in, Out&& out, sim::Delivery delivery) {
   World world{{.cluster = {.size = 2, .delivery = delivery, .scribble = true},
@@ -281,7 +281,7 @@ Error disagreement(const In& in, Out&& out, sim::Delivery delivery) {
   tasks.push_back(task_of(1, world[1].async().recv(out, 0)));
   EXPECT_TRUE(world.drive(tasks, seconds{3}));
   EXPECT_TRUE(tasks[1].error) << "wrong data";
-  (void)next_errors(world);  // a sender may have gone on: the next call tells it
+  (void)next_errors(world);  // a sender may have ended its call: its next one fails
   return tasks[1].error.value_or(Error{ErrorCode::bug, "no error"});
 }
 

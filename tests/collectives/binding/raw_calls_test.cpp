@@ -1,4 +1,4 @@
-// What the documentation says of raw calls, of NaN, and of a reduce_scatter in place.
+// The documentation's rules for raw calls, for NaN, and for a reduce_scatter in place.
 #include <cmath>
 #include <limits>
 

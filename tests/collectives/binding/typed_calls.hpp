@@ -42,7 +42,7 @@ inline Vector maxima(Rank end, std::size_t begin, std::size_t count) {
   return data;
 }
 
-/// @return the first elements of all ranks' vectors, so many of each.
+/// @return the first `count` elements of each rank's vector.
 inline Vector together(const Sizes& counts) {
   Vector all;
   for (Rank rank = 0; rank < kSize; ++rank)
@@ -110,7 +110,7 @@ void on_all_ranks(const Body& body) {
   for (const auto& error : errors) EXPECT_FALSE(error) << error->what();
 }
 
-/// @return what is in an output that nobody has written.
+/// @return the content of an output that no call wrote.
 inline Vector blank(std::size_t count = kCount) {
   return Vector(count, -1);
 }

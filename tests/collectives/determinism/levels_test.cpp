@@ -37,7 +37,7 @@ World world_of(int size, Determinism level, std::uint64_t seed = 1) {
                 .communicator = {.determinism = level}}};
 }
 
-/// What plain calls of a communicator at a level give to each rank.
+/// Plain calls of a communicator at a level, and the results on each rank.
 class Levels : public ::testing::TestWithParam<std::tuple<Collective, int>> {
  protected:
   static Collective collective() { return std::get<0>(GetParam()); }
@@ -113,7 +113,7 @@ TEST(LevelsOfSelection, SayWhatTheyLeaveOutAndWhy) {
   EXPECT_EQ(plain.find("asked for"), std::string::npos) << plain;
 }
 
-/// What a call that must be refused says.
+/// @return the error of a call that must be rejected.
 std::string refusal(Communicator& communicator, const Options& options) {
   std::vector<float> data(10);
   const Result<Request> result =
@@ -255,7 +255,7 @@ void reduce_and_record(Communicator& world, std::size_t count, const Options& op
   recording.add("all_reduce in shared memory" + what, shared);
 }
 
-/// What a program of several reductions results in on each rank of a world.
+/// @return the recordings of a program of several reductions on each rank of a world.
 std::vector<Recording> record(const test::Setting& setting, Determinism level) {
   std::vector<Recording> recordings(static_cast<std::size_t>(setting.n));
   test::expect_no_error(test::in_world(setting, [&](Communicator& world) {

@@ -1,4 +1,4 @@
-// Where two recorded runs differ first, and by how much.
+// The first difference between two recorded runs, and its size.
 #include <array>
 #include <bit>
 #include <cmath>

@@ -1,4 +1,4 @@
-// What goes wrong on one rank is an error in time on the others, and never wrong data.
+// A fault of one rank is an error in time on the others, and never wrong data.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -220,7 +220,8 @@ TEST(Plans, DroppedWhilePendingFailTheCommunicator) {
   EXPECT_TRUE(tasks[0].error) << "rank 1 hears of it";
 }
 
-/// What rank 0 says of an all_reduce whose operator throws; the other ranks must say it too.
+/// @return rank 0's error in an all_reduce whose operator throws; the other ranks must report it
+/// too.
 std::string text_of_throwing(const UserFunction& function) {
   World world{3};
   const Operator throwing{function, true};

@@ -16,7 +16,7 @@ namespace {
 using enum Collective;
 using std::chrono::seconds;
 
-/// What one rank does differently.
+/// The difference of one rank's call.
 enum class Difference { op, type, count, root, algorithm, collective, segment, extra_call };
 
 struct OneMismatch {
@@ -122,7 +122,7 @@ TEST_P(Mismatch, IsAnErrorAndNeverWrongData) {
     tasks.push_back(task_of(world[rank], rank == odd.rank ? other : usual));
   }
   ASSERT_TRUE(world.drive(tasks, seconds{3})) << "a rank waits forever";
-  // A rank that needed nobody's data may have finished; the next call tells it.
+  // A rank that needed no data may have finished; its next call fails.
   std::vector<Task> later{};
   for (Rank rank = 0; rank < size; ++rank) later.push_back(task_of(world[rank], after));
   ASSERT_TRUE(world.drive(later, seconds{3})) << "a rank waits forever";
@@ -148,7 +148,7 @@ TEST_P(Mismatch, IsAnErrorAndNeverWrongData) {
 
 INSTANTIATE_TEST_SUITE_P(Catalog, Mismatch, ::testing::ValuesIn(all_odds()), name_of_odd);
 
-/// All ranks must hear of it where every result needs every rank's part.
+/// All ranks must get the error if every result needs every rank's part.
 TEST(Mismatches, LeaveNoRankWithAResultThatMixesBoth) {
   for (const Row& row : rows_of({2, 3, 4, 5})) {
     if (row.collective != all_reduce) continue;
@@ -183,7 +183,7 @@ std::vector<Task> run_all(World& world, const std::function<Request(Rank)>& star
   return tasks;
 }
 
-// Roots send, and wait for nobody: each may have ended its call before the other's message comes.
+// Roots send, and wait for no rank: each may end its call before the other's message arrives.
 TEST(Mismatches, OfRootsAreToldByTheNextCallThatWaitsAtTheLatest) {
   for (const int size : {2, 3, 4})
     for (const bool scatters : {false, true}) {
@@ -223,10 +223,10 @@ TEST(Mismatches, OfRootsAreToldAlsoToRanksThatOnlySend) {
   FAIL() << "nobody noticed anything";
 }
 
-// Who ends has nothing more to hear, but others may.
+// A rank that ends its communicator needs no error any more, but the others may.
 TEST(Mismatches, FoundAtTheEndOfACommunicatorAreToldToTheOthers) {
   World world{{.cluster = {.size = 3, .delivery = sim::Delivery::eager}}};
-  // Rank 2 sends what the root does not expect. Both have ended before anybody could know.
+  // Rank 2 sends a message that the root does not expect. Both end before it is found.
   std::vector<float> all(4);
   std::vector<float> own(4);
   const std::vector<std::size_t> counts(3, 0);
@@ -252,7 +252,7 @@ TEST(Mismatches, FoundAtTheEndOfACommunicatorAreToldToTheOthers) {
   }
 }
 
-// They decide on which tags segments travel: without a word some would be awaited for ever.
+// They determine the tags of segments: without an error, a rank would hang.
 TEST(Mismatches, OfSegmentsInFlightAreFound) {
   sim::Cluster cluster{{.size = 2}};
   std::vector<Communicator> ranks;
@@ -315,7 +315,7 @@ class Unasked final : public Group {
   [[nodiscard]] std::string describe() const override { return "ranks"; }
 };
 
-// Whoever destroys a communicator cannot be told.
+// The destructor of a communicator cannot report an error.
 TEST(Mismatch, IsToldAsItIsWhereNobodyCanBeAsked) {
   shm::Host host{2};
   std::string told;

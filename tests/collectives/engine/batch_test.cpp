@@ -13,8 +13,8 @@ namespace {
 using std::chrono::seconds;
 using Vector = std::vector<int>;
 
-// What is sent must outlive the expression: a batch starts its calls later. That other arrays are
-// refused is tested by tests/consumer/misuse.py.
+// Inputs must outlive the expression, since a batch starts its calls later.
+// tests/consumer/misuse.py tests that other arrays are rejected.
 template <class In>
 concept Sent = requires(Communicator& own, In&& in) {
   own.send(std::forward<In>(in), 0);

@@ -154,8 +154,7 @@ TEST_P(PlanWorlds, ThatARankDoesNotStartMissTheirDeadline) {
                                        },
                                        std::chrono::seconds{30}, std::size_t{1} << 30,
                                        {.timeout = milliseconds{500}});
-  for (const test::Outcome& outcome : outcomes)
-    EXPECT_NE(outcome.text(), "") << "nobody waits for ever";
+  for (const test::Outcome& outcome : outcomes) EXPECT_NE(outcome.text(), "") << "no rank hangs";
 }
 
 INSTANTIATE_TEST_SUITE_P(Settings, PlanWorlds,

@@ -51,7 +51,7 @@ TEST_F(Progress, IsCalledEveryTwoMicroseconds) {
   EXPECT_LE(calls, 510);
 }
 
-// Whatever it takes, most of a wait is a look for what is awaited.
+// Most of a wait polls for completion, however long the program's function takes.
 TEST_F(Progress, IsCalledLessOftenWhereItTakesLong) {
   World world = make_world(2);
   std::vector<int> values(3);
@@ -158,7 +158,7 @@ TEST(CoreContention, ShowsInYieldsThatAllTakeLong) {
   EXPECT_TRUE(contention.is_seen());
 }
 
-/// Polls without a completion until so many pauses.
+/// @return the polls without a completion until this number of pauses.
 int polls_until(int pauses, Uncrowded& transport, CoreContention& contention,
                 const IdleBackoff::Wait& wait) {
   IdleBackoff backoff;

@@ -28,7 +28,7 @@ class TimedWaits : public ::testing::Test {
     EXPECT_FALSE(operation.wait_for(Duration{0}));
     EXPECT_FALSE(operation.wait_for(5ms));
     std::thread other{call_of_rank_1};
-    EXPECT_TRUE(operation.wait_for(Duration::max())) << "for ever, not a time that has passed";
+    EXPECT_TRUE(operation.wait_for(Duration::max())) << "no limit, not a time that has passed";
     other.join();
   }
 

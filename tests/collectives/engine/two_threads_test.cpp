@@ -155,7 +155,7 @@ TEST(TwoThreads, GetAnErrorInTheSecondCall) {
   EXPECT_EQ(planned, Vector{113});
 }
 
-// What is dropped cannot throw: it waits for the other thread.
+// A destructor cannot throw, so it waits for the other thread.
 TEST(TwoThreads, MayDropWhatHasEnded) {
   Pair pair;
   Vector early{1}, late{100}, theirs{2};

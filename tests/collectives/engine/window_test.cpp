@@ -7,7 +7,7 @@
 namespace tutti::harness {
 namespace {
 
-/// Starts broadcasts of rank 0, which need nobody but a buffer on the way, and lets them end.
+/// Starts broadcasts of rank 0, which need only a buffer on the way, and lets them end.
 void broadcast_alone(World& world, std::size_t times) {
   for (std::size_t i = 0; i < times; ++i) {
     std::vector<int> data(4);

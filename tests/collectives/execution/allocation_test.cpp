@@ -119,7 +119,7 @@ TEST_P(Allocations, DoNotHappenInRunsOfAPlan) {
   }
 }
 
-/// Allocations of one all_reduce of so many elements, which must be right.
+/// @return the allocations of one all_reduce, whose result must be right.
 std::uint64_t allocations_of(World& world, std::size_t count) {
   Experiment experiment{{.collective = Collective::all_reduce,
                          .size = world.size(),
@@ -224,7 +224,7 @@ TEST(Footprints, AreWhatIsHeld) {
   }
 }
 
-// Whatever their tags: a tag is no part of a shape.
+// This holds for any tags: a tag is no part of a shape.
 TEST(Messages, BetweenTwoRanksAllocateInTheFirstOnly) {
   World world = make_world(1);
   std::array<int, 40> in{};

@@ -80,7 +80,7 @@ TEST(Averages, OfInfiniteNumbersAreInfinite) {
   }
 }
 
-/// What one rank finds out by its own schedule is what all schedules together say.
+/// A rank computes from its own schedule the same counts as from all schedules.
 TEST(Averages, CountContributionsOfRotationalSchedulesByOneOfThem) {
   int compared = 0;
   for (const Row& row : reductions({2, 3, 4, 5, 7, 8, 12})) {

@@ -66,7 +66,7 @@ void drive(World& world, std::span<Request> requests) {
   }
 }
 
-/// Bytes by which so many calls grow. @param makes_anew whether each has an operator of its own.
+/// @return the growth of memory in bytes. @param makes_anew whether each call has its own operator.
 std::ptrdiff_t growth_of_calls(bool makes_anew) {
   World world = make_world();
   const Token kept_calls = std::make_shared<int>(0);

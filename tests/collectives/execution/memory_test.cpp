@@ -1,4 +1,4 @@
-// What the engine allocates is bounded, is given back, and its lack is an error like any other.
+// The engine's memory is bounded and is freed, and its lack is an error like any other.
 #include <memory>
 #include <new>
 #include <set>
@@ -13,7 +13,7 @@
 namespace tutti::harness {
 namespace {
 
-/// Memory with a ledger. What nobody gives back is freed with it.
+/// Memory with a ledger. Its destructor frees the rest.
 class Ledger final : public Memory {
  public:
   ~Ledger() override {

@@ -1,4 +1,4 @@
-// What proved_test.cpp does, with many more schedules; in portions, for the watchdog's sake.
+// As proved_test.cpp, with many more schedules; in portions, because of the watchdog.
 #include <gtest/gtest.h>
 
 #include "tests/collectives/execution/proved_runs.hpp"

@@ -11,11 +11,11 @@ namespace tutti::harness {
 /// Makes schedules; the seed decides everything.
 using Generator = samples::Sample (*)(std::uint64_t seed);
 
-/// What became of many schedules.
+/// The outcome of many schedules.
 struct Survey {
   int seen = 0;            ///< Schedules judged.
   int proved = 0;          ///< Proved, and run.
-  int ordered = 0;         ///< Of these, proved `ordered`.
+  int ordered = 0;         ///< Those proved `ordered`.
   int rank_identical = 0;  ///< All_reduces proved `rank_identical`.
   int size_invariant = 0;  ///< Reductions proved `size_invariant`.
 };

@@ -1,4 +1,4 @@
-// Whatever the verifier proves, not only the catalog, runs as proved.
+// Every schedule that the verifier proves, not only the catalog's, runs as proved.
 #include <gtest/gtest.h>
 
 #include "tests/collectives/execution/proved_runs.hpp"

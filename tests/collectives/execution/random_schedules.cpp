@@ -93,7 +93,7 @@ Sample Reduction::build() {
   return std::move(sample_);
 }
 
-/// Everybody sends everything to everybody and folds it alike, but may finish it otherwise.
+/// Every rank sends all to every rank and folds it alike, but may finish it otherwise.
 void Reduction::exchange() {
   const std::vector<Piece> cut = pieces();
   const int size = sample_.contract.size;
@@ -170,7 +170,7 @@ std::vector<Reduction::Operand> Reduction::operands(std::size_t first, std::size
   return list;
 }
 
-/// What is not received by the fold is received before it, in one round or in several.
+/// Operands that the fold does not receive are received before it, in one round or in several.
 void Reduction::fold(const std::vector<Operand>& list, std::size_t receiver) {
   const Rank self = groups_[receiver];
   const bool one_round = chance(2);

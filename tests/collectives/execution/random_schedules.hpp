@@ -1,5 +1,5 @@
 /// @file
-/// Schedules that nobody wrote: mostly correct ones, with turns that the catalog does not take.
+/// Random schedules: mostly correct ones, with patterns that the catalog does not have.
 #pragma once
 
 #include <cstdint>

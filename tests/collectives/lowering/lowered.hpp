@@ -14,10 +14,10 @@
 
 namespace tutti::test {
 
-/// What is lowered how.
+/// A schedule to be lowered, and the options.
 struct LoweredCase {
   Contract contract{};
-  std::vector<std::size_t> counts{};  ///< Of the blocks.
+  std::vector<std::size_t> counts{};  ///< Counts of the blocks.
   bool is_equal = true;               ///< Whether they are lowered as equal blocks.
   std::size_t segments = 1;
   bool combines = true;        ///< As LoweringOptions::combines.
@@ -49,7 +49,7 @@ struct Lowered {
 /// in place or not or each rank otherwise, and, where it reduces, in visible memory and in private.
 [[nodiscard]] std::vector<LoweredCase> cases_of(const Contract& contract, bool lockstep);
 
-/// Checks all rows of the catalog on so many ranks, with several roots, and expects no problem.
+/// Checks all rows of the catalog on `size` ranks, with several roots, and expects no problem.
 /// @param size the number of ranks.
 void check_rows(int size);
 

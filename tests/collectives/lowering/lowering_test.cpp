@@ -1,4 +1,4 @@
-// What lowering makes of schedules that no row of the catalog has.
+// Lowering of schedules that no row of the catalog has.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -154,8 +154,8 @@ TEST(Lowering, StoresNoPartOfWhatWasCombinedAtItsSender) {
   EXPECT_EQ(waits(2, 25), 0U) << "it has 24 bytes";
 }
 
-// Of each of three peers comes a slot, and the result goes back to all of them: one combination of
-// four operands with four destinations, and no other message moves.
+// Each of three peers sends a slot and gets the result: one combination of four operands with four
+// destinations, and no other message moves.
 TEST(Lowering, CombinesAllThatComesWhereItLies) {
   const auto slot = [](std::uint32_t unit) { return Slots{Space::out, unit}; };
   const Schedule schedule =

@@ -142,7 +142,7 @@ bool drops_edge(Program& program,
   return false;
 }
 
-/// What combines after messages of its round does not wait for one of them.
+/// A combination after the messages of its round that does not wait for one of them.
 TEST(ProgramMutants, ThatCombineTooEarlyAreFound) {
   EXPECT_GT(found_mutants(
                 [](Program& program) {

@@ -139,7 +139,7 @@ class ProgramCheck {
                  std::to_string(operation_of(number).round) + ": " + text;
   }
 
-  /// Where the only piece of a message lies, and what is behind its beginning there.
+  /// @return the place at an offset in the only piece of a message.
   [[nodiscard]] Located in_piece(std::size_t number, std::size_t offset, std::size_t count) const {
     const std::size_t rank = rank_of(number);
     const auto pieces = question_.ranks[rank].program->pieces_of(operation_of(number));
@@ -150,7 +150,7 @@ class ProgramCheck {
     return {.rank = rank, .run = memories_[rank].find(place, count)};
   }
 
-  /// Where an operand lies, or a result is stored. @return nothing where it does not lie anywhere.
+  /// @return the place of an operand or of a result, or nothing if it has none.
   [[nodiscard]] std::optional<Located> locate(std::size_t rank, const Place& place,
                                               std::size_t count) const {
     if (place.base != Base::message && place.base != Base::result)
@@ -213,7 +213,7 @@ class ProgramCheck {
       }
   }
 
-  /// What lies at a sender's is touched between the wait for it and its signal.
+  /// Operations touch a sender's memory only between the wait for it and its signal.
   void check_waits(std::size_t number) {
     const std::size_t rank = rank_of(number);
     const Program& program = *question_.ranks[rank].program;

@@ -32,7 +32,7 @@ struct ProgramQuestion {
   std::size_t segment = 0;
   std::size_t segments = 1;
   std::size_t element_bytes = 1;
-  std::uint64_t seed = 1;  ///< Of the order in which operations are played.
+  std::uint64_t seed = 1;  ///< Seed of the order of operations.
 };
 
 /// Proves, of all programs together: messages match in number and bytes; nothing waits for itself,

@@ -35,7 +35,7 @@ ProgramGraph::ProgramGraph(const ProgramQuestion& question, bool in_place) {
   if (problem_.empty()) reach();
 }
 
-/// What is in a batch and sends or receives nothing is done one after the other.
+/// Operations of a batch that neither send nor receive run one after the other.
 void ProgramGraph::link_operations(const Program& program, std::size_t first) {
   for (std::uint32_t i = 0; i < program.size(); ++i) {
     next_[2 * (first + i)].push_back(2 * (first + i) + 1);
@@ -131,7 +131,7 @@ void ProgramGraph::find_spared(const ProgramQuestion& question,
   }
 }
 
-/// Who waits reads until its signal, of which there has to be one.
+/// A rank that waits reads until its signal, which must exist.
 void ProgramGraph::link_waits(const ProgramQuestion& question) {
   for (std::size_t rank = 0; rank < first_.size(); ++rank) {
     const Program& program = *question.ranks[rank].program;

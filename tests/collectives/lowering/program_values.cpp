@@ -89,7 +89,7 @@ class RoundsRun {
     bool has_sent = false;
     std::vector<std::optional<Nodes>> slots{};  // out, then the planes of scratch
   };
-  /// What a round makes of one slot.
+  /// The effect of a round on one slot.
   struct Made {
     std::vector<Nodes> left{}, right{};
     std::optional<Nodes> moved{};

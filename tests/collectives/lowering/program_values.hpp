@@ -13,7 +13,7 @@ namespace tutti::v0::detail {
 
 /// A number for each expression: equal where expressions are.
 using Node = std::uint32_t;
-/// What stands where nothing was written.
+/// The value of a slot that was never written.
 inline constexpr Node kNoNode = ~Node{0};
 
 /// Expressions over the elements that ranks contribute.
@@ -38,7 +38,7 @@ class Expressions {
 class Elements {
  public:
   explicit Elements(const ProgramQuestion& question);
-  /// @param unit any, of so many parts per block. @return its elements in the segment.
+  /// @return the elements of a unit in the segment. @param parts units per block.
   [[nodiscard]] std::vector<std::size_t> of_unit(std::uint32_t unit, std::uint32_t parts) const;
   /// @param block any. @return its elements in the segment.
   [[nodiscard]] std::vector<std::size_t> of_block(std::uint32_t block) const {

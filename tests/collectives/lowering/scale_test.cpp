@@ -1,5 +1,5 @@
-// What one rank's program takes of memory while it is made, on many ranks: in proportion to what
-// its own steps name, whatever the collective has in all.
+// Memory to make one rank's program, on many ranks: in proportion to the slots of its own steps,
+// however many the collective has.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace tutti::v0::detail {
 namespace {
 
-/// The row's choice with its default parameters, on a torus or on hosts of 16 ranks where it has to
-/// be told; without a row where it does not serve so many ranks.
+/// The row's choice with its default parameters, on a torus or on hosts of 16 ranks if it needs
+/// one; without a row if it does not serve this number of ranks.
 Choice choice_of(const Algorithm& row, int size) {
   Choice choice{.algorithm = &row, .number = row.default_number};
   if (!admits(row.traits.sizes, size)) return {};

@@ -1,4 +1,4 @@
-// What calls on streams refuse, and what handles and batches of them do.
+// Calls on streams that are rejected, and their handles and batches.
 #include <gtest/gtest.h>
 #include <tutti/batch.hpp>
 #include <tutti/spi/communicator.hpp>

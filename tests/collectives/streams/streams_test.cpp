@@ -187,7 +187,7 @@ TEST(StreamCalls, MayStartTogether) {
     const Rank next = (rank + 1) % 4;
     const Rank before = (rank + 3) % 4;
     std::vector<int> mine(50, rank), theirs(50, -1), all(8, 1);
-    // One after the other these would wait for each other for ever.
+    // One after the other these would deadlock.
     batch([&] {
       world.send(std::span<const int>{mine}, next, 0, {.stream = kStream});
       world.recv(std::span{theirs}, before, 0, {.stream = kStream});

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr int kFreshByte = 0xA5;
 
-// Where an allocation of so many bytes may begin. The driver aligns large ones to more than a page.
+// @return the next address for an allocation. The driver aligns large ones to more than a page.
 CUdeviceptr aligned(CUdeviceptr address, std::size_t bytes) {
   const CUdeviceptr alignment = bytes < kPage ? 512 : kPage;
   return (address + alignment - 1) / alignment * alignment;
@@ -22,7 +22,7 @@ CUdeviceptr aligned(CUdeviceptr address, std::size_t bytes) {
 Arena::Arena(std::size_t bytes)
     : file_{bytes}, mapping_{file_, 0, bytes}, next_{mapping_.fence()} {}
 
-// A pool gives the memory that it keeps to nobody else.
+// A pool gives the memory that it keeps to no other pool.
 bool Arena::claim(std::size_t bytes, Pool* pool) {
   const std::size_t more =
       pool == nullptr ? bytes : std::max(pool->used + bytes, pool->reserved) - pool->reserved;

@@ -1,5 +1,5 @@
 /// @file
-/// A device's memory, handed out at addresses that nobody may touch: see Mapping.
+/// A device's memory, handed out at inaccessible addresses: see Mapping.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ class Arena {
   /// It is like any other allocation again: once it is freed, its room is used again.
   void release(CUdeviceptr start);
 
-  /// A pool gives back what it holds and is not allocated, but for so many bytes.
+  /// Frees a pool's unallocated memory except `kept` bytes.
   void trim(Pool& pool, std::size_t kept);
 
   /// @return where the stand-in accesses these bytes; null unless all lie in one open allocation.
@@ -89,7 +89,7 @@ class Arena {
   std::uint64_t next_serial_ = 1;
   std::size_t taken_ = 0;  ///< Bytes of allocations that are in no pool, and of pools.
   Blocks blocks_;
-  CUdeviceptr next_;  ///< Where room is looked for first, so that what was freed stays unused long.
+  CUdeviceptr next_;  ///< The first address to try, so that freed memory stays unused long.
 };
 
 }  // namespace tutti::standin

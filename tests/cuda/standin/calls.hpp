@@ -12,13 +12,13 @@
 
 namespace tutti::standin {
 
-/// What the process's environment asks for. CUDA_STANDIN_DEVICES: how many devices there are, one
-/// by default. CUDA_STANDIN_FAULT: "function:n", whose n-th call fails. CUDA_STANDIN_CALLS and
+/// Settings in the environment. CUDA_STANDIN_DEVICES: number of devices, 1 by default.
+/// CUDA_STANDIN_FAULT: "function:n", whose n-th call fails. CUDA_STANDIN_CALLS and
 /// CUDA_STANDIN_LEAKS: files that are written when the process ends, with all calls and with what
 /// was not given back; %p in their names is the number of the process. CUDA_STANDIN_LINKS: see
 /// Links. CUDA_STANDIN_QUEUES: see Streams; 0 by default. CUDA_STANDIN_LACKS: what devices cannot
-/// do, "pools", "memops" or "ipc". CUDA_STANDIN_DEAD: see Windows.
-/// @param name such as "DEVICES". @return the value of that variable, or an empty text.
+/// do, "pools", "memops" or "ipc". CUDA_STANDIN_DEAD: see Windows. @param name such as "DEVICES".
+/// @return the value of that variable, or an empty text.
 std::string setting(std::string_view name);
 /// @return that value as a number; 0 if there is none.
 std::size_t number_setting(std::string_view name);

@@ -1,5 +1,5 @@
 /// @file
-/// What streams record instead of doing it.
+/// Recordings of streams.
 #pragma once
 
 #include <functional>
@@ -30,8 +30,8 @@ struct Capture {
   std::map<const Stream*, std::set<std::size_t>> tails;
 };
 
-/// All recordings. What a stream that takes part in one is asked for is recorded. A result here is
-/// nothing for a stream that does not record, so that the call goes on as always.
+/// All recordings. A stream that takes part in one records its calls. A result here is nothing for
+/// a stream that does not record, so that the call runs as always.
 class Captures {
  public:
   using Result = std::optional<CUresult>;
@@ -74,7 +74,7 @@ class Captures {
   std::map<const Stream*, std::shared_ptr<Capture>> by_stream_;
 };
 
-/// How this thread wants to be kept from unsafe calls: see cuThreadExchangeStreamCaptureMode.
+/// The mode that keeps this thread from unsafe calls: see cuThreadExchangeStreamCaptureMode.
 CUstreamCaptureMode& mode_of_thread() noexcept;
 
 }  // namespace tutti::standin

@@ -18,11 +18,11 @@ class Context {
   CUcontext handle() noexcept { return reinterpret_cast<CUcontext>(this); }
   bool is_active() const noexcept { return references_ > 0; }
 
-  /// Whoever retains it first finds it without an error.
+  /// The first owner finds it without an error.
   void retain() noexcept {
     if (references_++ == 0) error_ = CUDA_SUCCESS;
   }
-  /// @return false if nobody retains it.
+  /// @return false if it has no owner.
   bool release() noexcept {
     int references = references_;
     while (references > 0 && !references_.compare_exchange_weak(references, references - 1)) {

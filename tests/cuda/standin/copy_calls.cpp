@@ -53,8 +53,8 @@ CUresult copy_staged(Stream& on, CUdeviceptr to, CUdeviceptr from, std::size_t b
 }  // namespace
 
 // As with the driver, the host waits for a copy from memory of the host to such, and for one to
-// memory that is not pinned; what is copied from such memory to a device is read at once. What is
-// recorded is read at each launch.
+// memory that is not pinned; a copy from such memory to a device reads it at once. A recorded copy
+// reads it at each launch.
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return call_on_stream(__func__, stream, [&](Stream& on) {
     if (bytes == 0) return CUDA_SUCCESS;

@@ -24,7 +24,8 @@ int devices_wanted() {
 CUresult initialise(Driver& state) {
   const std::scoped_lock lock{state.starting};
   if (state.process == getpid()) return CUDA_SUCCESS;
-  if (state.process != 0) return CUDA_ERROR_NOT_INITIALIZED;  // a child of whoever initialised it
+  if (state.process != 0)
+    return CUDA_ERROR_NOT_INITIALIZED;  // a child of the process that initialised it
   const int devices = devices_wanted();
   if (devices <= 0) return CUDA_ERROR_NO_DEVICE;
   state.memory.add_devices(devices);

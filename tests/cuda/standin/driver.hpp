@@ -1,5 +1,5 @@
 /// @file
-/// What the stand-in consists of, and the gate that every call of the driver goes through.
+/// The parts of the stand-in, and the gate that every call of the driver passes.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ struct Driver {
   Graphs graphs;
   Handles<CUgraphExec, Executable> executables;
   Captures captures{graphs};
-  std::atomic<std::size_t> newest_threads{0};  ///< Of the last kernel that was launched.
+  std::atomic<std::size_t> newest_threads{0};  ///< Threads of the last kernel that was launched.
   std::atomic<int> process{0};                 ///< The process that initialised it; zero: none.
   std::atomic<bool> ended{false};
 
@@ -67,7 +67,7 @@ void wait_for_all_devices();
 /// Enqueues work, or records it where the stream records.
 CUresult submit(Stream& on, Work work);
 
-/// What has to be there before a function may be called.
+/// The requirements of a function.
 enum class Needs { nothing, initialisation, context };
 
 /// Counts a call. @return what it fails with before it begins, or success.

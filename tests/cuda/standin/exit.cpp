@@ -1,4 +1,4 @@
-// What happens when the process ends: threads end, and what was asked for is written.
+// The end of the process: threads end, and the requested files are written.
 #include <fstream>
 #include <string>
 
@@ -32,7 +32,7 @@ void write_leaks(const Driver& state, std::ostream& out) {
 }
 
 // This comes later than all destructors of the program's own objects. A child of the process that
-// initialised the driver has none of its threads, and nothing to tell.
+// initialised the driver has none of its threads, and nothing to write.
 [[gnu::destructor]] void end() {
   Driver& state = driver();
   if (state.process != 0 && state.process != getpid()) return;

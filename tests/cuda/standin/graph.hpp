@@ -24,17 +24,17 @@ struct Node {
 };
 
 /// @return a node that is the same work each time.
-/// @param context of the stream that records it; it fails with the work, whoever launches.
+/// @param context of the stream that records it; it fails with the work, on any stream.
 Node node_of(Work work, Context& context);
 
-/// What was recorded, in an order that it may be done in. It is not changed any more once the
-/// recording has ended.
+/// Recorded operations, in an order in which they can run. They do not change once the recording
+/// has ended.
 class Graph {
  public:
   Graph() = default;
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
-  /// What is allocated in it has no addresses from then on.
+  /// Its allocations have no addresses from then on.
   ~Graph();
 
   /// @param recorder that records the node. @return the number of the node.
@@ -80,8 +80,8 @@ class Graph {
   std::atomic<int> instances_{0};
 };
 
-/// A graph that can be launched, again and again. What the first stream has recorded is done on the
-/// stream that it is launched on, what others have on streams of its own, at the same time.
+/// A graph that can be launched, again and again. The work of the first stream runs on the stream
+/// of the launch, that of others on streams of its own, at the same time.
 class Executable {
  public:
   /// @param frees whether a launch frees what the last one has left allocated.

@@ -1,6 +1,6 @@
 /// @file
 /// Handles of the driver's objects: numbers that are never reused and never dereferenced, so that a
-/// handle of something destroyed, or of something else, is told from a good one.
+/// handle of something destroyed, or of something else, is rejected.
 #pragma once
 
 #include <atomic>

@@ -7,7 +7,7 @@
 
 namespace tutti::standin {
 
-/// Something that a graph does, and has to be told of each launch.
+/// An operation of a graph that is notified of each launch.
 struct Recording {
   void* what = nullptr;
   void* (*prepare)(void* what) = nullptr;  ///< Called by each launch, in its thread.

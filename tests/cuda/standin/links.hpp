@@ -13,8 +13,8 @@ enum class Link { none, pcie, nvlink };
 class Links {
  public:
   /// @param text such as "0-1,2-3,0x2": 0 and 1 are joined by NVLink, 2 and 3 as well, 0 and 2 by
-  /// nothing, and all others by PCIe. Empty: NVLink joins all. What does not read like this is left
-  /// out.
+  /// nothing, and all others by PCIe. Empty: NVLink joins all. Other texts are
+  /// ignored.
   explicit Links(std::string_view text);
 
   /// @return what joins two devices.

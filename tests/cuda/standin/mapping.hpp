@@ -1,5 +1,5 @@
 /// @file
-/// Memory at addresses that nobody may touch: the same bytes lie, for the stand-in alone, at an
+/// Memory at inaccessible addresses: the same bytes lie, for the stand-in alone, at an
 /// alias a constant distance away. They are in a file, which other processes can open.
 #pragma once
 

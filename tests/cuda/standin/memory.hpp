@@ -13,9 +13,9 @@
 
 namespace tutti::standin {
 
-/// Whose memory an address is in.
+/// The owner of an address.
 struct Place {
-  CUmemorytype type{};  ///< Zero: memory that the driver does not know.
+  CUmemorytype type{};  ///< Zero: memory unknown to the driver.
   int device = CU_DEVICE_INVALID;
   Range range{};
   bool opened = false;   ///< It is another process's.
@@ -43,7 +43,7 @@ class Peers {
 
 class Memory {
  public:
-  /// Makes the memory of so many devices.
+  /// Makes the memory of the devices.
   void add_devices(int devices);
 
   /// @return the memory of a device.

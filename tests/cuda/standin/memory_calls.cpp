@@ -90,7 +90,7 @@ CUresult cuMemFree(CUdeviceptr start) {
   });
 }
 
-// Needs no current context. Of memory that the driver does not know it tells zeros.
+// Needs no current context. Unknown memory has attributes of zero.
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr pointer) {
   return call(Needs::initialisation, __func__, [&] {

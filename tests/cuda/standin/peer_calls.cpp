@@ -9,7 +9,7 @@ using namespace tutti::standin;
 
 namespace {
 
-// What two devices have in common; they are not the same.
+// Attributes of two different devices.
 CUresult attribute_of(Link link, CUdevice_P2PAttribute attribute, int& value) {
   switch (attribute) {
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK: value = link == Link::nvlink ? 0 : 1; break;

@@ -8,7 +8,7 @@
 
 namespace tutti::standin {
 
-/// What streams enqueue is done in the order in which it is enqueued here: a stream that waits
+/// Runs the operations of streams in the order in which they are enqueued: a stream that waits
 /// holds up all others of its queue.
 class Queue {
  public:

@@ -75,7 +75,7 @@ void Stream::run() {
     perform(work);
     if (queue_ != nullptr) queue_->leave();
     const std::shared_ptr<Mark> mark = std::move(work.mark);
-    work = {};  // what it holds is gone before anybody learns that it is done
+    work = {};  // frees its objects before it is reported as done
     lock.lock();
     if (--pending_ == 0) changed_.notify_all();
     if (mark != nullptr) mark->reach();

@@ -21,7 +21,7 @@ class Stream;
 
 /// Something enqueued.
 struct Work {
-  /// Does it, given the stream that it is done on. What it returns but success fails the context.
+  /// Does it, given the stream that it is done on. Any result but success fails the context.
   /// May be empty.
   std::function<CUresult(const Stream&)> run{};
   bool always = false;      ///< Done in a failed context, too; else others would wait forever.
@@ -31,7 +31,7 @@ struct Work {
   std::shared_ptr<Mark> mark{};
 };
 
-/// What a stream has to do with the default stream of its context. The stand-in does not let them
+/// The relation of a stream to the default stream of its context. The stand-in does not let them
 /// wait for each other; but see Captures.
 enum class StreamKind { blocking, non_blocking, default_stream };
 
@@ -73,7 +73,7 @@ class Stream {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::deque<Work> works_;
-  std::size_t pending_ = 0;  ///< What is enqueued, and what is being done.
+  std::size_t pending_ = 0;  ///< Operations that are enqueued or running.
   bool retired_ = false;
   bool ended_ = false;
   std::atomic<bool> abandoned_{false};

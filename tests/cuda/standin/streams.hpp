@@ -24,9 +24,9 @@ class Streams {
 
   CUstream create(Context& context, StreamKind kind, int priority = 0);
 
-  /// @return a stream that nobody can name; it has to be retired.
+  /// @return a stream without a handle; it has to be retired.
   std::shared_ptr<Stream> create_unnamed(Context& context);
-  /// Its work is still done, and nobody waits for that.
+  /// Its work still runs, without a wait.
   void retire(std::shared_ptr<Stream> stream);
 
   /// @param handle zero and CU_STREAM_LEGACY mean the default stream of the context, and
@@ -34,7 +34,7 @@ class Streams {
   /// @return null if there is no such stream.
   std::shared_ptr<Stream> find(CUstream handle, Context& context);
 
-  /// Its work is still done, and nobody waits for that. @return false if there is no such stream.
+  /// Its work still runs, without a wait. @return false if there is no such stream.
   bool destroy(CUstream handle);
 
   /// Waits for all work of a device.
@@ -51,7 +51,7 @@ class Streams {
   void forget_ended();
   std::shared_ptr<Queue> next_queue(int device, int priority);
 
-  /// Those of one priority, and how many streams have been given one.
+  /// The queues of one priority, and the number of streams that use them.
   struct Queues {
     std::vector<std::shared_ptr<Queue>> all;
     std::size_t given = 0;

@@ -22,7 +22,7 @@ bool holds(T found, T wanted, unsigned int condition) {
   }
 }
 
-// Where a device accesses a value; null if it may not.
+// @return a device's pointer to a value; null if it may not access it.
 template <class T>
 T* reach(int device, CUdeviceptr address) {
   return reinterpret_cast<T*>(driver().memory.reach_from(device, address, sizeof(T)));

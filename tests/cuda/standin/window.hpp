@@ -14,18 +14,18 @@
 
 namespace tutti::standin {
 
-/// What a handle of memory says.
+/// The content of a handle of memory.
 struct SharedPiece {
   static constexpr std::uint64_t kMagic = 0x7475747469697063;
 
   std::uint64_t magic = 0;
-  std::uint64_t nonce = 0;   ///< Of the file.
-  std::uint64_t serial = 0;  ///< Of the allocation, so that no other has the same handle.
+  std::uint64_t nonce = 0;   ///< The file's.
+  std::uint64_t serial = 0;  ///< Number of the allocation, so that no other has the same handle.
   std::uint64_t offset = 0;  ///< In the file.
   std::uint64_t bytes = 0;
   std::int32_t process = 0;
   std::int32_t file = -1;
-  std::int32_t device = 0;  ///< Whose memory it is.
+  std::int32_t device = 0;  ///< The owner.
   std::int32_t unused = 0;
 
   bool operator==(const SharedPiece&) const = default;

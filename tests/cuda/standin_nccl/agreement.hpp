@@ -1,5 +1,5 @@
 /// @file
-/// What the ranks of a communicator tell each other, aside from messages and in an order of its
+/// Values that the ranks of a communicator exchange, aside from messages and in an order of its
 /// own.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace tutti::nccl_standin {
 
-/// What a rank tells all others.
+/// A rank's values for all others.
 struct Note {
   enum class Purpose : std::uint64_t { window, call };
 
   Purpose purpose{};
-  std::uint64_t bytes = 0;  ///< Of a window.
+  std::uint64_t bytes = 0;  ///< Size of a window.
 };
 
 /// Throws Failure if the ranks have not all called the same, with the same size.

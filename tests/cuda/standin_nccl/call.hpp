@@ -1,5 +1,5 @@
 /// @file
-/// What every function of NCCL does before and after what it is for.
+/// The common begin and end of every function of NCCL.
 #pragma once
 
 #include <new>

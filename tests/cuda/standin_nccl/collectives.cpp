@@ -45,13 +45,13 @@ void copy(const std::byte* from, std::byte* into, std::size_t bytes) {
   if (from != into) std::memmove(into, from, bytes);
 }
 
-// What a rank adds to a reduction.
+// @return a rank's operand of a reduction.
 std::vector<std::byte> operand_of(const Collective& collective, const Reduction& reduction) {
   const std::size_t element = size_of(reduction.datatype);
   return {collective.from, collective.from + reduction.count * element};
 }
 
-// Reduces so many elements of every rank. The result is returned at rank 0, and nothing elsewhere.
+// Reduces the elements of every rank. The result is returned at rank 0, and nothing elsewhere.
 std::vector<std::byte> reduce_there(const Collective& collective, std::size_t count) {
   const Reduction reduction{collective.operation.datatype, collective.operation.op, count};
   const std::size_t bytes = count * size_of(reduction.datatype);

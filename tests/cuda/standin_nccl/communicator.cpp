@@ -116,7 +116,7 @@ ncclResult_t Communicator::enqueue(std::shared_ptr<Communicator> communicator,
   return self.blocking_ ? ncclSuccess : ncclInProgress;
 }
 
-// Whoever adds the next one has to keep others from enqueueing in between.
+// The caller must keep others from enqueueing until it has added the next one.
 void* Communicator::add_launch(std::shared_ptr<Communicator> communicator,
                                std::vector<Operation> operations) {
   Communicator& self = *communicator;
@@ -210,7 +210,7 @@ void Communicator::wait_until_idle(std::unique_lock<std::mutex>& lock) {
   changed_.wait(lock, [this] { return recorded_ == 0; });
 }
 
-// What is enqueued in a context that has failed is never done.
+// Operations enqueued in a failed context never run.
 void Communicator::check_context(std::unique_lock<std::mutex>& lock) {
   if (pending_.empty()) return;
   lock.unlock();

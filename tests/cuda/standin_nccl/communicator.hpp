@@ -41,7 +41,7 @@ class Communicator {
 
   /// @return ncclInProgress for one that does not block, else what became of the connections.
   ncclResult_t wait_until_connected();
-  /// @return what ncclCommGetAsyncError tells.
+  /// @return the result of ncclCommGetAsyncError.
   ncclResult_t state();
   /// @return why it has failed, or null. It stays valid as long as the communicator lives.
   const char* reason() const;
@@ -50,7 +50,7 @@ class Communicator {
   /// Throws Failure if it is not known yet which rank this is.
   void require_connected();
 
-  /// Where the launched operations find out when it is their turn.
+  /// Launched operations that wait for their turn.
   struct Launch {
     std::shared_ptr<Communicator> communicator;
     std::vector<Operation> operations;
@@ -95,7 +95,7 @@ class Communicator {
  private:
   enum class Phase { connecting, connected, finalized };
 
-  /// What a graph does at each launch.
+  /// The operation of a graph at each launch.
   struct Recorded {
     std::shared_ptr<Communicator> communicator;
     std::vector<Operation> operations;
@@ -139,7 +139,7 @@ class Communicator {
   std::uint64_t next_ticket_ = 0;
   std::uint64_t turn_ = 0;  ///< Operations of one communicator are done in order, on any stream.
   std::set<std::uint64_t> pending_;  ///< The tickets of what is enqueued and has not ended.
-  int recorded_ = 0;                 ///< What graphs have of this.
+  int recorded_ = 0;                 ///< Operations of this in graphs.
   std::uint64_t next_agreement_ = 0;
   std::uint64_t agreement_ = 0;  ///< All ranks agree on one thing after the other, in this order.
   std::vector<std::thread> agreeing_;

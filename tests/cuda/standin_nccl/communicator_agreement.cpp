@@ -16,7 +16,7 @@ std::uint64_t Communicator::begin_agreement() {
   return next_agreement_++;
 }
 
-// Each is told of once all those before it have ended, in whatever way.
+// Each is reported once all those before it have ended, in whatever way.
 std::vector<Note> Communicator::agree(std::uint64_t ticket, const Note& own, const Mesh& other,
                                       const std::function<void()>& then) {
   std::unique_lock lock{mutex_};
@@ -57,7 +57,7 @@ void Communicator::agree_apart(const Note& own, const std::function<void()>& the
     try {
       agree(ticket, own, mesh_, then);
     } catch (const Failure&) {
-      return;  // the state tells of it
+      return;  // the state has the error
     }
   };
   const std::scoped_lock lock{mutex_};

@@ -13,7 +13,7 @@ namespace tutti::nccl_standin {
 std::size_t size_of(ncclDataType_t datatype) noexcept;
 bool is_operator(ncclRedOp_t op) noexcept;
 
-/// What a reduction does.
+/// The arguments of a reduction.
 struct Reduction {
   ncclDataType_t datatype{};
   ncclRedOp_t op{};
@@ -23,7 +23,7 @@ struct Reduction {
 /// into = into op from, by element. The mean is only summed here.
 void accumulate(const Reduction& reduction, std::byte* into, const std::byte* from);
 
-/// What is done at the end: a sum becomes a mean of so many.
+/// The last step: divides a sum by the number of ranks for a mean.
 void finish(const Reduction& reduction, std::byte* sums, int ranks);
 
 }  // namespace tutti::nccl_standin

@@ -1,5 +1,5 @@
 /// @file
-/// What the stand-in needs of the CUDA driver, which is a stand-in as well.
+/// The functions of the CUDA driver that the stand-in needs; the driver is a stand-in as well.
 #pragma once
 
 #include <array>
@@ -43,8 +43,8 @@ class ContextScope {
 /// @return whether a stream records what it is asked for. Throws Failure if it cannot.
 bool records(CUstream stream);
 
-/// @return where the host may write so many bytes at an address; null if there are none. Throws
-/// Failure if they are not in memory.
+/// @return the host's pointer to these bytes, for writing; null for no bytes. Throws Failure if
+/// they are not in memory.
 std::byte* reach(void* address, std::size_t bytes);
 /// The same for bytes to be read.
 inline const std::byte* reach(const void* address, std::size_t bytes) {

@@ -1,4 +1,4 @@
-// What happens when the process ends: what was asked for is written, and streams are let go.
+// The end of the process: the requested files are written, and streams are released.
 #include <fstream>
 #include <string>
 

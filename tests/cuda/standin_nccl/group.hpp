@@ -1,5 +1,5 @@
 /// @file
-/// What a thread has called between ncclGroupStart and ncclGroupEnd.
+/// The calls of a thread between ncclGroupStart and ncclGroupEnd.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 /// @file
-/// What all functions of the stand-in share.
+/// Common parts of all functions of the stand-in.
 #pragma once
 
 #include <array>
@@ -32,8 +32,8 @@ class Communicators {
   std::map<ncclComm_t, std::shared_ptr<Communicator>> by_handle_;
 };
 
-/// What is enqueued and was not begun. It is kept here, as a stream that has failed never begins
-/// it.
+/// Operations that are enqueued and have not begun. They are kept here, because a failed stream
+/// never begins them.
 class Launches {
  public:
   void* add(std::unique_ptr<Communicator::Launch> launch);

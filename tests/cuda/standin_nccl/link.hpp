@@ -47,12 +47,12 @@ class Link {
   struct Outgoing {
     Header header;
     const std::byte* from = nullptr;
-    std::size_t sent = 0;  ///< Of header and message together.
+    std::size_t sent = 0;  ///< Bytes of header and message together.
   };
   struct Incoming {
     Header expected;
     std::byte* into = nullptr;
-    std::size_t received = 0;  ///< Of header and message together.
+    std::size_t received = 0;  ///< Bytes of header and message together.
     std::array<std::byte, sizeof(Header)> header{};
   };
 
@@ -66,7 +66,7 @@ class Link {
   std::deque<Outgoing> outgoing_;
   std::deque<Incoming> incoming_;
   std::size_t unacknowledged_ = 0;  ///< Messages sent that the peer has not received yet.
-  std::size_t owed_ = 0;            ///< Messages received that the peer is to be told of.
+  std::size_t owed_ = 0;            ///< Received messages to be acknowledged to the peer.
   bool peer_left_ = false;
 };
 

@@ -20,7 +20,7 @@ Mesh::Mesh() : wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
 
 void Mesh::connect(Membership membership, const Device& device) {
   membership_ = std::move(membership);
-  // Whoever is not there yet is looked for again after a while.
+  // Pause before the next attempt to connect to a rank that is not there yet.
   constexpr int kAgain_ms = 2;
   Bootstrap bootstrap{membership_, device};
   std::vector<pollfd> events;

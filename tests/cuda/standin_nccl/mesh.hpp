@@ -15,7 +15,7 @@ namespace tutti::nccl_standin {
 
 /// A rank of a communicator.
 struct Membership {
-  std::string name;  ///< Of the communicator, from the unique id.
+  std::string name;  ///< The communicator's name, from the unique id.
   int rank = 0;
   int size = 1;
 };
@@ -36,7 +36,7 @@ class Mesh {
 
   /// Tells all ranks something, and waits until all have. One thread at a time may do that, also
   /// during an exchange. @param other ends this as well when it is stopped.
-  /// @return what was told, by rank. Throws Failure.
+  /// @return the notes, by rank. Throws Failure.
   std::vector<Note> exchange(const Note& own, const Mesh& other);
 
   /// Throws Failure if a peer is gone without having left. Does nothing during an exchange, which
@@ -65,7 +65,7 @@ class Mesh {
   std::mutex
       links_mutex_;  ///< Held while the links are put in place, and while they are shut down.
   std::vector<Link> links_;      ///< By rank; the own one is empty.
-  std::vector<Socket> sockets_;  ///< For notes, likewise.
+  std::vector<Socket> sockets_;  ///< For notes, by rank.
 };
 
 }  // namespace tutti::nccl_standin

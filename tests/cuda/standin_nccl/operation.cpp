@@ -50,7 +50,7 @@ void check(const Operation& operation, const Membership& membership) {
           "there is no such operator");
   const std::size_t most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) /
                            element / static_cast<std::size_t>(membership.size);
-  require(operation.count <= most, ncclInvalidArgument, "no memory has so many elements");
+  require(operation.count <= most, ncclInvalidArgument, "no memory has that number of elements");
   require(operation.from != nullptr || bytes_read(operation, membership) == 0, ncclInvalidArgument,
           "the buffer to send is null");
   require(operation.into != nullptr || bytes_written(operation, membership) == 0,

@@ -1,4 +1,4 @@
-// How communicators know memory: by what they were told, and by what graphs tell of themselves.
+// Registered memory of communicators: by calls, and by graphs.
 #include "communicator.hpp"
 #include "failure.hpp"
 #include "library.hpp"

@@ -36,7 +36,7 @@ class Socket {
 
 /// @return a socket that listens at a name. Throws Failure if the name is in use.
 Socket listen_at(const std::string& name);
-/// @return a connection, or nothing as long as nobody listens at that name.
+/// @return a connection, or nothing as long as no process listens at that name.
 Socket try_connect(const std::string& name);
 /// @return a connection that somebody has asked for, or nothing.
 Socket try_accept(const Socket& listener);

@@ -8,7 +8,7 @@
 
 namespace tutti::nccl_standin {
 
-/// What a message belongs to, so that a collective of one rank never meets another of its peer.
+/// The purpose of a message, so that a collective of one rank never meets another of its peer.
 enum class Purpose : std::uint64_t {
   pair,
   all_reduce,
@@ -28,7 +28,7 @@ struct Registered {
 
   bool is_registered = false;
   std::uint64_t in = kAnywhere;   ///< Offset of the input in its window, where ranks need the same.
-  std::uint64_t out = kAnywhere;  ///< Of the output.
+  std::uint64_t out = kAnywhere;  ///< Offset of the output.
 };
 
 /// Throws Failure if two ranks of one call differ.

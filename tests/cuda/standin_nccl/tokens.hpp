@@ -1,5 +1,5 @@
 /// @file
-/// Handles of memory that a communicator was told of.
+/// Handles of memory registered with a communicator.
 #pragma once
 
 #include <algorithm>

@@ -58,7 +58,7 @@ def expect_refusals(cases, wanted=2):
 
 
 def test_usage():
-    """What is wrong with flags is one line from one rank."""
+    """Wrong flags give one line from one rank."""
     small = ["--model", write_model("small.json", MODEL)]
     expect_refusals([
         (1, "choose a model", []),
@@ -78,7 +78,7 @@ def test_usage():
 
 
 def test_files():
-    """What is wrong with a model's file is one line from one rank, which names it."""
+    """A wrong file of a model gives one line from one rank, which names it."""
     huge = {"compute_us": 9, "parameters": [{"name": "x", "count": 10**12, "ready_us": 1}]}
     mixed = {**MODEL, "parameters": [*MODEL["parameters"],
                                      {"name": "d", "count": 3, "type": "f64", "ready_us": 1}]}
@@ -145,7 +145,7 @@ def expect_alone(model):
 
 
 def expect_prediction(model):
-    """A predicted size is told, measured once, and marked; compression leaves it out."""
+    """A predicted size is printed, measured once, and marked; compression leaves it out."""
     status, output, said = run(2, "--model", model, "--steps", "1", "--computing", "sleep",
                                "--bucket-bytes", "0,64K,128K,flat,predicted", "--storage", "views",
                                "--compression", "none,bf16", "--json", "predicted.jsonl")
@@ -159,7 +159,7 @@ def expect_prediction(model):
 
 
 def expect_trace():
-    """What GradientSync::write_trace writes is a model."""
+    """GradientSync::write_trace writes a model."""
     trace = os.path.join(FOLDER, "trace.json")
     subprocess.run([TUTTI, "run", "-n", "2", USER, "--trace", trace], check=True, timeout=300)
     status, output, said = run(2, "--model", trace, "--compute", "2ms", "--steps", "1",

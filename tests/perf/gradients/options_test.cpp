@@ -129,7 +129,7 @@ TEST(GradientsReplay, NeedsMemoryForEachSettingThatKeepsBuckets) {
                    2 * static_cast<double>(model.bytes()));
 }
 
-// Times of settings whose overlapped steps take so many milliseconds each.
+// Times of settings whose overlapped steps take these milliseconds.
 GradientTimes times_with(const std::vector<double>& overlapped_ms, std::size_t rounds) {
   GradientTimes times;
   for (const double ms : overlapped_ms) {

@@ -1,5 +1,5 @@
-// What a user's program does before and after `tutti gradients`: user_program --trace FILE writes
-// the times of two steps, user_program --load FILE prints options that were found best.
+// A user's program before and after `tutti gradients`: user_program --trace FILE writes the times
+// of two steps, user_program --load FILE prints the best options.
 #include <array>
 #include <cstdio>
 #include <string>

@@ -29,7 +29,7 @@ def cell(label, median, collective="all_reduce", size=64, **more):
 
 
 def choice(predicted, collective="all_reduce", size=64, **more):
-    """What auto weighed: algorithm -> predicted time, or None where it cannot serve."""
+    """auto's candidates: algorithm -> predicted time, or None where it cannot serve."""
     known = {name: time for name, time in predicted.items() if time is not None}
     return {"record": "choice", "collective": collective, "bytes": size,
             "chosen": min(known, key=known.get), "basis": "least predicted time",
@@ -60,7 +60,7 @@ if forced == "nb": sys.exit("Fatal error: Invalid value (nb)")
 if forced == "smp" and collective == "all_reduce": time.sleep(600)
 assert os.environ["TUTTI_TUNING"] == "none"
 turn = int(words[words.index("--seed") + 1])
-# Two that take turns at being lucky: 5 and 15 us; whoever is best on odd passes is not on even ones.
+# Two algorithms take turns at being lucky: 5 and 15 us. The best one on odd passes is not the best on even ones.
 lucky = {"tree": (5, 15), "brucks": (5, 15), "recexch": (15, 5)}.get(forced, (20, 20))[turn % 2]
 us = {None: 20, "2": 10, "ring": 10}.get(forced, lucky)
 if collective == "barrier":
@@ -104,7 +104,7 @@ class Case(unittest.TestCase):
         return done.returncode, done.stdout, done.stderr
 
     def told(self, script, *arguments):
-        """What it says as JSON."""
+        """The output as JSON."""
         code, text, said = self.run_script(script, "--json", *arguments)
         self.assertEqual(code, 0, said)
         return json.loads(text)
@@ -112,7 +112,7 @@ class Case(unittest.TestCase):
 
 class Regret(Case):
     def line(self, told, collective):
-        """Of a table, that of a collective."""
+        """The table of a collective."""
         return next(one for one in told["collectives"] if one["collective"] == collective)
 
     def test_one_file(self):
@@ -122,7 +122,7 @@ class Regret(Case):
         self.assertAlmostEqual(one["regret"], math.sqrt(2 * 1))  # native and probe do not count
         self.assertAlmostEqual(one["noise"], 1.25)
         self.assertEqual((one["predicted_wins"], one["predicted_is_close"]), (0.5, 0.5))
-        # Of 4 candidates 1 2 3 4 against 2 1 3 4: 1 - 6 * 2 / (4 * 15). Two are too few to say.
+        # Ranks 1 2 3 4 against 2 1 3 4: 1 - 6 * 2 / (4 * 15). Two candidates are too few for a correlation.
         self.assertAlmostEqual(one["rank_correlation"], 0.8)
         # 8 of 16, 12 of 10, 24 of 20, 36 of 40; 8 of 10, 12 of 16: of .1 .2 .2 .2 .25 .5
         self.assertAlmostEqual(one["prediction_error"], 0.2)
@@ -155,7 +155,7 @@ class Regret(Case):
         self.assertEqual((one["predicted_wins"], one["regret"]), (1, 2))
 
     def test_two_files_have_no_selection_bias(self):
-        # Equal algorithms: each is lucky once, and auto never. What one file promises the other breaks.
+        # Equal algorithms: each is lucky once, and auto never. The files contradict each other.
         first = [cell("ring", 10), cell("direct", 20), cell("auto", 20, runs="ring")]
         second = [cell("ring", 20), cell("direct", 10), cell("auto", 20, runs="ring")]
         told = self.told("regret.py", self.write("a", *first), self.write("b", *second))
@@ -238,7 +238,7 @@ class Regret(Case):
 
 class RegretOfMpi(Case):
     def measure(self, mpi, collective, *more):
-        """What is found of the MPI that is a script."""
+        """The results of an MPI that is a script."""
         script = self.folder / "tutti"
         records = json.dumps([CONTEXT, cell("native", 1), SUMMARY])
         script.write_text(f"#!{sys.executable}\nimport json, os, sys, time\n"

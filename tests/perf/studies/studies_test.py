@@ -30,7 +30,7 @@ class Case(unittest.TestCase):
         return done.returncode, done.stdout, done.stderr
 
     def told(self, script, *arguments):
-        """What it says as JSON."""
+        """The output as JSON."""
         code, text, said = self.run_study(script, "--json", *arguments)
         self.assertEqual(code, 0, said)
         return json.loads(text)

@@ -1,4 +1,4 @@
-// Where the arrays of a measurement begin.
+// The alignment of a measurement's arrays.
 #include "perf/sweep/alignment.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where arrays begin and how calls follow each other, under a launcher: arrays_test.py LAUNCHER TUTTI"""
+"""Addresses of arrays, and orders of calls, under a launcher: arrays_test.py LAUNCHER TUTTI"""
 
 import csv
 import json

@@ -102,7 +102,7 @@ def test_records(command):
 
 
 def test_levels(command):
-    """Of our algorithms only those take part that keep the level asked for; auto stays within it."""
+    """Only algorithms that keep the level take part; auto stays within it."""
     kept = ["-C", "all_reduce", "-b", "64K", "-e", "64K", "-n", "1", "--determinism",
             "size_invariant"]
     with tempfile.TemporaryDirectory() as folder:
@@ -294,7 +294,7 @@ def test_ends(command):
         for line in map(str.strip, open(path, encoding="utf-8")):
             json.loads(line)
 
-    # A process that was told of more ranks than its MPI sees: the other MPI's launcher began it.
+    # A process whose variables name more ranks than its MPI has: the other MPI's launcher began it.
     told = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
     if "openmpi" in command.launcher:
         told = {"PMI_RANK": "0", "PMI_SIZE": "2"}
@@ -312,7 +312,7 @@ def run_unlike(command, first, second):
 
 
 def test_alone(command, absent):
-    """Trouble of one rank is told by that rank and ends the job with the status of its cause."""
+    """A rank prints its own error, which ends the job with the status of its cause."""
     sweep = [command.tutti, "sweep"]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.jsonl")
@@ -337,7 +337,7 @@ def test_alone(command, absent):
 
 
 def test_ranks(command):
-    """Where `tutti run` started the ranks, no MPI is started in order to end them."""
+    """Ranks of `tutti run` start no MPI in order to end it."""
     small = ["-C", "all_reduce", "-a", "ring", "-b", "8", "-e", "8", "-n", "8"]
     for more, wanted, text in ((["--json", "/dev/full"], 4, "cannot write '/dev/full'"),
                                (["--timeout", "1us"], 5, "")):

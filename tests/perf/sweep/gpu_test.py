@@ -111,7 +111,7 @@ def test_columns(tutti):
 
 
 def test_graphs(tutti):
-    """Replays are measured, checked, and told apart."""
+    """Replays are measured, checked, and marked."""
     named = ["-C", "all_reduce,all_to_all", "-a", "auto,native,ring,direct", *FEW]
     run = Sweep(tutti, 2, "--memory", "cuda", "--graph", *named).expect_good()
     cells = run.cells()
@@ -126,7 +126,7 @@ def test_graphs(tutti):
 
 
 def test_lies(tutti, liar):
-    """What NCCL gives is looked at, and what its replay gives too."""
+    """The sweep checks NCCL's results, and those of its replay."""
     for arguments, wrong in ((["-d", "f32"], 2), (["-d", "f64"], 0), (["-d", "f64", "--graph"], 2)):
         run = Sweep(tutti, 2, "--memory", "cuda", "-C", "all_reduce", "-a", "ring,native", "-b",
                     "1000", "-e", "1000", "-n", "1", *arguments, LD_PRELOAD=liar)

@@ -1,4 +1,4 @@
-// What a build without the CUDA toolkit says of GPUs.
+// Errors about GPUs in a build without the CUDA toolkit.
 #include <string>
 
 #include <gtest/gtest.h>

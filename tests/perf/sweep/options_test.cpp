@@ -278,7 +278,7 @@ TEST(Candidates, EveryFittingRowThenAutoThenNative) {
   EXPECT_EQ(at_4.back(), "native");
 }
 
-// What needs a network or groups takes part where it is asked for.
+// Algorithms that need a network or groups take part if they are named.
 TEST(Candidates, AreSeparatedByTheCommasOutsideOfBrackets) {
   const std::string list = "hierarchical(circulant, ring):groups=2,ring,multitree:graph=torus:2x2";
   EXPECT_EQ(labels({"-C", "all_reduce", "-a", list}, 4),

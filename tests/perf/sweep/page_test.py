@@ -100,7 +100,7 @@ class Page(browser.PageCase):
         self.assertNotIn("Share chart", self.body, "nor does a button lead there")
 
     def sweep(self, *arguments):
-        """Of two ranks."""
+        """A page of two ranks."""
         return subprocess.run([TUTTI, "sweep", "--ranks", "2", "--transport", "shm", "-C",
                                "all_reduce", "-b", "64", "-e", "4K", "-f", "8", "-n", "3",
                                *arguments], capture_output=True, text=True, check=False,

@@ -1,4 +1,4 @@
-// What a sweep sends and expects, against arithmetic written once more, directly.
+// Inputs and expected results of a sweep, against a second, direct computation.
 #include "perf/sweep/pattern.hpp"
 
 #include <gtest/gtest.h>

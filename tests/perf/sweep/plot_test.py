@@ -74,7 +74,7 @@ def check_texts(plot):
 
 
 def check_winners(plot):
-    """Who is said to have won, and where a tie is."""
+    """The winners, and the ties."""
     def cell(median, low, high, **more):
         return [{"bytes": 8, "median_us": median, "ci_low_us": low, "ci_high_us": high, **more}]
     lines = {"ring": cell(10, 9, 11), "auto": cell(1, 1, 1)}
@@ -89,7 +89,7 @@ def check_winners(plot):
 
 
 def check_refusals(python, script, source, folder):
-    """What cannot be written is told in one line, and no half picture stays."""
+    """A picture that cannot be written gives one line, and no half picture stays."""
     limited = os.path.join(folder, "limited.svg")
     for target, words, how in (
             (limited, "File too large", {"preexec_fn": limit_files}),
@@ -106,7 +106,7 @@ def limit_files():
 
 
 def check_ratios(plot):
-    """What times are compared with."""
+    """The baselines of times."""
     def line(*times):
         return [{"bytes": 8 ** i, "median_us": time} for i, time in enumerate(times)]
     lines = {"ring": line(4, 1), "tree": line(2, 3), "auto": line(1, 1)}
@@ -121,7 +121,7 @@ def line_of(times):
 
 
 def check_crossovers(plot):
-    """Where another algorithm becomes the fastest."""
+    """The sizes at which another algorithm becomes the fastest."""
     curves = sys.modules["curves"]
     times = {"tree": line_of([1, 1, 4, 16]), "ring": line_of([4, 4, 1, 1]), "auto": line_of([0.1] * 4)}
     assert curves.reigns(times) == [(1, "tree"), (8, "tree"), (64, "ring"), (512, "ring")]
@@ -130,7 +130,7 @@ def check_crossovers(plot):
     # From 1 : 2 to 8 : 1, the curves meet after a quarter of the way.
     times = {"tree": line_of([1, 8]), "ring": line_of([2, 1])}
     assert abs(curves.crossovers(times)[0][0] - 8 ** 0.25) < 1e-9
-    # What intervals do not tell apart is no crossover.
+    # A difference within the intervals is no crossover.
     times = {"tree": line_of([1, 1.05, 1]), "ring": line_of([2, 1, 1.05])}
     assert curves.crossovers(times) == []
     # One that is missing where another begins to win: in the middle.
@@ -140,7 +140,7 @@ def check_crossovers(plot):
 
 
 def check_predictions(plot):
-    """What the model said, and which curves are shown beside it."""
+    """The model's predictions, and the curves beside them."""
     curves = sys.modules["curves"]
     def candidate(name, time):
         return {"label": name, "predicted_us": time}
@@ -186,7 +186,7 @@ class Strip:
 
 
 def check_drawing(plot):
-    """Where things stand, and in which colour."""
+    """Places and colours."""
     strip = Strip()
     one = {"ci_low_us": 1, "ci_high_us": 1, "median_us": 1}
     plot.draw_strip(strip, {"ring": [{"bytes": 4 ** i, **one} for i in (2, 3, 5)]},
@@ -227,7 +227,7 @@ def words_in(path):
 
 
 def check_predicted_picture(python, script, records, folder):
-    """Where choices are told, a panel says what was predicted, and who wins from where on."""
+    """A panel of choices shows the prediction, and the winner from each size on."""
     choices = [{"record": "choice", "collective": "reduce", "bytes": size, "chosen": "ring",
                 "basis": "least predicted time",
                 "candidates": [{"algorithm": "ring", "predicted_us": 5 + size * 1e-5},

@@ -20,13 +20,13 @@ namespace {
 
 constexpr double kTime_us = 700;  // of whatever is timed: more than a sample should have
 
-/// What the fake GPU was asked for, and what it does wrong.
+/// The calls of the fake GPU, and its faults.
 struct Told {
   int timed = 0;
   int captured = 0;
   int launched = 0;
   int copied = 0;
-  std::vector<std::byte*> blocks{};  ///< What was copied to first: input and output.
+  std::vector<std::byte*> blocks{};  ///< The first targets of copies: input and output.
   bool lies = false;                 ///< Whether a replay spoils the first element of the output.
 };
 

@@ -23,7 +23,7 @@
 namespace tutti::perf {
 namespace {
 
-// A world whose native call can be told to be wrong or to be missing.
+// A world whose native call can be wrong or missing.
 class Simulated : public MeasuredWorld {
  public:
   enum class Native { right, wrong, slow, missing };
@@ -170,7 +170,7 @@ TEST(Race, AnIsolatedNativeCallFollowsAnUntimedOneThePauseAndNoBarrierOfTheLibra
   EXPECT_GE(events.size(), 2 * kIsolatedRounds);
 }
 
-// Who of two ranks gets a wrong element from the native call.
+// The ranks with a wrong element from the native call.
 enum class Spoiled { nobody, last, both };
 
 // One of two ranks.
@@ -194,7 +194,7 @@ class OneOfTwo final : public MeasuredWorld {
   Spoiled spoiled_;
 };
 
-// What both ranks find of the native call.
+// @return both ranks' findings about the native call.
 Measured raced_by_two(Spoiled spoiled) {
   const auto channels = test::local_channels(2, true);
   std::array<Measured, 2> found;

@@ -13,7 +13,7 @@
 namespace tutti::perf {
 namespace {
 
-// What timings look like: a floor, a heavy tail, and a machine that drifts.
+// Timings with a floor, a heavy tail, and the drift of a machine.
 class Machine {
  public:
   explicit Machine(unsigned seed) : engine_{seed} {}

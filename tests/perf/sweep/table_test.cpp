@@ -1,4 +1,4 @@
-// What a sweep says on the terminal.
+// The output of a sweep on the terminal.
 #include "perf/sweep/table.hpp"
 
 #include <gtest/gtest.h>

@@ -101,7 +101,7 @@ void call_nonblocking(Blocks& b, int root) {
   wait(MPI_Ireduce_scatter(in, out, b.shares.data(), MPI_INT, MPI_SUM, b.comm, &request));
 }
 
-// Those that only one group has; scans, in place, large, and by operators of the program's own.
+// Calls of one group only: scans, calls in place, large ones, and operators of the program.
 void call_within(Blocks& b) {
   int* const in = b.in.data();
   int* const out = b.out.data();

@@ -23,7 +23,7 @@ COMPARE = pathlib.Path(__file__).parents[3] / "perf" / "studies" / "compare_expo
 
 class Export(ExportCase):
     def text(self, to, *tables):
-        """Of a file that can be exported."""
+        """A file that can be exported."""
         code, text, said = self.export(to, *tables)
         self.assertEqual(code, 0, said)
         return text

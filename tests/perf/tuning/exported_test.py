@@ -66,7 +66,7 @@ class Exported(unittest.TestCase):
         return done.returncode, done.stdout
 
     def calls(self, *arguments, **options):
-        """What runs, by size."""
+        """The algorithms that run, by size."""
         code, said = self.run_with_file(*arguments, **options)
         self.assertEqual(code, 0, said)
         return {int(size): calls for size, calls in re.findall(rf"^{NAME} (\d+): (.*)$", said, re.MULTILINE)}

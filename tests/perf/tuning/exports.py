@@ -14,7 +14,7 @@ def cell(size, algorithm, median, segment=0):
 
 
 def table(collective, cells, ranks=4, transport="shm"):
-    """What was measured in one place."""
+    """The measurements at one place."""
     return {"collective": collective, "ranks": ranks, "hosts": 1, "transport": transport,
             "buffers": "private", "cells": cells,
             "rules": [{"from_bytes": 0, "algorithm": cells[0]["algorithm"], "segment_bytes": 0}]}

@@ -37,7 +37,7 @@ def choice(size, chosen, **predicted):
 
 
 def automatic(size, median):
-    """What the model's choice took in this run."""
+    """The time of the model's choice in this run."""
     return {"record": "automatic", **PLACE, "bytes": size, "median_us": median,
             "ci_low_us": median * 0.9, "ci_high_us": median * 1.1}
 
@@ -103,7 +103,7 @@ class Command(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def tune(self, *arguments):
-        """Of two ranks, with little patience."""
+        """A page of two ranks, with little patience."""
         return subprocess.run(
             [TUTTI, "tune", "--ranks", "2", "--transport", "shm", "-C", "all_reduce,barrier", "-b",
              "64", "-e", "4K", "-f", "8", "--budget", "20ms", "-o", self.path("tuning.json"),

@@ -24,7 +24,7 @@ DEADLINE = 100  # seconds of a test
 
 @dataclass
 class Outcome:
-    """What a test did. word: one of WORDS. text: why."""
+    """The outcome of a test. word: one of WORDS. text: the reason."""
 
     test: str
     word: str

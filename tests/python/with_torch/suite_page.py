@@ -74,7 +74,7 @@ A test is listed if it passes with Gloo and, with tutti, fails under either name
 
 
 class Run(NamedTuple):
-    """What ran: a file of tests, with a version of PyTorch and a number of ranks."""
+    """A run: a file of tests, with a version of PyTorch and a number of ranks."""
 
     version: str
     suite: str

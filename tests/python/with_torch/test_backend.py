@@ -107,7 +107,7 @@ def send_messages(rank: int, size: int) -> None:
     other = 1 - rank
     if rank == 0:
         dist.send(full(7), 1, tag=3)
-        dist.isend(full(8), 1)  # whose work nobody keeps
+        dist.isend(full(8), 1)  # whose work is dropped
     else:
         assert dist.recv(x := torch.empty(4), tag=3) == 0 and x[0] == 7
         dist.recv(x, 0)
@@ -238,7 +238,7 @@ def call_the_group(rank: int, size: int) -> None:
 def leave_works(rank: int, size: int) -> None:
     tensors = [torch.full((100, 100), float(i)) for i in range(16)]
     for x in tensors:
-        dist.all_reduce(x, async_op=True)  # whose work nobody keeps
+        dist.all_reduce(x, async_op=True)  # whose work is dropped
     dist.barrier()
     assert all(torch.equal(x, torch.full_like(x, i * size)) for i, x in enumerate(tensors))
     for x in tensors:

@@ -29,7 +29,7 @@ except tutti.Error as error:
 
 
 def start(method: str, own: dict[str, Any]) -> list[str]:
-    """What each of two ranks says, each with these variables. The cluster runs this file."""
+    """The output of each of two ranks, with these variables. The cluster runs this file."""
     done = subprocess.run(
         [sys.executable, str(CLUSTER), "2", sys.executable, "-B", __file__, method],
         env={**os.environ, "TUTTI_TUNING": "none", **own},

@@ -18,7 +18,7 @@ STEPS = 3
 
 
 def train(rank: int, size: int, sizes: list[int], bucket_mb: int) -> int:
-    """Trains layers of so many elements, compares gradients, and returns how many buckets peers see."""
+    """Trains layers of these sizes, compares gradients, and returns the number of buckets that peers see."""
     model = nn.ParameterList(nn.Parameter(torch.zeros(count)) for count in sizes)
 
     class Sum(nn.Module):

@@ -1,4 +1,5 @@
-// What control bears: peers that lie, flood or do not listen, and lives of any order and number.
+// Control under abuse: peers that send invalid data, flood or do not read, and many lives in any
+// order.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -111,7 +112,7 @@ TEST_F(Liars, MayBreakOffInAMessage) {
   expect_refused(changed(24, 16).substr(0, 40), "has ended");
 }
 
-// Who ends with something unread resets the connection.
+// A peer that ends with unread data resets the connection.
 TEST(ControlPeer, TakesAResetForAnEnd) {
   std::array<int, 2> ends{};
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);

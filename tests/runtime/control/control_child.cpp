@@ -1,4 +1,4 @@
-// A rank in a process of its own, which watches the others and says what it hears.
+// A rank in a process of its own, which watches the others and prints their failures.
 //
 // control_child RANK SIZE HOSTS HEARTBEAT_MS LOST_MS (NAME | SOCKET...)
 //   HOSTS   1 if all ranks share one, else they are on different ones

@@ -21,9 +21,9 @@ inline constexpr std::chrono::milliseconds kQuiet{60};
 struct ControlGroupOptions {
   int size = 3;         ///< Processes.
   bool remote = false;  ///< Whether each is on a host of its own.
-  /// Of all. Every rank is there, so a slow one is waited for.
+  /// Every rank is there, so the group waits for a slow one.
   runtime::HeartbeatSettings heartbeat{.suspicion_time = kAmple, .decision_timeout = kAmple};
-  std::optional<Rank> impersonated{};  ///< One without control: the test speaks for it.
+  std::optional<Rank> impersonated{};  ///< One without control: the test sends in its place.
 };
 
 /// The processes of a world: each has a Control, and the test a second descriptor of every socket.

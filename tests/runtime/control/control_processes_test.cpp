@@ -29,7 +29,7 @@ struct Crowd {
   std::string meeting{};  // a Unix socket's name; empty: they are given sockets
 };
 
-/// What a rank says of a failure.
+/// A rank's report of a failure.
 struct Word {
   Clock::time_point time{};
   Rank culprit = -1;
@@ -197,7 +197,7 @@ TEST(ControlOfProcesses, TakesAGoodbyeForNoDeath) {
   EXPECT_FALSE(ranks.word(2, 10ms));
 }
 
-// A forked child keeps its parent's sockets open, so no end of a stream tells of the death.
+// A forked child keeps its parent's sockets open, so no stream ends with the process.
 TEST(ControlOfProcesses, SeesADeathThatAForkedChildConceals) {
   Processes ranks{{.size = 2, .meeting = "tutti-control-test-" + std::to_string(getpid())}};
   ranks.order(1, "fork\n");

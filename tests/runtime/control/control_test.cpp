@@ -1,4 +1,4 @@
-// What control says of failures: who is named, what is told, and what is no failure.
+// Failures as control reports them: the rank named, the text, and ends that are no failure.
 #include <atomic>
 #include <csignal>
 #include <filesystem>

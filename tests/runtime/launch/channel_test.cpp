@@ -1,4 +1,4 @@
-// What every Channel must do, in threads of one process: in memory, and through a folder.
+// The contract of every Channel, in threads of one process: in memory, and through a folder.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -52,7 +52,7 @@ void expect_missing(const std::vector<std::optional<Error>>& errors) {
     ASSERT_TRUE(errors[rank]);
     EXPECT_EQ(errors[rank]->code(), ErrorCode::timeout) << errors[rank]->what();
     EXPECT_EQ(errors[rank]->culprit(), 1);
-    // Where ranks have met their hosts are known.
+    // Ranks that have met have the hosts of all.
     EXPECT_TRUE(std::regex_search(
         errors[rank]->what(),
         std::regex{"for ranks 1( \\(host [^()]+\\))? and 3( \\(host [^()]+\\))? of 4 over "}))

@@ -29,7 +29,7 @@ std::uint16_t free_port() {
   return runtime::port_of(runtime::bound_endpoint(runtime::listen_on(runtime::loopback()).get()));
 }
 
-/// Where ranks can meet.
+/// @return the places where ranks can meet.
 std::vector<std::string> meeting_places() {
   return {"unix://tutti-end-notices-" + std::to_string(::getpid()),
           "tcp://127.0.0.1:" + std::to_string(free_port()), "file://" + folder_of_test()};

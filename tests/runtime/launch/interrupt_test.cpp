@@ -31,7 +31,7 @@ class InterruptSoon {
   }};
 };
 
-/// Rank 1 runs a call for which rank 0 does not come. All ranks learn that rank 1 was interrupted.
+/// Rank 1 waits for rank 0 in a call. All ranks report that rank 1 was interrupted.
 void expect_interrupt(const Setting& setting, const std::function<void(Communicator&)>& call) {
   std::latch is_over{1};
   for (const Outcome& outcome : in_world(setting, [&](Communicator& world) {

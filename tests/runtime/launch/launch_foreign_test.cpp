@@ -1,4 +1,4 @@
-// Launchers that tutti knows by their variables only.
+// Launchers that tutti recognises by their variables only.
 #include <string>
 #include <vector>
 
@@ -13,7 +13,7 @@ const Environment kOwnVariables{
 const Environment kFourVariables{
     {"RANK", "2"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}};
 
-// Variables of a launcher with whose ranks tutti cannot speak by itself, and what the error says.
+// Variables of a launcher without a channel for tutti, and the error's text.
 struct Foreign {
   std::string source;
   Environment environment;
@@ -45,7 +45,7 @@ const std::vector<Foreign> kForeign{
     {"Ascend", {{"RANK_ID", "1"}, {"RANK_SIZE", "2"}}, "set TUTTI_URL"},
     {"DMLC", {{"DMLC_WORKER_ID", "1"}, {"DMLC_NUM_WORKER", "2"}}, "set TUTTI_URL"}};
 
-// What init says, or that it would start a world.
+// @return the error of init, or that it would start a world.
 std::string refusal_to_open(const Environment& environment) {
   try {
     const Launch launch = detect_launch(environment);

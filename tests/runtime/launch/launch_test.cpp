@@ -219,7 +219,7 @@ TEST(Launch, PmixTellsItsSizeLater) {
   EXPECT_EQ(launch.rank, 2);
   EXPECT_EQ(launch.size, -1);
   EXPECT_EQ(launch.exchange, Exchange::pmix);
-  // srun --mpi=pmix: the step knows the size.
+  // srun --mpi=pmix: the step has the size.
   const Launch step =
       detect_launch(merged(kSlurm.environment, {{"PMIX_RANK", "2"}, {"PMIX_NAMESPACE", "job"}}));
   EXPECT_EQ(step.source, "PMIx");
@@ -352,7 +352,7 @@ TEST(Launch, SlurmTellsTheHostOfEachRank) {
   EXPECT_EQ(hosts(cyclic), (Hosts{"c03", "c04", "c03", "c04"}));
   EXPECT_EQ(hosts(changed(cyclic, "SLURM_STEP_TASKS_PER_NODE", "3,1")),
             (Hosts{"c03", "c04", "c03", "c03"}));
-  // What cannot be told is not guessed.
+  // Unknown hosts are not guessed.
   EXPECT_EQ(hosts(kSlurm.environment), Hosts{});
   EXPECT_EQ(hosts(changed(blocks, "SLURM_DISTRIBUTION", "arbitrary")), Hosts{});
   for (const char* counts :

@@ -31,7 +31,7 @@ std::string text_of(Rank rank, int session, int round) {
   return std::string("\0\n \xff=", 5) + std::to_string(rank) + "." + std::to_string(session);
 }
 
-// Whether every rank hears what every rank said, in all these sessions.
+// Whether every rank gets the text of every rank, in all these sessions.
 bool exchange(const Launch& launch, int sessions, int rounds) {
   for (int session = 0; session < sessions; ++session) {
     const auto channel = open(launch);
@@ -53,7 +53,7 @@ bool exchange(const Launch& launch, int sessions, int rounds) {
 }
 
 // Whether the others notice within their deadline that the last rank does not come, and name it and
-// its host if the launcher tells.
+// its host if the launcher has it.
 bool notice_absence(const Launch& launch) {
   if (launch.rank == launch.size - 1) {
     sleep(3);

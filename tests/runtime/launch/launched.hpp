@@ -1,5 +1,5 @@
 /// @file
-/// What a test program under a launcher does with an MPI, if it has one.
+/// The MPI of a test program under a launcher, if it has one.
 #pragma once
 
 namespace tutti::runtime {

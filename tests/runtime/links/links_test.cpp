@@ -66,7 +66,7 @@ class Links : public ::testing::Test {
     }
   }
 
-  /// Of ranks 0 and 1 one comes to the other, and dies while rank 2 is awaited.
+  /// One of ranks 0 and 1 connects to the other, and dies while rank 2 is awaited.
   void expect_noticed(Rank leaver) {
     const Rank other = 1 - leaver;
     const auto outcomes = run_ranks(
@@ -84,7 +84,7 @@ class Links : public ::testing::Test {
 };
 
 TEST_F(Links, AreOfTCPWhereUnixDoesNotReach) {
-  // Abstract names mean nothing in another network namespace: nobody listens there.
+  // Abstract names are local to a network namespace: no process listens there.
   for (MeshPlan& plan : plans_) plan.names[0] += "-elsewhere";
   expect_no_error(run_ranks(3, [&](Rank rank) { connect(rank, kAmple); }));
   for (Rank rank = 0; rank < 3; ++rank)
@@ -132,7 +132,7 @@ TEST_F(Links, NoticeThatAHigherPeerGoesAway) {
   expect_noticed(1);
 }
 
-// The last rank has not come to any other, so nobody would take notice.
+// The last rank has connected to no other, so none would notice.
 TEST_F(Links, LetNobodyWaitForARankThatLeaves) {
   std::latch others{2};
   const auto outcomes = run_ranks(3, [&](Rank rank) {

@@ -1,4 +1,4 @@
-// Connecting all ranks: who gets which link, and what everyone hears when someone does not come.
+// Connecting all ranks: the link of each pair, and the errors if a rank does not come.
 #include "runtime/links/mesh.hpp"
 
 #include <unistd.h>
@@ -26,7 +26,7 @@ MeshOptions options_of(const Descriptor& memory) {
   return options;
 }
 
-/// Each end says who it is and what it believes this connection to be for.
+/// Each end sends its rank and the purpose of this connection.
 void check_socket(const Descriptor& socket, Rank self, Rank peer, Purpose purpose) {
   const std::array<int, 2> said{self, static_cast<int>(purpose)};
   std::array<int, 2> heard{};
@@ -199,7 +199,7 @@ TEST(Mesh, TellsEveryoneWhyARankGaveUp) {
   }
 }
 
-/// A channel of very many ranks that never speak.
+/// A channel of very many ranks that never send.
 class WideChannel final : public Channel {
  public:
   [[nodiscard]] Rank rank() const noexcept override { return 0; }
@@ -256,7 +256,7 @@ TEST(Mesh, NamesTheRankThatDiedOnTheWay) {
   }
 }
 
-/// A channel whose rank is late to connect, or gives an address at which nobody listens.
+/// A channel whose rank is late to connect, or gives an address without a listener.
 class OddChannel final : public ForwardingChannel {
  public:
   OddChannel(Channel& inner, bool is_late, std::string place)

@@ -45,7 +45,7 @@ class DoorTest : public ::testing::Test {
   void serve(std::size_t accepted) {
     serve_until([&] { return accepted_.size() >= accepted; });
   }
-  /// Serves the acceptor for a while, in which nobody is let in.
+  /// Serves the acceptor for a while, in which it accepts no rank.
   void serve_for(milliseconds time) {
     serve_until([] { return false; }, time);
   }
@@ -211,7 +211,7 @@ TEST_F(DoorTest, TakesTwoShortShortagesForNoLongOne) {
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
     EXPECT_NO_THROW(serve_for(100ms)) << "moment " << moment;
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-    if (moment == 0) serve_for(700ms);  // nobody comes
+    if (moment == 0) serve_for(700ms);  // no rank connects
   }
   auto socket = come(1);
   serve(1);

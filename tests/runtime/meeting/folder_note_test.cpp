@@ -1,5 +1,5 @@
-// Ranks that meet in a folder: rank 0's note, what earlier ones left, and who may read it. What the
-// store promises, to which the note leads, is tested as that of the store.
+// Ranks that meet in a folder: rank 0's note, what earlier ones left, and who may read it. The note
+// leads to the store, which has tests of its own.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// The store again, when someone comes who does not belong: only the intruder is told.
+// The store and ranks that do not belong to the job: only the intruder gets an error.
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -17,7 +17,7 @@ using runtime::has_cryptography;
 using runtime::open_store;
 using runtime::StoreOptions;
 
-/// A rank that does not belong, and what it must be told.
+/// A rank that does not belong to the job, and its error.
 struct Intruder {
   const char* name;
   std::function<void(StoreOptions&)> change;

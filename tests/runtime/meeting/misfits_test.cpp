@@ -19,12 +19,12 @@ using runtime::has_cryptography;
 using runtime::open_store;
 using runtime::StoreOptions;
 
-/// What is different on one rank, and what all are told of it.
+/// The difference of one rank, and the error of all.
 struct StoreRefusal {
   const char* name;
   Rank odd;
   std::function<void(StoreOptions&)> change;
-  const char* told;  // to those that fit; the odd one itself knows by the handshake
+  const char* told;  // to those that fit; the odd one itself fails in the handshake
   Rank culprit;
 };
 
@@ -106,7 +106,7 @@ TEST(StoreWithoutASecret, TellsAllWhoCountsOtherwise) {
   }
 }
 
-// Whoever does not know the secret could be anybody, and nobody may end a job of another user.
+// A process without the secret may be anyone's, and may not end a job of another user.
 TEST(Store, WaitsOnWhereAnotherUserDoesNotKnowTheSecret) {
   if (::geteuid() != 0) GTEST_SKIP() << "another user can be made by root only";
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
@@ -116,7 +116,7 @@ TEST(Store, WaitsOnWhereAnotherUserDoesNotKnowTheSecret) {
     StoreOptions options = meeting.options(rank);
     if (rank == 1) {
       options.secret = secret_of(2);
-      ::setfsuid(kNobody);  // of this thread, so that its sockets are nobody's
+      ::setfsuid(kNobody);  // of this thread, so that its sockets belong to user nobody
     }
     talk(*open_store(options, in(kAmple)), 1500ms);
   });

@@ -1,4 +1,4 @@
-// The store: ranks meet at an address, and whatever goes wrong is told to the right ones in time.
+// The store: ranks meet at an address, and errors reach the ranks concerned before their deadline.
 #include <sys/resource.h>
 #include <unistd.h>
 

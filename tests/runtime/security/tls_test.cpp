@@ -1,5 +1,5 @@
-// Encrypted connections: what is written comes out at the other end and nowhere else, and whoever
-// lacks the secret, or meddles, is found out.
+// Encrypted connections: bytes arrive at the other end only, and a peer without the secret, or a
+// change of bytes on the way, is found.
 #include "runtime/security/tls.hpp"
 
 #include <sys/socket.h>
@@ -41,7 +41,7 @@ TlsEnd end_of(const Descriptor& socket, bool connected, std::string identity = "
           .name = connected ? "rank 0" : "rank 1"};
 }
 
-/// What each end says of a handshake: the left one accepts.
+/// @return the outcome of a handshake at each end: the left one accepts.
 std::vector<Outcome> shake_hands(const TlsEnd& left, const TlsEnd& right, int right_seed,
                                  Ciphers& ciphers) {
   ciphers.resize(2);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kGiga = std::size_t{1} << 30;
 
-/// What mappable_bytes says in a child with so many more addresses than it has taken, in MiB.
+/// @return mappable_bytes, in MiB, in a child with this many addresses beyond those it uses.
 std::size_t mebibytes_within(std::size_t addresses, std::size_t wanted, int ranks) {
   int channel[2];
   if (pipe(channel) != 0) return 0;

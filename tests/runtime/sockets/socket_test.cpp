@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace tutti::runtime;
 
-/// What a call throws, or nothing.
+/// @return the text of a call's exception, or nothing.
 template <class Call>
 std::string message_of(Call call) {
   try {

@@ -10,8 +10,8 @@
 //                                  were heard there
 //
 // A job listens only while its ranks meet: rank 0 where they do, until all have come, then each
-// rank at a port and at a Unix socket, until all have connected. Of these the last rank takes
-// nobody in, since it connects to all others. A world that stands has no listener at all.
+// rank at a port and at a Unix socket, until all have connected. The last rank
+// accepts no connection, since it connects to all others. A world that stands has no listener.
 #include <poll.h>
 #include <unistd.h>
 

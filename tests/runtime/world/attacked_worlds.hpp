@@ -17,10 +17,10 @@
 
 namespace tutti::test {
 
-/// Holds its rank up when all listen: before it hears where the others are.
+/// Delays its rank when all listen: before it gets the others' addresses.
 class LateChannel final : public Channel {
  public:
-  /// @param channel to speak over. @param when_all_listen called once.
+  /// @param channel of the ranks. @param when_all_listen called once.
   LateChannel(std::unique_ptr<Channel> channel, std::function<void()> when_all_listen)
       : channel_{std::move(channel)}, when_all_listen_{std::move(when_all_listen)} {}
   [[nodiscard]] Rank rank() const noexcept override { return channel_->rank(); }

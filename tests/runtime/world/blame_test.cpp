@@ -1,5 +1,5 @@
-// Whom ranks blame that wait for each other, or call different things: the same one on all of them,
-// and the right one.
+// Ranks that wait for each other, or call different things, all blame the same rank, and the right
+// one.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -24,7 +24,7 @@ std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
   return info.param.transports;
 }
 
-/// What a rank was told.
+/// The error of a rank.
 struct Told {
   ErrorCode code = ErrorCode::bug;
   Rank culprit = -2;
@@ -32,14 +32,14 @@ struct Told {
 };
 
 /// Runs a body on every rank, where it must fail. A rank may be absent until it has on another one.
-/// @return what all of them were told alike.
+/// @return the common error of all of them.
 Told told_by(const Setting& setting,
              const std::function<void(Communicator&, std::atomic<bool>& has_failed)>& body) {
   std::vector<Told> told(static_cast<std::size_t>(setting.n));
   std::atomic<bool> has_failed{false};
   std::barrier connected{setting.n};
   expect_no_error(in_world(setting, [&](Communicator& world) {
-    connected.arrive_and_wait();  // nobody's deadline passes while another rank connects
+    connected.arrive_and_wait();  // no deadline passes while another rank connects
     try {
       body(world, has_failed);
     } catch (const Error& error) {
@@ -66,7 +66,7 @@ void expect_blamed(const Told& told, ErrorCode code, Rank culprit,
 
 class Chain : public ::testing::TestWithParam<Setting> {};
 
-// Rank 1 has the least patience, and waits for nobody but rank 0.
+// Rank 1 has the shortest deadline, and waits for rank 0 only.
 TEST_P(Chain, OfRanksIsFollowedToItsEnd) {
   const Told told = told_by(GetParam(), [](Communicator& world, auto& has_failed) {
     std::array<int, 2> in{}, out{};
@@ -137,11 +137,11 @@ TEST_P(Chain, ThatComesOfDifferentCallsNamesTheOddRank) {
 
 INSTANTIATE_TEST_SUITE_P(Over, Chain, ::testing::ValuesIn(kSettings), name_of_setting);
 
-/// What the odd rank does differently, in a call and those that follow.
+/// The odd rank's call and those that follow.
 struct Difference {
   const char* name;
   void (*run)(Communicator& ranks, bool is_odd, Rank odd);
-  std::array<const char*, 2> said;  ///< Of the odd rank's call, and of the others'.
+  std::array<const char*, 2> said;  ///< The names of the odd rank's call, and of the others'.
 };
 
 std::ostream& operator<<(std::ostream& out, const Difference& difference) {
@@ -224,7 +224,7 @@ std::string name_of_blame(const ::testing::TestParamInfo<Blame::ParamType>& info
   return std::get<Setting>(info.param).transports + "_" + std::get<Difference>(info.param).name;
 }
 
-/// @return what a rank was told in a call or the barriers that follow.
+/// @return the error of a rank in a call or the barriers that follow.
 Told run(Communicator& ranks, const Difference& difference, Rank odd) {
   try {
     difference.run(ranks, ranks.rank() == odd, odd);
@@ -289,7 +289,7 @@ TEST(Blames, FallOnNobodyWhereThereIsNoMajority) {
   }
 }
 
-// It was a root, and waited for nobody.
+// It was a root, and waited for no rank.
 TEST(Blames, FallOnARankThatHasGoneOnFarTooFar) {
   const Told told = told_by({4, "tcp", 4}, [](Communicator& world, auto& /*has_failed*/) {
     std::array<float, 1> data{};
@@ -320,7 +320,7 @@ TEST(Blames, NameTheCallOfAMessageThatNobodyWaitsFor) {
   }
 }
 
-// What they sent as roots came before what the barrier waits for.
+// The roots' messages arrived before those that the barrier awaits.
 TEST(Blames, OfRootsEndTheNextBarrier) {
   for (const Setting& setting : {Setting{2, "shm", 1}, Setting{2, "tcp", 2}}) {
     std::barrier together{2};

@@ -22,7 +22,7 @@ ATTACKED = ""
 TUTTI = ""
 TRIALS = 3
 RANKS = 4
-LIMIT = 50  # milliseconds, in which ranks of one host know
+LIMIT = 50  # milliseconds until ranks of one host fail
 MANY = 100  # trials, of which it is asked how long they took
 MARK = "CAMPAIGN_JOB"
 
@@ -132,7 +132,7 @@ class Sieges(unittest.TestCase):
         return process
 
     def intruders(self, places, seed):
-        """Two processes do bad things at places. Returns how many of them were heard there."""
+        """Two processes attack places. Returns how many attacks were accepted."""
         intruders = [subprocess.Popen([ATTACKED, "attack", str(TRIALS // 8), f"{seed}{half}0000000"],
                                       text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
                      for half in (1, 2)]
@@ -141,7 +141,7 @@ class Sieges(unittest.TestCase):
         return sum(int(text) for text in said)
 
     def places(self, ranks, count):
-        """Where ranks listen, once they listen at so many places."""
+        """The places where ranks listen, once there are enough of them."""
         end = time.monotonic() + members.PATIENCE
         while True:
             places = subprocess.run([ATTACKED, "places", *(str(rank.pid) for rank in ranks)],
@@ -157,12 +157,12 @@ class Sieges(unittest.TestCase):
             self.assertEqual(rank.stdout.readline(), word + "\n")
 
     def attack_meeting(self, ranks, seed):
-        """Intruders attack a meeting, wherever somebody hears them. Returns how many were heard."""
+        """Intruders attack a meeting at all listeners. Returns how many were accepted."""
         heard = self.intruders(self.places(ranks[:1], 1), seed)
         ranks[2].stdin.write("come\n")
         self.expect(ranks, "listening")
         self.places(ranks, 6)  # a port and a Unix socket of each; the store is closed
-        heard += self.intruders(self.places(ranks[:2], 4), seed + 1)  # the last takes nobody in
+        heard += self.intruders(self.places(ranks[:2], 4), seed + 1)  # the last rank accepts none
         ranks[2].stdin.write("connect\n")
         return heard
 

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr float kBeyond = -7.0F;
 
-/// What a rank calls with: two vectors that hold its number and, behind their ends, what no call
+/// A rank's buffers: two vectors that hold its number and, behind their ends, bytes that no call
 /// may touch.
 class Vectors {
  public:
@@ -47,7 +47,7 @@ class Vectors {
   std::array<std::vector<float>, 2> vectors_;
 };
 
-/// What the odd rank does differently.
+/// The odd rank's calls.
 struct OddCalls {
   const char* name;
   std::vector<Call> (*calls)(Vectors& data, bool is_odd, Rank odd);
@@ -111,7 +111,7 @@ std::vector<Result<void>> run_each(Communicator& world, const std::vector<Call>&
   return results;
 }
 
-/// Who waited for nobody is told by the 64th call from there at the latest. @return how it was.
+/// A rank that waited for no other gets the error by its 64th further call. @return the outcome.
 Result<void> barriers(Communicator& world) {
   Result<void> result;
   for (int call = 0; result && call < 64; ++call) result = world.try_().barrier();
@@ -130,7 +130,7 @@ TEST_P(Disagreement, IsAnErrorOnAllRanks) {
     Vectors data{world.rank(), count};
     const auto start = Clock::now();
     auto results = run_each(world, difference.calls(data, is_odd, odd));
-    // Nobody can have reduced what not all give alike, but a root waits for nobody.
+    // No rank can reduce different inputs, but a root waits for no rank.
     if (difference.calls == different_root && results[0]) {
       EXPECT_TRUE(data.is_of(root_of(is_odd, odd))) << "wrong data";
       results[0] = barriers(world);

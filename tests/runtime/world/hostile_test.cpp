@@ -43,7 +43,7 @@ class Job {
     std::vector<Place> acceptors = listening_places();
     EXPECT_EQ(acceptors.size(),
               2 * kRanks);  // a port and a Unix socket of each; the store is closed
-    // The last rank connects to all others, and so takes nobody in.
+    // The last rank connects to all others, and so accepts none.
     acceptors = first_to_answer(acceptors, 2 * (kRanks - 1));
     EXPECT_GE(attack(acceptors, inputs / 2, seed + 500'000), inputs / 2);
     beset_doors_.count_down();

@@ -44,7 +44,7 @@ bool adds_up(Communicator& world, std::size_t count) {
   return true;
 }
 
-// Of every size.
+// Sums vectors of several sizes.
 bool adds_up(Communicator& world) {
   return adds_up(world, 1) && adds_up(world, 1000) && adds_up(world, 300'000);
 }
@@ -127,7 +127,7 @@ bool is_of_two_locales(Rank german) {
   return adds_up(world);
 }
 
-// The last rank dies amid collectives; the others say when they knew, and whom they blame.
+// The last rank dies amid collectives; the others print the time and the rank they blame.
 bool survives(int signal, const InitOptions& options) {
   Communicator world = init(options);
   const Rank victim = world.size() - 1;
@@ -215,7 +215,7 @@ bool is_late() {
   }
 }
 
-// What one rank of a world does otherwise than all others.
+// The odd behaviour of one rank of a world.
 void stand_out(Communicator& world, const std::string& mode) {
   std::vector<double> values(1000);
   if (mode == "absent") {
@@ -229,7 +229,7 @@ void stand_out(Communicator& world, const std::string& mode) {
   world.barrier({.timeout = test::kAmple});
 }
 
-// Says what it is told, in a line.
+// Prints its error, in a line.
 bool disagrees(const std::string& mode, Rank odd, const std::string& transport) {
   Communicator world = init({.transport = transport});
   std::vector<double> values(1000);

@@ -18,7 +18,7 @@ CLONE_NEWNET = 0x40000000
 
 
 def leave_network():
-    """Where that is allowed, goes on in a network where no other tests listen."""
+    """Enters a network where no other tests listen, if that is allowed."""
     if shutil.which("ip") and ctypes.CDLL(None).unshare(CLONE_NEWNET) == 0:
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
@@ -70,7 +70,7 @@ def listening_ports():
 
 
 def names():
-    """What a world must not leave behind: names of memory and files, abstract sockets, ports."""
+    """Things that a world must not leave behind: names of memory and files, abstract sockets, ports."""
     files = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
     files |= {f"/tmp/{name}" for name in os.listdir("/tmp") if "tutti" in name}
     sockets = pathlib.Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace")

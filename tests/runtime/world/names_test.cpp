@@ -19,7 +19,7 @@ const std::vector<Setting> kNamedSettings{{3, "shm", 1}, {3, "tcp", 3}, {3, "aut
 
 class Named : public ::testing::TestWithParam<Setting> {};
 
-/// What the ranks are told where the last one calls something else.
+/// @return the ranks' error if the last one calls something else.
 std::string told_where_last_differs(const Setting& setting,
                                     const std::function<void(Communicator&)>& usual,
                                     const std::function<void(Communicator&)>& odd) {

@@ -1,4 +1,4 @@
-// Operations that tell an event loop of their end.
+// Operations that notify an event loop of their end.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Worlds of real processes: what survivors are told, and what is left behind.
+"""Worlds of real processes: the survivors' errors, and the resources that are left.
 
 Usage: processes_test.py MEMBER TRIALS. MEMBER is the program of member.cpp.
 """
@@ -76,7 +76,7 @@ class Processes(unittest.TestCase):
         self.assertRegex(said[0], r"rank [12] ")
 
     def check_agreement(self, mode, code, text):
-        """One rank of four does otherwise than the others. All are told the same."""
+        """One rank of four differs from the others. All get the same error."""
         for trial in range(min(TRIALS, 20)):
             for transport in ("auto", "tcp"):
                 odd = trial % 4
@@ -152,7 +152,7 @@ class Processes(unittest.TestCase):
 
 
 class Launchers(unittest.TestCase):
-    """Three ranks that have nothing but what a launcher tells its processes."""
+    """Three ranks that have only a launcher's variables."""
 
     def check(self, told, port):
         statuses, said = finish(members.start_told(MEMBER, ["collectives"], told))
@@ -167,7 +167,7 @@ class Launchers(unittest.TestCase):
                  "SLURM_STEP_TASKS_PER_NODE": "3", "SLURM_PROCID": str(rank),
                  "SLURM_LOCALID": str(rank)} for rank in range(3)]
         self.check(told, 20000 + (job * 31 + 1) % 10000)
-        for variables in told:  # what older Slurm tells
+        for variables in told:  # the variables of older Slurm
             del variables["SLURM_STEP_NUM_TASKS"], variables["SLURM_STEP_NODELIST"]
             variables["SLURM_STEPID"] = variables.pop("SLURM_STEP_ID")
         self.check(told, 20000 + (job * 31 + 1) % 10000)

@@ -91,7 +91,7 @@ TEST_P(ProgressThreads, FindMissedDeadlines) {
   });
 }
 
-// What the thread has waited for is over, and says nothing of the next call.
+// The thread's waits are over, and do not affect the next call.
 TEST(ProgressThread, LeavesNobodyToBlameForWaitsThatAreOver) {
   std::atomic<int> told{0};
   std::atomic<bool> entered{false};  // rank 1, the second barrier

@@ -1,4 +1,4 @@
-// Where shared memory is forbidden, as by the seccomp profile of a container.
+// A world without shared memory, as under the seccomp profile of a container.
 #include <cerrno>
 #include <cstddef>
 #include <iterator>

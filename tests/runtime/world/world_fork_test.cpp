@@ -41,7 +41,7 @@ int in_child(const std::function<int()>& body) {
 
 class WorldWithThreads : public ::testing::TestWithParam<Setting> {};
 
-// Where it is not, the other thread is in its call for ever.
+// Otherwise the other thread never leaves its call.
 TEST_P(WorldWithThreads, LetsHandlesEndInAChildWhileAnotherIsInACall) {
   std::latch forked{1};
   expect_no_error(in_world(GetParam(), [&](Communicator& world) {

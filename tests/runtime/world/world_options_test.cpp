@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace tutti::runtime;
 
-/// What two ranks are told that start with options of their own.
+/// @return the outcomes of two ranks that start with options of their own.
 std::vector<Outcome> start_two(const InitOptions& first, const InitOptions& second) {
   const auto channels = local_channels(2, true);
   return run_ranks(2, [&](Rank rank) {

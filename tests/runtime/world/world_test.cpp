@@ -92,7 +92,7 @@ TEST_P(WorldOf, KeepsEqualGroupsApart) {
   }));
 }
 
-// As threads do that each make one, in an order that nobody decides.
+// As threads do that each make one, in any order.
 TEST_P(WorldOf, TellsGroupsOfTheSameRanksApartByKey) {
   expect_no_error(in_world(GetParam(), [](Communicator& world) {
     const std::vector<Rank> ranks = everyone(world.size());
@@ -118,7 +118,7 @@ TEST_P(WorldOf, TellsGroupsOfTheSameRanksApartByKey) {
   }));
 }
 
-// A child may not use what it has copies of, and whatever it does disturbs nobody.
+// A child may not use its copies, and its calls disturb no rank.
 TEST_P(WorldOf, BelongsToTheProcessThatMadeIt) {
   expect_no_error(in_world(GetParam(), [](Communicator& world) {
     const std::vector<Rank> ranks = everyone(world.size());
@@ -188,7 +188,7 @@ std::vector<Outcome> with_an_absent_one(const Setting& setting) {
   });
 }
 
-// Of two ranks that differ none is the odd one.
+// Neither of two ranks that differ is the odd one.
 void expect_agreement(const std::vector<Outcome>& outcomes, ErrorCode code) {
   const bool has_majority = code != ErrorCode::mismatch || outcomes.size() > 2;
   const Rank odd = has_majority ? static_cast<Rank>(outcomes.size() - 1) : -1;
@@ -219,7 +219,7 @@ TEST_P(WorldOf, AgreesOnTheFirstCause) {
       ErrorCode::aborted);
 }
 
-// Both roots have sent, and wait for nobody: what the other one says is met by a later call.
+// Both roots have sent, and wait for no rank: a later call gets the other's message.
 TEST_P(WorldOf, TellsRootsThatDisagree) {
   if (GetParam().n == 1) return;
   const auto outcomes = in_world(GetParam(), [](Communicator& world) {
@@ -236,7 +236,7 @@ TEST_P(WorldOf, TellsRootsThatDisagree) {
   }
 }
 
-// A root waits for nobody, and may be in its next call before any other rank looks.
+// A root waits for no rank, and may be in its next call before any other rank polls.
 TEST_P(WorldOf, NamesTheRankThatWentOnAlone) {
   if (GetParam().n < 3) return;
   expect_agreement(in_world(GetParam(),
@@ -266,7 +266,7 @@ TEST_P(WorldOf, ReducesBuffersThatPeersSee) {
   }));
 }
 
-// What ranks would choose by must be the same on all of them, in subgroups too.
+// The costs for choices must be the same on all ranks, in subgroups too.
 TEST_P(WorldOf, ChargesAllRanksAlike) {
   std::mutex mutex;
   std::map<std::string, std::set<std::string>> said;

@@ -38,7 +38,7 @@ ROOT = -3
 
 
 class Message:
-    """Of matched probes."""
+    """The message of a matched probe."""
 
 
 MESSAGE_NULL = MESSAGE_NO_PROC = Message()

@@ -1,4 +1,4 @@
-"""What all calls share: how they run, and the errors of tutti as those of MPI and mpi4py."""
+"""Common parts of all calls: how they run, and the errors of tutti as those of MPI and mpi4py."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Message:
 
     @property
     def array(self) -> Any:
-        """What tutti gets."""
+        """The array for tutti."""
         if self.is_whole and (self._dtype is None or self._dtype == flat(self.x).dtype):
             return self.x
         if not self.counts:

@@ -21,7 +21,7 @@ class Op:
 
 
 def _first(a: Any, b: Any, is_better: bool) -> Any:
-    """Of two pairs of a value and a place, the better one, or the one with the lower place."""
+    """Returns the better one of two pairs of a value and a place, or the one with the lower place."""
     return (a[0], min(a[1], b[1])) if a[0] == b[0] else a if is_better else b
 
 

@@ -44,7 +44,7 @@ class Receive(Request):
         return True
 
     def array(self, bytes: int) -> Any:
-        """Where a message is stored."""
+        """The target of a message."""
         if self._message is None:
             self._bytes = bytearray(bytes)
             return self._bytes
