@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the Fortran module of the C interface, tutti.f90, from the headers.
+"""Writes the Fortran module of the C interface from the headers.
 
-Usage: write_module.py [--check], which only compares the file with the headers.
+Usage: write_module.py FILE
 """
 import pathlib
 import re
@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE.parent))
 from declarations import read_headers
 
 HEAD = """\
-! tutti.h for Fortran 2018. Written by c/fortran/write_module.py from the headers: change those, then run it.
+! tutti.h for Fortran 2018. Written by c/fortran/write_module.py from the headers.
 !
 ! Names are those of C, with two exceptions, since Fortran ignores case: the struct tutti_x is type(tutti_x_t), and the
 ! enumerators of tutti_collective begin with TUTTI_COLLECTIVE_. The headers describe what the functions do.
@@ -205,12 +205,9 @@ class Module:
 
 
 def main():
-    headers, file = HERE.parent / "include", HERE / "tutti.f90"
-    text = HEAD + "\n".join(Module(read_headers(headers)).lines()) + "\n" + TAIL
-    if sys.argv[1:] != ["--check"]:
-        file.write_text(text, encoding="utf-8")
-    elif not file.exists() or file.read_text(encoding="utf-8") != text:
-        sys.exit(f"{file} is not what the headers declare: run {__file__}")
+    module = Module(read_headers(HERE.parent / "include"))
+    text = HEAD + "\n".join(module.lines()) + "\n" + TAIL
+    pathlib.Path(sys.argv[1]).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
