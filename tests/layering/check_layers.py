@@ -52,7 +52,7 @@ SWITCH = re.compile(r"\bswitch\s*\([^{;]*\)\s*\{")
 CASE = re.compile(r"\bcase\s+((?:\w+::)*)(\w+)\s*:(?!:)")
 DEFAULT = re.compile(r"\bdefault\s*:")
 # A sentence of a comment has its subject first.
-CLAUSE = re.compile(r"^\s*//[/!]?\s+(What|Who|Whose|Of|Likewise)\b")
+CLAUSE = re.compile(r"(^|\s)(//[/!]?|/\*\*)<?\s+(What|Who|Whose|Of|Likewise)\b")
 OTHER_TESTS = ("determinism", "__pycache__")  # beside rooms, whose names the other folders of tests have
 STANDARD = re.compile(r"[a-z0-9_]+")  # <vector>, <cstdint>: neither a dot nor a slash
 
@@ -153,7 +153,7 @@ def check_file(root, house, file):
     if box is None:
         yield f"{path}: no row of {TABLE} has its folder"
     for number, line in enumerate(text.split("\n"), 1):
-        if not path.startswith("tests/") and CLAUSE.search(line):
+        if CLAUSE.search(line):
             yield f"{path}:{number}: a comment begins with a clause; begin with its subject"
     lines = strip_comments(text)
     is_library = not path.startswith(NOT_LIBRARY)

@@ -126,7 +126,7 @@ typedef struct tutti_operator tutti_operator;
 typedef struct tutti_error {
   size_t size;         /**< Bytes of the struct. */
   tutti_status status; /**< The status that the function returned. */
-  tutti_status cause; /**< Of TUTTI_ABORTED: what the first rank met; else status. */
+  tutti_status cause; /**< For TUTTI_ABORTED, the first rank's error; else status. */
   int32_t rank;       /**< The rank at fault, or -1. */
   uint64_t call;      /**< The number of the collective that it is about, or 0. */
   const char* text;   /**< Until the next call of this thread that fails. */
