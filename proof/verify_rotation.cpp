@@ -11,8 +11,7 @@ class Unshift {
  public:
   Unshift(const Contract& contract, std::uint32_t units, std::size_t rank)
       : size_{static_cast<std::uint32_t>(contract.size)}, units_{units},
-        rank_{static_cast<std::uint32_t>(rank)}, pairs_{contract.collective ==
-                                                        Collective::all_to_all} {
+        rank_{static_cast<std::uint32_t>(rank)}, pairs_{is_between_pairs(contract.collective)} {
     // A vector that is not cut into one piece per rank is the same for all ranks.
     const std::uint32_t pieces = pairs_ ? size_ * size_ : size_;
     per_piece_ = units % pieces == 0 ? units / pieces : 0;

@@ -141,9 +141,8 @@ void RowVerifier::visit_sample() {
   RandomNumbers random{range_.seed};
   // A vector of all_to_all has n * n units, on each of n ranks.
   constexpr int kMostPairs = 128;
-  const int last = row_.collective == Collective::all_to_all
-                       ? std::min(range_.sample_to, kMostPairs)
-                       : range_.sample_to;
+  const int last =
+      is_between_pairs(row_.collective) ? std::min(range_.sample_to, kMostPairs) : range_.sample_to;
   if (last <= range_.max_size) return;
   for (int sample = 0; sample < range_.samples; ++sample) {
     int size = random.between(range_.max_size + 1, last);

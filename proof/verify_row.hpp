@@ -78,7 +78,7 @@ struct RowReport {
 /// @return whether own_counts_only is judged. It is for scatter and all_to_all; it holds trivially
 /// if every rank has or wants every block.
 [[nodiscard]] constexpr bool judges_counts(Collective collective) noexcept {
-  return collective == Collective::scatter || collective == Collective::all_to_all;
+  return is_between_pairs(collective) || (is_scattering(collective) && is_rooted(collective));
 }
 
 /// @param seed of random skips and graphs. @return the choices of parameters to verify at that

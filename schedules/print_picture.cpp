@@ -64,7 +64,7 @@ std::string label_of(const Printed& printed, std::span<const Step> round, Rank p
   for (const Slots& run : runs) {
     const std::uint32_t first = run.first % units;
     if (!label.empty()) label += ",";
-    if (printed.collective == Collective::all_to_all && run.count == 1 && units == ranks * ranks)
+    if (is_between_pairs(printed.collective) && run.count == 1 && units == ranks * ranks)
       label += std::to_string(first / ranks) + ">" + std::to_string(first % ranks);
     else label += std::to_string(first);
     if (run.count > 1) label += ".." + std::to_string(first + run.count - 1);
@@ -118,7 +118,7 @@ std::string volume_of(const Printed& printed) {
     most = std::max(most, sent);
   }
   // In an all_to_all a rank has only one row of blocks.
-  const bool has_row = printed.collective == Collective::all_to_all;
+  const bool has_row = is_between_pairs(printed.collective);
   const std::uint64_t units = schedules.front().units() / (has_row ? schedules.size() : 1);
   const std::uint64_t hundredths = (most * 100 + units / 2) / units;
   std::string text = std::to_string(hundredths / 100);
@@ -147,7 +147,7 @@ void add_titles(Picture& picture, const Printed& printed) {
   const std::uint32_t units = printed.schedules.front().units();
   if (units == 1) picture.subtitle += "; each message is the whole vector";
   else if (printed.only || !labels_crowd(picture))
-    picture.subtitle += printed.collective == Collective::all_to_all
+    picture.subtitle += is_between_pairs(printed.collective)
                             ? "; labels name the blocks sent, from>to"
                             : "; labels name the units sent, 0.." + std::to_string(units - 1);
 }

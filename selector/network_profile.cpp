@@ -225,7 +225,7 @@ NetworkProfile profile_on(const Choice& choice, int size, Rank root, const RankN
                                                  " has places for " +
                                                  std::to_string(network.topology.hosts()) +
                                                  " ranks, fewer than " + std::to_string(size)};
-  if (choice.algorithm->collective == Collective::all_to_all && size > kMostAllToAll)
+  if (is_between_pairs(choice.algorithm->collective) && size > kMostAllToAll)
     reject_length(size, "its vector has a block for each pair of ranks");
   const std::vector<Schedule> schedules = schedules_of(choice, size, root);
   check_units(schedules);

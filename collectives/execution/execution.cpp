@@ -107,7 +107,7 @@ void Execution::find_input() {
   const auto* const caller = static_cast<const std::byte*>(buffers_.in);
   const std::byte* const before = std::exchange(context_.in, caller);
   context_.out = static_cast<std::byte*>(buffers_.out);
-  if (in_place_ && layout.contract().collective == Collective::all_to_all) {
+  if (in_place_ && is_between_pairs(layout.contract().collective)) {
     const std::size_t bytes = layout.in_total() * binding().element_bytes;
     if (input_copy_.data == nullptr) input_copy_ = scratch_.acquire(bytes);
     context_.memory.copy(input_copy_.data, caller, bytes);

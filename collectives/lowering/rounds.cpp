@@ -231,7 +231,7 @@ std::vector<RoundFold> Rounds::results() const {
   std::vector<RoundFold> results;
   const auto is_missing = [&](std::uint32_t unit) { return !slots_.is_written(unit); };
   // In an all_to_all only one of the n * n blocks is both input and output of this rank.
-  const bool is_pairs = contract.collective == Collective::all_to_all;
+  const bool is_pairs = is_between_pairs(contract.collective);
   const auto self = static_cast<std::uint32_t>(layout_.self());
   const std::uint32_t first = is_pairs ? self * static_cast<std::uint32_t>(contract.size + 1) : 0;
   const std::uint32_t last = is_pairs ? first + 1 : contract.blocks();

@@ -64,7 +64,7 @@ class StreamInput {
  public:
   StreamInput(const Binding& binding, RunBuffers buffers, StreamTransport& streams, Stream stream)
       : in_{static_cast<const std::byte*>(buffers.in)}, in_place_{is_in_place(binding, buffers)} {
-    if (!in_place_ || binding.layout().contract().collective != Collective::all_to_all) return;
+    if (!in_place_ || !is_between_pairs(binding.layout().contract().collective)) return;
     const std::size_t bytes = binding.layout().in_total() * binding.element_bytes;
     copy_.emplace(bytes, streams, stream);
     streams.copy(copy_->data(), in_, bytes, stream);

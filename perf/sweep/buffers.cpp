@@ -85,14 +85,15 @@ Buffers::Buffers(const Workload& workload, Rank rank, const Alignment& alignment
 void Buffers::place_blocks(Rank rank) {
   const Collective collective = workload_.collective;
   knows_all_counts_ = !knows_own_counts_only(workload_);
-  const Rank first = collective == Collective::all_to_all ? rank : 0;
+  const bool is_pairs = is_between_pairs(collective);
+  const Rank first = is_pairs ? rank : 0;
   for (Rank r = 0; r < workload_.size; ++r)
     counts_.push_back(block_count(workload_, (first + r) % workload_.size));
   if (knows_all_counts_) return;
   call_.own_counts = true;
-  const bool is_asked = rank == workload_.root || collective == Collective::all_to_all;
-  if (is_asked && collective != Collective::gather) call_.in_counts = counts_;
-  if (is_asked && collective != Collective::scatter) call_.out_counts = counts_;
+  const bool is_asked = rank == workload_.root || is_pairs;
+  if (is_asked && !is_gathering(collective)) call_.in_counts = counts_;
+  if (is_asked && !is_scattering(collective)) call_.out_counts = counts_;
 }
 
 void Buffers::place() {

@@ -154,7 +154,7 @@ BufferContents contents_of(const Workload& workload, Rank rank) {
 }
 
 bool has_in_place(const Workload& workload) noexcept {
-  return is_collective(workload) && workload.collective != Collective::all_to_all;
+  return is_collective(workload) && !is_between_pairs(workload.collective);
 }
 
 bool is_same_everywhere(const Workload& workload) noexcept {
