@@ -1,4 +1,4 @@
-// Names, sizes and the table of which operator fits which datatype.
+// Names and sizes of datatypes, and fingerprints.
 #include <array>
 #include <complex>
 #include <cstddef>
@@ -111,31 +111,8 @@ TEST(Fingerprints, tell_of_which_call_they_are) {
   EXPECT_FALSE(is_before(ahead, 3)) << "a rank may be ahead by millions";
 }
 
-/// The operators of a datatype, in the order of OperatorKind: sum prod min max, min_loc max_loc,
-/// logical and or xor, bit and or xor, average, user.
-template <class T>
-std::string_view operators_of() {
-  if (std::is_integral_v<T>) return "yyyy-- yyy yyy yy";
-  if (std::is_floating_point_v<T> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-    return "yyyy-- --- --- yy";
-  if (requires(T x) { x.index; }) return "----yy --- --- -y";
-  return "yy---- --- --- yy";
-}
-
-TEST(Operators, are_defined_as_the_table_says) {
-  for (int t = 0; t < kDatatypes; ++t) {
-    std::string row{"------ --- --- -y"};  // of opaque elements
-    with_element_type(static_cast<Datatype>(t),
-                      [&]<class T>(const ElementType<T>&) { row = operators_of<T>(); });
-    std::erase(row, ' ');
-    ASSERT_EQ(row.size(), static_cast<std::size_t>(kOperatorKinds));
-    for (int k = 0; k < kOperatorKinds; ++k) {
-      const auto type = static_cast<Datatype>(t);
-      const auto kind = static_cast<OperatorKind>(k);
-      EXPECT_EQ(is_defined(kind, type), row[static_cast<std::size_t>(k)] == 'y')
-          << name_of(kind) << " of " << name_of(type);
-    }
-  }
+// docs/matrix.md has the table of all operators and datatypes, which tests/matrix compares.
+TEST(Operators, outside_the_enumeration_are_defined_for_no_datatype) {
   EXPECT_FALSE(is_defined(static_cast<OperatorKind>(kOperatorKinds), Datatype::i32));
 }
 

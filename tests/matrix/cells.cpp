@@ -12,20 +12,9 @@ using harness::CountsAre;
 using harness::Model;
 using enum Collective;
 
-// MPI has all of them in place but messages one way, and a barrier, which moves nothing. The ring
-// of messages is an all_to_all in which ranks have something for their right neighbours only.
-constexpr std::array kOperations{
-    Operation{.name = "all_reduce", .collective = all_reduce},
-    Operation{.name = "reduce", .collective = reduce},
-    Operation{.name = "broadcast", .collective = broadcast},
-    Operation{.name = "scatter", .collective = scatter},
-    Operation{.name = "gather", .collective = gather},
-    Operation{.name = "all_gather", .collective = all_gather},
-    Operation{.name = "reduce_scatter", .collective = reduce_scatter},
-    Operation{.name = "all_to_all", .collective = all_to_all},
-    Operation{.name = "scan", .collective = scan},
-    Operation{.name = "exscan", .collective = exscan},
-    Operation{.name = "barrier", .collective = barrier, .in_place = false},
+// The operations beside the collectives. The ring of messages is an all_to_all in which ranks have
+// something for their right neighbours only.
+constexpr std::array kOthers{
     Operation{.name = "scatterv", .collective = scatter, .counts_are = CountsAre::own},
     Operation{.name = "gatherv", .collective = gather, .counts_are = CountsAre::own},
     Operation{.name = "all_gatherv", .collective = all_gather, .counts_are = CountsAre::told},
@@ -38,6 +27,19 @@ constexpr std::array kOperations{
               .in_place = false},
     Operation{.name = "sendrecv", .collective = all_to_all, .messages = PointToPoint::sendrecv},
 };
+
+// MPI has all of them in place but messages one way, and a barrier, which moves nothing.
+constexpr auto kOperations = [] {
+  std::array<Operation, kCollectives + kOthers.size()> all{};
+  for (std::size_t i = 0; i < kCollectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    all[i] = {.name = tutti::name_of(collective),
+              .collective = collective,
+              .in_place = traits_of(collective).output != Extent::nothing};
+  }
+  std::ranges::copy(kOthers, all.begin() + kCollectives);
+  return all;
+}();
 
 std::size_t elements_of(Amount amount) {
   constexpr std::array<std::size_t, kAmounts.size()> kElements{0, 1, 37, 1003};

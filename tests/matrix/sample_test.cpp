@@ -30,12 +30,6 @@ TEST(MatrixSample, MeetsEveryPairAndAllThatItsCellsMayBe) {
   EXPECT_EQ(places.size(), 2 * all - 2);  // neither barriers nor messages one way are in place
 }
 
-TEST(MatrixSample, HasEveryCollective) {
-  std::set<Collective> collectives;
-  for (const Operation& operation : operations()) collectives.insert(operation.collective);
-  EXPECT_EQ(collectives.size(), std::size_t{kCollectives});
-}
-
 /// Records the rows and columns of the table in docs.
 TEST(MatrixSample, KnowsItsRowsAndColumns) {
   const auto record = [](const char* what, const std::vector<std::string_view>& names) {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "combine_integers.hpp"
+#include "combine.hpp"
 
 namespace tutti::harness {
 namespace {
@@ -39,22 +39,14 @@ template <class T>
 T integer_value(OperatorKind kind, Rank rank, std::size_t index) {
   const std::uint64_t bits = mix(rank, index);
   const std::uint64_t unique = serial(rank, index) * 0x9e3779b97f4a7c15u;
-  switch (kind) {
-    case OperatorKind::prod: return static_cast<T>(unique * 2 + 1);
-    case OperatorKind::logical_and: return static_cast<T>(bits % 16 == 0 ? 0 : bits | 16);
-    case OperatorKind::logical_or: return static_cast<T>(bits % 16 == 0 ? bits | 64 : 0);
-    case OperatorKind::logical_xor: return static_cast<T>((bits & 1) != 0 ? bits | 64 : 0);
-    case OperatorKind::bit_and: return static_cast<T>(bits | bits >> 20 | bits >> 40);
-    case OperatorKind::bit_or: return static_cast<T>(bits & bits >> 20 & bits >> 40);
-    case OperatorKind::average: return static_cast<T>(static_cast<int>(bits % 8));
-    case OperatorKind::sum:
-    case OperatorKind::min:
-    case OperatorKind::max:
-    case OperatorKind::bit_xor:
-    case OperatorKind::min_loc:
-    case OperatorKind::max_loc:
-    case OperatorKind::user: break;
-  }
+  using enum OperatorKind;
+  if (kind == prod) return static_cast<T>(unique * 2 + 1);
+  if (kind == logical_and) return static_cast<T>(bits % 16 == 0 ? 0 : bits | 16);
+  if (kind == logical_or) return static_cast<T>(bits % 16 == 0 ? bits | 64 : 0);
+  if (kind == logical_xor) return static_cast<T>((bits & 1) != 0 ? bits | 64 : 0);
+  if (kind == bit_and) return static_cast<T>(bits | bits >> 20 | bits >> 40);
+  if (kind == bit_or) return static_cast<T>(bits & bits >> 20 & bits >> 40);
+  if (kind == average) return static_cast<T>(static_cast<int>(bits % 8));
   return static_cast<T>(unique);
 }
 
@@ -117,13 +109,7 @@ T divide(long double sum, std::size_t count) {
 template <class T>
 T fold_reals(OperatorKind kind, std::span<const T> x) {
   long double all = widen(x[0]);
-  for (const T operand : x.subspan(1)) {
-    const long double next = widen(operand);
-    if (kind == OperatorKind::prod) all *= next;
-    else if (kind == OperatorKind::min) all = next < all ? next : all;
-    else if (kind == OperatorKind::max) all = next > all ? next : all;
-    else all += next;
-  }
+  for (const T operand : x.subspan(1)) all = test::combine_reals(kind, all, widen(operand));
   if (kind == OperatorKind::average) return divide<T>(all, x.size());
   if constexpr (kIsHalf<T>) return T{static_cast<float>(all)};
   else return static_cast<T>(all);

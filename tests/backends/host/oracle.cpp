@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "tests/support/combine_integers.hpp"
+#include "tests/support/combine.hpp"
 
 namespace tutti::test {
 namespace {
@@ -32,27 +32,6 @@ void fold_integers(const FoldCase& which, Operands operands, std::byte* out) {
     result = combine_integers(which.kind, result, read<T>(operand));
   __extension__ using Wide = __int128;
   write(out, static_cast<T>(static_cast<Wide>(result) / which.divisor));
-}
-
-// One rounding per operation: in double, a sum, product or quotient of two floats rounds to float
-// as if it had been exact. For double itself the operation is the definition; volatile keeps each
-// one apart from the next.
-template <class T>
-T rounded(double value) {
-  const volatile T result = static_cast<T>(value);
-  return result;
-}
-
-template <class T>
-T combine_reals(OperatorKind kind, T a, T b) {
-  const double x = a;
-  const double y = b;
-  if (kind == OperatorKind::prod) return rounded<T>(x * y);
-  if (kind == OperatorKind::sum || kind == OperatorKind::average) return rounded<T>(x + y);
-  if (std::isnan(a)) return a;
-  if (std::isnan(b)) return b;
-  const bool a_is_less = a < b || (a == b && std::signbit(a));
-  return (kind == OperatorKind::min) == a_is_less ? a : b;
 }
 
 template <class T>

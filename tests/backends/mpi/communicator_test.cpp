@@ -12,58 +12,50 @@
 
 #include <tutti/mpi.hpp>
 
-#include "oracle.hpp"
 #include "proof/verify_row.hpp"
+#include "tests/support/experiment.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::test {
 namespace {
+
+using harness::Experiment;
 
 Communicator make_world() {
   return mpi::communicator(MPI_COMM_WORLD, {.timeout = kAmple},
                            {.chunk_bytes = 50000, .timeout = kAmple});
 }
 
-// Runs one call of a row and compares every element, and canaries behind the last one.
-template <class T>
-void expect_right(Communicator& world, const Algorithm& row, const Oracle& oracle) {
-  const std::vector<T> in = oracle.input<T>(world.rank());
-  std::vector<T> out(oracle.out_count() + 3, T{77});
-  const bool has_result = oracle.has_result(world.rank());
-  if (row.collective == Collective::broadcast) std::copy(in.begin(), in.end(), out.begin());
-  const std::span<T> result{out.data(), oracle.out_count()};
-  const std::span<const T> source =
-      row.collective == Collective::broadcast ? result : std::span{in};
-  const Operator op = oracle.op();
-  const bool barrier = row.collective == Collective::barrier;
-  world.run(
-      barrier ? call::barrier() : call::make(row.collective, source, result, oracle.root(), &op),
-      {.algorithm = verified_choices(row, world.size(), 1).front().text()});
-  const std::vector<T> expected = oracle.expected<T>(world.rank());
-  for (std::size_t i = 0; has_result && i < expected.size(); ++i)
-    ASSERT_EQ(out[i], expected[i]) << name_of(row.collective) << " " << row.name << ", element "
-                                   << i << " of " << expected.size() << ", rank " << world.rank();
-  for (std::size_t i = oracle.out_count(); i < out.size(); ++i)
-    ASSERT_EQ(out[i], T{77}) << row.name;
+// Runs one call of a row and compares every element, and the bytes around the buffers.
+void expect_right(Communicator& world, const Algorithm& row, harness::Case one) {
+  one.collective = row.collective;
+  one.algorithm = verified_choices(row, world.size(), 1).front().text();
+  Experiment experiment{std::move(one)};
+  world.run(experiment.call(world.rank()), experiment.options());
+  ASSERT_EQ(experiment.problem(world.rank()).value_or(""), "") << experiment.what().describe();
 }
 
 TEST(MpiCommunicator, RunsEveryRowOfTheCatalog) {
   Communicator world = make_world();
   const auto n = static_cast<std::size_t>(world.size());
+  const auto small = harness::model_of(Datatype::i32, OperatorKind::sum);
+  const auto large = harness::model_of(Datatype::f64, OperatorKind::sum);
+  const auto maxima = harness::model_of(Datatype::u64, OperatorKind::max);
   int rows = 0;
   for (const Algorithm& row : catalog()) {
     if (!admits(row.traits.sizes, world.size())) continue;
     ++rows;
+    const auto run = [&](std::size_t count, Rank root, const harness::Model& model) {
+      const std::vector<std::size_t> counts(harness::blocks_of(row.collective, world.size()),
+                                            count);
+      expect_right(world, row,
+                   {.size = world.size(), .counts = counts, .root = root, .model = model});
+    };
     for (const std::size_t count :
-         {std::size_t{0}, std::size_t{1}, n - 1, n + 1, std::size_t{1000}}) {
-      const Rank root = static_cast<Rank>(count % n);
-      const Oracle oracle{row.collective, world.size(), {.count = count, .root = root}};
-      ASSERT_NO_FATAL_FAILURE(expect_right<std::int32_t>(world, row, oracle));
-    }
-    const Oracle large{row.collective, world.size(), {.count = 9001, .root = world.size() - 1}};
-    ASSERT_NO_FATAL_FAILURE(expect_right<double>(world, row, large));
-    const Oracle maxima{row.collective, world.size(), {.count = 33, .op = OperatorKind::max}};
-    ASSERT_NO_FATAL_FAILURE(expect_right<std::uint64_t>(world, row, maxima));
+         {std::size_t{0}, std::size_t{1}, n - 1, n + 1, std::size_t{1000}})
+      ASSERT_NO_FATAL_FAILURE(run(count, static_cast<Rank>(count % n), small));
+    ASSERT_NO_FATAL_FAILURE(run(9001, world.size() - 1, large));
+    ASSERT_NO_FATAL_FAILURE(run(33, 0, maxima));
   }
   EXPECT_GT(rows, kCollectives);
 }
@@ -77,17 +69,22 @@ TEST(MpiCommunicator, KnowsTheHostsOfItsRanks) {
 
 TEST(MpiCommunicator, KeepsSeveralOperationsInFlight) {
   Communicator world = make_world();
-  const Oracle small{Collective::all_reduce, world.size(), {.count = 10}};
-  const Oracle large{Collective::all_gather, world.size(), {.count = 7000}};
-  std::vector<std::int64_t> first = small.input<std::int64_t>(world.rank());
-  const std::vector<float> own = large.input<float>(world.rank());
-  std::vector<float> all(large.out_count());
-  Request one = world.async().all_reduce(std::span{first});
-  Request two = world.async().all_gather(own, std::span{all});
+  const auto n = static_cast<std::size_t>(world.size());
+  Experiment small{{.collective = Collective::all_reduce,
+                    .size = world.size(),
+                    .counts = {10},
+                    .in_place = true,
+                    .model = harness::model_of(Datatype::i64, OperatorKind::sum)}};
+  Experiment large{{.collective = Collective::all_gather,
+                    .size = world.size(),
+                    .counts = std::vector<std::size_t>(n, 7000),
+                    .model = harness::model_of(Datatype::f32, OperatorKind::sum)}};
+  Request one = world.async().run(small.call(world.rank()), small.options());
+  Request two = world.async().run(large.call(world.rank()), large.options());
   two.wait();
   one.wait();
-  EXPECT_EQ(first, small.expected<std::int64_t>(world.rank()));
-  EXPECT_EQ(all, large.expected<float>(world.rank()));
+  EXPECT_EQ(small.problem(world.rank()).value_or(""), "");
+  EXPECT_EQ(large.problem(world.rank()).value_or(""), "");
 }
 
 // As MPICH's p_order has it: made in one order, started and waited for in one of each rank's own.
