@@ -53,7 +53,7 @@ BufferContents contents_of_gathering(const Workload& workload, Rank rank, bool g
 }
 
 BufferContents contents_of_prefix(const Workload& workload, Rank rank) {
-  const bool exclusive = workload.collective == Collective::exscan;
+  const bool exclusive = traits_of(workload.collective).writers == Holders::all_but_first;
   BufferContents contents{workload.count, workload.count, {{0, workload.count, rank, 0}}, {}};
   const Rank contributors = exclusive ? rank : rank + 1;
   if (contributors > 0)
@@ -118,39 +118,24 @@ int trips(const Workload& workload) noexcept {
 
 BufferContents contents_of(const Workload& workload, Rank rank) {
   if (!is_collective(workload)) return contents_of_messages(workload, rank);
-  const std::size_t count = workload.count;
-  const auto total = count * static_cast<std::size_t>(workload.size);
-  const std::size_t own = block_offset(workload, rank);
-  const std::size_t block = block_count(workload, rank);
-  const bool is_root = rank == workload.root;
-  switch (workload.collective) {
-    case Collective::all_reduce:
-      return {count, count, {{0, count, rank, 0}}, {{0, count, Region::kAllRanks, 0}}};
-    case Collective::reduce:
-      return is_root ? BufferContents{count,
-                                      count,
-                                      {{0, count, rank, 0}},
-                                      {{0, count, Region::kAllRanks, 0}}}
-                     : BufferContents{count, count, {{0, count, rank, 0}}, {}};
-    case Collective::broadcast:
-      return is_root ? BufferContents{count, count, {{0, count, rank, 0}}, {{0, count, rank, 0}}}
-                     : BufferContents{count, count, {}, {{0, count, workload.root, 0}}};
-    case Collective::scatter:
-      return {is_root ? total : 0,
-              block,
-              is_root ? std::vector<Region>{{0, total, rank, 0}} : std::vector<Region>{},
-              {{0, block, workload.root, own}},
-              own};
-    case Collective::reduce_scatter:
-      return {total, block, {{0, total, rank, 0}}, {{0, block, Region::kAllRanks, own}}, own};
-    case Collective::gather: return contents_of_gathering(workload, rank, is_root);
-    case Collective::all_gather: return contents_of_gathering(workload, rank, true);
-    case Collective::scan:
-    case Collective::exscan: return contents_of_prefix(workload, rank);
-    case Collective::all_to_all: return contents_of_all_to_all(workload, rank);
-    case Collective::barrier: break;
+  const CollectiveTraits& traits = traits_of(workload.collective);
+  const bool reads = is_among(traits.readers, rank, workload.root);
+  const bool writes = is_among(traits.writers, rank, workload.root);
+  if (traits.output == Extent::nothing) return {};
+  if (traits.is_prefix) return contents_of_prefix(workload, rank);
+  if (is_gathering(workload.collective)) return contents_of_gathering(workload, rank, writes);
+  if (is_between_pairs(workload.collective)) return contents_of_all_to_all(workload, rank);
+
+  BufferContents contents{.in_count = workload.count, .out_count = workload.count};
+  if (is_scattering(workload.collective)) {
+    contents.in_count = reads ? workload.count * static_cast<std::size_t>(workload.size) : 0;
+    contents.out_count = block_count(workload, rank);
+    contents.shared_offset = block_offset(workload, rank);
   }
-  return {};
+  const Rank source = traits.is_reduction ? Region::kAllRanks : workload.root;
+  if (reads) contents.input = {{0, contents.in_count, rank, 0}};
+  if (writes) contents.output = {{0, contents.out_count, source, contents.shared_offset}};
+  return contents;
 }
 
 bool has_in_place(const Workload& workload) noexcept {
@@ -186,20 +171,9 @@ Workload with_bytes(Workload workload, std::size_t bytes) {
 double bus_factor(const Workload& workload) {
   const double n = workload.size;
   if (!is_collective(workload)) return 1;
-  switch (workload.collective) {
-    case Collective::all_reduce: return 2 * (n - 1) / n;
-    case Collective::scatter:
-    case Collective::gather:
-    case Collective::all_gather:
-    case Collective::reduce_scatter:
-    case Collective::all_to_all: return (n - 1) / n;
-    case Collective::scan:
-    case Collective::exscan:
-    case Collective::reduce:
-    case Collective::broadcast: return 1;
-    case Collective::barrier: break;
-  }
-  return 0;
+  if (traits_of(workload.collective).output == Extent::nothing) return 0;
+  if (is_blockwise(workload.collective)) return (n - 1) / n;
+  return workload.collective == Collective::all_reduce ? 2 * (n - 1) / n : 1;
 }
 
 }  // namespace tutti::perf
