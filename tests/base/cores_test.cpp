@@ -1,4 +1,4 @@
-// Which processors a process may use: its affinity, and the quotas of control groups.
+// The processors that a process may use: its affinity, and the quotas of control groups.
 #include <tutti/spi/cores.hpp>
 
 #include <unistd.h>

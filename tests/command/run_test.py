@@ -215,7 +215,7 @@ def remote(agent, log):
     failure = "tutti run: host b: rank 1 exited with status 9; the others are ended\n"
     expect(status == 9 and errors == failure, status, errors)
     await_none(mark)
-    # Also where the other host's rank fails because of it, and amid output without line ends.
+    # This holds if the other host's rank fails because of it, and amid output without line ends.
     script = "head -c 100000 /dev/zero | tr '\\0' x; exit 9"
     status, output, errors = run("-n", "2", "--hosts", "a,b", "--agent", agent, "sh", "-c", script)
     expect(status == 9 and re.fullmatch("tutti run: host [ab]: rank [01] exited with status 9; the "

@@ -124,7 +124,7 @@ TEST_P(StreamConformance, KeepsTheOrderOfMessages) {
       sent.push_back(own.upload(message_of(own.rank, peer, static_cast<int>(i), lengths[i])));
       taken.push_back(own.upload(std::vector<std::byte>(lengths[i])));
     }
-    // Nothing waits between the groups.
+    // The groups follow each other without a wait.
     for (const auto& [first, end] : {std::pair{0U, 2U}, {2U, 4U}, {4U, 11U}}) {
       std::vector<StreamMessage> group;
       for (std::size_t i = first; i < end; ++i) {

@@ -141,7 +141,7 @@ class GpuModel {
     const auto* const from = reinterpret_cast<const float*>(computed_.get()) + offsets_[layer];
     gpu_.enqueue_copy(to, from, sizes_[layer] * sizeof(float));
   }
-  /// As an optimizer would read it. @param from where the gradient lies.
+  /// Reads a gradient as an optimizer does. @param from where the gradient lies.
   void enqueue_result(std::size_t layer, const void* from) const {
     auto* const to = reinterpret_cast<float*>(results_.get()) + offsets_[layer];
     gpu_.enqueue_copy(to, from, sizes_[layer] * sizeof(float));

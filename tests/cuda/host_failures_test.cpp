@@ -305,7 +305,7 @@ TEST(HostLacks, OperationsOfStreams) {
     EXPECT_EQ(error, "");
 }
 
-/// As under WSL, on a virtual GPU, or in a container of its own.
+/// A device as under WSL, on a virtual GPU, or in a container of its own.
 TEST(HostLacks, CudaIpc) {
   if (!is_lacked("ipc")) GTEST_SKIP() << "set CUDA_STANDIN_LACKS=ipc";
   GpuWorld world{2};

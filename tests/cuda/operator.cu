@@ -1,4 +1,4 @@
-// That a user's operator compiles for GPUs; it runs where there is one.
+// A user's operator compiles for GPUs, and runs if there is one.
 #include <tutti/cuda_operator.cuh>
 
 namespace {

@@ -187,7 +187,7 @@ TEST(GpuPeerCalls, ComeAfterThoseOfOtherStreams) {
   });
 }
 
-/// Also where one that is captured came in between, on the same stream.
+/// This holds after a captured call on the same stream.
 TEST(GpuPeerCalls, ComeAfterThoseBeforeACapture) {
   if (const std::string why = lack_of(1); !why.empty()) GTEST_SKIP() << why;
   on_peers(2, [](Own& own) {

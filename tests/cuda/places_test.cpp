@@ -159,7 +159,7 @@ TEST(GpuPlacement, AreRailsByTheirAddresses) {
   EXPECT_EQ(placement.localities, expected);
 }
 
-// As where CUDA_VISIBLE_DEVICES gives each process its own.
+// CUDA_VISIBLE_DEVICES gives each process its own device.
 TEST(GpuPlacement, AreOfNoKnownIslandWhereProcessesDoNotSeeAll) {
   const std::vector<GpuLocation> gpus{gpu_at(1, 1, 10, 1), gpu_at(2, 2, 20, 2),
                                       gpu_at(3, 3, 10, 1)};

@@ -60,7 +60,7 @@ class Collectives(Hosts):
         def job():
             done = run("-n", "4", "--hosts", "h1,h2", worlds.MEMBER, "collectives")
             return [done.returncode], [done.stdout]
-        # Not at a port by chance: all are taken that are not the kernel's to give.
+        # The test takes all ports outside the kernel's range, so that no port is free by chance.
         squatter = subprocess.Popen(
             cluster.on("h1", [sys.executable, "-c", SQUAT]), stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True)

@@ -80,7 +80,7 @@ struct Raw {
   }
 };
 
-/// As deep as one likes, with a part at every level.
+/// A type of any depth, with a part at every level.
 template <class Part>
 struct Line {
   Part part{};

@@ -51,7 +51,7 @@ struct Nothing {
   friend bool operator==(const Nothing&, const Nothing&) = default;
 };
 
-/// As deep as one likes.
+/// A type of any depth.
 struct Tree {
   std::string name{};
   std::vector<Tree> children{};

@@ -1,4 +1,4 @@
-// Which elements top_k sends: those that a plain sort puts first.
+// top_k sends the elements that a plain sort puts first.
 #include <algorithm>
 #include <bit>
 #include <cmath>

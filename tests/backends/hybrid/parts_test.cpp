@@ -242,7 +242,7 @@ TEST_F(Hybrid, AbortsBoth) {
   EXPECT_EQ(far_->aborts, 2);
 }
 
-/// As Hybrid, with two ways to the other hosts.
+/// As Hybrid, with two routes to the other hosts.
 class TwoWays : public Hybrid {
  protected:
   TwoWays() {

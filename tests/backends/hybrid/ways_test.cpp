@@ -109,7 +109,7 @@ TEST_F(TransportSet, AreTakenAsACallSays) {
   EXPECT_THROW(at(0).send(std::span<const int>{&value, 1}, 1, 0, {.transport = "tcp"}), Error);
 }
 
-/// As TransportSet, with a way that the communicator says.
+/// As TransportSet, with a route that the communicator names.
 class OneOfWays : public TransportSet {
  protected:
   OneOfWays() : TransportSet{{.transport = "shm"}} {}

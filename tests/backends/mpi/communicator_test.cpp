@@ -87,7 +87,8 @@ TEST(MpiCommunicator, KeepsSeveralOperationsInFlight) {
   EXPECT_EQ(large.problem(world.rank()).value_or(""), "");
 }
 
-// As MPICH's p_order has it: made in one order, started and waited for in one of each rank's own.
+// As MPICH's test p_order: made in one order, started and waited for in an order of each rank's
+// own.
 TEST(MpiCommunicator, StartsPlansInAnyOrder) {
   constexpr std::size_t kPlans = 9;
   Communicator world = make_world();

@@ -57,7 +57,7 @@ TEST(MpiHybrid, RunsCollectives) {
   EXPECT_NE(why.find(" between hosts, over MPI"), std::string::npos) << why;
 }
 
-// Which one a call takes is what was measured; both give the right results.
+// A measurement chooses the route of a call; both give the right results.
 TEST(MpiHybrid, TakesTcpOrTheMpiByTheCall) {
   Communicator world = world_on_two_hosts(kAmple, true);
   check_sums(world, everyone(world));

@@ -195,7 +195,7 @@ TEST(ShmWindow, MessagesWithoutAReceiveKeepNobody) {
   }
 }
 
-// Then they go through the rings, as far as there is memory for these.
+// The rings carry the messages if there is memory for them.
 TEST(ShmWindow, WithoutMemoryForAWindowMessagesComeToo) {
   Host host{2};
   const auto sender = host.transport(0);

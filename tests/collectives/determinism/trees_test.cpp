@@ -1,4 +1,4 @@
-// Which rows have equal expression trees: those that say so, and no others.
+// Only rows that claim equal expression trees have them.
 #include <map>
 
 #include <gtest/gtest.h>

@@ -115,7 +115,7 @@ TEST(HandlesThatEndWithinACall, MayBeItsPlanAndItsCommunicator) {
   EXPECT_EQ(pair.ours, Vector{3});
 }
 
-// Which is then called by a thread that all communicators of the process have in common.
+// A thread that all communicators of the process share calls it.
 TEST(HandlesThatEndWithinACall, MayEndInTheProgressThread) {
   EndingPair pair{{.progress_thread = true}};
   std::atomic<bool> is_over = false;

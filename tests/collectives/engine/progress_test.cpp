@@ -97,7 +97,7 @@ class Crowded final : public Wrapper {
   int& waits_idle_;
 };
 
-// Nothing would wake a thread that sleeps when another library has something to do.
+// Another library's work would not wake a thread that sleeps.
 TEST_F(Progress, IsCalledAfterEachYieldAndNoThreadSleeps) {
   constexpr int kCalls = 2000;
   int polls = 0, waits_idle = 0;

@@ -68,7 +68,7 @@ Case case_of(Draw& draw, int size) {
            .in_place = draw.one_in(2),
            .model = model_at(row.collective, draw.below(all_models().size())),
            .salt = draw.below(1000)};
-  // Not more than some hundred segments, which take the cluster long.
+  // A few hundred segments at most, since the cluster is slow.
   const std::size_t least =
       1 + std::accumulate(one.counts.begin(), one.counts.end(), std::size_t{0}) *
               one.model.element_bytes / 300;

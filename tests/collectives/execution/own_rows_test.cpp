@@ -25,7 +25,7 @@ Schedule at_once(const Shape& shape, Rank self) {
     if (peer != self) schedule.add(RecvReduce{peer, {}, peer < self ? Side::left : Side::right});
   return schedule.add(Finish{{}}).end_round();
 }
-/// As above, but rank 1 forgets rank 0.
+/// As above, but rank 1 leaves out rank 0.
 Schedule forgetful(const Shape& shape, Rank self) {
   const Schedule whole = at_once(shape, self);
   Schedule schedule{1};

@@ -34,7 +34,7 @@ class Expressions {
   std::map<std::vector<Node>, Node> known_{};
 };
 
-/// Which elements of the whole vector are where.
+/// The places of the vector's elements.
 class Elements {
  public:
   explicit Elements(const ProgramQuestion& question);

@@ -1,5 +1,5 @@
 /// @file
-/// Which functions of the driver were called how often, and the one call that is to fail.
+/// Counts the calls of the driver's functions, and makes one call fail.
 #pragma once
 
 #include <cstddef>

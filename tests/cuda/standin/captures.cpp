@@ -149,7 +149,7 @@ Captures::Result Captures::wait_for_event(const Stream& stream, const Event& eve
   if (own != nullptr && !own->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (capture == nullptr || capture->graph == nullptr) {
     if (own == nullptr) return CUDA_ERROR_CAPTURED_EVENT;
-    // Nothing waits for an event that was never recorded.
+    // A wait for an event that was never recorded does nothing.
     if (capture == nullptr && event.last() == nullptr) return CUDA_SUCCESS;
     return spoil(*own, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
   }

@@ -57,7 +57,7 @@ CUresult begin(std::string_view function, Needs needs) {
   if (needs == Needs::nothing) return CUDA_SUCCESS;
   if (state.ended) return CUDA_ERROR_DEINITIALIZED;
   if (in_host_function) return CUDA_ERROR_NOT_PERMITTED;
-  // As with the real one, a child of the process that initialised it has no driver.
+  // A child of the process that initialised the driver has none, as with the real one.
   if (state.process != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
   if (needs == Needs::initialisation) return CUDA_SUCCESS;
   if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;

@@ -28,7 +28,7 @@ CUresult instantiate(CUgraphExec* executable, CUgraph handle, std::uint64_t flag
   return CUDA_SUCCESS;
 }
 
-// As part of what is recorded, it may have no memory of its own.
+// A recorded launch may have no memory of its own.
 CUresult launch(Executable& executable, Stream& on) {
   Captures& captures = driver().captures;
   if (!captures.records(on)) return executable.launch(on);

@@ -26,7 +26,7 @@ struct Place {
   }
 };
 
-/// Which devices may access the memory of which others.
+/// The access of devices to the memory of others.
 class Peers {
  public:
   /// @return false if it was so already.

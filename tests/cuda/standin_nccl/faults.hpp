@@ -1,5 +1,5 @@
 /// @file
-/// Which functions of NCCL were called how often, and the calls that are to fail.
+/// Counts the calls of NCCL's functions, and makes calls fail.
 #pragma once
 
 #include <cstdint>

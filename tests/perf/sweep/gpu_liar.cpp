@@ -13,7 +13,7 @@ namespace {
 using Find = void* (*)(void*, const char*);
 
 Find honest_find() {
-  // As new systems and old ones have it, on x86 and elsewhere.
+  // The symbols of new and old systems, on x86 and elsewhere.
   for (const char* const version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"})
     if (void* const found = dlvsym(RTLD_NEXT, "dlsym", version); found != nullptr)
       return reinterpret_cast<Find>(found);

@@ -37,7 +37,7 @@ class ControlGroup {
   [[nodiscard]] int socket(Rank rank, Rank peer) const {
     return voices_[index(rank)][index(peer)].get();
   }
-  /// As if a process were killed: the others see the end of its sockets. @param rank which.
+  /// Kills a process: the others get the end of its sockets. @param rank which.
   void kill(Rank rank);
   /// A process leaves in good order. @param rank which.
   void leave(Rank rank) { controls_[index(rank)].reset(); }

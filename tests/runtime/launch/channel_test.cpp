@@ -71,7 +71,7 @@ TEST(Channel, NamesTheMissingRanks) {
   expect_missing(run(file, late));
   file.clear();
   EXPECT_FALSE(fs::exists(scratch.world()));
-  // Not in the first exchange, but in a later one.
+  // The rank is missing in a later exchange, not in the first.
   const auto later = [&late](Channel& channel) {
     static_cast<void>(channel.all_gather("x", in(kAmple)));
     late(channel);

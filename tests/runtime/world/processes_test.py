@@ -93,7 +93,7 @@ class Processes(unittest.TestCase):
         self.check_agreement("different", "mismatch", "rank {0} runs another call")
 
     def test_all_name_the_rank_that_drops_a_request(self):
-        # Which one it is depends on how many had ended as they began.
+        # The number of the call depends on how many had ended as they began.
         self.check_agreement("drop", "aborted",
                              r"all_reduce #\d+ .* was dropped while pending on rank {}$")
 

@@ -92,7 +92,7 @@ TEST_P(WorldOf, KeepsEqualGroupsApart) {
   }));
 }
 
-// As threads do that each make one, in any order.
+// Threads may make one group each, in any order.
 TEST_P(WorldOf, TellsGroupsOfTheSameRanksApartByKey) {
   expect_no_error(in_world(GetParam(), [](Communicator& world) {
     const std::vector<Rank> ranks = everyone(world.size());
@@ -292,7 +292,7 @@ TEST_P(WorldOf, ChargesAllRanksAlike) {
   }
 }
 
-// Which they are must be the same on all ranks, too, and in subgroups of theirs.
+// All ranks must have the same hosts, also in subgroups.
 TEST_P(WorldOf, KnowsTheHostsOfItsRanks) {
   const Setting& setting = GetParam();
   expect_no_error(in_world(setting, [&setting](Communicator& world) {
