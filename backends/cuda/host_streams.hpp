@@ -8,7 +8,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/spi/streams.hpp>
 
-#include "device_peers.hpp"
+#include "peers/device_peers.hpp"
 #include "device_streams.hpp"
 #include "placement.hpp"
 #include "stream_worker.hpp"

@@ -12,7 +12,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/error.hpp>
 
-#include "device_peers.hpp"
+#include "peers/device_peers.hpp"
 #include "device_streams.hpp"
 #include "nccl_communicator.hpp"
 #include "placement.hpp"

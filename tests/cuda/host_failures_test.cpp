@@ -15,7 +15,7 @@
 #include <tutti/spi/communicator.hpp>
 #include <tutti/testing.hpp>
 
-#include "backends/cuda/device_peers.hpp"
+#include "backends/cuda/peers/device_peers.hpp"
 #include "device_floats.hpp"
 #include "host_world.hpp"
 #include "runtime/launch/config.hpp"

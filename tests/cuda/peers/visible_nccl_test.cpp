@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu_world.hpp"
+#include "tests/cuda/gpu_world.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tutti::harness {

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "backends/cuda/enqueue.hpp"
+#include "backends/cuda/private_ranks.hpp"
 #include "base/all_or_none.hpp"
-#include "enqueue.hpp"
-#include "private_ranks.hpp"
 
 namespace tutti::v0::cuda {
 namespace {

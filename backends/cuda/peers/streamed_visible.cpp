@@ -4,8 +4,8 @@
 
 #include <tutti/error.hpp>
 
-#include "stream_memory.hpp"
-#include "streamed.hpp"
+#include "collectives/streams/stream_memory.hpp"
+#include "collectives/streams/streamed.hpp"
 
 namespace tutti::v0::detail {
 namespace {

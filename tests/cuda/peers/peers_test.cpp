@@ -11,13 +11,13 @@
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
 
-#include "backends/cuda/device_peers.hpp"
 #include "backends/cuda/device_streams.hpp"
-#include "device_buffers.hpp"
-#include "gpu_world.hpp"
-#include "graph.hpp"
-#include "host_world.hpp"
+#include "backends/cuda/peers/device_peers.hpp"
 #include "tests/collectives/rows.hpp"
+#include "tests/cuda/device_buffers.hpp"
+#include "tests/cuda/gpu_world.hpp"
+#include "tests/cuda/graph.hpp"
+#include "tests/cuda/host_world.hpp"
 #include "tests/runtime/worlds.hpp"
 #include "tests/support/patience.hpp"
 

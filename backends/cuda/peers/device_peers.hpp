@@ -11,8 +11,8 @@
 #include <tutti/spi/costs.hpp>
 #include <tutti/spi/streams.hpp>
 
-#include "event.hpp"
-#include "polling.hpp"
+#include "backends/cuda/event.hpp"
+#include "backends/cuda/polling.hpp"
 #include "shared_regions.hpp"
 
 namespace tutti::v0::cuda {

@@ -14,7 +14,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/error.hpp>
 
-#include "device.hpp"
+#include "backends/cuda/device.hpp"
 
 namespace tutti::v0::cuda {
 
