@@ -12,7 +12,7 @@
 #include "base/all_or_none.hpp"
 #include "host_streams.hpp"
 #include "nccl_streams.hpp"
-#include "peers/shared_regions.hpp"
+#include "process_id.hpp"
 
 namespace tutti::v0::cuda {
 namespace {

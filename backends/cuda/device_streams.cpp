@@ -42,7 +42,9 @@ bool is_readable(const void* data) {
 
 }  // namespace
 
-DeviceStreams::DeviceStreams(std::shared_ptr<const Device> device) : device_{std::move(device)} {}
+DeviceStreams::DeviceStreams(std::shared_ptr<const Device> device,
+                             std::shared_ptr<DevicePeers> peers)
+    : device_{std::move(device)}, peers_{std::move(peers)} {}
 
 /// Rejects streams of other contexts. @param current the context of the calling thread, to which a
 /// default stream belongs, or null.

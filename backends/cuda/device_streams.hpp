@@ -8,6 +8,7 @@
 
 #include "device.hpp"
 #include "event.hpp"
+#include "peers/device_peers.hpp"
 
 namespace tutti::v0::cuda {
 
@@ -29,12 +30,15 @@ class DeviceStreams : public StreamTransport {
   void fold(const Fold& work, Stream stream) override;
   void convert(const Conversion& work, Stream stream) override;
   void inspect(const Inspection& work, Stream stream) override;
+  [[nodiscard]] StreamPeers* peers() noexcept override { return peers_.get(); }
 
  protected:
-  /// @param device not null.
-  explicit DeviceStreams(std::shared_ptr<const Device> device);
+  /// @param device not null. @param peers null if ranks do not see each other's memory.
+  DeviceStreams(std::shared_ptr<const Device> device, std::shared_ptr<DevicePeers> peers);
 
   [[nodiscard]] const std::shared_ptr<const Device>& device() const noexcept { return device_; }
+  /// @return null if ranks do not see each other's memory.
+  [[nodiscard]] DevicePeers* device_peers() const noexcept { return peers_.get(); }
   /// @param bytes more than zero. @return memory of the GPU that belongs to no stream, and may
   /// outlive this. Throws std::bad_alloc, Error.
   [[nodiscard]] std::shared_ptr<std::byte> allocate_unordered(std::size_t bytes) const;
@@ -46,7 +50,8 @@ class DeviceStreams : public StreamTransport {
   void check_memory(const char* which, const void* data, CUstream stream) const;
 
   std::shared_ptr<const Device> device_;
-  OwnedStream own_stream_{};  // null until own_stream() is called
+  OwnedStream own_stream_{};            // null until own_stream() is called
+  std::shared_ptr<DevicePeers> peers_;  // or null
 };
 
 }  // namespace tutti::v0::cuda

@@ -28,16 +28,6 @@ Communicator duplicate_for_thread(Communicator& world) {
   return second;
 }
 
-/// @return peers, or null if ranks do not see each other's memory: all messages then go over the
-/// host.
-std::shared_ptr<DevicePeers> peers_or_none(Communicator& world, const HostStreams::Config& config) {
-  try {
-    return DevicePeers::connect(world, config.device, config.timeout);
-  } catch (const SharedRegion::Unseen&) {
-    return nullptr;
-  }
-}
-
 std::shared_ptr<PinnedMemory> room_for(const StagingPlan& plan,
                                        const std::shared_ptr<const Device>& device) {
   if (plan.slots == 0) return nullptr;
@@ -55,18 +45,20 @@ std::shared_ptr<HostStreams> HostStreams::connect(Communicator& world, const Con
     second.emplace(duplicate_for_thread(world));
   };
   detail::all_or_none(exchange, prepare, kFailure);
-  Config all = config;
-  if (config.is_visible) all.peers = peers_or_none(world, config);
+  std::shared_ptr<DevicePeers> peers;
+  if (config.is_visible) peers = DevicePeers::connect_or_none(world, config.device, config.timeout);
   std::shared_ptr<HostStreams> streams;
   const auto make = [&] {
-    streams = std::make_shared<HostStreams>(all, std::move(*second), staging_plan(world.size()));
+    streams = std::make_shared<HostStreams>(config, peers, std::move(*second),
+                                            staging_plan(world.size()));
   };
   detail::all_or_none(exchange, make, kFailure);
   return streams;
 }
 
-HostStreams::HostStreams(const Config& config, Communicator ranks, const StagingPlan& plan)
-    : DeviceStreams{config.device}, config_{config}, done_{config.device},
+HostStreams::HostStreams(const Config& config, std::shared_ptr<DevicePeers> peers,
+                         Communicator ranks, const StagingPlan& plan)
+    : DeviceStreams{config.device, std::move(peers)}, config_{config}, done_{config.device},
       memory_{room_for(plan, config.device)}, ranks_{std::move(ranks)} {
   const StagedMessages::Config staged{
       .device = config.device, .transport = &transport_of(ranks_), .memory = memory_, .plan = plan};
@@ -76,7 +68,7 @@ HostStreams::HostStreams(const Config& config, Communicator ranks, const Staging
 /// Keeps pinned memory if a stream may never end, since freeing it waits for streams.
 HostStreams::~HostStreams() {
   worker_->end(config_.timeout);
-  if (!config_.peers || config_.peers->finish_calls()) return;
+  if (device_peers() == nullptr || device_peers()->finish_calls()) return;
   done_.keep();
   if (memory_) memory_->keep();
 }
@@ -86,7 +78,7 @@ HostStreams::~HostStreams() {
 CostModel HostStreams::cost_model() const {
   CostModel cost_model{.costs = {.alpha = 20'000'000'000, .beta = 83'333, .gamma = 1'000},
                        .origin = "assumed of copies through the host"};
-  if (!config_.peers) return cost_model;
+  if (device_peers() == nullptr) return cost_model;
   cost_model.visible = DevicePeers::costs();
   cost_model.origin += ", and of memory of peers";
   return cost_model;
@@ -102,11 +94,11 @@ std::shared_ptr<StreamTransport> HostStreams::divide(Communicator& part) {
 
 void HostStreams::abort(const Error& cause) noexcept {
   worker_->abort(cause);
-  if (config_.peers) config_.peers->abort();
+  if (device_peers() != nullptr) device_peers()->abort();
 }
 
 std::shared_ptr<std::byte> HostStreams::allocate_registered(std::size_t bytes) {
-  if (config_.peers) return config_.peers->allocate(bytes);
+  if (device_peers() != nullptr) return device_peers()->allocate(bytes);
   std::shared_ptr<std::byte> memory = allocate_unordered(bytes);
   clear_now(memory.get(), bytes);
   return memory;

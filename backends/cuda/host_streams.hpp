@@ -8,7 +8,6 @@
 #include <tutti/communicator.hpp>
 #include <tutti/spi/streams.hpp>
 
-#include "peers/device_peers.hpp"
 #include "device_streams.hpp"
 #include "placement.hpp"
 #include "stream_worker.hpp"
@@ -21,19 +20,19 @@ class HostStreams final : public DeviceStreams {
  public:
   struct Config {
     std::shared_ptr<const Device> device;
-    Duration timeout;                      ///< Longest wait of the destructor for calls.
-    GpuPlacement placement{};              ///< The GPUs of all ranks.
-    bool is_visible = false;               ///< Whether ranks see each other's memory if they can.
-    std::shared_ptr<DevicePeers> peers{};  ///< Null if ranks do not see each other's memory.
+    Duration timeout;          ///< Longest wait of the destructor for calls.
+    GpuPlacement placement{};  ///< The GPUs of all ranks.
+    bool is_visible = false;   ///< Whether ranks see each other's memory if they can.
   };
-  /// Collective. @param config without peers. Throws, on all ranks alike, the error of the first
-  /// one that fails: Error{invalid_argument} if the communicator cannot be divided, or a thread of
-  /// tutti may not call its transport; Error{transport}.
+  /// Collective. Throws, on all ranks alike, the error of the first one that fails:
+  /// Error{invalid_argument} if the communicator cannot be divided, or a thread of tutti may not
+  /// call its transport; Error{transport}.
   [[nodiscard]] static std::shared_ptr<HostStreams> connect(Communicator& world,
                                                             const Config& config);
-  /// @param ranks whose transport nothing else uses. @param plan equal on all of them. Throws
-  /// Error{transport}, std::system_error.
-  HostStreams(const Config& config, Communicator ranks, const StagingPlan& plan);
+  /// @param peers or null. @param ranks whose transport nothing else uses. @param plan equal on all
+  /// of them. Throws Error{transport}, std::system_error.
+  HostStreams(const Config& config, std::shared_ptr<DevicePeers> peers, Communicator ranks,
+              const StagingPlan& plan);
   ~HostStreams() override;
 
   [[nodiscard]] std::string name() const override { return "host"; }
@@ -43,7 +42,6 @@ class HostStreams final : public DeviceStreams {
   }
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part) override;
   [[nodiscard]] bool is_capturable() const noexcept override { return false; }
-  [[nodiscard]] StreamPeers* peers() noexcept override { return config_.peers.get(); }
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override;
   void deallocate(std::byte* data, Stream stream) noexcept override;
   void exchange(std::span<const StreamMessage> messages, Stream stream) override;

@@ -47,21 +47,24 @@ std::shared_ptr<NcclStreams> NcclStreams::connect(Communicator& world, Config co
   std::optional<Communicator> ranks;
   Result<void> outcome =
       detail::attempt([&] { ranks.emplace(duplicate_privately(world, kKeyOfAgreements)); });
-  if (config.is_visible) config.peers = DevicePeers::connect(world, config.device, config.timeout);
+  std::shared_ptr<DevicePeers> peers;
+  if (config.is_visible) peers = DevicePeers::connect(world, config.device, config.timeout);
   auto messages = start(world, config, std::move(outcome), "cannot attach a GPU");
-  return std::make_shared<NcclStreams>(std::move(config), std::move(messages), std::move(*ranks));
+  return std::make_shared<NcclStreams>(std::move(config), std::move(peers), std::move(messages),
+                                       std::move(*ranks));
 }
 
-NcclStreams::NcclStreams(Config config, std::unique_ptr<NcclCommunicator> messages,
-                         Communicator ranks)
-    : DeviceStreams{config.device}, config_{std::move(config)}, ranks_{std::move(ranks)},
-      messages_{std::move(messages)}, last_call_{std::make_shared<Event>(device())} {
-  if (config_.peers) config_.peers->run_after(last_call_);
+NcclStreams::NcclStreams(Config config, std::shared_ptr<DevicePeers> peers,
+                         std::unique_ptr<NcclCommunicator> messages, Communicator ranks)
+    : DeviceStreams{config.device, std::move(peers)}, config_{std::move(config)},
+      ranks_{std::move(ranks)}, messages_{std::move(messages)}, last_call_{std::make_shared<Event>(
+                                                                    device())} {
+  if (device_peers() != nullptr) device_peers()->run_after(last_call_);
 }
 
 NcclStreams::~NcclStreams() {
-  if (config_.peers)  // freeing NCCL's memory may wait for their calls
-    static_cast<void>(config_.peers->finish_calls());
+  if (device_peers() != nullptr)  // freeing NCCL's memory may wait for their calls
+    static_cast<void>(device_peers()->finish_calls());
   if (!await_calls()) abort(Error{ErrorCode::timeout, "calls on streams have not ended in time"});
   config_.device->within([this] { deregister_dropped(true); });
 }
@@ -82,7 +85,7 @@ bool NcclStreams::await_calls() noexcept {
 
 CostModel NcclStreams::cost_model() const {
   CostModel cost_model = nccl_cost_model(config_.placement);
-  if (config_.peers) cost_model.visible = DevicePeers::costs();
+  if (device_peers() != nullptr) cost_model.visible = DevicePeers::costs();
   return cost_model;
 }
 
@@ -90,7 +93,6 @@ std::shared_ptr<StreamTransport> NcclStreams::divide(Communicator& part) {
   check_health();
   Config config = config_;
   config.placement = placement_in(part, config_.placement, ranks_.rank());
-  config.peers = nullptr;
   return connect(part, std::move(config));
 }
 
@@ -146,7 +148,7 @@ void NcclStreams::deregister_dropped(bool all) noexcept {
 
 /// @return memory that peers see, or NCCL's own.
 std::shared_ptr<std::byte> NcclStreams::allocate_best(std::size_t bytes) const {
-  if (config_.peers) return config_.peers->allocate(bytes);
+  if (device_peers() != nullptr) return device_peers()->allocate(bytes);
   void* data = nullptr;
   const ncclResult_t result = config_.nccl->calls().allocate(&data, bytes);
   // NCCL does not distinguish exhausted memory from other errors, and the driver does.
@@ -187,7 +189,7 @@ std::shared_ptr<std::byte> NcclStreams::allocate_registered(std::size_t bytes) {
   const Device::Current current{*config_.device};
   deregister_dropped(false);
   const auto registered = std::make_shared<Registered>(Registered{allocate_together(bytes), bytes});
-  if (config_.peers) return registered->memory;
+  if (device_peers() != nullptr) return registered->memory;
   if (!registered_) registered_ = start(ranks_, config_, {}, kAllocate);
   std::shared_ptr<std::byte> user{
       registered->memory.get(),
@@ -221,7 +223,7 @@ void NcclStreams::enqueue(NcclCommunicator& on, const char* what, Stream stream,
   if (!is_captured) {
     deregister_dropped(false);
     if (last_ != nullptr && last_ != &on) last_call_->hold(of(stream));
-    if (config_.peers) config_.peers->hold(of(stream));
+    if (device_peers() != nullptr) device_peers()->hold(of(stream));
   }
   on.call(what, patience(), call);
   if (is_captured) return;
@@ -251,7 +253,7 @@ void NcclStreams::exchange(std::span<const StreamMessage> messages, Stream strea
 void NcclStreams::abort(const Error& cause) noexcept {
   if (failure_) return;
   failure_ = cause;
-  if (config_.peers) config_.peers->abort();
+  if (device_peers() != nullptr) device_peers()->abort();
   messages_->abort();
   if (registered_) registered_->abort(memory_);
 }

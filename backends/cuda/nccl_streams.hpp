@@ -12,7 +12,6 @@
 #include <tutti/communicator.hpp>
 #include <tutti/error.hpp>
 
-#include "peers/device_peers.hpp"
 #include "device_streams.hpp"
 #include "nccl_communicator.hpp"
 #include "placement.hpp"
@@ -25,15 +24,15 @@ namespace tutti::v0::cuda {
 class NcclStreams final : public DeviceStreams {
  public:
   struct Config : NcclCommunicator::Config {
-    GpuPlacement placement{};              ///< The GPUs of all ranks.
-    bool is_visible = false;               ///< Whether ranks are to see each other's memory.
-    std::shared_ptr<DevicePeers> peers{};  ///< Null unless visible, and on a single rank.
+    GpuPlacement placement{};  ///< The GPUs of all ranks.
+    bool is_visible = false;   ///< Whether ranks are to see each other's memory.
   };
-  /// Collective. @param config without peers. Throws, on all ranks alike, the error of the first
-  /// one that fails.
+  /// Collective. Throws, on all ranks alike, the error of the first one that fails.
   [[nodiscard]] static std::shared_ptr<NcclStreams> connect(Communicator& world, Config config);
-  /// @param messages not null. @param ranks the same ones, over the host.
-  NcclStreams(Config config, std::unique_ptr<NcclCommunicator> messages, Communicator ranks);
+  /// @param peers null unless visible, and on a single rank. @param messages not null. @param ranks
+  /// the same ones, over the host.
+  NcclStreams(Config config, std::shared_ptr<DevicePeers> peers,
+              std::unique_ptr<NcclCommunicator> messages, Communicator ranks);
   ~NcclStreams() override;
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
@@ -43,7 +42,6 @@ class NcclStreams final : public DeviceStreams {
   }
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator& part) override;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override;
-  [[nodiscard]] StreamPeers* peers() noexcept override { return config_.peers.get(); }
   void exchange(std::span<const StreamMessage> messages, Stream stream) override;
   [[nodiscard]] bool has_native(const NativeCall& call) const override;
   void run_native(const NativeCall& call, const std::byte* in, std::byte* out,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/stream_peers.hpp>
 
 #include "collectives/binding/check_call.hpp"
 

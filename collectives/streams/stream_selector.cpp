@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <tutti/spi/stream_peers.hpp>
+
 #include "collectives/binding/bind_shape.hpp"
 
 namespace tutti::v0::detail {

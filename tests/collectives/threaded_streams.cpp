@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/stream_peers.hpp>
 
 namespace tutti::harness {
 namespace {

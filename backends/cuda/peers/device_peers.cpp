@@ -42,6 +42,15 @@ std::shared_ptr<DevicePeers> DevicePeers::connect(Communicator& world,
                                        patience);
 }
 
+std::shared_ptr<DevicePeers> DevicePeers::connect_or_none(
+    Communicator& world, const std::shared_ptr<const Device>& device, Duration patience) {
+  try {
+    return connect(world, device, patience);
+  } catch (const SharedRegion::Unseen&) {
+    return nullptr;
+  }
+}
+
 DevicePeers::DevicePeers(std::shared_ptr<const Device> device, Communicator ranks,
                          std::size_t scratch, Duration patience)
     : device_{std::move(device)}, ranks_{std::move(ranks)},

@@ -9,7 +9,7 @@
 
 #include <tutti/communicator.hpp>
 #include <tutti/spi/costs.hpp>
-#include <tutti/spi/streams.hpp>
+#include <tutti/spi/stream_peers.hpp>
 
 #include "backends/cuda/event.hpp"
 #include "backends/cuda/polling.hpp"
@@ -25,6 +25,9 @@ class DevicePeers final : public StreamPeers {
   /// waits. @return null on a single rank. Throws, on all ranks alike, SharedRegion::Unseen if they
   /// do not see each other's memory; Error{transport}.
   [[nodiscard]] static std::shared_ptr<DevicePeers> connect(
+      Communicator& world, const std::shared_ptr<const Device>& device, Duration patience);
+  /// As connect. @return null also if ranks do not see each other's memory.
+  [[nodiscard]] static std::shared_ptr<DevicePeers> connect_or_none(
       Communicator& world, const std::shared_ptr<const Device>& device, Duration patience);
   /// Collective. @param ranks at most kPeerOperands, which nothing else uses. @param scratch bytes
   /// for acquire, equal on all ranks. Throws as SharedRegion.

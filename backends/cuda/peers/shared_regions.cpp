@@ -1,10 +1,6 @@
 #include "shared_regions.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <new>
 #include <utility>
 
@@ -19,15 +15,6 @@ namespace {
 constexpr std::size_t kBlock = std::size_t{2} << 20U;
 
 }  // namespace
-
-ProcessId this_process() {
-  ProcessId id{.number = ::getpid()};
-  std::ifstream file{"/proc/sys/kernel/random/boot_id"};
-  file.getline(id.system.data(), static_cast<std::streamsize>(id.system.size()));
-  struct stat about {};
-  if (::stat("/proc/self/ns/pid", &about) == 0) id.processes = about.st_ino;
-  return id;
-}
 
 SharedRegion::GpuMemory::GpuMemory(std::shared_ptr<const Device> device, std::size_t bytes)
     : device_{std::move(device)} {

@@ -2,10 +2,8 @@
 /// Memory of GPUs that all ranks of a host see.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,18 +13,9 @@
 #include <tutti/error.hpp>
 
 #include "backends/cuda/device.hpp"
+#include "backends/cuda/process_id.hpp"
 
 namespace tutti::v0::cuda {
-
-/// The identity of a process, equal for ranks that are threads of one process.
-struct ProcessId {
-  std::array<char, 64> system{};  ///< CUDA IPC connects only processes of one system.
-  std::uint64_t processes = 0;    ///< The process namespace of the number.
-  std::int64_t number = 0;
-  friend bool operator==(const ProcessId&, const ProcessId&) = default;
-};
-/// @return the identity of the calling process.
-[[nodiscard]] ProcessId this_process();
 
 /// Memory of equal size on each rank, which all ranks read and write: memory of another process by
 /// CUDA IPC, of another thread by peer access. Memory of a thread ends with the last region that

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/stream_peers.hpp>
 
 #include "collectives/streams/stream_memory.hpp"
 #include "collectives/streams/streamed.hpp"

@@ -31,18 +31,18 @@ constexpr std::size_t kScratch = std::size_t{8} << 20;
 /// Streams whose ranks see each other, and that move no messages otherwise.
 class OnlyPeers final : public cuda::DeviceStreams {
  public:
-  OnlyPeers(std::shared_ptr<const cuda::Device> device, Communicator& world)
-      : DeviceStreams{device}, peers_{std::move(device), world.duplicate({}), kScratch, 5s} {}
+  OnlyPeers(const std::shared_ptr<const cuda::Device>& device, Communicator& world)
+      : DeviceStreams{device, std::make_shared<cuda::DevicePeers>(device, world.duplicate({}),
+                                                                  kScratch, 5s)} {}
   [[nodiscard]] std::string name() const override { return "peers"; }
   [[nodiscard]] CostModel cost_model() const override { return {}; }
   [[nodiscard]] std::shared_ptr<StreamTransport> divide(Communicator&) override { return nullptr; }
   [[nodiscard]] std::shared_ptr<std::byte> allocate_registered(std::size_t bytes) override {
-    return peers_.allocate(bytes);
+    return device_peers()->allocate(bytes);
   }
   void exchange(std::span<const StreamMessage>, Stream) override {
     throw Error{ErrorCode::bug, "a message is moved"};
   }
-  [[nodiscard]] StreamPeers* peers() noexcept override { return &peers_; }
   [[nodiscard]] bool has_native(const NativeCall&) const override { return false; }
   void run_native(const NativeCall&, const std::byte*, std::byte*, Stream) override {}
   void check_health() const override {
@@ -50,11 +50,10 @@ class OnlyPeers final : public cuda::DeviceStreams {
   }
   void abort(const Error& cause) noexcept override {
     failure_ = cause;
-    peers_.abort();
+    device_peers()->abort();
   }
 
  private:
-  cuda::DevicePeers peers_;
   std::optional<Error> failure_{};
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <tutti/cuda.hpp>
 #include <tutti/spi/communicator.hpp>
+#include <tutti/spi/stream_peers.hpp>
 
 #include <string>
 #include <utility>
