@@ -15,7 +15,6 @@ using detail::ObjectAccess;
 constexpr std::string_view kObjectNames[]{
     "broadcast_object",   "scatter_objects", "gather_objects", "all_gather_objects",
     "all_to_all_objects", "send_object",     "recv_object"};
-using Kind = ObjectCall::Kind;
 
 std::uint64_t hash_of(std::string_view text) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
@@ -25,8 +24,8 @@ std::uint64_t hash_of(std::string_view text) noexcept {
 
 /// @param count of objects that a rank gives. @return why there are too many, which all ranks get;
 /// empty if there are not.
-std::string excess_of(Kind kind, std::size_t count, int ranks) {
-  if (kind == Kind::scatter || kind == Kind::all_to_all) {
+std::string excess_of(ObjectCall::Kind kind, std::size_t count, int ranks) {
+  if (kind == ObjectCall::Kind::scatter || kind == ObjectCall::Kind::all_to_all) {
     if (count <= static_cast<std::size_t>(ranks)) return {};
     return std::to_string(count) + " objects were given for " + std::to_string(ranks) +
            " ranks: one for each is needed";
@@ -65,7 +64,7 @@ ObjectCall object_call_of(tutti::Communicator& world, const tutti_object_call* g
   tutti_object_call_defaults(&defaults, sizeof defaults);
   const tutti_object_call read_call = read(given, defaults);
   const auto kind =
-      enumerator_of<Kind>(read_call.kind, std::size(kObjectNames), "tutti_object_kind");
+      enumerator_of<ObjectCall::Kind>(read_call.kind, std::size(kObjectNames), "tutti_object_kind");
   std::string problem = excess_of(kind, read_call.count, world.size());
   if (const char* const failure = read_call.failure; failure != nullptr)
     problem = *failure != '\0' ? failure : "its objects could not be encoded";

@@ -29,15 +29,14 @@ Call call_on(Collective collective, Given&& in, Received&& out, std::size_t byte
 
 /// @return the name of the call that moves objects, which all calls of this kind share.
 std::string_view name_of_objects(ObjectCall::Kind kind) noexcept {
-  using Kind = ObjectCall::Kind;
   switch (kind) {
-    case Kind::broadcast: return "broadcast of objects";
-    case Kind::scatter: return "scatter of objects";
-    case Kind::gather: return "gather of objects";
-    case Kind::all_gather: return "all_gather of objects";
-    case Kind::all_to_all: return "all_to_all of objects";
-    case Kind::send:
-    case Kind::recv: break;
+    case ObjectCall::Kind::broadcast: return "broadcast of objects";
+    case ObjectCall::Kind::scatter: return "scatter of objects";
+    case ObjectCall::Kind::gather: return "gather of objects";
+    case ObjectCall::Kind::all_gather: return "all_gather of objects";
+    case ObjectCall::Kind::all_to_all: return "all_to_all of objects";
+    case ObjectCall::Kind::send:
+    case ObjectCall::Kind::recv: break;
   }
   return {};
 }
@@ -51,9 +50,10 @@ std::size_t total_of(Counts counts) {
 ObjectCollective::ObjectCollective(Engine& engine, ObjectCall call)
     : ObjectOperation{engine, combine(call.type_fingerprint, call.name), std::move(call)} {
   if (call_.problem.empty()) make_source();
-  const bool gives_many = call_.kind == Kind::scatter || call_.kind == Kind::all_to_all;
+  const bool gives_many =
+      call_.kind == ObjectCall::Kind::scatter || call_.kind == ObjectCall::Kind::all_to_all;
   const std::size_t given = comes_from_root() && !is_root() ? 0 : gives_many ? size_ : 1;
-  const bool receives = call_.kind != Kind::gather || is_root();
+  const bool receives = call_.kind != ObjectCall::Kind::gather || is_root();
   make_frames(given, !receives ? 0 : comes_from_root() ? 1 : size_);
   vote_ = ObjectVote{report()};
 }
@@ -83,14 +83,14 @@ Call ObjectCollective::frames_call() noexcept {
   };
   ObjectFrames& own = is_root() ? sent_ : frames_;
   switch (call_.kind) {
-    case Kind::broadcast:
+    case ObjectCall::Kind::broadcast:
       return call_on(Collective::broadcast, own, own, own.frame_bytes(), call_.root);
-    case Kind::scatter: return call(Collective::scatter, call_.root);
-    case Kind::gather: return call(Collective::gather, call_.root);
-    case Kind::all_gather: return call(Collective::all_gather, 0);
-    case Kind::all_to_all: return call(Collective::all_to_all, 0);
-    case Kind::send:
-    case Kind::recv: break;  // An ObjectMessage.
+    case ObjectCall::Kind::scatter: return call(Collective::scatter, call_.root);
+    case ObjectCall::Kind::gather: return call(Collective::gather, call_.root);
+    case ObjectCall::Kind::all_gather: return call(Collective::all_gather, 0);
+    case ObjectCall::Kind::all_to_all: return call(Collective::all_to_all, 0);
+    case ObjectCall::Kind::send:
+    case ObjectCall::Kind::recv: break;  // An ObjectMessage.
   }
   return {};
 }
@@ -132,11 +132,11 @@ void ObjectCollective::end_round() {
 }
 
 void ObjectCollective::after_frames() {
-  if (call_.kind == Kind::broadcast && is_root()) frames_ = std::move(sent_);
+  if (call_.kind == ObjectCall::Kind::broadcast && is_root()) frames_ = std::move(sent_);
   if (!has_vote())
     for (std::size_t i = 0; i < frames_.size(); ++i) vote_.join(ObjectVote{frames_[i].report});
   for (std::size_t i = 0; i < frames_.size(); ++i) frames_[i].check(giver(i), vote_);
-  const bool is_alone = call_.kind == Kind::broadcast && size_ == 1;
+  const bool is_alone = call_.kind == ObjectCall::Kind::broadcast && size_ == 1;
   if (!vote_.is_good()) start_accounts();
   else if (is_streamed()) start_stream();
   else if (bytes_beside(vote_.largest()) > 0 && !is_alone) start_payload();
@@ -165,11 +165,11 @@ void ObjectCollective::start_payload() {
     to += given_.back();
   }
   for (std::size_t i = 0; i < frames_.size(); ++i) beside_.push_back(bytes_beside(frames_[i].size));
-  const bool is_sender = call_.kind == Kind::broadcast && is_root();
+  const bool is_sender = call_.kind == ObjectCall::Kind::broadcast && is_root();
   const std::size_t bytes = total_of(beside_);
   if (bytes > 0 && !is_sender) payload_ = engine_.payloads().acquire(bytes);
   start_later(payload_call(is_sender ? in : payload_.data.get(), to),
-              {.counts = call_.kind == Kind::all_gather ? Counts{beside_} : Counts{}});
+              {.counts = call_.kind == ObjectCall::Kind::all_gather ? Counts{beside_} : Counts{}});
 }
 
 Call ObjectCollective::payload_call(std::byte* out, std::size_t given_bytes) noexcept {
@@ -182,16 +182,17 @@ Call ObjectCollective::payload_call(std::byte* out, std::size_t given_bytes) noe
             .in_counts = given_,
             .out_counts = beside_};
   switch (call_.kind) {
-    case Kind::broadcast: return call::broadcast(std::span{out, call.out_count}, call_.root);
-    case Kind::scatter: call.collective = Collective::scatter; break;
-    case Kind::gather: call.collective = Collective::gather; break;
-    case Kind::all_to_all: call.collective = Collective::all_to_all; break;
-    case Kind::all_gather:
+    case ObjectCall::Kind::broadcast:
+      return call::broadcast(std::span{out, call.out_count}, call_.root);
+    case ObjectCall::Kind::scatter: call.collective = Collective::scatter; break;
+    case ObjectCall::Kind::gather: call.collective = Collective::gather; break;
+    case ObjectCall::Kind::all_to_all: call.collective = Collective::all_to_all; break;
+    case ObjectCall::Kind::all_gather:
       call.collective = Collective::all_gather;
       call.own_counts = false;
       break;
-    case Kind::send:
-    case Kind::recv: break;  // An ObjectMessage.
+    case ObjectCall::Kind::send:
+    case ObjectCall::Kind::recv: break;  // An ObjectMessage.
   }
   return call;
 }
@@ -211,7 +212,7 @@ StreamShape ObjectCollective::stream_of(std::size_t object) const noexcept {
 }
 
 bool ObjectCollective::is_streamed() const noexcept {
-  return call_.kind == Kind::broadcast && size_ > 1 && frames_[0].size > kStreamedBytes;
+  return call_.kind == ObjectCall::Kind::broadcast && size_ > 1 && frames_[0].size > kStreamedBytes;
 }
 
 void ObjectCollective::start_stream() {
@@ -249,7 +250,7 @@ void ObjectCollective::after_payload() {
 /// The root of a broadcast has the object that it gave.
 void ObjectCollective::finish() {
   if (later_) engine_.order().end_keeping(*later_);
-  ObjectOperation::finish(call_.kind == Kind::broadcast && is_root());
+  ObjectOperation::finish(call_.kind == ObjectCall::Kind::broadcast && is_root());
 }
 
 }  // namespace tutti::v0::detail

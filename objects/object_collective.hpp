@@ -37,10 +37,10 @@ class ObjectCollective final : public ObjectOperation {
   enum class Stage : std::uint8_t { frames, payload, accounts };
 
   [[nodiscard]] bool comes_from_root() const noexcept {
-    return call_.kind == Kind::broadcast || call_.kind == Kind::scatter;
+    return call_.kind == ObjectCall::Kind::broadcast || call_.kind == ObjectCall::Kind::scatter;
   }
   [[nodiscard]] bool has_vote() const noexcept {
-    return comes_from_root() || call_.kind == Kind::gather;
+    return comes_from_root() || call_.kind == ObjectCall::Kind::gather;
   }
   [[nodiscard]] bool is_root() const noexcept { return self_ == call_.root; }
   void start() override;

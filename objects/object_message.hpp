@@ -26,7 +26,7 @@ class ObjectMessage final : public ObjectOperation {
   [[nodiscard]] Rank giver(std::size_t /*index*/) const noexcept override { return call_.peer; }
 
  private:
-  [[nodiscard]] bool is_sender() const noexcept { return call_.kind == Kind::send; }
+  [[nodiscard]] bool is_sender() const noexcept { return call_.kind == ObjectCall::Kind::send; }
   void start() override;
   void end_round() override;
   void start_frame();

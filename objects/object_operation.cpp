@@ -25,8 +25,8 @@ namespace {
 constexpr int kKinds = 7;
 
 std::size_t inline_bytes_of(ObjectCall::Kind kind, std::size_t ranks) noexcept {
-  using Kind = ObjectCall::Kind;
-  const bool has_one = kind == Kind::broadcast || kind == Kind::send || kind == Kind::recv;
+  const bool has_one = kind == ObjectCall::Kind::broadcast || kind == ObjectCall::Kind::send ||
+                       kind == ObjectCall::Kind::recv;
   return has_one || ranks <= kFewRanks ? kInlineBytes : kInlineBytesOfMany;
 }
 
@@ -44,7 +44,7 @@ std::string words_of_wrong_count(std::size_t given, std::size_t expected, std::s
 }  // namespace
 
 std::shared_ptr<ObjectOperation> ObjectOperation::make(Engine& engine, ObjectCall call) {
-  if (call.kind == Kind::send || call.kind == Kind::recv)
+  if (call.kind == ObjectCall::Kind::send || call.kind == ObjectCall::Kind::recv)
     return std::make_shared<ObjectMessage>(engine, std::move(call));
   return std::make_shared<ObjectCollective>(engine, std::move(call));
 }
@@ -86,7 +86,8 @@ void ObjectOperation::check_bytes() {
                 words() +
                     ": the call has no bytes of its object, and nothing to encode it again; "
                     "use ObjectCall::add_kept, or an Encoder that keeps all bytes"};
-  if (is_kept && given > kStreamedBytes && call_.kind == Kind::broadcast && self_ == call_.root)
+  if (is_kept && given > kStreamedBytes && call_.kind == ObjectCall::Kind::broadcast &&
+      self_ == call_.root)
     call_.again = [this](Encoder& to) { to.write(call_.bytes.data(), call_.sizes[0]); };
 }
 

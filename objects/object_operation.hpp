@@ -56,8 +56,6 @@ class ObjectOperation : public Task {
   [[nodiscard]] std::string words() const;
 
  protected:
-  using Kind = ObjectCall::Kind;
-
   /// Throws Error{invalid_argument}. @param fingerprint of all on which ranks must agree.
   ObjectOperation(Engine& engine, std::uint64_t fingerprint, ObjectCall call);
   /// Starts the first round.

@@ -91,12 +91,12 @@ struct BucketContext {
 
 /// Elements of f32 that a reduction keeps from step to step.
 struct KeptElements {
-  enum class Kind : std::uint8_t {
+  enum class Role : std::uint8_t {
     gradients,  ///< Errors of this rank's compressed gradients, to be added to the next ones.
     sums,       ///< Errors of the compressed sums of this rank's share.
     factors     ///< Factors of a matrix, with which the next step begins; equal on all ranks.
   };
-  Kind kind{};
+  Role role{};
   std::size_t first = 0;        ///< Element of the bucket; for factors, the first of the matrix.
   std::span<float> elements{};  ///< Their values may be replaced between steps.
 };

@@ -13,12 +13,12 @@ namespace {
 
 /// The formats in the order of kGradientCompressions, with their default numbers.
 constexpr std::array<Compression, kGradientCompressions.size()> kUsualCompressions{
-    {{Compression::Kind::f16},
-     {Compression::Kind::bf16},
-     {Compression::Kind::int8, 256},
-     {Compression::Kind::one_bit, 1024},
-     {Compression::Kind::power_sgd, 2},
-     {Compression::Kind::top_k, 0, 0.01}}};
+    {{Compression::Method::f16},
+     {Compression::Method::bf16},
+     {Compression::Method::int8, 256},
+     {Compression::Method::one_bit, 1024},
+     {Compression::Method::power_sgd, 2},
+     {Compression::Method::top_k, 0, 0.01}}};
 
 /// @return all formats, such as "f16, int8[:BLOCK] and top_k[:SHARE]".
 std::string names_of_compressions() {
@@ -64,9 +64,9 @@ Compression parse_compression(const std::string& text) {
 
 std::unique_ptr<BucketReduction> make_compressed(BucketContext context) {
   const Compression compression = parse_compression(context.options->compression);
-  if (compression.kind == Compression::Kind::power_sgd)
+  if (compression.method == Compression::Method::power_sgd)
     return make_power_sgd(std::move(context), compression.size);
-  if (compression.kind == Compression::Kind::top_k)
+  if (compression.method == Compression::Method::top_k)
     return make_top_k(std::move(context), compression.share);
   return make_quantized(std::move(context), compression);
 }

@@ -15,8 +15,8 @@ namespace tutti::v0::detail {
 
 /// GradientOptions::compression, parsed.
 struct Compression {
-  enum class Kind : std::uint8_t { f16, bf16, int8, one_bit, power_sgd, top_k };
-  Kind kind = Kind::f16;
+  enum class Method : std::uint8_t { f16, bf16, int8, one_bit, power_sgd, top_k };
+  Method method = Method::f16;
   std::size_t size = 0;  ///< Elements of a block, or the rank.
   double share = 0;      ///< The share of elements that top_k sends.
 };

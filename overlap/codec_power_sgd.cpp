@@ -93,9 +93,9 @@ class PowerSgd final : public CompressedReduction {
     return 2 * bytes * (context().ranks() - 1) / context().ranks();
   }
   std::vector<KeptElements> kept() override {
-    std::vector<KeptElements> all{{KeptElements::Kind::gradients, 0, errors_}};
+    std::vector<KeptElements> all{{KeptElements::Role::gradients, 0, errors_}};
     for (const Factored& matrix : matrices_)
-      all.push_back({KeptElements::Kind::factors,
+      all.push_back({KeptElements::Role::factors,
                      matrix.first,
                      {right_.data() + matrix.right, rank_ * matrix.columns}});
     return all;

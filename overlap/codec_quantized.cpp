@@ -101,8 +101,8 @@ class QuantizedReduction final : public CompressedReduction {
   std::uint64_t sent_bytes() const override { return 2 * (context().ranks() - 1) * slot_; }
   std::vector<KeptElements> kept() override {
     if constexpr (!Quantizer::kKeepsErrors) return {};
-    return {{KeptElements::Kind::gradients, 0, errors_},
-            {KeptElements::Kind::sums, first_element(context().rank()), sum_errors_}};
+    return {{KeptElements::Role::gradients, 0, errors_},
+            {KeptElements::Role::sums, first_element(context().rank()), sum_errors_}};
   }
 
  protected:
@@ -197,10 +197,10 @@ std::unique_ptr<BucketReduction> make_quantized(BucketContext context,
   const auto make = [&](auto quantizer) -> std::unique_ptr<BucketReduction> {
     return std::make_unique<QuantizedReduction<decltype(quantizer)>>(std::move(context), quantizer);
   };
-  switch (compression.kind) {
-    case Compression::Kind::f16: return make(ShortElements{.type = Datatype::f16});
-    case Compression::Kind::bf16: return make(ShortElements{.type = Datatype::bf16});
-    case Compression::Kind::int8: return make(ByteBlocks{compression.size});
+  switch (compression.method) {
+    case Compression::Method::f16: return make(ShortElements{.type = Datatype::f16});
+    case Compression::Method::bf16: return make(ShortElements{.type = Datatype::bf16});
+    case Compression::Method::int8: return make(ByteBlocks{compression.size});
     default: return make(SignBlocks{compression.size});
   }
 }

@@ -45,7 +45,7 @@ class TopK final : public CompressedReduction {
     return (context().ranks() - 1) * picked_ * sizeof(Picked);
   }
   std::vector<KeptElements> kept() override {
-    return {{KeptElements::Kind::gradients, 0, errors_}};
+    return {{KeptElements::Role::gradients, 0, errors_}};
   }
 
  protected:

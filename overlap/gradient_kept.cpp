@@ -24,21 +24,21 @@ detail::KeptState GradientSync::State::kept() {
       detail::hash_of(std::as_bytes(std::span{options.compression}), options.average ? 1 : 2);
   for (std::size_t i = 0; i < plan.buckets.size(); ++i)
     for (const detail::KeptElements& kept : step_.kept(i)) {
-      using Kind = detail::KeptElements::Kind;
-      if (kept.kind == Kind::gradients) all.has_gradients = true;
-      if (kept.kind == Kind::sums) all.has_sums = true;
+      using Role = detail::KeptElements::Role;
+      if (kept.role == Role::gradients) all.has_gradients = true;
+      if (kept.role == Role::sums) all.has_sums = true;
       const detail::Bucket& bucket = plan.buckets[i];
       for (const std::size_t p : bucket.parameters) {
         const std::size_t begin = plan.locations[p].offset / size_of(bucket.type);
         const std::size_t end = begin + setup_.parameters[p].count;
-        if (kept.kind == Kind::factors) {
+        if (kept.role == Role::factors) {
           if (begin == kept.first && end > begin) all.factors.push_back({p, 0, kept.elements});
           continue;
         }
         const std::size_t from = std::max(begin, kept.first);
         const std::size_t to = std::min(end, kept.first + kept.elements.size());
         if (from >= to) continue;
-        auto& parts = kept.kind == Kind::gradients ? all.gradients : all.sums;
+        auto& parts = kept.role == Role::gradients ? all.gradients : all.sums;
         parts.push_back({p, from - begin, kept.elements.subspan(from - kept.first, to - from)});
       }
     }

@@ -28,8 +28,8 @@ std::string described(std::span<const Parameter> arrays, std::size_t index) {
 
 void check_options(const GradientOptions& options) {
   if (!options.compression.empty()) {
-    const Compression::Kind kind = parse_compression(options.compression).kind;
-    if (kind != Compression::Kind::f16 && kind != Compression::Kind::bf16)
+    const Compression::Method method = parse_compression(options.compression).method;
+    if (method != Compression::Method::f16 && method != Compression::Method::bf16)
       reject_gpu("GradientOptions::compression '" + options.compression +
                  "' does not exist on a GPU; choose f16 or bf16, or leave it out");
   }

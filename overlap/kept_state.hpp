@@ -28,7 +28,7 @@ struct KeptState {
   bool is_average = true;            ///< As GradientOptions::average.
   bool has_gradients = false;        ///< Whether there are `gradients`; equal on all ranks.
   bool has_sums = false;             ///< Whether there are `sums`; equal on all ranks.
-  std::vector<ParameterElements> gradients{};  ///< As of KeptElements::Kind, and so the next.
+  std::vector<ParameterElements> gradients{};  ///< As of KeptElements::Role, and so the next.
   std::vector<ParameterElements> sums{};
   std::vector<ParameterElements> factors{};
 };

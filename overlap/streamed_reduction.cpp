@@ -104,8 +104,8 @@ class ShortReduction final : public BucketReduction {
 
 std::unique_ptr<BucketReduction> make_streamed_reduction(BucketContext context) {
   if (!context.is_compressed) return std::make_unique<StreamedReduction>(std::move(context));
-  const Compression::Kind kind = parse_compression(context.options->compression).kind;
-  const Datatype type = kind == Compression::Kind::f16 ? Datatype::f16 : Datatype::bf16;
+  const Compression::Method method = parse_compression(context.options->compression).method;
+  const Datatype type = method == Compression::Method::f16 ? Datatype::f16 : Datatype::bf16;
   return std::make_unique<ShortReduction>(std::move(context), type);
 }
 

@@ -33,7 +33,7 @@ void DataFlow::reset(const Question& question) {
   std::size_t cells = 0;
   std::size_t largest = 0;
   for (std::size_t rank = 0; rank < size_; ++rank) {
-    State& state = states_[rank];
+    RankRound& state = states_[rank];
     state.round = 0;
     state.pending = 0;
     state.messages.clear();
@@ -58,7 +58,7 @@ void DataFlow::reset(const Question& question) {
 }
 
 Value DataFlow::read(std::size_t rank, Space space, std::uint32_t slot) const {
-  const State& state = states_[rank];
+  const RankRound& state = states_[rank];
   if (space == Space::scratch) return cells_[state.cells + units_ + slot];
   if (space == Space::out) {
     const Value value = cells_[state.cells + slot];
@@ -77,7 +77,7 @@ Value DataFlow::read_or_report(std::size_t rank, const Slots& slots, std::uint32
 }
 
 void DataFlow::start_round(std::size_t rank) {
-  State& state = states_[rank];
+  RankRound& state = states_[rank];
   state.messages.clear();
   if (state.round == question_->schedules[rank].rounds()) return;
   group_messages(state, steps_of(rank));
@@ -86,7 +86,7 @@ void DataFlow::start_round(std::size_t rank) {
   post_messages(rank);
 }
 
-void DataFlow::group_messages(State& state, std::span<const Step> steps) {
+void DataFlow::group_messages(RankRound& state, std::span<const Step> steps) {
   ++epoch_;
   state.next.resize(steps.size());
   state.arrivals.resize(steps.size());
@@ -105,7 +105,7 @@ void DataFlow::group_messages(State& state, std::span<const Step> steps) {
       grouped_[key] = state.messages.size();
       state.messages.push_back({step.peer(), direction, index, index});
     } else {
-      Message& message = state.messages[grouped_[key]];
+      MessageSteps& message = state.messages[grouped_[key]];
       state.next[message.last] = index;
       message.last = index;
     }
@@ -114,9 +114,9 @@ void DataFlow::group_messages(State& state, std::span<const Step> steps) {
 }
 
 void DataFlow::post_messages(std::size_t rank) {
-  const std::vector<Message>& messages = states_[rank].messages;
+  const std::vector<MessageSteps>& messages = states_[rank].messages;
   for (std::uint32_t index = 0; index < messages.size() && report_->empty(); ++index) {
-    const Message& message = messages[index];
+    const MessageSteps& message = messages[index];
     const auto peer = static_cast<std::size_t>(message.peer);
     const Direction opposite = message.direction == outgoing ? incoming : outgoing;
     std::uint32_t& there = post(opposite, peer, static_cast<Rank>(rank));
@@ -124,7 +124,7 @@ void DataFlow::post_messages(std::size_t rank) {
       post(message.direction, rank, message.peer) = index + 1;
       continue;
     }
-    const Message& other = states_[peer].messages[there - 1];
+    const MessageSteps& other = states_[peer].messages[there - 1];
     there = 0;
     if (message.direction == outgoing) {
       transfer(rank, message, peer, other);
@@ -141,14 +141,14 @@ void DataFlow::moved(std::size_t rank) {
 }
 
 struct DataFlow::Cursor {
-  const State& state;
+  const RankRound& state;
   std::span<const Step> steps;
-  const Message& message;
+  const MessageSteps& message;
   std::uint32_t step;
   std::uint32_t index = 0;
   bool done = false;
 
-  Cursor(const State& of, std::span<const Step> round, const Message& walked)
+  Cursor(const RankRound& of, std::span<const Step> round, const MessageSteps& walked)
       : state{of}, steps{round}, message{walked}, step{walked.first} {
     skip_ended_steps();
   }
@@ -168,9 +168,9 @@ struct DataFlow::Cursor {
   }
 };
 
-void DataFlow::transfer(std::size_t sender, const Message& sent, std::size_t receiver,
-                        const Message& received) {
-  State& target = states_[receiver];
+void DataFlow::transfer(std::size_t sender, const MessageSteps& sent, std::size_t receiver,
+                        const MessageSteps& received) {
+  RankRound& target = states_[receiver];
   Cursor from{states_[sender], steps_of(sender), sent};
   Cursor into{target, steps_of(receiver), received};
   for (; !from.done && !into.done; from.advance(), into.advance()) {
@@ -205,7 +205,7 @@ void DataFlow::report_deadlock() {
   std::vector<std::size_t> chain{};
   while (std::find(chain.begin(), chain.end(), rank) == chain.end()) {
     chain.push_back(rank);
-    for (const Message& message : states_[rank].messages) {
+    for (const MessageSteps& message : states_[rank].messages) {
       if (post(message.direction, rank, message.peer) == 0) continue;
       rank = static_cast<std::size_t>(message.peer);
       break;
@@ -218,8 +218,8 @@ void DataFlow::report_deadlock() {
 }
 
 std::string DataFlow::waiting_text(std::size_t rank) const {
-  const State& state = states_[rank];
-  for (const Message& message : state.messages) {
+  const RankRound& state = states_[rank];
+  for (const MessageSteps& message : state.messages) {
     const auto peer = static_cast<std::size_t>(message.peer);
     if (posts_[(message.direction * size_ + rank) * size_ + peer] == 0) continue;
     const char* verb =

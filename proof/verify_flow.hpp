@@ -32,17 +32,19 @@ class DataFlow {
 
  private:
   enum Direction : std::uint8_t { outgoing, incoming };
-  struct Message {
+  /// The steps of a round that form one message.
+  struct MessageSteps {
     Rank peer;
     Direction direction;
     std::uint32_t first;  // step of the round
     std::uint32_t last;
   };
-  struct State {
+  /// The round that a rank is in.
+  struct RankRound {
     std::size_t round = 0;
     std::size_t pending = 0;  // messages of the round that have not moved
     std::size_t cells = 0;    // offset of this rank's slots
-    std::vector<Message> messages{};
+    std::vector<MessageSteps> messages{};
     std::vector<std::uint32_t> next{};    // per step: the next one of the same message
     std::vector<std::size_t> arrivals{};  // per step: where its received values begin
     std::vector<Value> received{};        // in this round; applied at its end
@@ -51,10 +53,10 @@ class DataFlow {
 
   void reset(const Question& question);
   void start_round(std::size_t rank);
-  void group_messages(State& state, std::span<const Step> steps);
+  void group_messages(RankRound& state, std::span<const Step> steps);
   void post_messages(std::size_t rank);
-  void transfer(std::size_t sender, const Message& sent, std::size_t receiver,
-                const Message& received);
+  void transfer(std::size_t sender, const MessageSteps& sent, std::size_t receiver,
+                const MessageSteps& received);
   void moved(std::size_t rank);
   void finish_round(std::size_t rank);
   void fold(std::size_t rank, std::span<const Step> steps);
@@ -90,7 +92,7 @@ class DataFlow {
   bool idempotent_ = false;
   ValueStore values_{};
   std::string first_disorder_{};
-  std::vector<State> states_{};
+  std::vector<RankRound> states_{};
   std::vector<Value> cells_{};          // per rank: out, then the planes of scratch
   std::vector<std::uint32_t> posts_{};  // per direction, rank and peer: message index + 1, or 0
   std::vector<std::size_t> ready_{};    // ranks whose round has no message left to move

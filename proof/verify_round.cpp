@@ -61,7 +61,7 @@ Value DataFlow::incoming_operand(std::size_t rank, std::span<const Step> steps, 
                                  std::uint32_t index) {
   if (steps[step].kind() == Step::Kind::reduce)
     return read_or_report(rank, steps[step].from(), index);
-  const State& state = states_[rank];
+  const RankRound& state = states_[rank];
   return state.received[state.arrivals[step] + index];
 }
 
@@ -90,7 +90,7 @@ void DataFlow::accumulate(const FindingPlace& place, std::size_t cell, Value ope
 }
 
 void DataFlow::move(std::size_t rank, const Step& step, std::size_t index) {
-  const State& state = states_[rank];
+  const RankRound& state = states_[rank];
   const std::size_t cell = state.cells + cell_of(step.slots(), units_);
   for (std::uint32_t i = 0; i < step.slots().count; ++i) {
     const Value value = step.kind() == Step::Kind::recv ? state.received[state.arrivals[index] + i]

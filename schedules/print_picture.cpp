@@ -97,14 +97,14 @@ void wrap(Picture& picture) {
 }
 
 void add_marks(Picture& picture, Rank rank, int step, std::span<const Step> round) {
-  std::set<Mark::Kind> kinds;
+  std::set<Mark::WorkType> kinds;
   for (const Step& s : round) {
-    if (s.kind() == Step::Kind::recv_reduce) kinds.insert(Mark::Kind::combine);
-    if (s.kind() == Step::Kind::reduce) kinds.insert(Mark::Kind::local_reduce);
-    if (s.kind() == Step::Kind::copy) kinds.insert(Mark::Kind::copy);
-    if (s.kind() == Step::Kind::finish) kinds.insert(Mark::Kind::finish);
+    if (s.kind() == Step::Kind::recv_reduce) kinds.insert(Mark::WorkType::combine);
+    if (s.kind() == Step::Kind::reduce) kinds.insert(Mark::WorkType::local_reduce);
+    if (s.kind() == Step::Kind::copy) kinds.insert(Mark::WorkType::copy);
+    if (s.kind() == Step::Kind::finish) kinds.insert(Mark::WorkType::finish);
   }
-  for (const Mark::Kind kind : kinds) picture.marks.push_back({kind, rank, step});
+  for (const Mark::WorkType kind : kinds) picture.marks.push_back({kind, rank, step});
 }
 
 /// The most that a rank sends, such as "1.75 of the vector".

@@ -25,10 +25,10 @@ struct Arrow {
 /// Work that a rank does by itself.
 struct Mark {
   /// The kind of work.
-  enum class Kind { combine, local_reduce, copy, finish };
-  Kind kind = Kind::copy;  ///< Combine is the reduction of received data.
-  Rank rank = 0;           ///< The rank.
-  int step = 0;            ///< The step before it.
+  enum class WorkType { combine, local_reduce, copy, finish };
+  WorkType kind = WorkType::copy;  ///< Combine is the reduction of received data.
+  Rank rank = 0;                   ///< The rank.
+  int step = 0;                    ///< The step before it.
 };
 
 /// The contents of a picture.

@@ -219,24 +219,24 @@ class Drawing {
 
   void draw_mark(const Mark& mark) { symbol({x(mark.rank), y(mark.step)}, mark.kind); }
 
-  void symbol(Point centre, Mark::Kind kind) {
+  void symbol(Point centre, Mark::WorkType kind) {
     const std::string pen = attribute("stroke", kReduce) + "stroke-width='1.6' ";
     switch (kind) {
-      case Mark::Kind::combine:
+      case Mark::WorkType::combine:
         svg_ += circle(centre, 6, "fill='#ffffff' " + pen);
         svg_ += line({centre.x - 3.4, centre.y}, {centre.x + 3.4, centre.y}, pen);
         svg_ += line({centre.x, centre.y - 3.4}, {centre.x, centre.y + 3.4}, pen);
         return;
-      case Mark::Kind::local_reduce:
+      case Mark::WorkType::local_reduce:
         svg_ += box({centre.x - 6, centre.y - 6}, {12, 12}, "fill='#ffffff' " + pen);
         svg_ += line({centre.x - 3.4, centre.y}, {centre.x + 3.4, centre.y}, pen);
         svg_ += line({centre.x, centre.y - 3.4}, {centre.x, centre.y + 3.4}, pen);
         return;
-      case Mark::Kind::copy:
+      case Mark::WorkType::copy:
         svg_ += box({centre.x - 5, centre.y - 5}, {10, 10},
                     "fill='#ffffff' stroke-width='1.6' " + attribute("stroke", kMove));
         return;
-      case Mark::Kind::finish:
+      case Mark::WorkType::finish:
         svg_ +=
             circle(centre, 9.5, "fill='none' stroke-width='1.8' " + attribute("stroke", kFinish));
         return;
@@ -259,7 +259,7 @@ class Drawing {
       where.x += 38;
       name(text, room);
     };
-    const auto mark = [&](Mark::Kind kind, std::string_view text, double room) {
+    const auto mark = [&](Mark::WorkType kind, std::string_view text, double room) {
       if (std::none_of(picture_.marks.begin(), picture_.marks.end(),
                        [kind](const Mark& m) { return m.kind == kind; }))
         return;
@@ -269,10 +269,10 @@ class Drawing {
     };
     arrow(false, "move", 52);
     arrow(true, "move and reduce", 114);
-    mark(Mark::Kind::combine, "reduced", 66);
-    mark(Mark::Kind::local_reduce, "reduced locally", 106);
-    mark(Mark::Kind::copy, "copied", 58);
-    mark(Mark::Kind::finish, "complete", 80);
+    mark(Mark::WorkType::combine, "reduced", 66);
+    mark(Mark::WorkType::local_reduce, "reduced locally", 106);
+    mark(Mark::WorkType::copy, "copied", 58);
+    mark(Mark::WorkType::finish, "complete", 80);
   }
 
   const Picture& picture_;

@@ -120,11 +120,13 @@ class Flow {
   }
 
  private:
-  struct Message {
+  /// A message that its receiver has not taken into account.
+  struct PostedSend {
     Value sent;
     std::size_t round;
   };
-  struct State {
+  /// The rounds of one rank, as far as they are predicted.
+  struct RankTimeline {
     std::size_t round = 0;
     bool posted = false;                  // the sends of this round have started
     Value now{};                          // the end of the posted round, as far as known
@@ -134,12 +136,12 @@ class Flow {
     std::vector<std::uint32_t> before{};  // rounds that each depends on, one list after the other
     std::vector<std::size_t> lists{};     // the end of each round's list in `before`
     std::vector<Rank> awaited{};          // ranks whose messages this round still needs, descending
-    std::multimap<Rank, Message> inbox{};  // by sender, in the order of sending
+    std::multimap<Rank, PostedSend> inbox{};  // by sender, in the order of sending
   };
 
   /// Advances one rank by a round; false if it is finished or must wait.
   bool advance(Rank rank) {
-    State& state = ranks_[static_cast<std::size_t>(rank)];
+    RankTimeline& state = ranks_[static_cast<std::size_t>(rank)];
     const Schedule& schedule = schedules_[static_cast<std::size_t>(rank)];
     if (state.round == schedule.rounds()) return false;
     const std::span<const Step> round = schedule.round(state.round);
@@ -167,7 +169,7 @@ class Flow {
   }
   /// Finds the rounds that each round depends on. Times do not change them, so this is done rank by
   /// rank, and only the accesses of one rank are in memory.
-  void find_before(const Schedule& schedule, State& state) const {
+  void find_before(const Schedule& schedule, RankTimeline& state) const {
     if (is_strict(schedule)) return;
     detail::LastAccesses last;
     std::vector<std::uint32_t> before;
@@ -184,7 +186,7 @@ class Flow {
   }
 
   /// The time when a round may start.
-  Value start_of(RoundOf self, const State& state) {
+  Value start_of(RoundOf self, const RankTimeline& state) {
     if (is_strict(schedules_[static_cast<std::size_t>(self.rank)])) return state.end;
     Value start = state.busy;
     const std::size_t first = self.index == 0 ? 0 : state.lists[self.index - 1];
@@ -193,7 +195,7 @@ class Flow {
     return start;
   }
 
-  void post(RoundOf self, std::span<const Step> round, State& state) {
+  void post(RoundOf self, std::span<const Step> round, RankTimeline& state) {
     state.busy = pricing_.busy(self, round, start_of(self, state));
     state.now = state.busy;
     state.posted = true;
@@ -209,7 +211,7 @@ class Flow {
       const Rank target = one_for_all ? self.rank : peer;
       const Rank source = one_for_all ? (size_ - peer) % size_ : self.rank;
       ranks_[static_cast<std::size_t>(target)].inbox.emplace(
-          source, Message{arrival(self, peer), self.index});
+          source, PostedSend{arrival(self, peer), self.index});
       if (target != self.rank) ready_.push_back(target);
     }
   }
@@ -226,7 +228,7 @@ class Flow {
     return "rank " + std::to_string(at.rank) + ", round " + std::to_string(at.index) + ": ";
   }
   [[noreturn]] void reject(Rank rank) const {
-    const State& state = ranks_[static_cast<std::size_t>(rank)];
+    const RankTimeline& state = ranks_[static_cast<std::size_t>(rank)];
     throw Error{ErrorCode::invalid_argument,
                 where({rank, state.round}) + "waits for rank " +
                     std::to_string(state.awaited.back()) + ", which never sends it",
@@ -237,7 +239,7 @@ class Flow {
   int size_;
   Pricing& pricing_;
   Pace pace_;
-  std::vector<State> ranks_;
+  std::vector<RankTimeline> ranks_;
   std::vector<Rank> ready_{};
   std::vector<Rank> receivers_{};  // of the round that is being posted
 };

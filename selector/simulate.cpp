@@ -74,17 +74,17 @@ class Simulation {
     std::size_t segment = 0;
     std::size_t index = 0;
   };
-  struct Message {
+  struct MessageInFlight {
     At from{};
     Rank to = 0;
     double bytes = 0;
     double latency = 0;
   };
   struct Event {
-    enum class Kind : std::uint8_t { departs, arrives, part };
+    enum class EventType : std::uint8_t { departs, arrives, part };
     double time = 0;
     std::size_t number = 0;  // of events at one time, the first one happens first
-    Kind kind{};
+    EventType kind{};
     std::size_t message = 0;
     At round{};  // of which a part is done
     friend bool operator<(const Event& a, const Event& b) noexcept {
@@ -101,7 +101,7 @@ class Simulation {
     std::size_t arrived = 0;         // messages without a receive
   };
   /// A segment that a rank has under way.
-  struct State {
+  struct RunningSegment {
     std::size_t segment = 0;
     std::size_t started = 0;              // rounds
     std::size_t done = 0;                 // rounds
@@ -111,15 +111,15 @@ class Simulation {
     bool is_known = false;                // whether `before` is set
   };
   struct RankState {
-    double busy = 0;                 // until this time
-    std::size_t begun = 0;           // segments
-    std::vector<State> under_way{};  // segment s at s % size()
+    double busy = 0;                          // until this time
+    std::size_t begun = 0;                    // segments
+    std::vector<RunningSegment> under_way{};  // segment s at s % size()
   };
   using Ends = std::pair<Rank, Rank>;
 
   [[nodiscard]] RankState& rank_of(Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] State& state_of(Rank rank, std::size_t segment) {
-    std::vector<State>& under_way = rank_of(rank).under_way;
+  [[nodiscard]] RunningSegment& state_of(Rank rank, std::size_t segment) {
+    std::vector<RunningSegment>& under_way = rank_of(rank).under_way;
     return under_way[segment % under_way.size()];
   }
   [[nodiscard]] const Schedule& schedule_of(Rank rank) const {
@@ -128,7 +128,7 @@ class Simulation {
   [[nodiscard]] const ByteOffsets& offsets_of_segment(std::size_t segment) const {
     return offsets_[std::min(segment, offsets_.size() - 1)];
   }
-  void add(double time, Event::Kind kind, std::size_t message, const At& round) {
+  void add(double time, Event::EventType kind, std::size_t message, const At& round) {
     events_.push({time, events_made_++, kind, message, round});
   }
   /// Occupies the rank for a time, as soon as it is free. @return the end.
@@ -149,12 +149,12 @@ class Simulation {
   }
   void begin_segment(Rank rank, std::size_t segment) {
     ++rank_of(rank).begun;
-    state_of(rank, segment) = State{.segment = segment};
+    state_of(rank, segment) = RunningSegment{.segment = segment};
     start_rounds(rank, segment);
   }
   /// Starts all rounds that may start. Once a segment is done, the next one begins in its place.
   void start_rounds(Rank rank, std::size_t segment) {
-    State& state = state_of(rank, segment);
+    RunningSegment& state = state_of(rank, segment);
     const std::size_t rounds = schedule_of(rank).rounds();
     while (state.started < rounds) {
       const std::span<const Step> round = schedule_of(rank).round(state.started);
@@ -167,7 +167,7 @@ class Simulation {
     const std::size_t next = segment + rank_of(rank).under_way.size();
     if (state.done == rounds && next < segments_.count) begin_segment(rank, next);
   }
-  void find_before(State& state, Rank rank, std::span<const Step> round) const {
+  void find_before(RunningSegment& state, Rank rank, std::span<const Step> round) const {
     state.is_known = true;
     state.before.clear();
     if (schedule_of(rank).paced()) {
@@ -195,11 +195,11 @@ class Simulation {
         default: break;
       }
     }
-    State& state = state_of(self.rank, self.segment);
+    RunningSegment& state = state_of(self.rank, self.segment);
     state.parts.push_back(sent.size() + received.size() + (own > 0 ? 1 : 0));
     if (state.parts.back() == 0) ++state.done;
     for (const auto& [peer, bytes] : sent) send(self, peer, bytes);
-    if (own > 0) add(work(self.rank, own * reduced_), Event::Kind::part, 0, self);
+    if (own > 0) add(work(self.rank, own * reduced_), Event::EventType::part, 0, self);
     for (const auto& [peer, bytes] : received) {
       inboxes_[{peer, self.rank, self.segment}].receives.push_back({self.index, reduced[peer]});
       match(peer, self.rank, self.segment);
@@ -214,14 +214,14 @@ class Simulation {
     messages_.push_back({.from = self, .to = peer, .bytes = bytes});
     ++simulated_.messages;
     simulated_.bytes += bytes;
-    add(work(self.rank, message_), Event::Kind::departs, messages_.size() - 1, self);
+    add(work(self.rank, message_), Event::EventType::departs, messages_.size() - 1, self);
   }
 
   void happen(const Event& event) {
-    if (event.kind == Event::Kind::part) return end_part(event.round);
-    const Message& message = messages_[event.message];
+    if (event.kind == Event::EventType::part) return end_part(event.round);
+    const MessageInFlight& message = messages_[event.message];
     const auto [from, segment, index] = message.from;
-    if (event.kind == Event::Kind::arrives) {
+    if (event.kind == Event::EventType::arrives) {
       ++inboxes_[{from, message.to, segment}].arrived;
       return match(from, message.to, segment);
     }
@@ -230,7 +230,7 @@ class Simulation {
     if (leaving.size() == 1) depart(event.message);
   }
   void depart(std::size_t number) {
-    Message& message = messages_[number];
+    MessageInFlight& message = messages_[number];
     routes_.find(message.from.rank, message.to, path_);
     double occupied = 0;  // in bytes that could pass the link meanwhile
     for (const int channel : path_) {
@@ -242,13 +242,13 @@ class Simulation {
     flows_.start(path_, message.bytes + occupied, number);
   }
   void leave(std::size_t number) {
-    const Message& message = messages_[number];
+    const MessageInFlight& message = messages_[number];
     std::deque<std::size_t>& leaving = leaving_[{message.from.rank, message.to}];
     leaving.pop_front();
     if (!leaving.empty()) depart(leaving.front());
     last_ = std::max(last_, now_);
-    add(now_ + message.latency, Event::Kind::arrives, number, message.from);
-    add(now_, Event::Kind::part, 0, message.from);
+    add(now_ + message.latency, Event::EventType::arrives, number, message.from);
+    add(now_, Event::EventType::part, 0, message.from);
   }
   void match(Rank sender, Rank receiver, std::size_t segment) {
     const auto found = inboxes_.find({sender, receiver, segment});
@@ -258,19 +258,19 @@ class Simulation {
       inbox.receives.pop_front();
       const double done = receive.reduced > 0 ? work(receiver, receive.reduced * reduced_) : now_;
       last_ = std::max(last_, done);
-      add(done, Event::Kind::part, 0, {receiver, segment, receive.round});
+      add(done, Event::EventType::part, 0, {receiver, segment, receive.round});
     }
     if (inbox.arrived == 0 && inbox.receives.empty()) inboxes_.erase(found);
   }
   void end_part(const At& round) {
-    State& state = state_of(round.rank, round.segment);
+    RunningSegment& state = state_of(round.rank, round.segment);
     if (--state.parts[round.index] > 0) return;
     ++state.done;
     start_rounds(round.rank, round.segment);
   }
   void check_end(Rank rank) {
     const RankState& state = rank_of(rank);
-    const auto is_over = [&](const State& segment) {
+    const auto is_over = [&](const RunningSegment& segment) {
       return segment.done == schedule_of(rank).rounds();
     };
     if (state.begun == segments_.count && std::ranges::all_of(state.under_way, is_over)) return;
@@ -297,7 +297,7 @@ class Simulation {
   double now_ = 0;
   double last_ = 0;  // the end of the last event
   std::vector<RankState> ranks_;
-  std::vector<Message> messages_{};
+  std::vector<MessageInFlight> messages_{};
   std::map<Ends, std::deque<std::size_t>> leaving_{};  // messages, the first one under way
   std::map<std::tuple<Rank, Rank, std::size_t>, Inbox> inboxes_{};
   std::priority_queue<Event> events_{};

@@ -6,7 +6,7 @@
 
 namespace tutti::v0::mpi {
 
-void Payloads::begin(Message& message, PayloadTag tag) {
+void Payloads::begin(PostedTransfer& message, PayloadTag tag) {
   message.tag = tag;
   if (message.is_staged()) return post_staged(message);
   if (message.receive_buffer != nullptr)
@@ -19,7 +19,7 @@ void Payloads::begin(Message& message, PayloadTag tag) {
 }
 
 // Posts all chunks at once; with the usual chunk size this is one.
-void Payloads::post_staged(Message& message) {
+void Payloads::post_staged(PostedTransfer& message) {
   const Piece staged{message.buffer + kFirstBytes, message.bytes};
   if (message.is_send()) Cursor{message.transfer.pieces}.read(staged.data, message.bytes);
   requests_.make_room(1 + message.bytes / chunk_bytes_);
@@ -27,7 +27,7 @@ void Payloads::post_staged(Message& message) {
   while (cutter.more()) post_chunk(message, cutter.next(), 0);
 }
 
-void Payloads::post_chunks(Message& message) {
+void Payloads::post_chunks(PostedTransfer& message) {
   requests_.make_room(kWindow);
   if (ReceiveBuffer* const buffer = message.receive_buffer; buffer != nullptr) {
     while (buffer->has_room()) {
@@ -41,7 +41,7 @@ void Payloads::post_chunks(Message& message) {
   }
 }
 
-void Payloads::post_chunk(Message& message, Cutter::Chunk chunk, unsigned half) {
+void Payloads::post_chunk(PostedTransfer& message, Cutter::Chunk chunk, unsigned half) {
   const Rank peer = message.transfer.peer;
   MPI_Request request = MPI_REQUEST_NULL;
   check(message.is_send() ? PMPI_Isend(chunk.data, chunk.count, chunk.type, peer, message.tag,
@@ -54,13 +54,13 @@ void Payloads::post_chunk(Message& message, Cutter::Chunk chunk, unsigned half) 
 }
 
 void Payloads::advance(Owner owner) {
-  Message& message = *owner.message;
+  PostedTransfer& message = *owner.message;
   if (message.receive_buffer != nullptr)
     guard(ranks_.self, [&] { message.receive_buffer->combine(owner.half); });
   if (!message.is_staged()) post_chunks(message);
 }
 
-void Payloads::unpack(const Message& message) {
+void Payloads::unpack(const PostedTransfer& message) {
   if (message.is_staged())
     Cursor{message.transfer.pieces}.write(message.buffer + kFirstBytes, message.bytes);
 }

@@ -23,17 +23,17 @@ class Payloads {
   }
   /// Begins to move the payload of a message. @param message whose receive is posted. @param tag of
   /// the payload.
-  void begin(Message& message, PayloadTag tag);
+  void begin(PostedTransfer& message, PayloadTag tag);
   /// Continues after an MPI message of a payload. @param owner of its request. Throws exceptions of
   /// a combiner as Error.
   void advance(Owner owner);
   /// Stores or combines a staged payload that has arrived.
-  static void unpack(const Message& message);
+  static void unpack(const PostedTransfer& message);
 
  private:
-  void post_staged(Message& message);
-  void post_chunks(Message& message);
-  void post_chunk(Message& message, Cutter::Chunk chunk, unsigned half);
+  void post_staged(PostedTransfer& message);
+  void post_chunks(PostedTransfer& message);
+  void post_chunk(PostedTransfer& message, Cutter::Chunk chunk, unsigned half);
 
   const Ranks& ranks_;
   std::size_t chunk_bytes_;

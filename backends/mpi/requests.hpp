@@ -13,7 +13,7 @@
 namespace tutti::v0::mpi {
 
 /// A pending transfer.
-struct Message {
+struct PostedTransfer {
   Transfer transfer;
   std::uint64_t bytes;
   std::byte* buffer;  ///< The buffer of the first MPI message.
@@ -31,11 +31,11 @@ struct Message {
   [[nodiscard]] bool is_send() const noexcept { return transfer.kind == Transfer::Kind::send; }
 };
 
-/// The pending messages of a transport, kept for reuse.
-class Messages {
+/// The pending transfers of a transport, whose memory is reused.
+class PostedTransfers {
  public:
-  /// @param usual number of messages for which no memory is allocated later.
-  explicit Messages(std::size_t usual) { free_.reserve(usual); }
+  /// @param usual number of transfers for which no memory is allocated later.
+  explicit PostedTransfers(std::size_t usual) { free_.reserve(usual); }
   /// Makes room, so that add cannot fail.
   void make_room() {
     if (!free_.empty()) return;
@@ -43,25 +43,25 @@ class Messages {
     if (free_.capacity() < all_.size()) free_.reserve(2 * all_.size());  // release cannot fail
     free_.push_back(&all_.back());
   }
-  /// Keeps a new message. @return it.
-  [[nodiscard]] Message& add(const Message& message) noexcept {
-    Message& kept = *free_.back();
+  /// Keeps a new transfer. @return it.
+  [[nodiscard]] PostedTransfer& add(const PostedTransfer& message) noexcept {
+    PostedTransfer& kept = *free_.back();
     free_.pop_back();
     return kept = message;
   }
   /// Ends a message of add().
-  void release(Message& message) noexcept { free_.push_back(&message); }
+  void release(PostedTransfer& message) noexcept { free_.push_back(&message); }
   /// @return the largest number of messages that were pending at once.
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
  private:
-  std::deque<Message> all_{};
-  std::vector<Message*> free_{};
+  std::deque<PostedTransfer> all_{};
+  std::vector<PostedTransfer*> free_{};
 };
 
 /// The purpose of an MPI request.
 struct Owner {
-  Message* message;
+  PostedTransfer* message;
   bool is_first;      ///< Whether the request receives or sends the first MPI message.
   std::uint8_t half;  ///< The half of the receive buffer, if it receives into one.
 };

@@ -131,7 +131,7 @@ void MpiTransport::post_send(const Transfer& transfer, std::uint64_t bytes) {
                    static_cast<int>(transfer.tag), ranks_.comm, &request),
         transfer);
   if (fits_first && leaves(request, transfer.peer, buffer, count)) return complete(transfer.cookie);
-  Message& message = messages_.add({transfer, bytes, buffer, nullptr});
+  PostedTransfer& message = messages_.add({transfer, bytes, buffer, nullptr});
   requests_.add(request, {&message, true, 0});
   if (fits_first) return;
   ++next_payload_;
@@ -218,7 +218,7 @@ void MpiTransport::poll() {
 
 // Continues a message of which a request has ended.
 void MpiTransport::advance(Owner owner, const MPI_Status& status) {
-  Message& message = *owner.message;
+  PostedTransfer& message = *owner.message;
   --message.remaining;
   if (!owner.is_first) payloads_.advance(owner);
   else if (!message.is_send()) open(message, status);
@@ -233,7 +233,7 @@ void MpiTransport::advance(Owner owner, const MPI_Status& status) {
 }
 
 // Checks the first message of a transfer and asks for its payload.
-void MpiTransport::open(Message& message, const MPI_Status& status) {
+void MpiTransport::open(PostedTransfer& message, const MPI_Status& status) {
   check_first(message.buffer, status, message.transfer, message.bytes);
   if (!message.fits_first()) payloads_.begin(message, payload_tag_of(message.buffer));
 }

@@ -78,7 +78,7 @@ class MpiTransport final : public Transport {
                                     MPI_Status& status) const;
   void receive_first(const Transfer& transfer, std::uint64_t bytes, std::byte* buffer,
                      const MPI_Status& status);
-  void open(Message& message, const MPI_Status& status);
+  void open(PostedTransfer& message, const MPI_Status& status);
   void advance(Owner owner, const MPI_Status& status);
 
   void look_for_notice();
@@ -99,7 +99,7 @@ class MpiTransport final : public Transport {
   std::shared_ptr<FailureSignal> failure_signal_;  // or null
   Capabilities capabilities_;
   std::unique_ptr<Backing> backing_;
-  Messages messages_;
+  PostedTransfers messages_;
   Requests requests_;
   Payloads payloads_;
   EarlyMessages early_;

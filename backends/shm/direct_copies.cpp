@@ -15,7 +15,8 @@ constexpr std::chrono::milliseconds kPatience{100};
 constexpr std::uint64_t kVisibleBytes = std::uint64_t{256} << 10;
 
 /// @return whether the ranges lie in the peer's segment, and have the message's bytes.
-bool are_valid(const Peer& peer, const Message& message, std::span<const Range> ranges) noexcept {
+bool are_valid(const Peer& peer, const MessageHeader& message,
+               std::span<const Range> ranges) noexcept {
   std::uint64_t bytes = 0;
   for (const Range& range : ranges) {
     if (!peer.member->mapping->holds(range.where, range.bytes)) return false;
@@ -27,7 +28,7 @@ bool are_valid(const Peer& peer, const Message& message, std::span<const Range> 
 
 }  // namespace
 
-void DirectCopies::begin(Peer& peer, Record& record, const Message& message,
+void DirectCopies::begin(Peer& peer, Record& record, const MessageHeader& message,
                          std::span<const Range> ranges) {
   if (!are_valid(peer, message, ranges)) throw nonsense();
   if (record.transfer.kind == Transfer::Kind::wait && ranges.size() == 1) {
@@ -63,7 +64,8 @@ void DirectCopies::pull_all(Peer& peer) {
     --peer.awaited;
     spare_pulls_.push_back(std::move(pull));
     peer.pulls.erase(peer.pulls.begin() + static_cast<std::ptrdiff_t>(i));
-    outgoing_.send_reply(peer, {.kind = Kind::done, .peer_id = record.peer_id, .id = record.id});
+    outgoing_.send_reply(peer,
+                         {.kind = SlotType::done, .peer_id = record.peer_id, .id = record.id});
     records_.complete(record);
   }
 }
@@ -110,7 +112,7 @@ void DirectCopies::signal(AccessId access, bool is_stored) {
   }
   outgoing_.send_reply(
       peer,
-      {.kind = Kind::done, .peer_id = record.peer_id, .id = record.id, .is_stored = is_stored});
+      {.kind = SlotType::done, .peer_id = record.peer_id, .id = record.id, .is_stored = is_stored});
   records_.release(record);
   peers_.wake(peer);
 }

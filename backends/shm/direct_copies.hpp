@@ -20,7 +20,8 @@ class DirectCopies {
   /// Begins the copy of a request whose receive is posted and matches. @param peer the sender.
   /// @param record of the receive. @param ranges of the message in the sender's memory. Throws
   /// Error{transport} for impossible ranges.
-  void begin(Peer& peer, Record& record, const Message& message, std::span<const Range> ranges);
+  void begin(Peer& peer, Record& record, const MessageHeader& message,
+             std::span<const Range> ranges);
   /// Copies bytes of a peer's messages.
   void progress(Peer& peer) {
     if (!peer.pulls.empty()) pull_all(peer);

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kEntries = [] {
 
 /// A communicator in the table.
 struct alignas(32) Entry {
-  enum State : std::uint32_t {
+  enum EntryState : std::uint32_t {
     open = 1,
     closed = 2,  ///< The owner sends nothing more.
     failed = 3,  ///< It sends nothing more, and its pieces must not be read or written any more.

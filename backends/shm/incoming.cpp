@@ -32,11 +32,11 @@ void Incoming::post(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
 
 // The bytes of a short message are in the slot, those of others in the ring of bytes.
 bool Incoming::find_whole(Peer& peer, const Slot& slot, Whole& whole) {
-  if (slot.kind == Kind::small) {
+  if (slot.kind == SlotType::small) {
     whole.payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
     return true;
   }
-  if (slot.kind != Kind::buffered) return false;
+  if (slot.kind != SlotType::buffered) return false;
   const auto buffered = body_of<Buffered>(slot);
   whole.extent = buffered.extent;
   if (whole.extent.bytes != buffered.bytes) return false;
@@ -84,15 +84,15 @@ void Incoming::read_slots(Peer& peer) {
   while (peer.awaited > 0 && peer.in.has_slot()) {
     const Slot& slot = peer.in.slot();
     switch (slot.kind) {
-      case Kind::small:
-      case Kind::buffered:
+      case SlotType::small:
+      case SlotType::buffered:
         if (!receive_whole(peer, slot)) receive_message(peer, slot);
         break;
-      case Kind::request: receive_message(peer, slot); break;
-      case Kind::more: receive_more(peer, slot); break;
-      case Kind::chunk: receive_chunk(peer, slot); break;
-      case Kind::grant:
-      case Kind::done: outgoing_.receive_reply(peer, slot); break;
+      case SlotType::request: receive_message(peer, slot); break;
+      case SlotType::more: receive_more(peer, slot); break;
+      case SlotType::chunk: receive_chunk(peer, slot); break;
+      case SlotType::grant:
+      case SlotType::done: outgoing_.receive_reply(peer, slot); break;
       default: throw nonsense();
     }
     peer.in.consume();
@@ -103,12 +103,12 @@ void Incoming::read_slots(Peer& peer) {
 
 void Incoming::receive_message(Peer& peer, const Slot& slot) {
   if (peer.partial != nullptr) throw nonsense();  // the rest of it comes first
-  Message message{.tag = slot.tag,
-                  .id = slot.id,
-                  .fingerprint = slot.fingerprint,
-                  .bytes = 0,
-                  .is_request = slot.kind == Kind::request,
-                  .access = slot.access};
+  MessageHeader message{.tag = slot.tag,
+                        .id = slot.id,
+                        .fingerprint = slot.fingerprint,
+                        .bytes = 0,
+                        .is_request = slot.kind == SlotType::request,
+                        .access = slot.access};
   std::span<const std::byte> payload;
   Extent extent{};
   if (message.is_request) {
@@ -118,7 +118,7 @@ void Incoming::receive_message(Peer& peer, const Slot& slot) {
     message.bytes = in_place ? message.in_place.message.bytes : request.bytes;
     if (message.access == AccessMode::staged) message.first = request.first;
     else if (!in_place) extent = request.ranges;
-  } else if (slot.kind == Kind::small) {
+  } else if (slot.kind == SlotType::small) {
     payload = {slot.body, std::min<std::size_t>(slot.length, kInlineBytes)};
     message.bytes = payload.size();
   } else {
@@ -146,7 +146,7 @@ void Incoming::read_ranges(std::span<const std::byte> list) {
   if (!ranges_.empty()) copy_bytes(ranges_.data(), list.data(), ranges_.size() * sizeof(Range));
 }
 
-void Incoming::store_arrival(Peer& peer, const Message& message,
+void Incoming::store_arrival(Peer& peer, const MessageHeader& message,
                              std::span<const std::byte> payload) {
   Arrival& arrival = *arrivals_.acquire();
   arrival.message = message;
@@ -157,7 +157,7 @@ void Incoming::store_arrival(Peer& peer, const Message& message,
   peer.partial_arrival = is_partial ? &arrival : nullptr;
 }
 
-void Incoming::accept(const Peer& peer, const Record& record, const Message& message) const {
+void Incoming::accept(const Peer& peer, const Record& record, const MessageHeader& message) const {
   check(peer, {message.tag, message.fingerprint, message.bytes}, record.envelope());
 }
 
@@ -216,13 +216,13 @@ void Incoming::complete(Peer& peer, Record& record) {
 }
 
 // Answers a request whose receive is posted and matches.
-void Incoming::grant(Peer& peer, Record& record, const Message& message,
+void Incoming::grant(Peer& peer, Record& record, const MessageHeader& message,
                      std::span<const Range> ranges) {
   record.peer_id = message.id;
   if (message.access != AccessMode::staged) return copies_.begin(peer, record, message, ranges);
   record.is_granted = message.first.bytes < record.bytes;
   if (record.is_granted)
-    outgoing_.send_reply(peer, {.kind = Kind::grant, .peer_id = message.id, .id = record.id});
+    outgoing_.send_reply(peer, {.kind = SlotType::grant, .peer_id = message.id, .id = record.id});
   if (message.first.bytes > 0) receive_piece(peer, record, message.first);
   if (!record.is_granted) complete(peer, record);
 }
@@ -232,8 +232,8 @@ void Incoming::find_unmatched(Peer& peer, std::uint64_t pending) const {
   if (const auto error = matcher_.find_unmatched(peer.rank, pending)) throw Error{*error};
   if (!peer.in.attached() || !peer.in.has_slot()) return;
   const Slot& slot = peer.in.slot();
-  const bool is_message =
-      slot.kind == Kind::small || slot.kind == Kind::buffered || slot.kind == Kind::request;
+  const bool is_message = slot.kind == SlotType::small || slot.kind == SlotType::buffered ||
+                          slot.kind == SlotType::request;
   const std::uint64_t fingerprint = slot.fingerprint;
   if (is_message && is_unmatched(fingerprint, pending))
     throw unmatched_message(peer.rank, fingerprint, pending);

@@ -43,9 +43,10 @@ class Incoming {
   static void receive_piece(Peer& peer, Record& record, const WindowPiece& piece);
   void complete(Peer& peer, Record& record);
   void read_ranges(std::span<const std::byte> list);
-  void store_arrival(Peer& peer, const Message& message, std::span<const std::byte> payload);
-  void accept(const Peer& peer, const Record& record, const Message& message) const;
-  void grant(Peer& peer, Record& record, const Message& message, std::span<const Range> ranges);
+  void store_arrival(Peer& peer, const MessageHeader& message, std::span<const std::byte> payload);
+  void accept(const Peer& peer, const Record& record, const MessageHeader& message) const;
+  void grant(Peer& peer, Record& record, const MessageHeader& message,
+             std::span<const Range> ranges);
 
   Peers& peers_;
   Records& records_;

@@ -27,7 +27,7 @@ constexpr std::uint64_t kChunk = 32768;
 /// receive, and are always busy.
 constexpr std::uint64_t kPartsAlone = 4;
 
-Slot& fill(SendEnd& out, Kind kind, const Transfer& transfer, std::uint32_t id) noexcept {
+Slot& fill(SendEnd& out, SlotType kind, const Transfer& transfer, std::uint32_t id) noexcept {
   Slot& slot = out.slot();
   slot.kind = kind;
   slot.tag = transfer.tag;
@@ -68,7 +68,7 @@ bool Outgoing::send_message(Peer& peer, const Transfer& transfer, std::uint64_t 
 
 bool Outgoing::send_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes) {
   if (!peer.out.has_slot()) return false;
-  Slot& slot = fill(peer.out, Kind::small, transfer, 0);
+  Slot& slot = fill(peer.out, SlotType::small, transfer, 0);
   slot.length = static_cast<std::uint8_t>(bytes);
   Cursor{transfer.pieces}.read(slot.body, bytes);
   peer.out.count_payload(bytes);
@@ -85,7 +85,7 @@ bool Outgoing::send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t
     Extent extent{};
     expects(peer.out.find_room(std::min(most, bytes - sent), extent), "there is room for a part");
     copy_to_shared(peer, cursor, peer.out.at(extent), extent.bytes);
-    const Kind kind = sent == 0 ? Kind::buffered : Kind::more;
+    const SlotType kind = sent == 0 ? SlotType::buffered : SlotType::more;
     Slot& slot = fill(peer.out, kind, transfer, 0);
     set_body(slot, Buffered{extent, bytes});
     peer.out.commit_room(extent);
@@ -130,7 +130,7 @@ bool Outgoing::send_request(Peer& peer, Record& record) {
   Request request{.bytes = record.bytes, .ranges = {}, .first = {}};
   const bool lists = access == AccessMode::visible;
   if (lists && !list_ranges(peer, record, request)) return false;
-  Slot& slot = fill(peer.out, Kind::request, record.transfer, record.id);
+  Slot& slot = fill(peer.out, SlotType::request, record.transfer, record.id);
   slot.access = access;
   if (access == AccessMode::staged) (void)stage_part(peer, record, request.first);
   if (access == AccessMode::in_place) set_body(slot, in_place_of(peer, record.transfer));
@@ -176,7 +176,7 @@ void Outgoing::receive_reply(Peer& peer, const Slot& slot) {
   if (!record.is_send() || record.is_granted) throw nonsense();
   --peer.awaited;
   const auto answer = body_of<Answer>(slot);
-  if (slot.kind == Kind::done) {
+  if (slot.kind == SlotType::done) {
     const bool is_stored = answer.is_stored != 0;
     if (is_stored && record.transfer.result.data == nullptr) throw nonsense();
     return records_.complete(record, is_stored);
@@ -228,7 +228,7 @@ void Outgoing::send_chunks(Peer& peer) {
     Chunk chunk{};
     if (!stage_part(peer, record, chunk.piece) && !buffer_part(peer, record, chunk.extent)) return;
     Slot& slot = peer.out.slot();
-    slot.kind = Kind::chunk;
+    slot.kind = SlotType::chunk;
     slot.id = record.peer_id;
     set_body(slot, chunk);
     peer.out.send();

@@ -14,7 +14,7 @@
 namespace tutti::shm {
 
 /// The description of a message in a slot.
-struct Message {
+struct MessageHeader {
   std::uint32_t tag = 0;
   std::uint32_t id = 0;  ///< For a request: the sender's record.
   std::uint64_t fingerprint = 0;
@@ -28,7 +28,7 @@ struct Message {
 /// A message that came before its receive, with its bytes, or the ranges of its request.
 struct Arrival {
   Arrival* next = nullptr;  ///< The next one in its queue.
-  Message message{};
+  MessageHeader message{};
   Payload payload{};
   std::vector<Range> ranges{};
 
@@ -48,7 +48,7 @@ struct Pull {
 
 /// An answer to a request, or to an answer.
 struct Reply {
-  Kind kind;
+  SlotType kind;
   std::uint32_t peer_id;  ///< The record of the other side.
   std::uint32_t id;       ///< The record of this side.
   bool is_stored = false;

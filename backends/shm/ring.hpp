@@ -26,7 +26,7 @@ namespace tutti::shm {
 inline constexpr std::size_t kInlineBytes = 40;
 
 /// The meaning of a slot.
-enum class Kind : std::uint8_t {
+enum class SlotType : std::uint8_t {
   small,     ///< A message, its bytes in the slot.
   buffered,  ///< A message, its bytes, or the first of them, in the ring of bytes.
   more,      ///< The next bytes of the last buffered message.
@@ -47,7 +47,7 @@ enum class AccessMode : std::uint8_t {
 /// was written, so that nothing has to be cleared.
 struct alignas(64) Slot {
   std::atomic<std::uint32_t> stamp;
-  Kind kind;
+  SlotType kind;
   std::uint8_t length;  ///< Bytes of a small message.
   AccessMode access;    ///< Access to a request.
   std::uint32_t tag;    ///< Tag of a message.

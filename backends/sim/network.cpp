@@ -64,7 +64,7 @@ Network::Network(const ClusterOptions& options)
       endpoints_(static_cast<std::size_t>(options.size)), faults_{options.faults} {
   for (Endpoint& rank : endpoints_) rank.matcher = decltype(rank.matcher){endpoints_.size()};
   for (const Fault& fault : faults_)
-    schedule({.time = fault.at, .kind = Event::Kind::fault, .rank = fault.rank});
+    schedule({.time = fault.at, .kind = Event::EventType::fault, .rank = fault.rank});
 }
 
 // Destroys messages one by one, since the queues would destroy many messages recursively.
@@ -106,21 +106,21 @@ void Network::post_one(Rank self, const Transfer& transfer) {
   ++transfers_;
   ++activity_;
   if (transfer.kind != Transfer::Kind::send) return post_receive(self, transfer.peer, half);
-  auto message = std::make_shared<Message>();
+  auto message = std::make_shared<SentMessage>();
   message->source = self;
   message->destination = transfer.peer;
   message->send = half;
   post_send(std::move(message));
 }
 
-void Network::post_send(std::shared_ptr<Message> message) {
+void Network::post_send(std::shared_ptr<SentMessage> message) {
   message->eager = options_.delivery == Delivery::eager ||
                    (options_.delivery == Delivery::random && random_.below(2) == 0);
   if (message->eager) {
     gather(message->send.pieces, message->payload);
     const Duration left = leave(*message);
     message->arrival = left + latency(message->source);
-    schedule({.time = left, .kind = Event::Kind::send_done, .message = message});
+    schedule({.time = left, .kind = Event::EventType::send_done, .message = message});
   }
   auto& matcher = endpoint(message->destination).matcher;
   if (const auto receive = matcher.match_message(message->source, message->send.tag)) {
@@ -143,13 +143,13 @@ void Network::post_receive(Rank self, Rank from, const Half& half) {
   }
 }
 
-void Network::match(const std::shared_ptr<Message>& message) {
+void Network::match(const std::shared_ptr<SentMessage>& message) {
   const Duration time = message->eager ? std::max(message->arrival, now_)
                                        : leave(*message) + latency(message->source);
-  schedule({.time = time, .kind = Event::Kind::deliver, .message = message});
+  schedule({.time = time, .kind = Event::EventType::deliver, .message = message});
 }
 
-Duration Network::leave(const Message& message) {
+Duration Network::leave(const SentMessage& message) {
   Endpoint& source = endpoint(message.source);
   const auto index = static_cast<std::size_t>(message.source);
   const int factor = options_.slowdown.empty() ? 1 : options_.slowdown[index];
@@ -166,8 +166,8 @@ Duration Network::latency(Rank source) {
   return options_.alpha * factor + Duration{static_cast<std::int64_t>(random_.below(bound))};
 }
 
-void Network::deliver(const std::shared_ptr<Message>& delivered) {
-  Message& message = *delivered;
+void Network::deliver(const std::shared_ptr<SentMessage>& delivered) {
+  SentMessage& message = *delivered;
   Endpoint& source = endpoint(message.source);
   Endpoint& destination = endpoint(message.destination);
   if (!destination.alive() || (!message.eager && !source.alive())) return;
@@ -184,7 +184,7 @@ void Network::deliver(const std::shared_ptr<Message>& delivered) {
 }
 
 /// Leaves the message of a wait at its sender, in three of four cases. @return whether it did.
-bool Network::leave_there(const std::shared_ptr<Message>& message) {
+bool Network::leave_there(const std::shared_ptr<SentMessage>& message) {
   if (!options_.visible || message->eager || !message->receive.waits ||
       message->send.pieces.size() != 1 || parts_.below(4) == 0)
     return false;
@@ -201,28 +201,28 @@ bool Network::leave_there(const std::shared_ptr<Message>& message) {
 
 std::byte* Network::open_result(Rank self, AccessId access, std::uint32_t ordinal,
                                 std::size_t bytes) {
-  const Message& message = *endpoint(self).accesses.at(access);
+  const SentMessage& message = *endpoint(self).accesses.at(access);
   if (!endpoint(message.source).alive()) return nullptr;
   const ResultPlace& result = message.send.result;
   return result.ordinal == ordinal && result.bytes == bytes ? result.data : nullptr;
 }
 
 void Network::signal(Rank self, AccessId access, bool is_stored) {
-  const std::shared_ptr<Message> message = std::move(endpoint(self).accesses.at(access));
+  const std::shared_ptr<SentMessage> message = std::move(endpoint(self).accesses.at(access));
   expects(message != nullptr, "an access ends once");
   if (endpoint(message->source).alive() && !is_stored)
     expects(std::ranges::equal(message->payload,
                                std::span{message->send.pieces.front().data, message->send.bytes}),
             "a sender leaves its bytes alone until the signal");
   message->is_stored = is_stored;
-  schedule({.time = now_ + latency(self), .kind = Event::Kind::signalled, .message = message});
+  schedule({.time = now_ + latency(self), .kind = Event::EventType::signalled, .message = message});
 }
 
 /// Gives a combiner parts of any length, which may cut elements. The seed decides whether all parts
 /// are in the combiner's staging memory, if it has any. Otherwise each is in memory of its own,
 /// which begins at any address and ends with the part, so that reads beyond it show. @return
 /// whether it combined all; if not, its rank has failed.
-bool Network::feed(const Message& message) {
+bool Network::feed(const SentMessage& message) {
   constexpr std::size_t kMostSkipped = 16;
   std::span<const std::byte> left{message.payload};
   std::byte* room = parts_.below(2) == 0 ? message.receive.combiner->staging() : nullptr;
@@ -282,7 +282,7 @@ void Network::warn(Rank rank, const Error& error) {
   Endpoint& other = endpoint(rank);
   if (other.notice || other.failure) return;
   other.notice = error;
-  schedule({.time = now_ + latency(rank), .kind = Event::Kind::notice, .rank = rank});
+  schedule({.time = now_ + latency(rank), .kind = Event::EventType::notice, .rank = rank});
 }
 
 void Network::fail(Rank rank, const Error& error) {
@@ -296,7 +296,7 @@ void Network::check_faults(Rank rank) {
     if (due && fault.kind == Fault::Kind::death) kill(rank);
     if (due && fault.kind == Fault::Kind::delay) {
       endpoint(rank).stalled_until = now_ + fault.length;
-      schedule({.time = now_ + fault.length, .kind = Event::Kind::wake, .rank = rank});
+      schedule({.time = now_ + fault.length, .kind = Event::EventType::wake, .rank = rank});
     }
     return due;
   });
@@ -334,18 +334,18 @@ void Network::advance_by(Duration span) {
 
 void Network::happen(const Event& event) {
   switch (event.kind) {
-    case Event::Kind::send_done:
-    case Event::Kind::signalled: {
+    case Event::EventType::send_done:
+    case Event::EventType::signalled: {
       Endpoint& source = endpoint(event.message->source);
       if (source.alive())
         source.ready.push_back(
             {.cookie = event.message->send.cookie, .is_stored = event.message->is_stored});
       break;
     }
-    case Event::Kind::deliver: deliver(event.message); break;
-    case Event::Kind::notice: fail(event.rank, *endpoint(event.rank).notice); break;
-    case Event::Kind::wake: break;
-    case Event::Kind::fault: check_faults(event.rank); break;
+    case Event::EventType::deliver: deliver(event.message); break;
+    case Event::EventType::notice: fail(event.rank, *endpoint(event.rank).notice); break;
+    case Event::EventType::wake: break;
+    case Event::EventType::fault: check_faults(event.rank); break;
   }
 }
 

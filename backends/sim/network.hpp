@@ -38,10 +38,10 @@ struct Receive {
 };
 
 /// A message: both halves once they match.
-struct Message {
-  std::shared_ptr<Message> next{};   ///< The next one in its queue.
-  Rank source = 0;                   ///< The sender.
-  Rank destination = 0;              ///< The receiver.
+struct SentMessage {
+  std::shared_ptr<SentMessage> next{};  ///< The next one in its queue.
+  Rank source = 0;                      ///< The sender.
+  Rank destination = 0;                 ///< The receiver.
   bool eager = false;                ///< Whether its bytes are in `payload`, and the send is done.
   Half send{};                       ///< The sender's half.
   Half receive{};                    ///< The receiver's half.
@@ -55,29 +55,29 @@ struct Message {
 /// A future event.
 struct Event {
   /// The kinds of events.
-  enum class Kind : std::uint8_t { send_done, deliver, signalled, notice, wake, fault };
-  Duration time{0};                    ///< The earliest event is the next.
-  std::uint64_t tie = 0;               ///< A random number that orders events of the same time.
-  std::uint64_t sequence = 0;          ///< Order of creation, for events that are equal otherwise.
-  Kind kind = Kind::wake;              ///< The effect.
-  Rank rank = 0;                       ///< For notices and faults: the affected rank.
-  std::shared_ptr<Message> message{};  ///< For deliveries, signals and completed sends.
+  enum class EventType : std::uint8_t { send_done, deliver, signalled, notice, wake, fault };
+  Duration time{0};                  ///< The earliest event is the next.
+  std::uint64_t tie = 0;             ///< A random number that orders events of the same time.
+  std::uint64_t sequence = 0;        ///< Order of creation, for events that are equal otherwise.
+  EventType kind = EventType::wake;  ///< The effect.
+  Rank rank = 0;                     ///< For notices and faults: the affected rank.
+  std::shared_ptr<SentMessage> message{};  ///< For deliveries, signals and completed sends.
 };
 
 /// The state of one rank.
 struct Endpoint {
-  detail::Matcher<Receive, Message> matcher{};       ///< Its receives, and messages to it.
-  std::vector<Completion> ready{};                   ///< Completions of its next poll.
-  std::vector<std::shared_ptr<Message>> accesses{};  ///< By number; null if ended.
-  std::optional<Error> failure{};                    ///< Thrown by every poll and post from now on.
-  std::optional<Error> notice{};                     ///< Becomes its failure at the event `notice`.
-  Duration port_free{0};        ///< Time at which its last send has left the port.
-  Duration stalled_until{0};    ///< Time before which it does nothing.
-  std::uint64_t transfers = 0;  ///< Transfers posted so far.
-  bool taken = false;           ///< Whether its transport was handed out.
-  bool aborted = false;         ///< Whether it has informed the others of its failure.
-  bool dead = false;            ///< Whether a fault killed it.
-  bool closed = false;          ///< Whether its transport has ended.
+  detail::Matcher<Receive, SentMessage> matcher{};       ///< Its receives, and messages to it.
+  std::vector<Completion> ready{};                       ///< Completions of its next poll.
+  std::vector<std::shared_ptr<SentMessage>> accesses{};  ///< By number; null if ended.
+  std::optional<Error> failure{};  ///< Thrown by every poll and post from now on.
+  std::optional<Error> notice{};   ///< Becomes its failure at the event `notice`.
+  Duration port_free{0};           ///< Time at which its last send has left the port.
+  Duration stalled_until{0};       ///< Time before which it does nothing.
+  std::uint64_t transfers = 0;     ///< Transfers posted so far.
+  bool taken = false;              ///< Whether its transport was handed out.
+  bool aborted = false;            ///< Whether it has informed the others of its failure.
+  bool dead = false;               ///< Whether a fault killed it.
+  bool closed = false;             ///< Whether its transport has ended.
 
   /// @return whether its pieces may be touched.
   [[nodiscard]] bool alive() const noexcept { return !dead && !closed && !failure; }
@@ -133,13 +133,13 @@ class Network {
  private:
   Endpoint& endpoint(Rank rank) noexcept { return endpoints_[static_cast<std::size_t>(rank)]; }
   void post_one(Rank self, const Transfer& transfer);
-  void post_send(std::shared_ptr<Message> message);
+  void post_send(std::shared_ptr<SentMessage> message);
   void post_receive(Rank self, Rank from, const Half& half);
-  void match(const std::shared_ptr<Message>& message);
-  void deliver(const std::shared_ptr<Message>& delivered);
-  bool feed(const Message& message);
-  [[nodiscard]] bool leave_there(const std::shared_ptr<Message>& message);
-  Duration leave(const Message& message);
+  void match(const std::shared_ptr<SentMessage>& message);
+  void deliver(const std::shared_ptr<SentMessage>& delivered);
+  bool feed(const SentMessage& message);
+  [[nodiscard]] bool leave_there(const std::shared_ptr<SentMessage>& message);
+  Duration leave(const SentMessage& message);
   Duration latency(Rank source);
   void schedule(Event event);
   void happen(const Event& event);

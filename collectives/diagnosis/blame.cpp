@@ -13,7 +13,6 @@
 namespace tutti::v0::detail {
 namespace {
 
-using State = CallStatus::State;
 using Memory = CallStatus::Memory;
 
 /// Time that ranks have to answer a question.
@@ -43,15 +42,16 @@ std::string words_of(Duration time) {
 /// @return a text: what a rank does instead of the call in which another one waits for it.
 std::string words_of(const CallStatus& found, const CallStatus::Wait& wait) {
   switch (found.state) {
-    case State::unknown:
+    case CallStatus::State::unknown:
       return std::string{"has not "} + (wait.number > 0 ? "entered the call" : "called for it") +
              ", is stalled, or is dead";
-    case State::dead: return "is dead";
-    case State::left: return "has left the world";
-    case State::silent: return "does not answer: its process is stopped, or its host is cut off";
-    case State::absent: return "has not made this communicator";
-    case State::ended: return "has destroyed this communicator";
-    case State::there: break;
+    case CallStatus::State::dead: return "is dead";
+    case CallStatus::State::left: return "has left the world";
+    case CallStatus::State::silent:
+      return "does not answer: its process is stopped, or its host is cut off";
+    case CallStatus::State::absent: return "has not made this communicator";
+    case CallStatus::State::ended: return "has destroyed this communicator";
+    case CallStatus::State::there: break;
   }
   const std::string call = wait.call;
   if (wait.number == 0)
@@ -153,7 +153,7 @@ Error Blame::explained(const Error& mismatch, std::uint64_t latest) const {
   const std::string call = words_of_number(number);
   if (own.memory != Memory::known) return mismatch;
   const std::string culprit = name_of_rank(mismatch.culprit());
-  if (other.memory != Memory::known && other.state == State::left)
+  if (other.memory != Memory::known && other.state == CallStatus::State::left)
     return {ErrorCode::mismatch,
             culprit + ", which has left, ran another " + call + " than this rank, whose " + call +
                 " is " + own.words +
@@ -178,7 +178,8 @@ Error Blame::behind_departure(const Error& departure, std::uint64_t latest) cons
     const std::vector<CallStatus> both{
         calls_.status_of(number),
         group_->inquire(std::array{peer}, number, kTimeToAnswerInPassing).front()};
-    if (both[1].state != State::left && both[1].state != State::ended) break;
+    if (both[1].state != CallStatus::State::left && both[1].state != CallStatus::State::ended)
+      break;
     if (!Majority{both, number, false}.differs()) continue;
     return disagreement(number, ask(number)).value_or(departure);
   }
@@ -200,7 +201,7 @@ std::optional<Error> Blame::disagreement_with_awaited(const CallWait& wait) cons
       group_->inquire(std::array{wait.rank}, wait.number, kTimeToAnswerInPassing).front()};
   // The transport reports that a rank has left only if that rank had made this communicator.
   const CallStatus& awaited = both.back();
-  if (wait.number > 0 && awaited.state == State::left && awaited.begun == 0 &&
+  if (wait.number > 0 && awaited.state == CallStatus::State::left && awaited.begun == 0 &&
       awaited.memory == Memory::none)
     return Error{ErrorCode::peer_dead,
                  name_of_rank(wait.rank) + " has left the world, and " + tutti::words_of(wait) +

@@ -7,7 +7,6 @@
 namespace tutti::v0::detail {
 namespace {
 
-using State = CallStatus::State;
 using Memory = CallStatus::Memory;
 
 constexpr const char* kMustAgree =
@@ -37,7 +36,8 @@ Majority::Majority(std::span<const CallStatus> all, std::uint64_t number, bool d
     const CallStatus& found = all[rank];
     const bool has_come =
         number > kPlanCalls ? found.memory != Memory::none : found.begun >= number;
-    if (found.state == State::absent || (found.state == State::there && !has_come))
+    if (found.state == CallStatus::State::absent ||
+        (found.state == CallStatus::State::there && !has_come))
       ++still_to_come_;
     else if (found.memory == Memory::known) join(rank, found);
     else if (found.memory == Memory::forgotten && differ) join(rank, found);

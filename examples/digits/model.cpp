@@ -22,10 +22,10 @@ double softmax(std::span<float> out, int label) {
 
 }  // namespace
 
-Model::Model(Kind kind, std::uint64_t seed) {
+Model::Model(Architecture architecture, std::uint64_t seed) {
   const auto shape = [this] { return layers_.empty() ? Shape{1, kSide} : layers_.back()->out(); };
   const auto random = [&] { return Random(seed, layers_.size()); };
-  if (kind == Kind::convolutional)
+  if (architecture == Architecture::convolutional)
     for (const std::size_t channels : {8U, 16U}) {
       const std::string name = std::to_string(channels / 8 - 1);
       add(make_convolution(shape(), channels, random(), name));

@@ -12,14 +12,14 @@
 
 namespace digits {
 
-enum class Kind : std::uint8_t {
+enum class Architecture : std::uint8_t {
   dense,         // three layers, 256-128-64-10
   convolutional  // two convolutions with batch norm, then one dense layer
 };
 
 class Model {
  public:
-  Model(Kind kind, std::uint64_t seed);
+  Model(Architecture architecture, std::uint64_t seed);
   Model(const Model&) = delete;  // spans point into it
   Model& operator=(const Model&) = delete;
 

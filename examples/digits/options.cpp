@@ -72,7 +72,9 @@ std::vector<Flag> flags_of(Options& o) {
   return {
       choice(
           all, "--model", "mlp|cnn",
-          [&o](auto& text) { o.model = text == "cnn" ? Kind::convolutional : Kind::dense; },
+          [&o](auto& text) {
+            o.model = text == "cnn" ? Architecture::convolutional : Architecture::dense;
+          },
           "three dense layers, or two convolutions with batch norm"),
       flag(all, "--epochs", "N", o.epochs, "passes over all images"),
       flag(all, "--batch", "N", o.batch, "images of a step, of all ranks together"),

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kTrainSeed = 1, kTestSeed = 2, kModelSeed = 3;
 enum class Program : std::uint8_t { serial, distributed, trainer };
 
 struct Options {
-  Kind model = Kind::dense;
+  Architecture model = Architecture::dense;
   int epochs = 6;
   std::size_t batch = 64;  // samples of a step, of all ranks together
   std::size_t train = 6000;

@@ -44,7 +44,7 @@ std::string size_of_row(const Workload& workload) {
 
 // The algorithm. For auto, also the algorithm that it chose.
 std::string name_of_row(const Measured& measured) {
-  if (measured.candidate.kind != Kind::automatic) return measured.candidate.label;
+  if (measured.candidate.kind != CandidateType::automatic) return measured.candidate.label;
   return fmt::format("{}: {}", measured.candidate.label, measured.runs);
 }
 
@@ -59,8 +59,8 @@ std::vector<std::size_t> order_of(const Halves& halves) {
   };
   const Raced& some = halves.out_of_place ? *halves.out_of_place : *halves.in_place;
   const auto turn = [&](std::size_t i) {
-    const Kind kind = some.result.measured[i].candidate.kind;
-    return kind == Kind::native ? 0 : kind == Kind::automatic ? 1 : 2;
+    const CandidateType kind = some.result.measured[i].candidate.kind;
+    return kind == CandidateType::native ? 0 : kind == CandidateType::automatic ? 1 : 2;
   };
   std::vector<std::size_t> order(some.result.measured.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

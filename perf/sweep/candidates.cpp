@@ -68,10 +68,12 @@ void require_served(const Choice& choice, int size) {
 // A named algorithm; nothing if this collective lacks it.
 std::optional<Candidate> named(const Catalog& catalog, std::optional<Collective> collective,
                                const std::string& name, int size) {
-  if (name == kAuto) return Candidate{.label = kAuto, .algorithm = kAuto, .kind = Kind::automatic};
+  if (name == kAuto)
+    return Candidate{.label = kAuto, .algorithm = kAuto, .kind = CandidateType::automatic};
   if (name == kNative)
-    return Candidate{.label = kNative, .algorithm = kNative, .kind = Kind::native};
-  if (name == kProbe) return Candidate{.label = kProbe, .algorithm = kProbe, .kind = Kind::probe};
+    return Candidate{.label = kNative, .algorithm = kNative, .kind = CandidateType::native};
+  if (name == kProbe)
+    return Candidate{.label = kProbe, .algorithm = kProbe, .kind = CandidateType::probe};
   if (!collective || !catalog.find(*collective, name.substr(0, name.find_first_of("(:"))))
     return {};
   try {
@@ -133,7 +135,7 @@ void keep_fitting(const Workload& workload, const SweepOptions& options,
                   std::vector<Candidate>& candidates) {
   if (!options.algorithms.empty() || !knows_own_counts_only(workload)) return;
   std::erase_if(candidates, [&](const Candidate& candidate) {
-    if (candidate.kind != Kind::forced) return false;
+    if (candidate.kind != CandidateType::forced) return false;
     const Choice choice = parse_choice(*options.catalog, workload.collective, candidate.choice);
     return !choice.algorithm->traits.own_counts_only;
   });
@@ -144,7 +146,7 @@ void require_proofs(const Workload& workload, const SweepOptions& options,
   if (options.algorithms.empty() || !is_collective(workload)) return;
   const Rank root = is_rooted(workload.collective) ? workload.root : 0;
   for (const Candidate& candidate : candidates) {
-    if (candidate.kind != Kind::forced) continue;
+    if (candidate.kind != CandidateType::forced) continue;
     const Choice choice = parse_choice(*options.catalog, workload.collective, candidate.choice);
     // Without explicit groups, the communicator's hosts are the groups.
     if (!is_added(choice) || (choice.hierarchy && !choice.hierarchy->has_groups())) continue;

@@ -13,7 +13,7 @@
 namespace tutti::perf {
 
 /// How a candidate is called.
-enum class Kind : std::uint8_t {
+enum class CandidateType : std::uint8_t {
   forced,     ///< One of tutti's algorithms, by name.
   automatic,  ///< A plain call: tutti's selector chooses.
   native,     ///< The launching MPI's blocking call.
@@ -25,14 +25,14 @@ struct MockupRule;
 
 /// One way to run a collective.
 struct Candidate {
-  std::string label{};               ///< Unique within the sweep: "ring", "knomial:k=4", "ring#2".
-  std::string algorithm{};           ///< "ring", "auto", "native".
-  std::string parameters{};          ///< "k=4", or empty.
-  std::string choice{};              ///< Value of Options::algorithm; empty unless forced.
-  Kind kind = Kind::forced;          ///< How it is called.
-  double inject = 0;                 ///< Share of time that is added on purpose.
-  std::size_t segment = 0;           ///< As Options::segment; 0: that of the sweep.
-  const MockupRule* rule = nullptr;  ///< The rule of a mock-up.
+  std::string label{};       ///< Unique within the sweep: "ring", "knomial:k=4", "ring#2".
+  std::string algorithm{};   ///< "ring", "auto", "native".
+  std::string parameters{};  ///< "k=4", or empty.
+  std::string choice{};      ///< Value of Options::algorithm; empty unless forced.
+  CandidateType kind = CandidateType::forced;  ///< How it is called.
+  double inject = 0;                           ///< Share of time that is added on purpose.
+  std::size_t segment = 0;                     ///< As Options::segment; 0: that of the sweep.
+  const MockupRule* rule = nullptr;            ///< The rule of a mock-up.
   std::optional<Alignment> align{};  ///< Alignment of its arrays, if it differs from the sweep's.
 };
 

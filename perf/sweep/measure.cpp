@@ -240,10 +240,10 @@ class Race {
 }  // namespace
 
 std::string refusal_of(MeasuredWorld& world, const Workload& workload, const Candidate& candidate) {
-  if (candidate.kind == Kind::probe && world.gpu() != nullptr)
+  if (candidate.kind == CandidateType::probe && world.gpu() != nullptr)
     return "the probe measures memory of the host: leave --memory cuda out";
-  if (candidate.kind == Kind::probe) return Probe::refusal(workload, world.communicator());
-  if (candidate.kind == Kind::native && !world.has_library())
+  if (candidate.kind == CandidateType::probe) return Probe::refusal(workload, world.communicator());
+  if (candidate.kind == CandidateType::native && !world.has_library())
     return world.gpu() == nullptr ? "no MPI launched these ranks"
                                   : "messages over the host have only tutti's own calls";
   return {};
@@ -251,7 +251,7 @@ std::string refusal_of(MeasuredWorld& world, const Workload& workload, const Can
 
 std::string determinism_gap(MeasuredWorld& world, const Workload& workload,
                             const Candidate& candidate, Determinism level) {
-  if (candidate.kind != Kind::forced) return {};
+  if (candidate.kind != CandidateType::forced) return {};
   const Buffers buffers{workload, world.communicator().rank()};
   const auto refusal_at = [&](Determinism kept) -> std::string {
     try {

@@ -90,14 +90,14 @@ void Runs::allocate_buffers() {
 void Runs::prepare(std::size_t i) {
   Measured& entry = entries_[i];
   switch (entry.candidate.kind) {
-    case Kind::native: return prepare_native(i);
-    case Kind::mockup: return prepare_mockup(i);
-    case Kind::probe:
+    case CandidateType::native: return prepare_native(i);
+    case CandidateType::mockup: return prepare_mockup(i);
+    case CandidateType::probe:
       entry.runs = "probe";
       if (!probe_) probe_.emplace(workload_, communicator());
       return;
-    case Kind::forced:
-    case Kind::automatic: return prepare_ours(i);
+    case CandidateType::forced:
+    case CandidateType::automatic: return prepare_ours(i);
   }
 }
 
@@ -147,7 +147,7 @@ void Runs::prepare_ours(std::size_t i) {
 
 bool Runs::gives_results(std::size_t i) const {
   const Candidate& candidate = entries_[i].candidate;
-  return candidate.kind != Kind::probe &&
+  return candidate.kind != CandidateType::probe &&
          (candidate.rule == nullptr || !candidate.rule->leaves_last_out);
 }
 
@@ -157,7 +157,7 @@ Options Runs::options_of(std::size_t i) {
                   .stream = gpu_ == nullptr ? Stream{} : gpu_->stream(),
                   .counts = buffers(i).counts()};
   const Candidate& candidate = entries_[i].candidate;
-  if (candidate.kind == Kind::automatic) return options;
+  if (candidate.kind == CandidateType::automatic) return options;
   options.algorithm = candidate.choice;
   // Without --determinism, a named algorithm runs at any level.
   if (!options.determinism) options.determinism = Determinism::fast;
@@ -166,10 +166,10 @@ Options Runs::options_of(std::size_t i) {
 }
 
 void Runs::invoke(std::size_t i) {
-  const Kind kind = entries_[i].candidate.kind;
-  if (kind == Kind::mockup) return mockups_[i]->run();
-  if (kind == Kind::probe) return probe_->run();
-  if (kind == Kind::native) {
+  const CandidateType kind = entries_[i].candidate.kind;
+  if (kind == CandidateType::mockup) return mockups_[i]->run();
+  if (kind == CandidateType::probe) return probe_->run();
+  if (kind == CandidateType::native) {
     for (const Call& call : buffers(i).native_calls()) world_.native(call);
     return;
   }
@@ -216,7 +216,7 @@ Check Runs::check_replay(std::size_t i) {
 
 void Runs::refresh(std::size_t i) {
   if (!setting_.options.touch) return;
-  if (entries_[i].candidate.kind == Kind::probe) return probe_->refresh();
+  if (entries_[i].candidate.kind == CandidateType::probe) return probe_->refresh();
   buffers(i).refresh();
 }
 
@@ -235,7 +235,7 @@ double Runs::sample(std::size_t i) {
   line_up();
   const double time_us = timed_us(i);
   if (setting_.options.touch)
-    kept_ = entries_[i].candidate.kind == Kind::probe ? probe_->read() : buffers(i).read();
+    kept_ = entries_[i].candidate.kind == CandidateType::probe ? probe_->read() : buffers(i).read();
   return time_us;
 }
 

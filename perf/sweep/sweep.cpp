@@ -227,7 +227,7 @@ class Sweep {
     const Verdict verdict = judge(result);
     tally_.add(result, verdict);
     const bool has_auto = std::ranges::any_of(result.measured, [](const Measured& measured) {
-      return measured.candidate.kind == Kind::automatic && !measured.times_us.empty();
+      return measured.candidate.kind == CandidateType::automatic && !measured.times_us.empty();
     });
     const bool is_told = result.workload.in_place && !options_.in_place;  // reported out of place
     if (has_auto && is_collective(result.workload) && !is_told)

@@ -21,8 +21,8 @@ constexpr std::size_t kFastest = 63;  // columns, so that a row has 120 columns
 std::vector<std::size_t> by_speed(const SizeResult& result, const Verdict& verdict) {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < result.measured.size(); ++i) {
-    const Kind kind = result.measured[i].candidate.kind;
-    const bool has_column = kind == Kind::automatic || kind == Kind::native;
+    const CandidateType kind = result.measured[i].candidate.kind;
+    const bool has_column = kind == CandidateType::automatic || kind == CandidateType::native;
     if (verdict.summaries[i].samples > 0 && (!has_column || i == verdict.best))
       indices.push_back(i);
   }
@@ -43,7 +43,7 @@ std::string time_of(const Verdict& verdict, std::size_t i) {
 }
 
 // The column of auto, or of native.
-std::string time_of(const SizeResult& result, const Verdict& verdict, Kind kind) {
+std::string time_of(const SizeResult& result, const Verdict& verdict, CandidateType kind) {
   for (std::size_t i = 0; i < result.measured.size(); ++i)
     if (result.measured[i].candidate.kind == kind && verdict.summaries[i].samples > 0)
       return time_of(verdict, i);
@@ -57,7 +57,9 @@ std::string loss_of(const Verdict& verdict) {
 }
 std::string loser_of(const SizeResult& result, const Verdict& verdict) {
   if (verdict.auto_loss.value_or(0) <= 0) return {};
-  const auto is_auto = [](const Measured& m) { return m.candidate.kind == Kind::automatic; };
+  const auto is_auto = [](const Measured& m) {
+    return m.candidate.kind == CandidateType::automatic;
+  };
   return "; auto runs " + std::ranges::find_if(result.measured, is_auto)->runs;
 }
 
@@ -179,8 +181,8 @@ void Table::row(const SizeResult& result, const Verdict& verdict) {
     checked = checked || measured.checked;
   }
   line(fmt::format("{:>11} {:>9} {:>9} {:>9} {:>6} {:>6}  {}", total_bytes(result.workload),
-                   times(verdict.ours_vs_native), time_of(result, verdict, Kind::native),
-                   time_of(result, verdict, Kind::automatic), loss_of(verdict),
+                   times(verdict.ours_vs_native), time_of(result, verdict, CandidateType::native),
+                   time_of(result, verdict, CandidateType::automatic), loss_of(verdict),
                    checked ? fmt::format("{}", wrong) : "-", fastest_of(result, verdict, color_)));
   remark(result);
 }

@@ -8,7 +8,7 @@ namespace {
 
 using Indices = std::vector<std::size_t>;
 
-std::optional<std::size_t> find(const SizeResult& result, Kind kind) {
+std::optional<std::size_t> find(const SizeResult& result, CandidateType kind) {
   for (std::size_t i = 0; i < result.measured.size(); ++i)
     if (result.measured[i].candidate.kind == kind && !result.measured[i].times_us.empty()) return i;
   return {};
@@ -19,12 +19,13 @@ std::optional<std::size_t> find(const SizeResult& result, Kind kind) {
 Indices find_ours(const SizeResult& result) {
   Indices ours;
   for (std::size_t i = 0; i < result.measured.size(); ++i)
-    if (result.measured[i].candidate.kind == Kind::forced && !result.measured[i].times_us.empty())
+    if (result.measured[i].candidate.kind == CandidateType::forced &&
+        !result.measured[i].times_us.empty())
       ours.push_back(i);
-  const auto automatic = find(result, Kind::automatic);
+  const auto automatic = find(result, CandidateType::automatic);
   if (!automatic) return ours;
   Indices named = ours;
-  if (const auto native = find(result, Kind::native)) named.push_back(*native);
+  if (const auto native = find(result, CandidateType::native)) named.push_back(*native);
   const bool is_named = std::ranges::any_of(named, [&](std::size_t i) {
     return result.measured[i].runs == result.measured[*automatic].runs;
   });
@@ -59,8 +60,8 @@ Verdict judge(const SizeResult& result) {
   verdict.standings.assign(result.measured.size(), Standing::absent);
   verdict.against_best.resize(result.measured.size());
   const Indices ours = find_ours(result);
-  const auto native = find(result, Kind::native);
-  const auto automatic = find(result, Kind::automatic);
+  const auto native = find(result, CandidateType::native);
+  const auto automatic = find(result, CandidateType::automatic);
   Indices race = ours;
   if (native) race.push_back(*native);
   verdict.ours = fastest(ours, verdict.summaries);
@@ -73,7 +74,8 @@ Verdict judge(const SizeResult& result) {
   for (std::size_t i = 0; i < result.measured.size(); ++i) {
     if (result.measured[i].times_us.empty()) continue;
     verdict.against_best[i] = ratio(i, *verdict.best);
-    const bool is_probe = result.measured[i].candidate.kind == Kind::probe;  // not in the race
+    const bool is_probe =
+        result.measured[i].candidate.kind == CandidateType::probe;  // not in the race
     verdict.standings[i] =
         is_probe || verdict.against_best[i].slower() ? Standing::slower : Standing::tie;
   }

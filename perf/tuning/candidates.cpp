@@ -49,7 +49,7 @@ std::vector<Candidate> doubtful_candidates(MeasuredWorld& world, const Workload&
         candidates.push_back(std::move(next));
     }
   }
-  candidates.push_back({.label = "auto", .algorithm = "auto", .kind = Kind::automatic});
+  candidates.push_back({.label = "auto", .algorithm = "auto", .kind = CandidateType::automatic});
   return candidates;
 }
 

@@ -60,8 +60,9 @@ Linter::Linter(MeasuredWorld& world, const LintOptions& options)
 }
 
 Candidate Linter::checked() const {
-  if (checks_library_) return {.label = "native", .algorithm = "native", .kind = Kind::native};
-  return {.label = "auto", .algorithm = "auto", .kind = Kind::automatic};
+  if (checks_library_)
+    return {.label = "native", .algorithm = "native", .kind = CandidateType::native};
+  return {.label = "auto", .algorithm = "auto", .kind = CandidateType::automatic};
 }
 
 // tutti's algorithms that the MPI has too and can be configured to run.
@@ -84,7 +85,7 @@ std::vector<Candidate> Linter::candidates_of(const Workload& workload) const {
         (!rule.leaves_last_out || for_fewer_ != nullptr))
       candidates.push_back({.label = std::string{rule.label},
                             .algorithm = std::string{rule.label},
-                            .kind = Kind::mockup,
+                            .kind = CandidateType::mockup,
                             .rule = &rule});
   for (std::string& name : known_there(workload.collective)) {
     SweepOptions one = options_.sweep;

@@ -151,12 +151,12 @@ std::vector<Candidate> Tuner::screen(const TuneJob& job) {
   double least =
       0;  // of the algorithms: one of them remains even if a plain call was faster by chance
   for (std::size_t i = 0; i < medians.size(); ++i)
-    if (medians[i] > 0 && job.candidates[i].kind != Kind::automatic)
+    if (medians[i] > 0 && job.candidates[i].kind != CandidateType::automatic)
       least = least == 0 ? medians[i] : std::min(least, medians[i]);
   std::vector<Candidate> hopeful;
   for (std::size_t i = 0; i < medians.size(); ++i)
     if (medians[i] > 0 &&
-        (medians[i] <= kHopeless * least || job.candidates[i].kind == Kind::automatic))
+        (medians[i] <= kHopeless * least || job.candidates[i].kind == CandidateType::automatic))
       hopeful.push_back(job.candidates[i]);
   return hopeful;
 }
@@ -166,7 +166,7 @@ void Tuner::keep(const TuneJob& job, const SizeResult& result) {
   const std::size_t bytes = total_bytes(job.workload);
   std::erase_if(table.cells, [&](const detail::TunedCell& cell) { return cell.bytes == bytes; });
   for (const Measured& measured : result.measured) {
-    if (measured.times_us.empty() || measured.candidate.kind != Kind::forced) continue;
+    if (measured.times_us.empty() || measured.candidate.kind != CandidateType::forced) continue;
     const Summary summary = summarize(measured.times_us);
     table.cells.push_back({.bytes = bytes,
                            .algorithm = measured.candidate.choice,
@@ -189,7 +189,7 @@ void Tuner::report(const TuneJob& job, const SizeResult& result) {
     wrong_ += measured.wrong;
     if (measured.times_us.empty()) continue;
     const double median = median_of(measured.times_us);
-    if (measured.candidate.kind == Kind::automatic) {
+    if (measured.candidate.kind == CandidateType::automatic) {
       automatic = median;
       automatic_.push_back(
           {place_of(job), total_bytes(job.workload), summarize(measured.times_us)});

@@ -18,7 +18,7 @@ CallInquiries::Inquiry CallInquiries::open(ControlPeer* peer, std::uint64_t comm
   if (peer == nullptr || !peer->is_connected()) return inquiry;
   inquiry.number = ++last_inquiry_;
   replies_[inquiry.number] = std::nullopt;
-  peer->send(encode({.kind = ControlMessage::Kind::inquiry,
+  peer->send(encode({.kind = ControlMessage::MessageType::inquiry,
                      .communicator = communicator,
                      .number = inquiry.number,
                      .call = call}));
@@ -30,16 +30,15 @@ bool CallInquiries::is_complete(const Inquiry& inquiry) const {
 }
 
 CallStatus CallInquiries::close(const Inquiry& inquiry) {
-  using State = CallStatus::State;
   if (inquiry.peer == nullptr) return {};
   const auto reply = replies_.extract(inquiry.number);
   if (!reply.empty() && reply.mapped()) {
     const ControlMessage& message = *reply.mapped();
-    if (message.number == kNoCommunicator) return {.state = State::absent};
+    if (message.number == kNoCommunicator) return {.state = CallStatus::State::absent};
     return decode_call_report(message.number, message.text);
   }
-  if (inquiry.peer->is_dead()) return {.state = State::dead};
-  if (inquiry.peer->is_connected()) return {.state = State::silent};
+  if (inquiry.peer->is_dead()) return {.state = CallStatus::State::dead};
+  if (inquiry.peer->is_connected()) return {.state = CallStatus::State::silent};
   return last_call(inquiry);
 }
 
@@ -81,7 +80,7 @@ void CallInquiries::store_last_call(const ControlPeer& peer, const ControlMessag
 }
 
 ControlMessage reply_to(const ControlMessage& inquiry, const CallCounter* calls, bool is_ended) {
-  ControlMessage reply{.kind = ControlMessage::Kind::reply,
+  ControlMessage reply{.kind = ControlMessage::MessageType::reply,
                        .communicator = inquiry.number,
                        .number = kNoCommunicator};
   if (calls == nullptr) return reply;
@@ -100,7 +99,7 @@ std::vector<ControlMessage> last_calls(std::uint64_t communicator, const CallCou
     CallStatus status = calls.status_of(call);
     status.waits.clear();
     if (status.memory == CallStatus::Memory::known)
-      reports.push_back({.kind = ControlMessage::Kind::last_call,
+      reports.push_back({.kind = ControlMessage::MessageType::last_call,
                          .communicator = communicator,
                          .text = encode_call_report(status),
                          .number = status.begun,

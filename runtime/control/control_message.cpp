@@ -70,14 +70,14 @@ std::optional<ControlMessage> decode(std::string& bytes) {
   Header header;
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
-  using Kind = ControlMessage::Kind;
-  if (header.magic != kMagic || header.kind < static_cast<std::uint32_t>(Kind::heartbeat) ||
-      header.kind > static_cast<std::uint32_t>(Kind::last_call) ||
+  using MessageType = ControlMessage::MessageType;
+  if (header.magic != kMagic || header.kind < static_cast<std::uint32_t>(MessageType::heartbeat) ||
+      header.kind > static_cast<std::uint32_t>(MessageType::last_call) ||
       header.code > static_cast<std::uint32_t>(ErrorCode::bug) ||
       header.text_bytes > kMostControlText)
     throw Error{ErrorCode::transport, "a control socket received a malformed message"};
   if (bytes.size() - sizeof header < header.text_bytes) return std::nullopt;
-  ControlMessage message{.kind = static_cast<Kind>(header.kind),
+  ControlMessage message{.kind = static_cast<MessageType>(header.kind),
                          .communicator = header.communicator,
                          .code = static_cast<ErrorCode>(header.code),
                          .culprit = header.culprit,

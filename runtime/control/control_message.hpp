@@ -14,7 +14,7 @@ namespace tutti::runtime {
 /// One message.
 struct ControlMessage {
   /// The kind of a message.
-  enum class Kind : std::uint32_t {
+  enum class MessageType : std::uint32_t {
     heartbeat = 1,  ///< Shows that the sender runs.
     failure = 2,    ///< Reports a failure of a communicator.
     leave = 3,      ///< Announces that the sender leaves without an error.
@@ -24,7 +24,7 @@ struct ControlMessage {
     last_call =
         7  ///< The status of one of the last calls of a sender that leaves; fields as for a reply.
   };
-  Kind kind = Kind::heartbeat;
+  MessageType kind = MessageType::heartbeat;
   /// The communicator of a failure, an inquiry or a last call; in a reply, the number of its
   /// inquiry.
   std::uint64_t communicator = 0;

@@ -102,7 +102,7 @@ ControlPeer::ReadResult ControlPeer::read() {
 }
 
 void ControlPeer::mark_dead() noexcept {
-  state_ = State::dead;
+  state_ = ConnectionState::dead;
   shutdown(socket(), SHUT_WR);
 }
 

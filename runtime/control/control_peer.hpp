@@ -37,9 +37,9 @@ class ControlPeer {
   [[nodiscard]] const std::string& host() const noexcept { return watched_.host; }
   [[nodiscard]] bool is_local() const noexcept { return watched_.is_local; }
   /// @return whether it neither left nor is dead.
-  [[nodiscard]] bool is_connected() const noexcept { return state_ == State::connected; }
+  [[nodiscard]] bool is_connected() const noexcept { return state_ == ConnectionState::connected; }
   /// @return whether it ended without notice, or is lost.
-  [[nodiscard]] bool is_dead() const noexcept { return state_ == State::dead; }
+  [[nodiscard]] bool is_dead() const noexcept { return state_ == ConnectionState::dead; }
   /// @return why it is dead, such as "has ended".
   [[nodiscard]] const std::string& cause() const noexcept { return cause_; }
   [[nodiscard]] int socket() const noexcept { return watched_.socket.get(); }
@@ -74,7 +74,7 @@ class ControlPeer {
   [[nodiscard]] std::optional<ControlMessage> next_message() { return decode(incoming_); }
 
   /// The peer has announced that it leaves.
-  void mark_left() noexcept { state_ = State::left; }
+  void mark_left() noexcept { state_ = ConnectionState::left; }
   /// Sets why the peer is about to be marked dead. @param cause such as "has ended".
   void set_cause(std::string cause) noexcept { cause_ = std::move(cause); }
   /// Marks the peer as dead or lost. If it is alive, it reads the end of the stream.
@@ -93,11 +93,11 @@ class ControlPeer {
   [[nodiscard]] tcp::Moved write_socket() noexcept;
   [[nodiscard]] tcp::Moved read_socket(std::span<char> into) noexcept;
 
-  enum class State : std::uint8_t { connected, left, dead };
+  enum class ConnectionState : std::uint8_t { connected, left, dead };
 
   WatchedProcess watched_;
   Descriptor process_{};
-  State state_ = State::connected;
+  ConnectionState state_ = ConnectionState::connected;
   bool has_overflowed_ = false;
   bool is_finished_ = false;
   std::string incoming_{};

@@ -27,7 +27,7 @@ void ControlState::close(Clock::time_point until) {
     if (communicator.calls != nullptr)
       for (const ControlMessage& report : last_calls(id, *communicator.calls))
         send_to_members(communicator, report);
-  const std::string message = encode({.kind = ControlMessage::Kind::leave});
+  const std::string message = encode({.kind = ControlMessage::MessageType::leave});
   for (ControlPeer& peer : peers_) peer.send_last(message);
   for (auto& [id, communicator] : communicators_)
     if (const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock())
@@ -123,7 +123,7 @@ void ControlState::send_heartbeats(Clock::time_point now) {
   if (now < next_heartbeat_) return;
   const Clock::duration late = now - next_heartbeat_;
   next_heartbeat_ = now + heartbeat_.interval;
-  const std::string message = encode({.kind = ControlMessage::Kind::heartbeat});
+  const std::string message = encode({.kind = ControlMessage::MessageType::heartbeat});
   for (ControlPeer& peer : peers_) {
     if (peer.is_local() || !peer.is_connected()) continue;
     // If this thread got no processor, it was late, and the peer was not.

@@ -138,7 +138,7 @@ void ControlState::report_own(std::uint64_t id, const Error& cause) {
   const auto found = communicators_.find(id);
   if (found == communicators_.end()) return;
   Communicator& communicator = found->second;
-  record(communicator, {.kind = ControlMessage::Kind::failure,
+  record(communicator, {.kind = ControlMessage::MessageType::failure,
                         .communicator = id,
                         .code = cause.cause(),
                         .culprit = cause.culprit(),
@@ -154,7 +154,7 @@ void ControlState::record(Communicator& communicator, const ControlMessage& fail
   if (!communicator.cause) communicator.first_report = Clock::now();
   else if (!precedes(failure, *communicator.cause)) return;
   communicator.cause = failure;
-  communicator.cause->kind = ControlMessage::Kind::failure;
+  communicator.cause->kind = ControlMessage::MessageType::failure;
   send_to_members(communicator, *communicator.cause);
   next_decision_ = std::min(next_decision_, communicator.first_report + heartbeat_.gather_time);
 }
@@ -167,7 +167,7 @@ void ControlState::record_death(Communicator& communicator, std::uint64_t id,
   const Rank in_world = communicator.world[static_cast<std::size_t>(rank)];
   const std::string world =
       rank == in_world ? "" : "rank " + std::to_string(in_world) + " of the world, ";
-  record(communicator, {.kind = ControlMessage::Kind::failure,
+  record(communicator, {.kind = ControlMessage::MessageType::failure,
                         .communicator = id,
                         .code = ErrorCode::peer_dead,
                         .culprit = rank,
@@ -185,19 +185,20 @@ void ControlState::mark_dead(ControlPeer& peer, std::string cause) {
 }
 
 void ControlState::handle(ControlPeer& peer, const ControlMessage& message) {
-  if (message.kind == ControlMessage::Kind::leave) {
+  if (message.kind == ControlMessage::MessageType::leave) {
     peer.mark_left();
     next_decision_ = Clock::now();  // the peer may have been the leader
     reply_arrived_.notify_all();    // the peer will not reply any more
   }
-  if (message.kind == ControlMessage::Kind::last_call) inquiries_.store_last_call(peer, message);
-  if (message.kind == ControlMessage::Kind::inquiry) reply(peer, message);
-  if (message.kind == ControlMessage::Kind::reply) {
+  if (message.kind == ControlMessage::MessageType::last_call)
+    inquiries_.store_last_call(peer, message);
+  if (message.kind == ControlMessage::MessageType::inquiry) reply(peer, message);
+  if (message.kind == ControlMessage::MessageType::reply) {
     inquiries_.store_reply(message);
     reply_arrived_.notify_all();
   }
-  const bool is_decision = message.kind == ControlMessage::Kind::decision;
-  if (message.kind != ControlMessage::Kind::failure && !is_decision) return;
+  const bool is_decision = message.kind == ControlMessage::MessageType::decision;
+  if (message.kind != ControlMessage::MessageType::failure && !is_decision) return;
   const auto found = communicators_.find(message.communicator);
   if (found == communicators_.end()) return early_.store(peer.rank(), message);
   Communicator& communicator = found->second;
@@ -217,7 +218,8 @@ void ControlState::record_early(Communicator& communicator, std::uint64_t id) {
     communicator.has_reported[static_cast<std::size_t>(index_in(reporter, communicator.members))] =
         true;
   }
-  if (early->cause.kind == ControlMessage::Kind::decision) decide(communicator, early->cause);
+  if (early->cause.kind == ControlMessage::MessageType::decision)
+    decide(communicator, early->cause);
   else record(communicator, early->cause);
 }
 
@@ -242,7 +244,7 @@ void ControlState::decide(Communicator& communicator, const ControlMessage& caus
   if (communicator.is_decided) return;
   communicator.is_decided = true;
   communicator.cause = cause;
-  communicator.cause->kind = ControlMessage::Kind::decision;
+  communicator.cause->kind = ControlMessage::MessageType::decision;
   send_to_members(communicator, *communicator.cause);
   if (const std::shared_ptr<FailureSignal> failure_signal = communicator.failure_signal.lock())
     failure_signal->set_cause(error_of(*communicator.cause));

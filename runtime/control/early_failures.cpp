@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kMostFailures = 256;
 
 bool is_decision(const ControlMessage& message) {
-  return message.kind == ControlMessage::Kind::decision;
+  return message.kind == ControlMessage::MessageType::decision;
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ void StoreClient::join(Deadline deadline) {
     target.local_name = options_.local_name;
   }
   const std::string_view host = std::string_view{options_.host}.substr(0, frame::kLongestHost);
-  send_all(socket_.get(), frame::bytes_of(frame::make({frame::Kind::host, 0, 0, 0}, host)),
+  send_all(socket_.get(), frame::bytes_of(frame::make({frame::ContentType::host, 0, 0, 0}, host)),
            deadline);
 }
 
@@ -122,7 +122,8 @@ void StoreClient::send_value(std::string_view own, Deadline deadline) {
   const auto most = milliseconds::rep{std::numeric_limits<std::uint32_t>::max()};
   const auto milliseconds_left =
       static_cast<std::uint32_t>(std::clamp<milliseconds::rep>(left, 0, most));
-  const std::string value = frame::make({frame::Kind::value, 0, round_, milliseconds_left}, own);
+  const std::string value =
+      frame::make({frame::ContentType::value, 0, round_, milliseconds_left}, own);
   try {
     send_all(socket_.get(), frame::bytes_of(value), deadline);
   } catch (const Error& error) {
@@ -154,9 +155,9 @@ std::vector<std::string> StoreClient::receive_values(Deadline deadline) {
   const std::string head = receive(sizeof(frame::Header), deadline);
   std::string_view rest = head;
   const auto header = read_field<frame::Header>(rest);
-  const bool failure = header.kind == frame::Kind::failure;
+  const bool failure = header.kind == frame::ContentType::failure;
   const std::size_t limit = failure ? frame::kLongestFailure : frame::kLongestTotal;
-  if ((!failure && (header.kind != frame::Kind::gathered || header.round != round_)) ||
+  if ((!failure && (header.kind != frame::ContentType::gathered || header.round != round_)) ||
       header.length > limit)
     throw Error{ErrorCode::transport, rank_0() + " sent a frame that is not allowed", 0};
   const std::string content = receive(header.length, deadline);
@@ -291,7 +292,7 @@ bool send_end_notice(const StoreOptions& options, std::string_view how, Deadline
       targets.push_back(target);
     }
   const std::string end =
-      frame::make({frame::Kind::ended, 0, 0, 0}, how.substr(0, frame::kLongestEnd));
+      frame::make({frame::ContentType::ended, 0, 0, 0}, how.substr(0, frame::kLongestEnd));
   for (const Target& each : targets) try {
       const Descriptor socket = dial(self, each, deadline);
       if (!socket) continue;

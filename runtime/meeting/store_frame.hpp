@@ -12,8 +12,8 @@
 
 namespace tutti::runtime::frame {
 
-/// The kind of a frame.
-enum class Kind : std::uint32_t {
+/// The type of a frame's content.
+enum class ContentType : std::uint32_t {
   host = 1,      ///< From a rank, once: the name of its host.
   value = 2,     ///< From a rank: its value in this round.
   gathered = 3,  ///< From rank 0: the values of all ranks, as texts in their order.
@@ -23,7 +23,7 @@ enum class Kind : std::uint32_t {
 
 /// The start of a frame.
 struct Header {
-  Kind kind;
+  ContentType kind;
   std::uint32_t length;        ///< Bytes of the content.
   std::uint32_t round;         ///< The number of the all_gather, from 0.
   std::uint32_t milliseconds;  ///< In a value, the time until the rank's deadline.
@@ -46,11 +46,11 @@ inline constexpr std::size_t kLongestFailure = std::size_t{8} * 1024;
   return frame.append(content);
 }
 
-/// @return a whole frame of Kind::failure.
+/// @return a whole frame of ContentType::failure.
 [[nodiscard]] inline std::string make_failure(std::uint32_t round, const Error& error) {
   std::string content;
   write_error(content, error);
-  return make({Kind::failure, 0, round, 0}, content);
+  return make({ContentType::failure, 0, round, 0}, content);
 }
 
 [[nodiscard]] inline std::span<const std::byte> bytes_of(std::string_view text) {

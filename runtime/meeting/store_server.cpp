@@ -95,7 +95,7 @@ std::vector<std::string> StoreServer::all_gather(std::string_view own, Deadline 
   try {
     collect();
     if (options_.note) options_.note->remove();
-    send_to_all(frame::make({frame::Kind::gathered, 0, round_, 0}, gathered()), deadline_);
+    send_to_all(frame::make({frame::ContentType::gathered, 0, round_, 0}, gathered()), deadline_);
   } catch (const Error& error) {
     failed_ = error;
     acceptor_.reset();
@@ -192,13 +192,13 @@ bool StoreServer::fill(Rank rank, std::span<std::byte> room, std::size_t& filled
 
 void StoreServer::begin_content(Rank rank) {
   StorePeer& peer = peers_[static_cast<std::size_t>(rank)];
-  const bool is_host = peer.header.kind == frame::Kind::host;
-  const bool is_end = peer.header.kind == frame::Kind::ended;
+  const bool is_host = peer.header.kind == frame::ContentType::host;
+  const bool is_end = peer.header.kind == frame::ContentType::ended;
   const std::size_t limit = is_host  ? frame::kLongestHost
                             : is_end ? frame::kLongestEnd
                                      : frame::kLongestValue;
-  const bool known =
-      is_host || is_end || (peer.header.kind == frame::Kind::value && peer.header.round == round_);
+  const bool known = is_host || is_end ||
+                     (peer.header.kind == frame::ContentType::value && peer.header.round == round_);
   if (!known || peer.header.length > limit)
     throw Error{ErrorCode::transport,
                 "rank " + std::to_string(rank) + " sent the store a frame that is not allowed",
@@ -210,8 +210,9 @@ void StoreServer::begin_content(Rank rank) {
 void StoreServer::end_content(Rank rank) {
   StorePeer& peer = peers_[static_cast<std::size_t>(rank)];
   peer.header_bytes = 0;
-  if (peer.header.kind == frame::Kind::ended) throw ended_rank(rank, peer.host, peer.content);
-  if (peer.header.kind == frame::Kind::host) {
+  if (peer.header.kind == frame::ContentType::ended)
+    throw ended_rank(rank, peer.host, peer.content);
+  if (peer.header.kind == frame::ContentType::host) {
     peer.host = std::move(peer.content);
     return;
   }

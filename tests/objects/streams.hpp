@@ -94,11 +94,12 @@ namespace tutti::test {
 inline void stream_objects(Communicator& world) {
   using samples::pieces_of;
   const Rank self = world.rank();
-  struct Kind {
+  struct PieceSizes {
     std::size_t count;
     std::size_t most;
   };
-  for (const Kind kind : {Kind{40, 2000}, Kind{3000, 100}, Kind{15, 70'000}, Kind{3, 700'000}}) {
+  for (const PieceSizes kind : {PieceSizes{40, 2000}, PieceSizes{3000, 100}, PieceSizes{15, 70'000},
+                                PieceSizes{3, 700'000}}) {
     for (const Rank root : {Rank{0}, world.size() / 2}) {
       const auto wanted = pieces_of(kind.count, kind.most, static_cast<std::size_t>(root));
       EXPECT_EQ(objects(world).broadcast(self == root ? wanted : samples::Pieces{}, root), wanted);

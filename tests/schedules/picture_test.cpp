@@ -108,8 +108,9 @@ TEST(Picture, OfEveryRowHasEveryMessageOnceAndDownwards) {
       EXPECT_LT(a.start, a.end) << row.name;
       EXPECT_LE(a.end, picture.steps) << row.name;
     }
-    const bool combines = std::any_of(picture.marks.begin(), picture.marks.end(),
-                                      [](const Mark& m) { return m.kind == Mark::Kind::combine; });
+    const bool combines =
+        std::any_of(picture.marks.begin(), picture.marks.end(),
+                    [](const Mark& m) { return m.kind == Mark::WorkType::combine; });
     EXPECT_EQ(combines, reduces) << name_of(row.collective) << " " << choice.text();
   }
 }

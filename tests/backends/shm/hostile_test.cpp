@@ -22,7 +22,7 @@ class Hostile {
 
   [[nodiscard]] SendEnd& out() { return out_; }
   /// @param kind of the slot that is sent next. @param id that it names. @return it.
-  Slot& slot(Kind kind, std::uint32_t id = 0) {
+  Slot& slot(SlotType kind, std::uint32_t id = 0) {
     Slot& slot = out_.slot();
     slot.kind = kind;
     slot.tag = 0;
@@ -44,7 +44,7 @@ class Hostile {
     ASSERT_TRUE(out_.find_room(ranges.size() * sizeof(Range), request.ranges));
     if (!ranges.empty())
       std::memcpy(out_.at(request.ranges), ranges.data(), ranges.size() * sizeof(Range));
-    Slot& next = slot(Kind::request);
+    Slot& next = slot(SlotType::request);
     next.access = access;
     set_body(next, request);
     out_.commit_room(request.ranges);
@@ -99,18 +99,19 @@ Request staged(WindowPiece first, std::uint64_t bytes = kExpected) {
 
 TEST(ShmHostile, WhatMakesSenseIsTaken) {
   Hostile hostile;
-  set_body(hostile.slot(Kind::request, 77), Request{.bytes = kExpected, .ranges = {}, .first = {}});
+  set_body(hostile.slot(SlotType::request, 77),
+           Request{.bytes = kExpected, .ranges = {}, .first = {}});
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 0u);
   Extent extent{};
   ASSERT_TRUE(hostile.out().find_room(50000, extent));
   std::memset(hostile.out().at(extent), 1, 50000);
   for (int half = 0; half < 2; ++half) {
-    set_body(hostile.slot(Kind::chunk, kReceive), Chunk{.extent = extent, .piece = {}});
+    set_body(hostile.slot(SlotType::chunk, kReceive), Chunk{.extent = extent, .piece = {}});
     hostile.out().send();
     EXPECT_EQ(hostile.goes_on(), half == 0 ? 0u : 1u);
   }
-  hostile.slot(Kind::done, kSend);
+  hostile.slot(SlotType::done, kSend);
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 1u);
   EXPECT_EQ(hostile.expected(), std::vector<std::byte>(kExpected, std::byte{1}));
@@ -118,16 +119,17 @@ TEST(ShmHostile, WhatMakesSenseIsTaken) {
 
 TEST(ShmHostile, UnknownKindsAreRefused) {
   Hostile hostile;
-  hostile.slot(static_cast<Kind>(9));
+  hostile.slot(static_cast<SlotType>(9));
   hostile.out().send();
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }
 
 TEST(ShmHostile, RecordsThatAreNotMeantAreRefused) {
-  for (const auto& [kind, id] : {std::pair{Kind::chunk, kSend}, std::pair{Kind::chunk, kNobody},
-                                 std::pair{Kind::grant, kReceive}, std::pair{Kind::grant, kNobody},
-                                 std::pair{Kind::done, kReceive}, std::pair{Kind::done, kNobody},
-                                 std::pair{Kind::done, ~0u}}) {
+  for (const auto& [kind, id] :
+       {std::pair{SlotType::chunk, kSend}, std::pair{SlotType::chunk, kNobody},
+        std::pair{SlotType::grant, kReceive}, std::pair{SlotType::grant, kNobody},
+        std::pair{SlotType::done, kReceive}, std::pair{SlotType::done, kNobody},
+        std::pair{SlotType::done, ~0u}}) {
     Hostile hostile;
     set_body(hostile.slot(kind, id),
              Chunk{.extent = {.end = 64, .offset = 0, .bytes = 8}, .piece = {}});
@@ -138,16 +140,16 @@ TEST(ShmHostile, RecordsThatAreNotMeantAreRefused) {
 
 TEST(ShmHostile, ARecordThatIsDoneIsNobodys) {
   Hostile hostile;
-  hostile.slot(Kind::done, kSend);
+  hostile.slot(SlotType::done, kSend);
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 1u);
-  hostile.slot(Kind::done, kSend);
+  hostile.slot(SlotType::done, kSend);
   hostile.out().send();
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }
 
 TEST(ShmHostile, BytesOutsideTheRingAreRefused) {
-  for (const Kind kind : {Kind::buffered, Kind::chunk}) {
+  for (const SlotType kind : {SlotType::buffered, SlotType::chunk}) {
     Hostile hostile;
     set_body(hostile.slot(kind), Extent{.end = 64, .offset = 0xffffff00, .bytes = 8});
     hostile.out().send();
@@ -157,9 +159,9 @@ TEST(ShmHostile, BytesOutsideTheRingAreRefused) {
 
 TEST(ShmHostile, MoreThanWasPromisedIsRefused) {
   Hostile hostile;
-  set_body(hostile.slot(Kind::request, 77), staged({}));
+  set_body(hostile.slot(SlotType::request, 77), staged({}));
   hostile.out().send();
-  set_body(hostile.slot(Kind::chunk, kReceive),
+  set_body(hostile.slot(SlotType::chunk, kReceive),
            Chunk{.extent = {.end = 64, .offset = 0, .bytes = kExpected + 1}, .piece = {}});
   hostile.out().send();
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
@@ -172,33 +174,33 @@ Buffered part(std::uint32_t bytes, std::uint64_t total) {
 
 TEST(ShmHostile, PartsMakeOneMessage) {
   Hostile hostile;
-  set_body(hostile.slot(Kind::buffered), part(60000, kExpected));
+  set_body(hostile.slot(SlotType::buffered), part(60000, kExpected));
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 0u);
-  set_body(hostile.slot(Kind::more), part(kExpected - 60000, kExpected));
+  set_body(hostile.slot(SlotType::more), part(kExpected - 60000, kExpected));
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 1u);
 }
 
 TEST(ShmHostile, AnOlderMessageMayBeReceivedBetweenParts) {
   Hostile hostile;
-  hostile.slot(Kind::small).tag = 1;
+  hostile.slot(SlotType::small).tag = 1;
   hostile.out().slot().length = 8;
   hostile.out().send();
-  set_body(hostile.slot(Kind::buffered), part(60000, kExpected));
+  set_body(hostile.slot(SlotType::buffered), part(60000, kExpected));
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 0u);
   hostile.receive(1, 8);
   EXPECT_EQ(hostile.goes_on(), 1u);
-  set_body(hostile.slot(Kind::more), part(kExpected - 60000, kExpected));
+  set_body(hostile.slot(SlotType::more), part(kExpected - 60000, kExpected));
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 1u);
 }
 
 TEST(ShmHostile, WhatWasGrantedIsNotGrantedAgain) {
-  for (const Kind kind : {Kind::grant, Kind::done}) {
+  for (const SlotType kind : {SlotType::grant, SlotType::done}) {
     Hostile hostile;
-    set_body(hostile.slot(Kind::grant, kSend), Answer{});
+    set_body(hostile.slot(SlotType::grant, kSend), Answer{});
     hostile.out().send();
     set_body(hostile.slot(kind, kSend), Answer{});
     hostile.out().send();
@@ -208,18 +210,18 @@ TEST(ShmHostile, WhatWasGrantedIsNotGrantedAgain) {
 
 TEST(ShmHostile, ChunksOfWhatWasNotGrantedAreRefused) {
   Hostile hostile;
-  set_body(hostile.slot(Kind::chunk, kReceive),
+  set_body(hostile.slot(SlotType::chunk, kReceive),
            Chunk{.extent = {.end = 64, .offset = 0, .bytes = 8}, .piece = {}});
   hostile.out().send();
   EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }
 
 TEST(ShmHostile, PartsThatMakeNoSenseAreRefused) {
-  const std::vector<std::vector<std::pair<Kind, Buffered>>> lists{
-      {{Kind::buffered, part(kExpected, kExpected - 1)}},
-      {{Kind::more, part(8, kExpected)}},
-      {{Kind::buffered, part(8, kExpected)}, {Kind::more, part(kExpected - 7, kExpected)}},
-      {{Kind::buffered, part(8, kExpected)}, {Kind::buffered, part(8, kExpected)}}};
+  const std::vector<std::vector<std::pair<SlotType, Buffered>>> lists{
+      {{SlotType::buffered, part(kExpected, kExpected - 1)}},
+      {{SlotType::more, part(8, kExpected)}},
+      {{SlotType::buffered, part(8, kExpected)}, {SlotType::more, part(kExpected - 7, kExpected)}},
+      {{SlotType::buffered, part(8, kExpected)}, {SlotType::buffered, part(8, kExpected)}}};
   for (std::size_t i = 0; i < lists.size(); ++i) {
     Hostile hostile;
     for (const auto& [kind, body] : lists[i]) {
@@ -233,11 +235,11 @@ TEST(ShmHostile, PartsThatMakeNoSenseAreRefused) {
 TEST(ShmHostile, PartsOfWhatNobodyAwaitsAreCounted) {
   for (const bool is_request : {false, true}) {
     Hostile hostile;
-    hostile.slot(is_request ? Kind::request : Kind::buffered).tag = 1;
+    hostile.slot(is_request ? SlotType::request : SlotType::buffered).tag = 1;
     set_body(hostile.out().slot(), part(8, 16));
     if (is_request) set_body(hostile.out().slot(), Request{.bytes = 16, .ranges = {}, .first = {}});
     hostile.out().send();
-    set_body(hostile.slot(Kind::more), part(is_request ? 8 : 9, 16));
+    set_body(hostile.slot(SlotType::more), part(is_request ? 8 : 9, 16));
     hostile.out().send();
     EXPECT_EQ(hostile.failure(), ErrorCode::transport) << is_request;
   }
@@ -245,7 +247,7 @@ TEST(ShmHostile, PartsOfWhatNobodyAwaitsAreCounted) {
 
 TEST(ShmHostile, ASlotCarriesNoMoreThanItHolds) {
   Hostile hostile;
-  hostile.slot(Kind::small).length = 255;
+  hostile.slot(SlotType::small).length = 255;
   hostile.out().send();
   EXPECT_EQ(hostile.failure(), ErrorCode::mismatch);
 }
@@ -280,11 +282,11 @@ TEST(ShmHostile, PiecesThatMakeNoSenseAreRefused) {
     for (const bool is_chunk : {false, true}) {
       Hostile hostile;
       if (has_window) hostile.open_window();
-      set_body(hostile.slot(Kind::request, 77), staged(is_chunk ? WindowPiece{} : piece));
+      set_body(hostile.slot(SlotType::request, 77), staged(is_chunk ? WindowPiece{} : piece));
       hostile.out().send();
       if (is_chunk) {
         EXPECT_EQ(hostile.goes_on(), 0u);
-        set_body(hostile.slot(Kind::chunk, kReceive), Chunk{.extent = {}, .piece = piece});
+        set_body(hostile.slot(SlotType::chunk, kReceive), Chunk{.extent = {}, .piece = piece});
         hostile.out().send();
       }
       EXPECT_EQ(hostile.failure(), ErrorCode::transport) << piece.index << ", " << piece.bytes;
@@ -294,7 +296,7 @@ TEST(ShmHostile, PiecesThatMakeNoSenseAreRefused) {
 
 TEST(ShmHostile, APieceOfNobodysMessageIsRefusedOnceItIsReceived) {
   Hostile hostile;
-  hostile.slot(Kind::request, 77).tag = 1;
+  hostile.slot(SlotType::request, 77).tag = 1;
   set_body(hostile.out().slot(), staged({kWindowPieces, 8}, 8));
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 0u);
@@ -305,7 +307,7 @@ TEST(ShmHostile, AWindowOutsideTheSegmentIsRefused) {
   for (const std::uint64_t offset : {kSegmentSize - 64, std::uint64_t{1}, ~std::uint64_t{63}}) {
     Hostile hostile;
     hostile.open_window(offset);
-    set_body(hostile.slot(Kind::request, 77), staged({0, 8}));
+    set_body(hostile.slot(SlotType::request, 77), staged({0, 8}));
     hostile.out().send();
     EXPECT_EQ(hostile.failure(), ErrorCode::transport) << offset;
   }
@@ -315,10 +317,10 @@ TEST(ShmHostile, PiecesMakeOneMessage) {
   Hostile hostile;
   std::byte* const window = hostile.open_window();
   std::memset(window, 1, kExpected);
-  set_body(hostile.slot(Kind::request, 77), staged({0, 60000}));
+  set_body(hostile.slot(SlotType::request, 77), staged({0, 60000}));
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 0u);
-  set_body(hostile.slot(Kind::chunk, kReceive),
+  set_body(hostile.slot(SlotType::chunk, kReceive),
            Chunk{.extent = {}, .piece = {0, kExpected - 60000}});
   hostile.out().send();
   EXPECT_EQ(hostile.goes_on(), 1u);

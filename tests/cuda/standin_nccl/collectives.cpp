@@ -162,16 +162,17 @@ void scatter(const Collective& collective) {
 void perform_collective(const Operation& operation, Mesh& mesh) {
   if (operation.count == 0) return;
   switch (operation.kind) {
-    case Kind::all_reduce: return all_reduce({operation, mesh, Purpose::all_reduce});
-    case Kind::broadcast: return broadcast({operation, mesh, Purpose::broadcast});
-    case Kind::reduce: return reduce({operation, mesh, Purpose::reduce});
-    case Kind::all_gather: return all_gather({operation, mesh, Purpose::all_gather});
-    case Kind::reduce_scatter: return reduce_scatter({operation, mesh, Purpose::reduce_scatter});
-    case Kind::all_to_all: return all_to_all({operation, mesh, Purpose::all_to_all});
-    case Kind::gather: return gather({operation, mesh, Purpose::gather});
-    case Kind::scatter: return scatter({operation, mesh, Purpose::scatter});
-    case Kind::send:
-    case Kind::receive: return;
+    case OperationType::all_reduce: return all_reduce({operation, mesh, Purpose::all_reduce});
+    case OperationType::broadcast: return broadcast({operation, mesh, Purpose::broadcast});
+    case OperationType::reduce: return reduce({operation, mesh, Purpose::reduce});
+    case OperationType::all_gather: return all_gather({operation, mesh, Purpose::all_gather});
+    case OperationType::reduce_scatter:
+      return reduce_scatter({operation, mesh, Purpose::reduce_scatter});
+    case OperationType::all_to_all: return all_to_all({operation, mesh, Purpose::all_to_all});
+    case OperationType::gather: return gather({operation, mesh, Purpose::gather});
+    case OperationType::scatter: return scatter({operation, mesh, Purpose::scatter});
+    case OperationType::send:
+    case OperationType::receive: return;
   }
 }
 

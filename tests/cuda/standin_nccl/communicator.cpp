@@ -190,10 +190,10 @@ void Communicator::perform(const std::vector<Operation>& operations) {
   Stage stage;
   for (const Operation& operation : operations) {
     const std::size_t bytes = bytes_of(operation);
-    if (operation.kind == Kind::send) {
+    if (operation.kind == OperationType::send) {
       stage.sends.push_back({operation.peer, Purpose::pair, operation.registered,
                              reach(operation.from, bytes), bytes});
-    } else if (operation.kind == Kind::receive) {
+    } else if (operation.kind == OperationType::receive) {
       stage.receives.push_back({operation.peer, Purpose::pair, operation.registered,
                                 reach(operation.into, bytes), bytes});
     } else {

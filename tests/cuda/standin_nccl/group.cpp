@@ -21,12 +21,12 @@ ncclResult_t worse(ncclResult_t a, ncclResult_t b) {
 
 // As NCCL, which copies messages to the own rank when they are launched.
 void require_own_pairs(const std::vector<Operation>& operations, int rank) {
-  const auto count = [&](Kind kind) {
+  const auto count = [&](OperationType kind) {
     return std::count_if(operations.begin(), operations.end(), [&](const Operation& operation) {
       return operation.kind == kind && operation.peer == rank;
     });
   };
-  require(count(Kind::send) == count(Kind::receive), ncclInvalidUsage,
+  require(count(OperationType::send) == count(OperationType::receive), ncclInvalidUsage,
           "a message to the own rank is sent and received in the same group");
 }
 

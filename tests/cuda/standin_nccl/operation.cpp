@@ -7,8 +7,9 @@
 
 namespace tutti::nccl_standin {
 
-bool reduces(Kind kind) {
-  return kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::reduce_scatter;
+bool reduces(OperationType kind) {
+  return kind == OperationType::all_reduce || kind == OperationType::reduce ||
+         kind == OperationType::reduce_scatter;
 }
 
 std::size_t bytes_of(const Operation& operation) {
@@ -19,11 +20,11 @@ std::size_t bytes_read(const Operation& operation, const Membership& membership)
   const std::size_t bytes = bytes_of(operation);
   const std::size_t all = bytes * static_cast<std::size_t>(membership.size);
   switch (operation.kind) {
-    case Kind::receive: return 0;
-    case Kind::broadcast: return operation.peer == membership.rank ? bytes : 0;
-    case Kind::reduce_scatter:
-    case Kind::all_to_all: return all;
-    case Kind::scatter: return operation.peer == membership.rank ? all : 0;
+    case OperationType::receive: return 0;
+    case OperationType::broadcast: return operation.peer == membership.rank ? bytes : 0;
+    case OperationType::reduce_scatter:
+    case OperationType::all_to_all: return all;
+    case OperationType::scatter: return operation.peer == membership.rank ? all : 0;
     default: return bytes;
   }
 }
@@ -32,11 +33,11 @@ std::size_t bytes_written(const Operation& operation, const Membership& membersh
   const std::size_t bytes = bytes_of(operation);
   const std::size_t all = bytes * static_cast<std::size_t>(membership.size);
   switch (operation.kind) {
-    case Kind::send: return 0;
-    case Kind::reduce: return operation.peer == membership.rank ? bytes : 0;
-    case Kind::all_gather:
-    case Kind::all_to_all: return all;
-    case Kind::gather: return operation.peer == membership.rank ? all : 0;
+    case OperationType::send: return 0;
+    case OperationType::reduce: return operation.peer == membership.rank ? bytes : 0;
+    case OperationType::all_gather:
+    case OperationType::all_to_all: return all;
+    case OperationType::gather: return operation.peer == membership.rank ? all : 0;
     default: return bytes;
   }
 }
@@ -55,7 +56,7 @@ void check(const Operation& operation, const Membership& membership) {
           "the buffer to send is null");
   require(operation.into != nullptr || bytes_written(operation, membership) == 0,
           ncclInvalidArgument, "the buffer to receive is null");
-  require(operation.kind != Kind::all_to_all || operation.from != operation.into ||
+  require(operation.kind != OperationType::all_to_all || operation.from != operation.into ||
               operation.count == 0,
           ncclInvalidArgument, "ncclAlltoAll may not be in place");
 }

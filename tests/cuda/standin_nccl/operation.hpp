@@ -11,7 +11,7 @@
 
 namespace tutti::nccl_standin {
 
-enum class Kind {
+enum class OperationType {
   send,
   receive,
   all_reduce,
@@ -25,7 +25,7 @@ enum class Kind {
 };
 
 struct Operation {
-  Kind kind{};
+  OperationType kind{};
   const void* from = nullptr;
   void* into = nullptr;
   std::size_t count = 0;  ///< As the function of NCCL takes it.
@@ -36,7 +36,7 @@ struct Operation {
 };
 
 /// @return whether an operation has an operator.
-bool reduces(Kind kind);
+bool reduces(OperationType kind);
 
 /// Throws Failure if no rank of such a communicator may call this.
 void check(const Operation& operation, const Membership& membership);

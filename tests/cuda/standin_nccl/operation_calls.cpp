@@ -44,22 +44,28 @@ ncclResult_t ncclGroupEnd() {
 
 ncclResult_t ncclSend(const void* from, size_t count, ncclDataType_t datatype, int peer,
                       ncclComm_t communicator, cudaStream_t stream) {
-  return call_operation(
-      __func__, communicator, stream,
-      {.kind = Kind::send, .from = from, .count = count, .datatype = datatype, .peer = peer});
+  return call_operation(__func__, communicator, stream,
+                        {.kind = OperationType::send,
+                         .from = from,
+                         .count = count,
+                         .datatype = datatype,
+                         .peer = peer});
 }
 
 ncclResult_t ncclRecv(void* into, size_t count, ncclDataType_t datatype, int peer,
                       ncclComm_t communicator, cudaStream_t stream) {
-  return call_operation(
-      __func__, communicator, stream,
-      {.kind = Kind::receive, .into = into, .count = count, .datatype = datatype, .peer = peer});
+  return call_operation(__func__, communicator, stream,
+                        {.kind = OperationType::receive,
+                         .into = into,
+                         .count = count,
+                         .datatype = datatype,
+                         .peer = peer});
 }
 
 ncclResult_t ncclAllReduce(const void* from, void* into, size_t count, ncclDataType_t datatype,
                            ncclRedOp_t op, ncclComm_t communicator, cudaStream_t stream) {
   return call_operation(__func__, communicator, stream,
-                        {.kind = Kind::all_reduce,
+                        {.kind = OperationType::all_reduce,
                          .from = from,
                          .into = into,
                          .count = count,
@@ -70,7 +76,7 @@ ncclResult_t ncclAllReduce(const void* from, void* into, size_t count, ncclDataT
 ncclResult_t ncclBroadcast(const void* from, void* into, size_t count, ncclDataType_t datatype,
                            int root, ncclComm_t communicator, cudaStream_t stream) {
   return call_operation(__func__, communicator, stream,
-                        {.kind = Kind::broadcast,
+                        {.kind = OperationType::broadcast,
                          .from = from,
                          .into = into,
                          .count = count,
@@ -81,7 +87,7 @@ ncclResult_t ncclBroadcast(const void* from, void* into, size_t count, ncclDataT
 ncclResult_t ncclReduce(const void* from, void* into, size_t count, ncclDataType_t datatype,
                         ncclRedOp_t op, int root, ncclComm_t communicator, cudaStream_t stream) {
   return call_operation(__func__, communicator, stream,
-                        {.kind = Kind::reduce,
+                        {.kind = OperationType::reduce,
                          .from = from,
                          .into = into,
                          .count = count,
@@ -92,15 +98,18 @@ ncclResult_t ncclReduce(const void* from, void* into, size_t count, ncclDataType
 
 ncclResult_t ncclAllGather(const void* from, void* into, size_t count, ncclDataType_t datatype,
                            ncclComm_t communicator, cudaStream_t stream) {
-  return call_operation(
-      __func__, communicator, stream,
-      {.kind = Kind::all_gather, .from = from, .into = into, .count = count, .datatype = datatype});
+  return call_operation(__func__, communicator, stream,
+                        {.kind = OperationType::all_gather,
+                         .from = from,
+                         .into = into,
+                         .count = count,
+                         .datatype = datatype});
 }
 
 ncclResult_t ncclReduceScatter(const void* from, void* into, size_t count, ncclDataType_t datatype,
                                ncclRedOp_t op, ncclComm_t communicator, cudaStream_t stream) {
   return call_operation(__func__, communicator, stream,
-                        {.kind = Kind::reduce_scatter,
+                        {.kind = OperationType::reduce_scatter,
                          .from = from,
                          .into = into,
                          .count = count,
@@ -110,15 +119,18 @@ ncclResult_t ncclReduceScatter(const void* from, void* into, size_t count, ncclD
 
 ncclResult_t ncclAlltoAll(const void* from, void* into, size_t count, ncclDataType_t datatype,
                           ncclComm_t communicator, cudaStream_t stream) {
-  return call_operation(
-      __func__, communicator, stream,
-      {.kind = Kind::all_to_all, .from = from, .into = into, .count = count, .datatype = datatype});
+  return call_operation(__func__, communicator, stream,
+                        {.kind = OperationType::all_to_all,
+                         .from = from,
+                         .into = into,
+                         .count = count,
+                         .datatype = datatype});
 }
 
 ncclResult_t ncclGather(const void* from, void* into, size_t count, ncclDataType_t datatype,
                         int root, ncclComm_t communicator, cudaStream_t stream) {
   return call_operation(__func__, communicator, stream,
-                        {.kind = Kind::gather,
+                        {.kind = OperationType::gather,
                          .from = from,
                          .into = into,
                          .count = count,
@@ -129,7 +141,7 @@ ncclResult_t ncclGather(const void* from, void* into, size_t count, ncclDataType
 ncclResult_t ncclScatter(const void* from, void* into, size_t count, ncclDataType_t datatype,
                          int root, ncclComm_t communicator, cudaStream_t stream) {
   return call_operation(__func__, communicator, stream,
-                        {.kind = Kind::scatter,
+                        {.kind = OperationType::scatter,
                          .from = from,
                          .into = into,
                          .count = count,

@@ -46,9 +46,12 @@ Registered Communicator::registered(const Operation& operation, bool recorded) c
   require(!reads || !writes || in == out, ncclInvalidUsage,
           "registered and other memory are mixed: one of the input and the output is registered");
   registered.is_registered = in || out;
-  if (operation.kind == Kind::send || operation.kind == Kind::receive) return registered;
-  const bool gathers = operation.kind == Kind::all_gather || operation.kind == Kind::gather;
-  const bool scatters = operation.kind == Kind::reduce_scatter || operation.kind == Kind::scatter;
+  if (operation.kind == OperationType::send || operation.kind == OperationType::receive)
+    return registered;
+  const bool gathers =
+      operation.kind == OperationType::all_gather || operation.kind == OperationType::gather;
+  const bool scatters =
+      operation.kind == OperationType::reduce_scatter || operation.kind == OperationType::scatter;
   if (reads && !gathers)
     registered.in = windows_.offset_of(operation.from).value_or(Registered::kAnywhere);
   if (writes && !scatters)

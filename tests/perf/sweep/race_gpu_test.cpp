@@ -81,10 +81,11 @@ class OneRank final : public MeasuredWorld {
   Communicator communicator_;
 };
 
-const std::vector<Candidate> kOurs{{.label = "ring", .algorithm = "ring", .choice = "ring"},
-                                   {.label = "auto", .algorithm = "auto", .kind = Kind::automatic}};
+const std::vector<Candidate> kOurs{
+    {.label = "ring", .algorithm = "ring", .choice = "ring"},
+    {.label = "auto", .algorithm = "auto", .kind = CandidateType::automatic}};
 
-const Candidate kNative{.label = "native", .algorithm = "native", .kind = Kind::native};
+const Candidate kNative{.label = "native", .algorithm = "native", .kind = CandidateType::native};
 const Workload kProblem{.collective = Collective::all_reduce, .count = 100, .size = 1};
 
 SizeResult race(Told& told, SweepOptions options, const Workload& workload = kProblem,
@@ -161,7 +162,7 @@ TEST(RaceOnGpus, NativeIsTheCallOfTheLibraryUnderTheStreams) {
 TEST(RaceOnGpus, AProbeIsOneOfTheHost) {
   Told told;
   const Measured probe =
-      race(told, {}, kProblem, {{.label = "probe", .kind = Kind::probe}}).measured.front();
+      race(told, {}, kProblem, {{.label = "probe", .kind = CandidateType::probe}}).measured.front();
   EXPECT_EQ(probe.refused, "the probe measures memory of the host: leave --memory cuda out");
 }
 

@@ -53,8 +53,8 @@ class Simulated : public MeasuredWorld {
 
 const std::vector<Candidate> kCandidates{
     {.label = "ring", .algorithm = "ring", .choice = "ring"},
-    {.label = "auto", .algorithm = "auto", .kind = Kind::automatic},
-    {.label = "native", .algorithm = "native", .kind = Kind::native}};
+    {.label = "auto", .algorithm = "auto", .kind = CandidateType::automatic},
+    {.label = "native", .algorithm = "native", .kind = CandidateType::native}};
 
 const Workload kProblem{.collective = Collective::all_reduce, .count = 100, .size = 1};
 

@@ -182,9 +182,9 @@ TEST(Statistics, GeometricMean) {
 
 // --- who won a size ---
 
-Measured runner(const std::string& label, Kind kind, double time_us) {
+Measured runner(const std::string& label, CandidateType kind, double time_us) {
   Measured measured{.candidate = {.label = label, .algorithm = label, .kind = kind}};
-  measured.runs = kind == Kind::automatic ? "ring" : label;
+  measured.runs = kind == CandidateType::automatic ? "ring" : label;
   Machine machine{static_cast<unsigned>(label.size())};
   if (time_us > 0)
     for (int round = 0; round < 200; ++round) measured.times_us.push_back(machine.time(time_us));
@@ -192,9 +192,10 @@ Measured runner(const std::string& label, Kind kind, double time_us) {
 }
 
 TEST(Verdict, TheFastestWinsAndRatiosAreAgainstNative) {
-  const SizeResult result{
-      .measured = {runner("ring", Kind::forced, 10), runner("direct", Kind::forced, 20),
-                   runner("auto", Kind::automatic, 20), runner("native", Kind::native, 30)}};
+  const SizeResult result{.measured = {runner("ring", CandidateType::forced, 10),
+                                       runner("direct", CandidateType::forced, 20),
+                                       runner("auto", CandidateType::automatic, 20),
+                                       runner("native", CandidateType::native, 30)}};
   const Verdict verdict = judge(result);
   ASSERT_TRUE(verdict.best);
   EXPECT_EQ(*verdict.best, 0u);
@@ -206,9 +207,9 @@ TEST(Verdict, TheFastestWinsAndRatiosAreAgainstNative) {
 }
 
 TEST(Verdict, NativeMayWinAndAutoIsNoRival) {
-  const SizeResult result{.measured = {runner("ring", Kind::forced, 10),
-                                       runner("auto", Kind::automatic, 10),
-                                       runner("native", Kind::native, 5)}};
+  const SizeResult result{.measured = {runner("ring", CandidateType::forced, 10),
+                                       runner("auto", CandidateType::automatic, 10),
+                                       runner("native", CandidateType::native, 5)}};
   const Verdict verdict = judge(result);
   EXPECT_EQ(verdict.best.value_or(9), 2u);
   EXPECT_EQ(verdict.ours.value_or(9), 0u);
@@ -217,9 +218,9 @@ TEST(Verdict, NativeMayWinAndAutoIsNoRival) {
 }
 
 TEST(Verdict, EqualsTieAndTheAbsentDoNotCount) {
-  const SizeResult result{.measured = {runner("aa", Kind::forced, 10),
-                                       runner("bbb", Kind::forced, 10),
-                                       runner("native", Kind::native, 0)}};
+  const SizeResult result{.measured = {runner("aa", CandidateType::forced, 10),
+                                       runner("bbb", CandidateType::forced, 10),
+                                       runner("native", CandidateType::native, 0)}};
   const Verdict verdict = judge(result);
   EXPECT_TRUE(verdict.is_tie());
   EXPECT_EQ(verdict.standings[2], Standing::absent);
@@ -228,8 +229,8 @@ TEST(Verdict, EqualsTieAndTheAbsentDoNotCount) {
 }
 
 TEST(Verdict, AutoStandsForAnAlgorithmThatIsNotNamed) {
-  SizeResult result{
-      .measured = {runner("ring", Kind::forced, 20), runner("auto", Kind::automatic, 10)}};
+  SizeResult result{.measured = {runner("ring", CandidateType::forced, 20),
+                                 runner("auto", CandidateType::automatic, 10)}};
   result.measured[1].runs = "direct";
   const Verdict verdict = judge(result);
   EXPECT_EQ(verdict.best.value_or(9), 1u);
@@ -237,8 +238,8 @@ TEST(Verdict, AutoStandsForAnAlgorithmThatIsNotNamed) {
 }
 
 TEST(Verdict, AutoStandsForOursWhereItIsAlone) {
-  const SizeResult result{
-      .measured = {runner("auto", Kind::automatic, 10), runner("native", Kind::native, 20)}};
+  const SizeResult result{.measured = {runner("auto", CandidateType::automatic, 10),
+                                       runner("native", CandidateType::native, 20)}};
   const Verdict verdict = judge(result);
   EXPECT_EQ(verdict.best.value_or(9), 0u);
   EXPECT_FALSE(verdict.auto_loss);
@@ -246,9 +247,9 @@ TEST(Verdict, AutoStandsForOursWhereItIsAlone) {
 
 // As on GPUs, where a plain call may be the library's own.
 TEST(Verdict, AutoThatRunsTheLibrarysCallIsNoneOfOurs) {
-  SizeResult result{.measured = {runner("ring", Kind::forced, 20),
-                                 runner("auto", Kind::automatic, 10),
-                                 runner("native", Kind::native, 10)}};
+  SizeResult result{.measured = {runner("ring", CandidateType::forced, 20),
+                                 runner("auto", CandidateType::automatic, 10),
+                                 runner("native", CandidateType::native, 10)}};
   result.measured[1].runs = "native";
   const Verdict verdict = judge(result);
   EXPECT_EQ(verdict.best.value_or(9), 2u);

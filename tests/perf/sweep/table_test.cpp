@@ -42,7 +42,7 @@ class Printed {
   Table table;
 };
 
-Measured measured(const std::string& label, Kind kind, double time_us) {
+Measured measured(const std::string& label, CandidateType kind, double time_us) {
   Measured result{.candidate = {.label = label, .algorithm = label, .kind = kind}};
   if (time_us > 0)
     for (int i = 0; i < 20; ++i) result.times_us.push_back(time_us + i * 0.001);
@@ -53,9 +53,10 @@ Measured measured(const std::string& label, Kind kind, double time_us) {
 
 SizeResult sample_result() {
   SizeResult result{.workload = {.collective = Collective::all_reduce, .count = 256, .size = 4}};
-  result.measured = {measured("recursive_doubling", Kind::forced, 20),
-                     measured("ring", Kind::forced, 10), measured("auto", Kind::automatic, 20),
-                     measured("native", Kind::native, 40)};
+  result.measured = {measured("recursive_doubling", CandidateType::forced, 20),
+                     measured("ring", CandidateType::forced, 10),
+                     measured("auto", CandidateType::automatic, 20),
+                     measured("native", CandidateType::native, 40)};
   result.measured[2].runs = "recursive_doubling";
   return result;
 }
@@ -127,9 +128,10 @@ TEST(Table, HeadingsStandAboveTheNumbers) {
 TEST(Table, NativeAndAutoAreNamedOnlyWhereTheyWin) {
   Printed printed;
   SizeResult result = sample_result();
-  result.measured[3] = measured("native", Kind::native, 5);
+  result.measured[3] = measured("native", CandidateType::native, 5);
   printed.table.row(result, judge(result));
-  result.measured = {measured("auto", Kind::automatic, 3), measured("native", Kind::native, 5)};
+  result.measured = {measured("auto", CandidateType::automatic, 3),
+                     measured("native", CandidateType::native, 5)};
   printed.table.row(result, judge(result));
   const std::vector<std::string> lines = printed.lines();
   EXPECT_NE(lines[0].find("  native 5.01*, ring 10.0, +1; auto"), std::string::npos) << lines[0];
@@ -140,7 +142,8 @@ TEST(Table, FitsAScreenHoweverManyTakePart) {
   Printed printed;
   SizeResult result = sample_result();
   for (int i = 0; i < 20; ++i)
-    result.measured.push_back(measured("recursive_multiplying:k=4", Kind::forced, 123456 + i));
+    result.measured.push_back(
+        measured("recursive_multiplying:k=4", CandidateType::forced, 123456 + i));
   printed.table.header({.hosts = {{.name = "h", .cores = 2, .ranks = {0}}}}, {});
   printed.table.open("all_reduce");
   printed.table.row(result, judge(result));
@@ -155,7 +158,7 @@ TEST(Table, SaysOnceWhatIsWrong) {
   SizeResult result = sample_result();
   result.measured[0].wrong = 3;
   result.measured[1].bit_equal = false;
-  result.measured[3] = measured("native", Kind::native, 0);
+  result.measured[3] = measured("native", CandidateType::native, 0);
   result.measured[3].refused = "no";
   printed.table.open("all_reduce");
   for (int i = 0; i < 2; ++i) printed.table.row(result, judge(result));
@@ -189,8 +192,9 @@ TEST(Table, SaysNothingOfWhatWasNotMeasured) {
 TEST(Table, MarksThoseThatAreAsGood) {
   Printed printed;
   SizeResult result = sample_result();
-  result.measured = {measured("a", Kind::forced, 10), measured("b", Kind::forced, 10),
-                     measured("c", Kind::forced, 20)};
+  result.measured = {measured("a", CandidateType::forced, 10),
+                     measured("b", CandidateType::forced, 10),
+                     measured("c", CandidateType::forced, 20)};
   printed.table.row(result, judge(result));
   EXPECT_TRUE(printed.text().ends_with("  a 10.0*, b 10.0~, c 20.0\n")) << printed.text();
 }
@@ -214,9 +218,9 @@ Raced raced_on_gpus(bool in_place, double ring_us) {
   raced.result = {
       .workload = {
           .collective = Collective::all_reduce, .count = 250000, .size = 4, .in_place = in_place}};
-  raced.result.measured = {measured("ring", Kind::forced, ring_us),
-                           measured("auto", Kind::automatic, 20),
-                           measured("native", Kind::native, 20)};
+  raced.result.measured = {measured("ring", CandidateType::forced, ring_us),
+                           measured("auto", CandidateType::automatic, 20),
+                           measured("native", CandidateType::native, 20)};
   raced.result.measured[0].wrong = 3;
   raced.result.measured[1].runs = "native";
   raced.verdict = judge(raced.result);
@@ -281,9 +285,9 @@ TEST(Tally, CountsRacesAndWhatAutoLost) {
   SizeResult wrong = sample_result();
   wrong.measured[1].wrong = 2;
   wrong.measured[1].bit_equal = false;
-  wrong.measured[2] = measured("auto", Kind::automatic, 10);
+  wrong.measured[2] = measured("auto", CandidateType::automatic, 10);
   wrong.measured[2].runs = "ring";
-  wrong.measured[3] = measured("native", Kind::native, 0);
+  wrong.measured[3] = measured("native", CandidateType::native, 0);
   tally.add(wrong, judge(wrong));
   EXPECT_EQ(tally.cells, 7u);
   EXPECT_EQ(tally.wrong, 2u);

@@ -57,7 +57,7 @@ class Liars : public ::testing::Test {
   }
   /// @return a failure's bytes with some of them changed.
   static std::string changed(std::size_t at, std::uint32_t value) {
-    std::string bytes = encode({.kind = ControlMessage::Kind::failure,
+    std::string bytes = encode({.kind = ControlMessage::MessageType::failure,
                                 .communicator = 1,
                                 .code = ErrorCode::timeout,
                                 .culprit = 0,
@@ -80,7 +80,7 @@ TEST_F(Liars, AreRefusedWhenTheyAnswer) {
       std::array<char, 4096> asked{};
       EXPECT_GT(recv(group.socket(2, 0), asked.data(), asked.size(), 0), 0);
       say(group, 2, 0,
-          encode({.kind = ControlMessage::Kind::reply, .communicator = 1, .text = text}));
+          encode({.kind = ControlMessage::MessageType::reply, .communicator = 1, .text = text}));
     }};
     const auto found = group[0].inquire(1, std::array{2}, 1, kAmple);
     liar.join();
@@ -105,7 +105,8 @@ TEST_F(Liars, AreRefused) {
 }
 
 TEST_F(Liars, AreRefusedInCommunicatorsOfOthers) {
-  expect_refused(encode({.kind = ControlMessage::Kind::failure, .communicator = 2, .origin = 0}));
+  expect_refused(
+      encode({.kind = ControlMessage::MessageType::failure, .communicator = 2, .origin = 0}));
 }
 
 TEST_F(Liars, MayBreakOffInAMessage) {
@@ -137,8 +138,8 @@ TEST(ControlPeer, SaysWhyItCannotBeReached) {
 TEST(Control, ReadsMessagesInAnyFragments) {
   ControlGroup group{{.size = 2, .impersonated = 1}};
   const auto alarms = group.watch(5, {0, 1});
-  const std::string bytes = encode({.kind = ControlMessage::Kind::heartbeat}) +
-                            encode({.kind = ControlMessage::Kind::failure,
+  const std::string bytes = encode({.kind = ControlMessage::MessageType::heartbeat}) +
+                            encode({.kind = ControlMessage::MessageType::failure,
                                     .communicator = 5,
                                     .code = ErrorCode::mismatch,
                                     .culprit = 0,
@@ -154,7 +155,7 @@ TEST(Control, ReadsMessagesInAnyFragments) {
 TEST(Control, BoundsWhatComesBeforeTheCommunicator) {
   ControlGroup group{{.size = 2, .impersonated = 1}};
   const long before = resident_kib();
-  ControlMessage message{.kind = ControlMessage::Kind::failure,
+  ControlMessage message{.kind = ControlMessage::MessageType::failure,
                          .code = ErrorCode::timeout,
                          .culprit = 1,
                          .origin = 1,
@@ -192,7 +193,7 @@ TEST(Control, HearsADeathBesideAFlood) {
   const auto alarms = group.watch(1, {0, 2});
   std::atomic<bool> over{false};
   std::thread flood{[&] {
-    const std::string beat = encode({.kind = ControlMessage::Kind::heartbeat});
+    const std::string beat = encode({.kind = ControlMessage::MessageType::heartbeat});
     std::string many;
     for (int i = 0; i < 1000; ++i) many += beat;
     while (!over) send(group.socket(1, 0), many.data(), many.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

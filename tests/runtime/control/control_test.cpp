@@ -227,14 +227,14 @@ TEST(Control, TellsARankThatItWasGivenUp) {
   std::optional<ControlMessage> last;
   while (const auto message = decode(bytes)) last = message;
   ASSERT_TRUE(last);
-  EXPECT_EQ(last->kind, ControlMessage::Kind::failure);
+  EXPECT_EQ(last->kind, ControlMessage::MessageType::failure);
   EXPECT_EQ(last->culprit, 1);
 }
 
 TEST(Control, HearsOfALossThatOnlyAnotherRankSees) {
   ControlGroup group{{.size = 3, .remote = true, .heartbeat = {10ms, 500ms}, .impersonated = 2}};
   const auto alarms = group.watch(1, {0, 1, 2});
-  const std::string beat = encode({.kind = ControlMessage::Kind::heartbeat});
+  const std::string beat = encode({.kind = ControlMessage::MessageType::heartbeat});
   std::optional<Error> error;
   for (const Deadline end = in(kAmple); !error && Clock::now() < end;) {
     // Rank 2 reaches rank 1 alone.
@@ -260,7 +260,7 @@ TEST(Control, WaitsForNoAnswerOfTheDead) {
     std::thread end{[&] {
       std::this_thread::sleep_for(30ms);
       if (!says_goodbye) return group.kill(2);
-      const std::string goodbye = encode({.kind = ControlMessage::Kind::leave});
+      const std::string goodbye = encode({.kind = ControlMessage::MessageType::leave});
       EXPECT_GT(send(group.socket(2, asker), goodbye.data(), goodbye.size(), MSG_NOSIGNAL), 0);
     }};
     const auto report = group[asker].inquire(1, std::array{2}, 0, kAmple);
