@@ -1,16 +1,13 @@
 /// @file
-/// JSON with limits on depth and size. All functions are inline, since separate libraries use them.
+/// JSON with limits on depth and size. The functions are compiled once, for nlohmann::json and
+/// nlohmann::ordered_json: the parser and the writer take seconds to compile.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-#include <tutti/error.hpp>
-
-#include "base/text_file.hpp"
+#include <tutti/version.hpp>
 
 namespace tutti::v0::detail {
 
@@ -19,56 +16,14 @@ inline constexpr std::size_t kMostJsonDepth = 64;
 /// The most values. Each takes up to a hundred bytes of memory.
 inline constexpr std::size_t kMostJsonValues = std::size_t{1} << 24U;
 
-[[noreturn]] inline void reject_json(const std::string& why) {
-  throw Error{ErrorCode::invalid_argument, why};
-}
-
-/// Throws Error{invalid_argument} if limits are exceeded. Looks at brackets and commas only; the
-/// parser checks the syntax.
-inline void check_json_limits(std::string_view text) {
-  if (text.size() > kMostFileBytes)
-    reject_json("it has more than " + std::to_string(kMostFileBytes >> 20U) +
-                " MiB, the most that is read");
-  std::size_t depth = 0, values = 1;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') {
-      for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\' ? 1 : 0;
-    } else if (c == '/') {  // a comment, where these are allowed
-      const bool is_line = text.substr(i, 2) == "//";
-      i = std::min(text.find(is_line ? "\n" : "*/", i + 2), text.size()) + (is_line ? 0 : 1);
-    } else if (c == '[' || c == '{') {
-      ++values;
-      if (++depth > kMostJsonDepth)
-        reject_json("it has arrays and objects more than " + std::to_string(kMostJsonDepth) +
-                    " deep, the most that is read");
-    } else if (c == ']' || c == '}') {
-      depth -= depth > 0 ? 1 : 0;
-    } else if (c == ',') {
-      ++values;
-    }
-    if (values > kMostJsonValues)
-      reject_json("it has more than " + std::to_string(kMostJsonValues) +
-                  " values, the most that is read");
-  }
-}
-
-/// Parses a text. Throws Error{invalid_argument} without the parser's own text: "it is no JSON:
-/// line 2, column 13 is wrong". @tparam Json a type of nlohmann's.
+/// Parses a text. Throws Error{invalid_argument} if limits are exceeded, and without the parser's
+/// own text: "it is not JSON: syntax error in line 2, column 13".
 template <class Json>
-[[nodiscard]] Json parse_json(std::string_view text, bool has_comments = false) {
-  check_json_limits(text);
-  try {
-    return Json::parse(text.begin(), text.end(), nullptr, true, has_comments);
-  } catch (const typename Json::parse_error& error) {
-    const std::string_view before = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
-    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
-    reject_json("it is not JSON: syntax error in line " + std::to_string(line) + ", column " +
-                std::to_string(column));
-  } catch (const typename Json::exception&) {
-    reject_json("it is not valid JSON: a number is too large");
-  }
-}
+[[nodiscard]] Json parse_json(std::string_view text, bool has_comments = false);
+
+/// @param indent of nested values; -1: all on one line. @return the text, in which U+FFFD replaces
+/// wrong UTF-8.
+template <class Json>
+[[nodiscard]] std::string text_of_json(const Json& json, int indent = -1);
 
 }  // namespace tutti::v0::detail

@@ -1,10 +1,11 @@
-# For the time of a build from nothing, such as that of CI, files of a box are compiled together: most
-# of the time goes into reading the same headers. Kernels of `host` have flags of their own and stay by
-# themselves; perf/ says itself what goes together.
+# Most of the time of a build goes into reading the same headers, so files of a box are compiled together, up to 32
+# at once. More would save little, and would leave processors idle. Kernels of `host` have flags of their own and
+# stay by themselves; perf/ and command/ state in their own files what is compiled together.
 option(TUTTI_COMPILE_TOGETHER "Compile several files of a box at once" ON)
 if(TUTTI_COMPILE_TOGETHER)
-  foreach(box IN ITEMS algorithms base collectives host hybrid overlap proof runtime selector shm sim tcp topology)
-    set_target_properties(tutti_${box} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
+  foreach(box IN ITEMS algorithms base collectives host hybrid objects overlap proof runtime selector shm sim simulation tcp
+                      topology)
+    set_target_properties(tutti_${box} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 32)
   endforeach()
 endif()
 

@@ -33,6 +33,10 @@ void add_simulate(CLI::App& app, std::function<int()>& run);
 void add_explain(CLI::App& app, std::function<int()>& run);
 void add_gradients(CLI::App& app, std::function<int()>& run);
 
+/// Parses the command line and runs the chosen subcommand. Throws Failure{usage} on a wrong word.
+/// @return the exit code.
+[[nodiscard]] int run_command(int argc, char** argv);
+
 /// Removes a `--` between the flags of `tutti run` and its program: the parser would take the words
 /// after it for words of `tutti` itself. @param app the command, with `tutti run`.
 [[nodiscard]] std::vector<std::string> without_separator(const CLI::App& app,

@@ -11,6 +11,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/contract.hpp>
 
+#include "base/json_text.hpp"
 #include "command/commands.hpp"
 #include "command/network.hpp"
 #include "perf/command_line.hpp"
@@ -103,7 +104,7 @@ int run_explain(const ExplainWanted& wanted) {
                     {"rests_on", selection.costs},
                     {"candidates", std::move(candidates)}});
   }
-  perf::write_text(wanted.json ? json.dump(1) + "\n" : text, "");
+  perf::write_text(wanted.json ? detail::text_of_json(json, 1) + "\n" : text, "");
   return static_cast<int>(perf::ExitCode::good);
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.hpp"
 #include "base/text_file.hpp"
 #include "command/commands.hpp"
 #include "command/on_world.hpp"
@@ -89,7 +90,7 @@ class GradientsReports {
     json_ = perf::LineFile{options_.json};
   }
   void record(const nlohmann::ordered_json& record) {
-    lines_.push_back(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    lines_.push_back(detail::text_of_json(record));
     json_.write(lines_.back());
   }
   void result(const GradientVerdict& verdict, std::optional<double> wanted_s) {

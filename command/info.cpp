@@ -19,6 +19,7 @@
 #include "backends/cuda/survey.hpp"
 #include "backends/host/instruction_set.hpp"
 #include "backends/shm/directory.hpp"
+#include "base/json_text.hpp"
 #include "command/commands.hpp"
 #include "perf/build.hpp"
 #include "perf/command_line.hpp"
@@ -218,7 +219,7 @@ std::string json_of(const Info& info) {
     json["cuda"]["gpus"].push_back(
         {{"name", gpu.name}, {"capability", gpu.capability}, {"bytes", gpu.bytes}});
   json["cuda"]["links"] = info.cuda.links;
-  return json.dump(1) + "\n";
+  return detail::text_of_json(json, 1) + "\n";
 }
 
 /// Prints the launcher's variables, and the launch that tutti reads from them.

@@ -13,6 +13,7 @@
 
 #include <tutti/spi/algorithm.hpp>
 
+#include "base/json_text.hpp"
 #include "command/commands.hpp"
 #include "command/traits.hpp"
 #include "perf/command_line.hpp"
@@ -135,7 +136,7 @@ std::string json_of(const std::vector<const Algorithm*>& rows) {
     if (is_number(row->parameter)) entry["default"] = row->default_number;
     document.push_back(std::move(entry));
   }
-  return document.dump(1) + "\n";
+  return detail::text_of_json(document, 1) + "\n";
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <tutti/spi/catalog.hpp>
 #include <tutti/spi/contract.hpp>
 
+#include "base/json_text.hpp"
 #include "command/commands.hpp"
 #include "command/network.hpp"
 #include "perf/command_line.hpp"
@@ -159,7 +160,7 @@ nlohmann::ordered_json json_of(const SimulatedChoice& outcome) {
 std::string json_of(const std::vector<SimulatedChoice>& outcomes) {
   auto json = nlohmann::ordered_json::array();
   for (const SimulatedChoice& outcome : outcomes) json.push_back(json_of(outcome));
-  return json.dump(1) + "\n";
+  return detail::text_of_json(json, 1) + "\n";
 }
 
 /// Input of heat.py: the network, and each algorithm's bytes per channel.
@@ -171,12 +172,12 @@ std::vector<std::string> heat_lines(const std::vector<SimulatedChoice>& outcomes
                                  {"ranks", wanted.ranks},
                                  {"routing", wanted.routing}};
   network.update(network_json(*wanted.network));
-  std::vector<std::string> lines{network.dump()};
+  std::vector<std::string> lines{detail::text_of_json(network)};
   for (const SimulatedChoice& outcome : outcomes) {
     nlohmann::ordered_json record{{"record", "algorithm"}};
     record.update(json_of(outcome));
     record["carried"] = outcome.simulated.carried;
-    lines.push_back(record.dump());
+    lines.push_back(detail::text_of_json(record));
   }
   return lines;
 }

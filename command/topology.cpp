@@ -10,6 +10,7 @@
 #include <tutti/error.hpp>
 #include <vector>
 
+#include "base/json_text.hpp"
 #include "command/commands.hpp"
 #include "command/network.hpp"
 #include "perf/command_line.hpp"
@@ -106,10 +107,10 @@ std::string text_of(const Topology& topology) {
 /// The network as input of Graphviz, which reads names with the quotes of JSON.
 std::string dot_of(const NamedTopology& network) {
   const auto quoted = [&](int vertex) {
-    return nlohmann::json(network.names[static_cast<std::size_t>(vertex)]).dump();
+    return detail::text_of_json(nlohmann::json(network.names[static_cast<std::size_t>(vertex)]));
   };
   const Topology& topology = network.topology;
-  std::string text = "graph " + nlohmann::json(topology.name()).dump() + " {\n";
+  std::string text = "graph " + detail::text_of_json(nlohmann::json(topology.name())) + " {\n";
   text += "  node [shape=point];\n";
   for (int vertex = topology.hosts(); vertex < topology.vertices(); ++vertex)
     text += "  " + quoted(vertex) + " [shape=box];\n";
@@ -120,7 +121,7 @@ std::string dot_of(const NamedTopology& network) {
 
 std::string printed(const TopologyFlags& options) {
   const NamedTopology network = described_network(options.network);
-  if (options.format == "json") return network_json(network).dump(1) + "\n";
+  if (options.format == "json") return detail::text_of_json(network_json(network), 1) + "\n";
   return options.format == "dot" ? dot_of(network) : text_of(network.topology);
 }
 

@@ -14,6 +14,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/catalog.hpp>
 
+#include "base/json_text.hpp"
 #include "command/commands.hpp"
 #include "command/traits.hpp"
 #include "perf/command_line.hpp"
@@ -297,9 +298,9 @@ int verify(const VerifyWanted& wanted) {
     else write_text(lines_of(outcomes.back()), "");
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  write_text(
-      wanted.json ? records.dump(1) + "\n" : summary_of(outcomes, elapsed.count(), wanted.build),
-      "");
+  write_text(wanted.json ? detail::text_of_json(records, 1) + "\n"
+                         : summary_of(outcomes, elapsed.count(), wanted.build),
+             "");
   return static_cast<int>(exit_code_of(outcomes));
 }
 

@@ -83,16 +83,16 @@ GradientOptions read_options(Json json, GradientOptions options) {
     reject_setting("expected an object in JSON, as save_gradient_options writes it");
   if (json.value("bucket_bytes", Json{}) == "flat") json["bucket_bytes"] = GradientOptions::kFlat;
   std::string names;
-  for_each_setting(options,
-                   [&](const std::string& name, const std::string& expected, auto& option) {
-                     names += (names.empty() ? "" : ", ") + name;
-                     if (!json.contains(name)) return;
-                     if (!is_read(json[name], option))
-                       reject_setting(name + " is " + expected + ", found " + json[name].dump());
-                     if (name == "compression" && json[name] != "")
-                       static_cast<void>(detail::parse_compression(json[name]));
-                     json.erase(name);
-                   });
+  for_each_setting(
+      options, [&](const std::string& name, const std::string& expected, auto& option) {
+        names += (names.empty() ? "" : ", ") + name;
+        if (!json.contains(name)) return;
+        if (!is_read(json[name], option))
+          reject_setting(name + " is " + expected + ", found " + detail::text_of_json(json[name]));
+        if (name == "compression" && json[name] != "")
+          static_cast<void>(detail::parse_compression(json[name]));
+        json.erase(name);
+      });
   if (!json.empty()) reject_setting("'" + json.begin().key() + "' is none of " + names);
   return options;
 }
@@ -103,8 +103,7 @@ std::string detail::lines_of(const GradientOptions& options) {
   const Json json = json_of(options);
   std::string lines;
   for (const auto& [name, value] : json.items())
-    lines += kOptionLine + name + " " + value.dump(-1, ' ', false, Json::error_handler_t::replace) +
-             "\n";
+    lines += kOptionLine + name + " " + detail::text_of_json(value) + "\n";
   return lines;
 }
 
@@ -126,8 +125,7 @@ GradientOptions load_gradient_options(const std::string& path, GradientOptions o
 void save_gradient_options(const std::string& path, const GradientOptions& options) {
   detail::check_enumerators(options);
   const std::string text = "// Options of GradientSync, for tutti::load_gradient_options.\n" +
-                           json_of(options).dump(2, ' ', false, Json::error_handler_t::replace) +
-                           "\n";
+                           detail::text_of_json(json_of(options), 2) + "\n";
   detail::write_text_file(path, text, "GradientOptions: ");
 }
 

@@ -201,7 +201,7 @@ TuningJson json_of(const TunedTable& table) {
 void write(std::string& text, const TuningJson& json, const std::string& indent) {
   const auto is_nested = [](const TuningJson& value) { return value.is_structured(); };
   if (!json.is_structured() || !std::any_of(json.begin(), json.end(), is_nested)) {
-    text += json.dump();
+    text += text_of_json(json);
     return;
   }
   const bool is_object = json.is_object();
@@ -209,7 +209,7 @@ void write(std::string& text, const TuningJson& json, const std::string& indent)
   std::string separator = "\n" + indent + " ";
   for (auto item = json.begin(); item != json.end(); ++item) {
     text += separator;
-    if (is_object) text += TuningJson(item.key()).dump() + ": ";
+    if (is_object) text += text_of_json(TuningJson(item.key())) + ": ";
     write(text, *item, indent + " ");
     separator = ",\n" + indent + " ";
   }

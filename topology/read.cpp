@@ -90,9 +90,9 @@ Level level_of(const Json& json, const VertexNames& names, std::size_t hosts) {
     for (const Json& name : members) {
       const int host = name.is_string() ? names.find(name.get<std::string>()) : -1;
       if (host < 0 || host >= static_cast<int>(hosts))
-        reject_network(where + name.dump() + " is not a host");
+        reject_network(where + detail::text_of_json(name) + " is not a host");
       int& at = level.part_of[static_cast<std::size_t>(host)];
-      if (at >= 0) reject_network(where + name.dump() + " is in two parts");
+      if (at >= 0) reject_network(where + detail::text_of_json(name) + " is in two parts");
       at = part;
     }
     ++part;

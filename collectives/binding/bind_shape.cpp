@@ -12,7 +12,7 @@ namespace tutti::v0::detail {
 namespace {
 
 /// A text lists at most this many counts.
-constexpr std::size_t kMostListed = 16;
+constexpr std::size_t kMostCounts = 16;
 
 /// @return the name of the function that the user called.
 std::string_view name_of_call(const Problem& problem) noexcept {
@@ -37,10 +37,10 @@ std::string words_of_counts(std::span<const std::size_t> counts) {
   std::string text = std::to_string(counts.size()) + " counts";
   std::uint64_t hash = 0;
   for (const std::size_t count : counts) {
-    if (counts.size() <= kMostListed) text += ' ' + std::to_string(count);
+    if (counts.size() <= kMostCounts) text += ' ' + std::to_string(count);
     hash = combine(hash, count);
   }
-  return counts.size() <= kMostListed ? text : text + " of hash " + hexadecimal(hash);
+  return counts.size() <= kMostCounts ? text : text + " of hash " + hexadecimal(hash);
 }
 
 bool is_average_of_halves(const Operator& op, Datatype type) noexcept {

@@ -13,7 +13,7 @@
 namespace tutti::v0::detail {
 namespace {
 
-using Memory = CallStatus::Memory;
+using CallMemory = CallStatus::Memory;
 
 /// Time that ranks have to answer a question.
 constexpr Duration kTimeToAnswer = std::chrono::milliseconds{500};
@@ -58,9 +58,9 @@ std::string words_of(const CallStatus& found, const CallStatus::Wait& wait) {
     return "has not called for it in " + words_of(wait.time) +
            (found.begun == 0 ? "" : "; its latest collective is #" + std::to_string(found.begun));
   if (wait.number > kPlanCalls)
-    return found.memory == Memory::none ? "has not made " + words_of_number(wait.number)
-                                        : "has not started " + call + " as often in " +
-                                              words_of(wait.time) + ", or is stalled in it";
+    return found.memory == CallMemory::none ? "has not made " + words_of_number(wait.number)
+                                            : "has not started " + call + " as often in " +
+                                                  words_of(wait.time) + ", or is stalled in it";
   if (found.begun < wait.number) return "has not entered " + call + " for " + words_of(wait.time);
   if (found.begun > wait.number)
     return "has gone on from " + call + " to call #" + std::to_string(found.begun);
@@ -151,16 +151,16 @@ Error Blame::explained(const Error& mismatch, std::uint64_t latest) const {
   const CallStatus& own = all[static_cast<std::size_t>(self_)];
   const CallStatus& other = all[static_cast<std::size_t>(mismatch.culprit())];
   const std::string call = words_of_number(number);
-  if (own.memory != Memory::known) return mismatch;
+  if (own.memory != CallMemory::known) return mismatch;
   const std::string culprit = name_of_rank(mismatch.culprit());
-  if (other.memory != Memory::known && other.state == CallStatus::State::left)
+  if (other.memory != CallMemory::known && other.state == CallStatus::State::left)
     return {ErrorCode::mismatch,
             culprit + ", which has left, ran another " + call + " than this rank, whose " + call +
                 " is " + own.words +
                 "; all ranks must call the same collectives in the same order with matching "
                 "arguments",
             mismatch.culprit()};
-  if (other.memory != Memory::known)
+  if (other.memory != CallMemory::known)
     return {ErrorCode::mismatch,
             std::string{mismatch.what()} + " (" + call + " of this rank is " + own.words + ")",
             mismatch.culprit()};
@@ -202,7 +202,7 @@ std::optional<Error> Blame::disagreement_with_awaited(const CallWait& wait) cons
   // The transport reports that a rank has left only if that rank had made this communicator.
   const CallStatus& awaited = both.back();
   if (wait.number > 0 && awaited.state == CallStatus::State::left && awaited.begun == 0 &&
-      awaited.memory == Memory::none)
+      awaited.memory == CallMemory::none)
     return Error{ErrorCode::peer_dead,
                  name_of_rank(wait.rank) + " has left the world, and " + tutti::words_of(wait) +
                      " waits for it",

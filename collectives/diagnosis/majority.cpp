@@ -7,12 +7,12 @@
 namespace tutti::v0::detail {
 namespace {
 
-using Memory = CallStatus::Memory;
+using CallMemory = CallStatus::Memory;
 
 constexpr const char* kMustAgree =
     "; all ranks must call the same collectives in the same order with matching arguments";
 /// Without a majority, a text lists at most this many different calls.
-constexpr std::size_t kMostListed = 4;
+constexpr std::size_t kMostGroups = 4;
 /// A text lists at most this many ranks of a call.
 constexpr std::size_t kMostRanks = 8;
 
@@ -35,12 +35,12 @@ Majority::Majority(std::span<const CallStatus> all, std::uint64_t number, bool d
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const CallStatus& found = all[rank];
     const bool has_come =
-        number > kPlanCalls ? found.memory != Memory::none : found.begun >= number;
+        number > kPlanCalls ? found.memory != CallMemory::none : found.begun >= number;
     if (found.state == CallStatus::State::absent ||
         (found.state == CallStatus::State::there && !has_come))
       ++still_to_come_;
-    else if (found.memory == Memory::known) join(rank, found);
-    else if (found.memory == Memory::forgotten && differ) join(rank, found);
+    else if (found.memory == CallMemory::known) join(rank, found);
+    else if (found.memory == CallMemory::forgotten && differ) join(rank, found);
   }
   const bool is_known_to_differ = std::ranges::count(groups_, false, &CallGroup::has_forgotten) > 1;
   if (is_known_to_differ)
@@ -51,7 +51,7 @@ Majority::Majority(std::span<const CallStatus> all, std::uint64_t number, bool d
 }
 
 void Majority::join(std::size_t rank, const CallStatus& found) {
-  const bool has_forgotten = found.memory == Memory::forgotten;
+  const bool has_forgotten = found.memory == CallMemory::forgotten;
   auto group = std::ranges::find_if(groups_, [&](const CallGroup& other) {
     return other.has_forgotten == has_forgotten &&
            (has_forgotten || other.fingerprint == found.fingerprint);
@@ -107,9 +107,9 @@ Error Majority::verdict() const {
   }
   std::string text = "ranks run different calls";
   text += voters_ > 2 ? ", and there is no majority: " + call : ": " + call;
-  for (std::size_t i = 0; i < std::min(groups_.size(), kMostListed); ++i)
+  for (std::size_t i = 0; i < std::min(groups_.size(), kMostGroups); ++i)
     text += (i == 0 ? "" : ", ") + call_of(groups_[i]) + " on " + names_of(groups_[i].ranks);
-  if (groups_.size() > kMostListed) text += ", and others on other ranks";
+  if (groups_.size() > kMostGroups) text += ", and others on other ranks";
   return Error{ErrorCode::mismatch, text + kMustAgree, -1}.about(number_);
 }
 

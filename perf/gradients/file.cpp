@@ -80,7 +80,7 @@ class ModelReader {
 
  private:
   [[nodiscard]] static std::string shown(const ModelJson& value) {
-    const std::string text = value.dump(-1, ' ', false, ModelJson::error_handler_t::replace);
+    const std::string text = detail::text_of_json(value);
     return text.size() <= 40 ? text : text.substr(0, 37) + "...";
   }
   [[nodiscard]] const ModelJson& member(const ModelJson& object, const std::string& key,

@@ -66,8 +66,9 @@ void require_served(const Choice& choice, int size) {
 }
 
 // A named algorithm; nothing if this collective lacks it.
-std::optional<Candidate> named(const Catalog& catalog, std::optional<Collective> collective,
-                               const std::string& name, int size) {
+std::optional<Candidate> candidate_named(const Catalog& catalog,
+                                         std::optional<Collective> collective,
+                                         const std::string& name, int size) {
   if (name == kAuto)
     return Candidate{.label = kAuto, .algorithm = kAuto, .kind = CandidateType::automatic};
   if (name == kNative)
@@ -118,11 +119,12 @@ std::vector<Candidate> candidates_for(std::optional<Collective> collective,
     for (const Algorithm* const row : catalog.rows())
       if (row->collective == collective && serves(*row, size))
         candidates.push_back(forced(parse_choice(catalog, *collective, row->name)));
-    candidates.push_back(*named(catalog, collective, kAuto, size));
-    if (has_library) candidates.push_back(*named(catalog, collective, kNative, size));
+    candidates.push_back(*candidate_named(catalog, collective, kAuto, size));
+    if (has_library) candidates.push_back(*candidate_named(catalog, collective, kNative, size));
   }
   for (const std::string& name : options.algorithms)
-    if (auto candidate = named(catalog, collective, name, size)) candidates.push_back(*candidate);
+    if (auto candidate = candidate_named(catalog, collective, name, size))
+      candidates.push_back(*candidate);
   make_labels_unique(candidates);
   add_alignments(options, candidates);
   for (Candidate& candidate : candidates)

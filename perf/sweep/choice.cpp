@@ -10,7 +10,7 @@ namespace tutti::perf {
 
 namespace {
 
-constexpr const char* kNative = "native";
+constexpr const char* kNativeChoice = "native";
 
 // Predicted time in microseconds.
 double in_microseconds(Femtoseconds time) {
@@ -59,9 +59,9 @@ nlohmann::ordered_json choice_of(MeasuredWorld& world, const Workload& workload,
          {"refusal", candidate.refusal}});
   }
   if (world.gpu() != nullptr &&
-      world.communicator().plan().run(call, options).algorithm() == kNative)
-    record.update({{"chosen", kNative},
-                   {"label", kNative},
+      world.communicator().plan().run(call, options).algorithm() == kNativeChoice)
+    record.update({{"chosen", kNativeChoice},
+                   {"label", kNativeChoice},
                    {"segment_bytes", 0},
                    {"basis", "a call of the library's own"},
                    {"rests_on", world.communicator().explain(call, options)}});

@@ -24,7 +24,7 @@ constexpr double kBlock_s = 0.1;          // ranks agree on the next block at le
 constexpr std::size_t kWarmUpRounds = 3;  // rounds of a block of the warm-up, without -w
 constexpr std::size_t kMostWarmUp = 30;   // most rounds of the whole warm-up, without -w
 constexpr double kSettled = 0.05;  // the warm-up ends when two medians of blocks differ by less
-constexpr std::size_t kMostRounds = 20000;  // most rounds without -n
+constexpr std::size_t kMostDefaultRounds = 20000;  // most rounds without -n
 
 double seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -204,7 +204,7 @@ class Race {
   }
 
   void measure() {
-    const std::size_t most = setting_.options.rounds.value_or(kMostRounds);
+    const std::size_t most = setting_.options.rounds.value_or(kMostDefaultRounds);
     std::size_t done = 0;
     std::size_t rounds = 1;
     while (!active_.empty() && !interrupted_) {

@@ -12,14 +12,14 @@ namespace tutti::perf {
 
 namespace {
 
-[[noreturn]] void reject(const std::string& message) {
+[[noreturn]] void reject_options(const std::string& message) {
   throw Failure{ExitCode::usage, message};
 }
 
 void check_on_host(const SweepOptions& options) {
-  if (options.graph) reject("--graph replays graphs of a GPU: add --memory cuda");
+  if (options.graph) reject_options("--graph replays graphs of a GPU: add --memory cuda");
   if (options.buffers == "visible" && !transport_named(options.transport).shares_memory)
-    reject(fmt::format(
+    reject_options(fmt::format(
         "--buffers visible: ranks cannot see each other's memory over transport {}; use "
         "--transport shm, or --buffers private",
         options.transport));
@@ -27,13 +27,14 @@ void check_on_host(const SweepOptions& options) {
 
 void check_on_gpus(const SweepOptions& options) {
   if (options.graph && options.gpu_transport == "host")
-    reject("--graph: messages over the host cannot be captured; use --memory cuda");
+    reject_options("--graph: messages over the host cannot be captured; use --memory cuda");
   if (options.segment != 0)
-    reject("--segment: calls on streams of a GPU have none; leave it out beside --memory cuda");
+    reject_options(
+        "--segment: calls on streams of a GPU have none; leave it out beside --memory cuda");
   if (options.align.text() != Alignment{}.text() || !options.more_alignments.empty())
-    reject("--align places arrays of the host: leave it out beside --memory cuda");
+    reject_options("--align places arrays of the host: leave it out beside --memory cuda");
   if (options.is_isolated())
-    reject(
+    reject_options(
         "--pattern isolated: calls on a stream of a GPU follow each other; leave it out beside "
         "--memory cuda");
 }
@@ -42,10 +43,11 @@ void check_alignment(const Alignment& alignment, const SweepOptions& options) {
   const std::size_t least = least_alignment(options.type);
   for (const std::size_t offset : {alignment.in_offset(), alignment.out_offset()})
     if (offset % least != 0)
-      reject(fmt::format("--align '{}': elements of {} need an alignment of {} bytes or more",
-                         alignment.text(), name_of(options.type), least));
+      reject_options(
+          fmt::format("--align '{}': elements of {} need an alignment of {} bytes or more",
+                      alignment.text(), name_of(options.type), least));
   if (options.in_place && alignment.in != alignment.out)
-    reject(
+    reject_options(
         fmt::format("--align '{}': with --in-place input and output are one array; write one "
                     "alignment",
                     alignment.text()));
@@ -59,12 +61,12 @@ void check_together(const SweepOptions& options) {
   for (const Alignment& alignment : options.more_alignments) check_alignment(alignment, options);
   for (const auto& collectives : {options.collectives, options.uneven})
     if (std::ranges::any_of(collectives, is_reduction) && !is_defined(options.op, options.type))
-      reject(fmt::format("operator {} is not defined for datatype {}", name_of(options.op),
-                         name_of(options.type)));
-  if (options.begin_bytes == 0) reject("--begin is 0: it must be 1 or more");
+      reject_options(fmt::format("operator {} is not defined for datatype {}", name_of(options.op),
+                                 name_of(options.type)));
+  if (options.begin_bytes == 0) reject_options("--begin is 0: it must be 1 or more");
   if (options.end_bytes < options.begin_bytes)
-    reject(fmt::format("--end {} is less than --begin {}", format_bytes(options.end_bytes),
-                       format_bytes(options.begin_bytes)));
+    reject_options(fmt::format("--end {} is less than --begin {}", format_bytes(options.end_bytes),
+                               format_bytes(options.begin_bytes)));
 }
 
 std::vector<std::size_t> SweepOptions::sizes() const {

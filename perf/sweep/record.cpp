@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.hpp"
+
 namespace tutti::perf {
 
 namespace {
@@ -79,7 +81,8 @@ constexpr std::array kColumns{
 
 std::string csv_field(const Json& value) {
   if (value.is_null()) return "";
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  const std::string text =
+      value.is_string() ? value.get<std::string>() : detail::text_of_json(value);
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);

@@ -8,6 +8,7 @@
 
 #include <tutti/spi/communicator.hpp>
 
+#include "base/json_text.hpp"
 #include "perf/environment.hpp"
 #include "perf/failure.hpp"
 #include "perf/failure_report.hpp"
@@ -43,7 +44,7 @@ struct Reports {
   std::vector<std::string> slower{};
 
   void record(const nlohmann::ordered_json& record) {
-    json_lines.push_back(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    json_lines.push_back(detail::text_of_json(record));
     json.write(json_lines.back());
   }
 };

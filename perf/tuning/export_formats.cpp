@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.hpp"
 #include "perf/build.hpp"
 #include "perf/failure.hpp"
 #include "perf/tuning/export_mpich.hpp"
@@ -95,7 +96,7 @@ std::string for_openmpi6(const Library& library, const Exported& exported, const
                       {"rules", std::move(rules)}});
     }
   }
-  return json.dump(1) + "\n";
+  return detail::text_of_json(json, 1) + "\n";
 }
 
 // If blocks make up the whole vector, Intel MPI counts the bytes of one rank.

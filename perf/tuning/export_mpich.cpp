@@ -15,6 +15,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json_text.hpp"
+
 namespace tutti::perf {
 
 namespace {
@@ -100,7 +102,7 @@ std::string for_mpich(const Library& library, const Exported& exported, const st
   MpichTree tree = MpichTree::object();
   for (const auto& [collective, untuned] : library.untuned)
     add_collective(tree, collective, untuned, library, exported);
-  return tree.dump(1) + "\n";
+  return detail::text_of_json(tree, 1) + "\n";
 }
 
 }  // namespace tutti::perf

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.hpp"
 #include "perf/command_line.hpp"
 #include "perf/failure.hpp"
 #include "perf/sweep/context.hpp"
@@ -68,7 +69,7 @@ void Linter::save() const {
                                     {"interrupted", interrupted_},
                                     {"wrong", wrong_},
                                     {"findings", findings}};
-  write_text(json.dump(1) + "\n", options_.sweep.json);
+  write_text(detail::text_of_json(json, 1) + "\n", options_.sweep.json);
 }
 
 }  // namespace tutti::perf

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json_text.hpp"
 #include "perf/sweep/choice.hpp"
 
 namespace tutti::perf {
@@ -65,9 +66,7 @@ PageRecord choice_at(const detail::TunedPlace& place, std::size_t bytes, const T
 
 std::vector<std::string> lines_of(const TunePage& page, MeasuredWorld& world) {
   std::vector<std::string> lines;
-  const auto add = [&](const PageRecord& record) {
-    lines.push_back(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  };
+  const auto add = [&](const PageRecord& record) { lines.push_back(detail::text_of_json(record)); };
   PageRecord context{{"record", "context"}, {"schema", "tutti tune/1"}};
   context.update(json_of(page.context));
   context["transport"] = page.transport;

@@ -6,7 +6,7 @@
 namespace tutti::runtime {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x74746c31;
+constexpr std::uint32_t kControlMagic = 0x74746c31;
 
 // The layout of a message; the handshake has ensured that both ends have the same build and type of
 // machine.
@@ -52,14 +52,10 @@ std::string shortened(std::string text) {
 
 std::string encode(const ControlMessage& message) {
   const std::string_view text = std::string_view{message.text}.substr(0, kMostControlText);
-  const Header header{kMagic,
-                      static_cast<std::uint32_t>(message.kind),
-                      message.communicator,
-                      static_cast<std::uint32_t>(message.code),
-                      message.culprit,
-                      static_cast<std::uint32_t>(text.size()),
-                      message.origin,
-                      message.number,
+  const Header header{kControlMagic,        static_cast<std::uint32_t>(message.kind),
+                      message.communicator, static_cast<std::uint32_t>(message.code),
+                      message.culprit,      static_cast<std::uint32_t>(text.size()),
+                      message.origin,       message.number,
                       message.call};
   std::string bytes(sizeof header, '\0');
   std::memcpy(bytes.data(), &header, sizeof header);
@@ -71,7 +67,8 @@ std::optional<ControlMessage> decode(std::string& bytes) {
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
   using MessageType = ControlMessage::MessageType;
-  if (header.magic != kMagic || header.kind < static_cast<std::uint32_t>(MessageType::heartbeat) ||
+  if (header.magic != kControlMagic ||
+      header.kind < static_cast<std::uint32_t>(MessageType::heartbeat) ||
       header.kind > static_cast<std::uint32_t>(MessageType::last_call) ||
       header.code > static_cast<std::uint32_t>(ErrorCode::bug) ||
       header.text_bytes > kMostControlText)

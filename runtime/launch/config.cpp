@@ -58,7 +58,7 @@ void read_number(std::string_view name, std::string_view value, Config& into) {
 }
 
 template <std::string Config::*member>
-void read_text(std::string_view, std::string_view value, Config& into) {
+void read_string(std::string_view, std::string_view value, Config& into) {
   into.*member = value;
 }
 
@@ -91,18 +91,18 @@ constexpr std::array kVariables{
     Variable{"TUTTI_URL",
              "meeting place of the ranks: tcp://host:port, where rank 0 listens, unix://name, or "
              "file:///path",
-             read_text<&Config::url>},
+             read_string<&Config::url>},
     Variable{"TUTTI_HOSTS", "host of each rank, such as a*2,b*2; names a missing one in errors",
              read_hosts},
     Variable{"TUTTI_SECRET_FILE", "file of mode 0600 with the job's secret",
-             read_text<&Config::secret_file>},
+             read_string<&Config::secret_file>},
     Variable{"TUTTI_ADDRESS",
              "interface or address of this host at which other hosts reach this rank",
-             read_text<&Config::address>},
+             read_string<&Config::address>},
     Variable{"TUTTI_TIMEOUT", "seconds until all ranks must be connected", read_timeout},
-    Variable{"TUTTI_TUNING", "tuning file of rank 0; or none", read_text<&Config::tuning>},
+    Variable{"TUTTI_TUNING", "tuning file of rank 0; or none", read_string<&Config::tuning>},
     Variable{"TUTTI_TOPOLOGY", "network between hosts: a family, or rank 0's file",
-             read_text<&Config::topology>},
+             read_string<&Config::topology>},
 };
 
 // Adds "name=value".

@@ -10,7 +10,7 @@ namespace tutti::runtime {
 
 namespace {
 
-[[noreturn]] void reject(const std::string& message) {
+[[noreturn]] void reject_launch(const std::string& message) {
   throw Error{ErrorCode::invalid_argument, message};
 }
 
@@ -22,11 +22,11 @@ bool disagree(const Launch& one, const Launch& other) {
 const Launch* choose(std::vector<Launch>& launches) {
   Launch* chosen = nullptr;
   for (Launch& launch : launches) {
-    if (launch.status == LaunchStatus::invalid) reject(launch.remark);
+    if (launch.status == LaunchStatus::invalid) reject_launch(launch.remark);
     if (launch.status != LaunchStatus::usable) continue;
     if (chosen == nullptr) chosen = &launch;
     if (disagree(*chosen, launch))
-      reject(
+      reject_launch(
           "the launchers disagree; unset the variables of those that did not start this "
           "process:\n" +
           table_of(launches));
@@ -35,7 +35,7 @@ const Launch* choose(std::vector<Launch>& launches) {
   if (chosen != nullptr) return chosen;
   for (const Launch& launch : launches)
     if (launch.status == LaunchStatus::incomplete)
-      reject("the variables of " + launch.source + " are incomplete: " + launch.remark);
+      reject_launch("the variables of " + launch.source + " are incomplete: " + launch.remark);
   const auto fallback = std::find_if(launches.begin(), launches.end(), [](const Launch& launch) {
     return launch.status == LaunchStatus::fallback;
   });
@@ -51,25 +51,26 @@ void check_is_complete(const Launch& launch) {
                                                  : "its rank and the number of ranks";
   const std::string by_mpi =
       launch.exchange == Exchange::mpi ? "call tutti::mpi::init after MPI_Init, or set " : "set ";
-  reject(launch.source + " started this process (" + launch.remark + ") without setting " +
-         unknown + ": " + by_mpi +
-         "TUTTI_RANK, TUTTI_SIZE and TUTTI_URL; a single process needs TUTTI_RANK=0 and "
-         "TUTTI_SIZE=1 only");
+  reject_launch(launch.source + " started this process (" + launch.remark + ") without setting " +
+                unknown + ": " + by_mpi +
+                "TUTTI_RANK, TUTTI_SIZE and TUTTI_URL; a single process needs TUTTI_RANK=0 and "
+                "TUTTI_SIZE=1 only");
 }
 
 Launch from_arguments(const LaunchArguments& arguments) {
   if (!arguments.rank || !arguments.size)
-    reject("rank and size belong together: give both, or neither if a launcher sets them");
+    reject_launch("rank and size belong together: give both, or neither if a launcher sets them");
   if (*arguments.size < 1)
-    reject("size is " + std::to_string(*arguments.size) + ", but a world has at least one rank");
+    reject_launch("size is " + std::to_string(*arguments.size) +
+                  ", but a world has at least one rank");
   if (*arguments.size > kLargestWorld)
-    reject("size is " + std::to_string(*arguments.size) + ", but a world has at most " +
-           std::to_string(kLargestWorld) + " ranks");
+    reject_launch("size is " + std::to_string(*arguments.size) + ", but a world has at most " +
+                  std::to_string(kLargestWorld) + " ranks");
   if (*arguments.rank < 0)
-    reject("rank is " + std::to_string(*arguments.rank) + ", but must be 0 or more");
+    reject_launch("rank is " + std::to_string(*arguments.rank) + ", but must be 0 or more");
   if (*arguments.rank >= *arguments.size)
-    reject("rank is " + std::to_string(*arguments.rank) + ", but size is only " +
-           std::to_string(*arguments.size));
+    reject_launch("rank is " + std::to_string(*arguments.rank) + ", but size is only " +
+                  std::to_string(*arguments.size));
   return {.source = "arguments",
           .rank = *arguments.rank,
           .size = *arguments.size,
@@ -80,26 +81,26 @@ Launch from_arguments(const LaunchArguments& arguments) {
 void set_url(const std::string& url, Launch& launch) {
   if (!url.empty()) {
     if (!is_meeting_place(url))
-      reject("'" + url + "' is not a meeting place: write " + std::string{kMeetingPlaces});
+      reject_launch("'" + url + "' is not a meeting place: write " + std::string{kMeetingPlaces});
     launch.exchange = Exchange::url;
     launch.url = url;
   }
   if (launch.size == 1) launch.exchange = Exchange::none;
   if (launch.exchange == Exchange::url && launch.url.empty())
-    reject((launch.status == LaunchStatus::fallback
-                ? launch.source + " started this process as rank " + std::to_string(launch.rank) +
-                      ", and "
-                : std::string{}) +
-           "the " + std::to_string(launch.size) +
-           " ranks have no meeting place: set TUTTI_URL to " + std::string{kMeetingPlaces});
+    reject_launch((launch.status == LaunchStatus::fallback
+                       ? launch.source + " started this process as rank " +
+                             std::to_string(launch.rank) + ", and "
+                       : std::string{}) +
+                  "the " + std::to_string(launch.size) +
+                  " ranks have no meeting place: set TUTTI_URL to " + std::string{kMeetingPlaces});
 }
 
 // TUTTI_HOSTS overrides the launcher's own list.
 void set_hosts(const std::vector<std::string>& hosts, Launch& launch) {
   if (hosts.empty()) return;
   if (launch.size >= 0 && hosts.size() != static_cast<std::size_t>(launch.size))
-    reject("TUTTI_HOSTS lists the hosts of " + std::to_string(hosts.size()) +
-           " ranks, but the world has " + std::to_string(launch.size));
+    reject_launch("TUTTI_HOSTS lists the hosts of " + std::to_string(hosts.size()) +
+                  " ranks, but the world has " + std::to_string(launch.size));
   launch.hosts = hosts;
 }
 
@@ -137,8 +138,9 @@ Launch detect_launch(const Environment& environment, const LaunchArguments& argu
     const Launch* chosen = choose(launches);
     if (chosen != nullptr) check_is_complete(*chosen);
     if (chosen == nullptr && !url.empty())
-      reject("'" + url +
-             "' is a meeting place, but this process has no rank: set TUTTI_RANK and TUTTI_SIZE");
+      reject_launch(
+          "'" + url +
+          "' is a meeting place, but this process has no rank: set TUTTI_RANK and TUTTI_SIZE");
     launch = chosen != nullptr ? *chosen
                                : Launch{.source = "alone",
                                         .rank = 0,

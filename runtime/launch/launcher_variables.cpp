@@ -82,7 +82,7 @@ constexpr std::array<OtherLauncher, 15> kOtherLaunchers{{
     {{"DMLC", "DMLC_WORKER_ID", "DMLC_NUM_WORKER", "", "", ""}, Exchange::url},
 }};
 
-[[noreturn]] void reject(const std::string& message) {
+[[noreturn]] void reject_variable(const std::string& message) {
   throw Error{ErrorCode::invalid_argument, message};
 }
 
@@ -97,8 +97,9 @@ std::string text_of(const Environment& environment, std::string_view name) {
 // Checks that one variable is below another one.
 void check_below(const char* place, int value, const char* count, int limit) {
   if (value < 0 || limit < 0 || value < limit) return;
-  reject(std::string{place} + " is " + std::to_string(value) + ", but " + count + " is " +
-         std::to_string(limit) + "; it must be a number from 0 to " + std::to_string(limit - 1));
+  reject_variable(std::string{place} + " is " + std::to_string(value) + ", but " + count + " is " +
+                  std::to_string(limit) + "; it must be a number from 0 to " +
+                  std::to_string(limit - 1));
 }
 
 // Reads the numbers of a launch. Throws if they are impossible.
@@ -116,8 +117,8 @@ Launch read_numbers(const Environment& environment, const VariableNames& names) 
   check_below(names.rank, launch.rank, names.size, launch.size);
   check_below(names.local_rank, launch.local_rank, names.local_size, launch.local_size);
   if (launch.size > 0 && launch.local_size > launch.size)
-    reject(std::string{names.local_size} + " is " + std::to_string(launch.local_size) + ", but " +
-           names.size + " is only " + std::to_string(launch.size));
+    reject_variable(std::string{names.local_size} + " is " + std::to_string(launch.local_size) +
+                    ", but " + names.size + " is only " + std::to_string(launch.size));
   return launch;
 }
 
@@ -200,7 +201,7 @@ std::string slurm_url(const Environment& environment) {
   try {
     host = slurm_hosts(text_of(environment, list), 1).front();
   } catch (const Error& error) {
-    reject(std::string{list} + ": " + error.what());
+    reject_variable(std::string{list} + ": " + error.what());
   }
   const std::uint32_t job = number_of_32_bits(environment, "SLURM_JOB_ID").value_or(0);
   const std::uint32_t step = number_of_32_bits(environment, step_variable(environment)).value_or(0);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kName = "PMI of Hydra";
 
-[[noreturn]] void reject(const std::string& what) {
+[[noreturn]] void reject_pmi(const std::string& what) {
   throw Error{ErrorCode::transport, std::string{kName} + ": " + what};
 }
 
@@ -44,7 +44,7 @@ std::string letters_of(std::string_view bytes) {
 std::string bytes_of(std::string_view letters) {
   const auto is_letter = [](char letter) { return letter >= 'a' && letter <= 'p'; };
   if (letters.size() % 2 != 0 || !std::all_of(letters.begin(), letters.end(), is_letter))
-    reject("a rank stored a value that is not tutti's: do all ranks run the same program?");
+    reject_pmi("a rank stored a value that is not tutti's: do all ranks run the same program?");
   std::string bytes;
   for (std::size_t at = 0; at < letters.size(); at += 2)
     bytes += static_cast<char>(((letters[at] - 'a') << 4) | (letters[at + 1] - 'a'));
@@ -114,7 +114,7 @@ void PmiChannel::send(const std::string& text) {
     const ssize_t length =
         ::send(place_.descriptor, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (length < 0 && errno != EINTR)
-      reject(std::string{"cannot send to the launcher: "} + std::strerror(errno));
+      reject_pmi(std::string{"cannot send to the launcher: "} + std::strerror(errno));
     if (length > 0) sent += static_cast<std::size_t>(length);
   }
 }
@@ -129,14 +129,14 @@ std::string PmiChannel::receive(const std::string& expected, Deadline deadline) 
     std::array<char, 4096> part{};
     const ssize_t length = recv(place_.descriptor, part.data(), part.size(), MSG_DONTWAIT);
     if (length == 0)
-      reject(
+      reject_pmi(
           "the launcher has closed its socket; after MPI_Finalize it does so, and no world can "
           "start");
-    if (length < 0 && errno != EINTR && errno != EAGAIN) reject(std::strerror(errno));
+    if (length < 0 && errno != EINTR && errno != EAGAIN) reject_pmi(std::strerror(errno));
     if (length > 0) line.append(part.data(), static_cast<std::size_t>(length));
   }
   line.pop_back();
-  if (field_of(line, "cmd") != expected) reject("'" + line + "' is not " + expected);
+  if (field_of(line, "cmd") != expected) reject_pmi("'" + line + "' is not " + expected);
   return line;
 }
 
@@ -150,7 +150,7 @@ std::optional<std::string> PmiChannel::get(const std::string& key, Deadline dead
 void PmiChannel::put(const std::string& key, const std::string& value, Deadline deadline) {
   send("cmd=put kvsname=" + space_ + " key=" + key + " value=" + value);
   const std::string line = receive("put_result", deadline);
-  if (field_of(line, "rc") != "0") reject("the launcher rejects a value: " + line);
+  if (field_of(line, "rc") != "0") reject_pmi("the launcher rejects a value: " + line);
 }
 
 // Reads the limits, and finds the first exchange that no earlier channel of this process used. An
@@ -163,7 +163,7 @@ void PmiChannel::open(Deadline deadline) {
   const std::string longest = field_of(limits, "vallen_max").value_or("");
   std::from_chars(longest.data(), longest.data() + longest.size(), longest_);
   constexpr std::size_t kRoom = 8;  // some launchers count a final zero, some cut at the limit
-  if (longest_ < 64) reject("'" + limits + "' has no usable limit of values");
+  if (longest_ < 64) reject_pmi("'" + limits + "' has no usable limit of values");
   longest_ = (longest_ - kRoom) / 2 * 2;
   const auto is_used = [&](std::uint64_t round) {
     round_ = round;
@@ -187,11 +187,11 @@ void PmiChannel::open(Deadline deadline) {
 void PmiChannel::register_finalize() const {
   static_assert(sizeof(void*) == 8);
   const int own = fcntl(place_.descriptor, F_DUPFD_CLOEXEC, 3);
-  if (own < 0) reject(std::strerror(errno));
+  if (own < 0) reject_pmi(std::strerror(errno));
   const auto process = static_cast<std::uintptr_t>(getpid());
   const std::uintptr_t packed = process << 32U | static_cast<std::uintptr_t>(own);
   if (on_exit(send_finalize, reinterpret_cast<void*>(packed)) != 0)
-    reject("cannot register a function for the exit of the process");
+    reject_pmi("cannot register a function for the exit of the process");
 }
 
 // A text takes as many values as it needs. The first one starts with their number.
@@ -200,14 +200,14 @@ std::string PmiChannel::read_text(Rank rank, Deadline deadline) {
   std::size_t parts = 1;
   for (std::size_t part = 0; part < parts; ++part) {
     const auto value = get(key(rank, part), deadline);
-    if (!value) reject("rank " + std::to_string(rank) + " stored no value");
+    if (!value) reject_pmi("rank " + std::to_string(rank) + " stored no value");
     std::string_view text{*value};
     if (part == 0) {
       const std::size_t end = text.find('_');
       std::from_chars(text.data(), text.data() + std::min(end, text.size()), parts);
       constexpr std::size_t kMostParts = 1U << 16U;
       if (end == std::string_view::npos || parts < 1 || parts > kMostParts)
-        reject("rank " + std::to_string(rank) + " stored a value that is not tutti's");
+        reject_pmi("rank " + std::to_string(rank) + " stored a value that is not tutti's");
       text.remove_prefix(end + 1);
     }
     letters += text;
@@ -218,7 +218,7 @@ std::string PmiChannel::read_text(Rank rank, Deadline deadline) {
 std::vector<std::string> PmiChannel::all_gather(std::string_view own, Deadline deadline) {
   check_text(own);
   // A failed exchange may leave an answer in the socket that belongs to no later command.
-  if (is_broken_) reject("an earlier exchange failed");
+  if (is_broken_) reject_pmi("an earlier exchange failed");
   is_broken_ = true;
   const auto start = std::chrono::steady_clock::now();
   if (space_.empty()) open(deadline);

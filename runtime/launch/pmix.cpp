@@ -23,7 +23,7 @@ namespace tutti::runtime {
 
 namespace {
 
-[[noreturn]] void reject(const std::string& what) {
+[[noreturn]] void reject_pmix(const std::string& what) {
   throw Error{ErrorCode::transport, "PMIx: " + what};
 }
 
@@ -43,13 +43,13 @@ struct Library {
 template <class Function>
 void look_up(void* handle, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(handle, name));
-  if (function == nullptr) reject(std::string{"its library has no "} + name);
+  if (function == nullptr) reject_pmix(std::string{"its library has no "} + name);
 }
 
 // The library stays loaded, since it runs threads of its own. Loading it again is a table look-up.
 Library load_library() {
   void* handle = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) reject(std::string{"its library cannot be loaded: "} + dlerror());
+  if (handle == nullptr) reject_pmix(std::string{"its library cannot be loaded: "} + dlerror());
   Library library;
   look_up(handle, "PMIx_Init", library.init);
   look_up(handle, "PMIx_Finalize", library.finalize);
@@ -141,7 +141,7 @@ class Session {
     const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
     check(library_.get(&all, PMIX_JOB_SIZE, nullptr, 0, &value), "cannot read the number of ranks");
     const std::unique_ptr<pmix_value_t, decltype(&std::free)> owner{value, &std::free};
-    if (value->type != PMIX_UINT32) reject("the number of ranks is not a number");
+    if (value->type != PMIX_UINT32) reject_pmix("the number of ranks is not a number");
     return static_cast<int>(value->data.uint32);
   }
 
@@ -186,7 +186,8 @@ class Session {
     const std::optional<pmix_status_t> status = result->wait(deadline);
     if (!status) return {};
     check(*status, "cannot read the value of a rank");
-    if (!result->text || result->text->empty()) reject("a rank stored a value that is not tutti's");
+    if (!result->text || result->text->empty())
+      reject_pmix("a rank stored a value that is not tutti's");
     return result->text;
   }
 
@@ -222,7 +223,7 @@ class Session {
     return process;
   }
   void check(pmix_status_t status, const char* what) const {
-    if (status != PMIX_SUCCESS) reject(std::string{what} + ": " + library_.error_text(status));
+    if (status != PMIX_SUCCESS) reject_pmix(std::string{what} + ": " + library_.error_text(status));
   }
 
   Library library_;
@@ -242,7 +243,7 @@ class PmixChannel final : public Channel {
   std::vector<std::string> all_gather(std::string_view own, Deadline deadline) override {
     check_text(own);
     // A fence that is still pending would complete with the next one.
-    if (is_broken_) reject("an earlier exchange failed");
+    if (is_broken_) reject_pmix("an earlier exchange failed");
     is_broken_ = true;
     const auto start = std::chrono::steady_clock::now();
     session_.put(key(), std::string{own} + kEnd);

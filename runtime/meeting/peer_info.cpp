@@ -18,7 +18,7 @@ namespace tutti::runtime {
 namespace {
 
 /// The first bytes of every info, in every version; the two versions follow.
-constexpr std::uint64_t kMagic = 0x64'72'61'63'74'75'74'0A;
+constexpr std::uint64_t kPeerInfoMagic = 0x64'72'61'63'74'75'74'0A;
 
 /// A rank whose value differs from that of most ranks, and a rank that has the usual value.
 struct Outlier {
@@ -140,7 +140,7 @@ Rank first_remote_rank(const std::vector<PeerInfo>& infos) {
 
 std::string pack(const PeerInfo& info) {
   std::string bytes;
-  write_field(bytes, kMagic);
+  write_field(bytes, kPeerInfoMagic);
   write_field(bytes, info.versions);
   write_text(bytes, info.host.name);
   write_text(bytes, info.host.boot);
@@ -164,7 +164,7 @@ std::string pack(const PeerInfo& info) {
 }
 
 PeerInfo unpack(std::string_view bytes, Rank rank, const Versions& own) {
-  if (read_field<std::uint64_t>(bytes) != kMagic)
+  if (read_field<std::uint64_t>(bytes) != kPeerInfoMagic)
     throw Error{ErrorCode::mismatch,
                 "rank " + std::to_string(rank) + " does not use tutti's protocol", rank};
   PeerInfo info;

@@ -7,7 +7,7 @@ namespace {
 
 /// The first bytes of every message. As a number, so that hosts of the other byte order are
 /// refused.
-constexpr std::uint64_t kMagic = 0x31'30'69'74'74'75'74'0A;  // "\ntutti01"
+constexpr std::uint64_t kHandshakeMagic = 0x31'30'69'74'74'75'74'0A;  // "\ntutti01"
 
 // Every version of these messages has the magic and the versions at the same offset.
 struct Hello {
@@ -98,7 +98,7 @@ std::string disagreement(const Versions& own, const Versions& theirs, const std:
 
 /// Checks a Hello, before the peer is authenticated.
 Reason check_hello(const Identity& self, const Hello& hello) noexcept {
-  if (hello.magic != kMagic) return Reason::not_tutti;
+  if (hello.magic != kHandshakeMagic) return Reason::not_tutti;
   if (!overlap(self.versions, hello.versions)) return Reason::version_mismatch;
   if (hello.job != self.job) return Reason::wrong_job;
   if (hello.to != self.rank || hello.from < 0 || hello.from >= hello.size ||
@@ -127,7 +127,7 @@ void check_versions(const Versions& own, const Versions& theirs, const std::stri
 ConnectorHandshake::ConnectorHandshake(const Identity& self, Rank to, Purpose purpose)
     : self_{self} {
   Hello hello{};
-  hello.magic = kMagic;
+  hello.magic = kHandshakeMagic;
   hello.versions = self.versions;
   hello.purpose = purpose;
   hello.has_secret = self.secret ? 1 : 0;
@@ -152,7 +152,7 @@ void ConnectorHandshake::reject(Reason reason) noexcept {
 std::span<const std::byte> ConnectorHandshake::process(std::span<const std::byte> message) {
   if (answered_) {
     const auto outcome = read<Outcome>(message);
-    if (outcome.magic != kMagic) reject(Reason::not_tutti);
+    if (outcome.magic != kHandshakeMagic) reject(Reason::not_tutti);
     else if (outcome.reason != Reason::none) reject(outcome.reason);
     else state_ = HandshakeState::accepted;
     return {};
@@ -160,7 +160,7 @@ std::span<const std::byte> ConnectorHandshake::process(std::span<const std::byte
   const auto answer = read<Answer>(message);
   const auto hello = read<Hello>(hello_);
   std::memcpy(answer_.data(), message.data(), answer_.size());
-  if (answer.magic != kMagic) reject(Reason::not_tutti);
+  if (answer.magic != kHandshakeMagic) reject(Reason::not_tutti);
   else if (answer.reason != Reason::none) reject(answer.reason);
   else if (!overlap(self_.versions, answer.versions)) reject(Reason::version_mismatch);
   else if (answer.job != self_.job) reject(Reason::wrong_job);
@@ -168,7 +168,7 @@ std::span<const std::byte> ConnectorHandshake::process(std::span<const std::byte
   if (state_ == HandshakeState::refused) return {};
   answered_ = true;
   Proof proof{};
-  proof.magic = kMagic;
+  proof.magic = kHandshakeMagic;
   // A peer with another secret gets a code that is wrong for any secret. A peer with another world
   // size gets the right code, which proves that this process is a rank of the job.
   const bool is_proved = equal_codes(answer.code, code_of(self_, kAcceptor, hello_, answer));
@@ -241,7 +241,7 @@ std::span<const std::byte> AcceptorHandshake::process_hello() {
   if (reason_ != Reason::none) state_ = HandshakeState::refused;
   if (reason_ == Reason::not_tutti) return {};  // the peer would not understand the answer
   Answer answer{};
-  answer.magic = kMagic;
+  answer.magic = kHandshakeMagic;
   answer.versions = self_->versions;
   answer.reason = reason_;
   answer.has_secret = self_->secret ? 1 : 0;
@@ -263,7 +263,7 @@ std::span<const std::byte> AcceptorHandshake::process_proof(std::span<const std:
   const auto proof = read<Proof>(message);
   const auto answer = read<Answer>(answer_);
   const bool has_secret = read<Hello>(hello_).has_secret != 0;
-  if (proof.magic != kMagic) reason_ = Reason::not_tutti;
+  if (proof.magic != kHandshakeMagic) reason_ = Reason::not_tutti;
   else if (has_secret != self_->secret.has_value() ||
            !equal_codes(proof.code, code_of(*self_, kConnector, hello_, answer)))
     reason_ = Reason::wrong_secret;
@@ -272,7 +272,7 @@ std::span<const std::byte> AcceptorHandshake::process_proof(std::span<const std:
   state_ = reason_ == Reason::none ? HandshakeState::accepted : HandshakeState::refused;
   claims_other_secret_ = reason_ == Reason::wrong_secret && equal_codes(proof.code, {});
   Outcome outcome{};
-  outcome.magic = kMagic;
+  outcome.magic = kHandshakeMagic;
   outcome.reason = reason_;
   write(outcome_, outcome);
   return outcome_;

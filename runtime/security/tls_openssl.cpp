@@ -35,7 +35,7 @@ struct Free {
 };
 using Context = std::unique_ptr<SSL_CTX, Free<SSL_CTX, &SSL_CTX_free>>;
 using Connection = std::unique_ptr<SSL, Free<SSL, &SSL_free>>;
-using Session = std::unique_ptr<SSL_SESSION, Free<SSL_SESSION, &SSL_SESSION_free>>;
+using TlsSession = std::unique_ptr<SSL_SESSION, Free<SSL_SESSION, &SSL_SESSION_free>>;
 
 /// The key that both ends derive from the secret, so that TLS does not use the secret itself.
 struct PreSharedKey {
@@ -46,8 +46,8 @@ struct PreSharedKey {
   ~PreSharedKey() { wipe(bytes); }
 
   /// @return the key as an external PSK.
-  [[nodiscard]] Session session(SSL* connection) const {
-    Session made{SSL_SESSION_new()};
+  [[nodiscard]] TlsSession session(SSL* connection) const {
+    TlsSession made{SSL_SESSION_new()};
     const SSL_CIPHER* const cipher = SSL_CIPHER_find(connection, kAes128GcmSha256.data());
     const bool good =
         made && cipher != nullptr &&

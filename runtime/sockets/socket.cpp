@@ -78,7 +78,7 @@ bool connected_to_itself(int descriptor) {
 }
 
 /// Room for the descriptor of an FdMessage.
-struct alignas(cmsghdr) Control {
+struct alignas(cmsghdr) ControlBuffer {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };
 
@@ -206,7 +206,7 @@ void receive_all(int descriptor, std::span<std::byte> bytes, Deadline deadline) 
 }
 
 void send_descriptor(int socket, std::byte note, int descriptor, Deadline deadline) {
-  Control control;
+  ControlBuffer control;
   iovec piece{.iov_base = &note, .iov_len = 1};
   msghdr message{};
   message.msg_iov = &piece;
@@ -228,7 +228,7 @@ void send_descriptor(int socket, std::byte note, int descriptor, Deadline deadli
 
 FdMessage receive_descriptor(int socket, Deadline deadline) {
   FdMessage fd_message;
-  Control control;
+  ControlBuffer control;
   iovec piece{.iov_base = &fd_message.note, .iov_len = 1};
   for (;;) {
     msghdr message{};

@@ -2,6 +2,7 @@
 #include "base/json_text.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <string>
 
