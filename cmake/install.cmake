@@ -20,7 +20,9 @@ if(TARGET tutti_fortran_module)
   # The source, since compiled modules of Fortran fit one compiler only.
   install(FILES ${PROJECT_BINARY_DIR}/c/tutti.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
+set(modules "")
 foreach(name IN LISTS TUTTI_MPIS)
+  list(APPEND modules tutti_mpi_module_${name})
   list(APPEND libraries tutti_mpi_${name} tutti_mpi_library_${name})
   set_target_properties(tutti_mpi_${name} PROPERTIES EXPORT_NAME mpi_${name}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
@@ -37,15 +39,13 @@ endif()
 
 # Shared libraries are found from where the file that needs them lies, so that the tree may be moved.
 file(RELATIVE_PATH to_libraries /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
-foreach(command IN ITEMS tutti_command_tutti tutti_command_tutti-mpich)
-  if(TARGET ${command})
-    set_target_properties(${command} PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
-  endif()
-endforeach()
+if(TARGET tutti_command_tutti)
+  set_target_properties(tutti_command_tutti PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
+endif()
 
 # The files that must be built. If one is missing, nothing is installed.
 set(TUTTI_INSTALLED_FILES "")
-foreach(target IN ITEMS ${libraries} tutti_command_tutti tutti_command_tutti-mpich)
+foreach(target IN ITEMS ${libraries} tutti_command_tutti ${modules})
   if(TARGET ${target})
     get_target_property(type ${target} TYPE)
     if(NOT type STREQUAL "INTERFACE_LIBRARY")

@@ -25,7 +25,7 @@
 #include "perf/command_line.hpp"
 #include "perf/environment.hpp"
 #include "perf/exit_code.hpp"
-#include "perf/measured_world.hpp"
+#include "perf/mpi/library.hpp"
 #include "runtime/launch/launch.hpp"
 #include "runtime/security/cryptography.hpp"
 #include "runtime/security/tls.hpp"
@@ -46,7 +46,8 @@ struct Feature {
 struct Info {
   std::string version{};
   std::string compiler{};
-  std::string mpi{};  ///< Empty without an MPI.
+  std::string mpi{};  ///< The MPI that is loaded and its file; empty without one.
+  std::vector<std::string> mpi_modules{};  ///< The families of MPIs that can be loaded.
   std::string launcher{};
   int launched_ranks = 0;
   unsigned cores = 0;
@@ -83,13 +84,22 @@ Feature shared_memory() {
   }
 }
 
+std::string mpi_in_words() {
+  const perf::LoadedMpi& mpi = perf::loaded_mpi();
+  return mpi.module == nullptr ? "" : fmt::format("{}, {}", mpi.module->library(), mpi.path);
+}
+
+std::string why_no_mpi() {
+  return perf::installed_mpi_modules().empty()
+             ? "built without one: install openmpi-bin libopenmpi-dev (or mpich libmpich-dev), "
+               "then build again"
+             : perf::loaded_mpi().why;
+}
+
 std::vector<Feature> backends_of(const std::string& mpi, const cuda::Survey& cuda) {
   const bool has_gpus = !cuda.gpus.empty();
   return {{"sim", true, "all ranks in one process, for tests"},
-          {"mpi", !mpi.empty(),
-           mpi.empty() ? "built without one: install openmpi-bin libopenmpi-dev (or mpich "
-                         "libmpich-dev), then build again"
-                       : mpi},
+          {"mpi", !mpi.empty(), mpi.empty() ? why_no_mpi() : mpi},
           shared_memory(),
           {"tcp", true,
            runtime::has_cryptography() ? "sockets between hosts; peers authenticate each other"
@@ -109,7 +119,8 @@ std::vector<Feature> backends_of(const std::string& mpi, const cuda::Survey& cud
 Info collect() {
   Info info{.version = perf::build_version(),
             .compiler = perf::build_compiler(),
-            .mpi = perf::linked_mpi(),
+            .mpi = mpi_in_words(),
+            .mpi_modules = perf::installed_mpi_modules(),
             .launcher = perf::launcher_name(),
             .launched_ranks = perf::launched_size().value_or(1),
             .cores = std::thread::hardware_concurrency()};
@@ -179,6 +190,9 @@ std::string text_of(const Info& info) {
   std::string text = fmt::format("tutti {}\n", info.version);
   text += fmt::format("{:<14}{}\n", "compiler", info.compiler);
   text += fmt::format("{:<14}{}\n", "mpi", info.mpi.empty() ? "none" : info.mpi);
+  text += fmt::format(
+      "{:<14}{}\n", "MPI modules",
+      info.mpi_modules.empty() ? "none" : fmt::format("{}", fmt::join(info.mpi_modules, " ")));
   text += fmt::format("{:<14}{}\n", "launcher",
                       info.launcher.empty()
                           ? "none"
@@ -200,6 +214,7 @@ std::string json_of(const Info& info) {
   nlohmann::ordered_json json{{"version", info.version},
                               {"compiler", info.compiler},
                               {"mpi", info.mpi},
+                              {"mpi_modules", info.mpi_modules},
                               {"launcher", info.launcher},
                               {"launched_ranks", info.launched_ranks},
                               {"cores", info.cores},

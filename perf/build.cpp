@@ -21,6 +21,9 @@
 #ifndef TUTTI_SHARED_INSTALLED
 #define TUTTI_SHARED_INSTALLED ""
 #endif
+#ifndef TUTTI_MODULES
+#define TUTTI_MODULES ""
+#endif
 #ifndef TUTTI_PYTHON
 #define TUTTI_PYTHON ""
 #endif
@@ -29,10 +32,10 @@ namespace tutti::perf {
 namespace {
 
 // An installed tree may be moved, so files are found relative to the command.
-std::string installed_folder() {
+std::string installed_folder(const char* folder) {
   std::error_code none;
   const auto command = std::filesystem::read_symlink("/proc/self/exe", none);
-  return (command.parent_path() / TUTTI_SHARED_INSTALLED).lexically_normal().string();
+  return (command.parent_path() / folder).lexically_normal().string();
 }
 
 }  // namespace
@@ -48,12 +51,17 @@ std::string build_compiler() {
 
 std::string shared_file(const std::string& name) {
   const std::string source = TUTTI_SHARED_SOURCE;
-  for (const std::string& folder : {installed_folder(), source + "/pages", source + "/tuning"}) {
+  for (const std::string& folder :
+       {installed_folder(TUTTI_SHARED_INSTALLED), source + "/pages", source + "/tuning"}) {
     const std::string path = folder + "/" + name;
     if (access(path.c_str(), R_OK) == 0) return path;
   }
   throw Failure{ExitCode::environment,
                 name + " is missing where tutti was built or installed; install tutti again"};
+}
+
+std::string module_folder() {
+  return installed_folder(TUTTI_MODULES);
 }
 
 std::string build_python() {

@@ -16,6 +16,9 @@ namespace tutti::perf {
 /// Failure{environment} if it is in neither folder.
 [[nodiscard]] std::string shared_file(const std::string& name);
 
+/// @return the folder of the modules of MPIs, seen from the command.
+[[nodiscard]] std::string module_folder();
+
 /// @return the path of the Python that the scripts of the build install, with the packages that the
 /// command's scripts need. It may be missing. Empty if the build names none.
 [[nodiscard]] std::string build_python();

@@ -1,5 +1,5 @@
 /// @file
-/// The ranks that a command measures. Only measured_world_mpi.cpp uses an MPI. All other code
+/// The ranks that a command measures. Only mpi/module.cpp uses an MPI. All other code
 /// communicates through tutti, because some MPIs spin for milliseconds in blocking calls if ranks
 /// outnumber cores.
 #pragma once
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <tutti/communicator.hpp>
+#include <tutti/export.hpp>
 #include <tutti/transports.hpp>
 
 #include "backends/cuda/timed_stream.hpp"
@@ -19,7 +20,7 @@
 namespace tutti::perf {
 
 /// A launched group of ranks.
-class MeasuredWorld {
+class TUTTI_API MeasuredWorld {
  public:
   MeasuredWorld() = default;
   MeasuredWorld(const MeasuredWorld&) = delete;
@@ -77,9 +78,6 @@ void print_warning(std::string_view text);
 /// Ends all ranks at once. Returns if this process is alone or has left the others already. @param
 /// exit_code of the launcher, if the launcher passes it on.
 void end_job(int exit_code) noexcept;
-
-/// @return name and version of the MPI that this executable is linked to; empty if there is none.
-[[nodiscard]] std::string linked_mpi();
 
 /// Replaces each value by its maximum over all ranks. Collective.
 void max_over_ranks(Communicator& communicator, std::span<double> values);

@@ -40,6 +40,7 @@ struct Config {
   std::string secret_file{};
   std::string address{};
   std::optional<std::chrono::nanoseconds> timeout{};
+  std::string mpi_library{};
   std::string tuning{};
   std::string topology{};
   /// Equality of all members.
