@@ -17,6 +17,7 @@
 
 #include "runtime/meeting/folder_note.hpp"
 #include "tests/support/patience.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace tutti::runtime {
 
@@ -27,22 +28,6 @@ using test::kLongBefore;
 inline Deadline in(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + time;
 }
-
-/// A folder of the test's own, with mode 0700, removed at the end.
-class Scratch {
- public:
-  Scratch() {
-    char name[] = "/tmp/tutti-channel-XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { fs::remove_all(path_); }
-  std::string world() const { return path_ + "/world"; }
-
- private:
-  std::string path_;
-};
 
 using Channels = std::vector<std::unique_ptr<Channel>>;
 

@@ -89,14 +89,14 @@ std::vector<std::vector<double>> whole_momentum(Communicator& world, ShardedMode
 
 TEST(ShardedCheckpoints, AreLoadedAtAnyNumberOfRanks) {
   for (const int from : {1, 2, 3, 4}) {
-    const SyncFolder folder;
+    const TemporaryFolder folder;
     std::vector<std::vector<double>> saved;
     std::vector<std::vector<float>> weights;
     std::vector<std::vector<float>> trained;
     train(ranks_of(from), [&](Communicator& world) {
       ShardedModel own{world, kShardedSizes, 4000};
       own.train(world, 0, 3);
-      own.save(world, folder.file());
+      own.save(world, folder / "model");
       const auto whole = whole_momentum(world, own);
       if (world.rank() == 0) {
         saved = whole;
@@ -110,7 +110,7 @@ TEST(ShardedCheckpoints, AreLoadedAtAnyNumberOfRanks) {
       for (const std::size_t bucket_bytes : {std::size_t{4000}, GradientOptions::kFlat})
         train(ranks_of(to), [&](Communicator& world) {
           ShardedModel own{world, kShardedSizes, bucket_bytes};
-          own.load(world, folder.file());
+          own.load(world, folder / "model");
           EXPECT_EQ(own.weights.gradients, weights);
           EXPECT_EQ(whole_momentum(world, own), saved) << from << " to " << to;
           EXPECT_EQ(own.sync->last_step().step, 3U);
@@ -124,12 +124,12 @@ TEST(ShardedCheckpoints, AreLoadedAtAnyNumberOfRanks) {
 
 /// More than a chunk of a file, with parts that end anywhere.
 TEST(ShardedCheckpoints, HoldLargeArrays) {
-  const SyncFolder folder;
+  const TemporaryFolder folder;
   const std::vector<std::size_t> sizes{3'000'001, 5};
   for (const int ranks : {3, 2})
     train(ranks_of(ranks), [&](Communicator& world) {
       ShardedModel own{world, sizes, 0};
-      if (ranks == 2) own.load(world, folder.file());
+      if (ranks == 2) own.load(world, folder / "model");
       for (const auto& bucket : own.sync->shards())
         for (const ParameterShard& part : bucket)
           for (std::size_t e = 0; e < part.count; ++e) {
@@ -137,7 +137,7 @@ TEST(ShardedCheckpoints, HoldLargeArrays) {
             if (ranks == 3) own.momentum[part.offset + e] = number;
             else ASSERT_EQ(own.momentum[part.offset + e], number);
           }
-      if (ranks == 3) own.save(world, folder.file());
+      if (ranks == 3) own.save(world, folder / "model");
     });
 }
 
@@ -174,7 +174,7 @@ std::string refusal_of_call(const std::function<void()>& call) {
 }
 
 TEST(ShardedCheckpoints, AreRefusedWhereTheyDoNotFit) {
-  const SyncFolder folder;
+  const TemporaryFolder folder;
   train({3, "auto", 1}, [&](Communicator& world) {
     ShardedModel own{world, kShardedSizes, 4000};
     own.train(world, 0, 2);
@@ -188,34 +188,34 @@ TEST(ShardedCheckpoints, AreRefusedWhereTheyDoNotFit) {
     std::vector<Parameter> shards = own.shards();
     if (world.rank() == 1) ++shards[1].count;
     expect("shard 'squares' has ",
-           [&] { save_checkpoint(world, folder.file(), own.arrays(), *own.sync, shards); });
-    save_checkpoint(world, folder.file(), own.arrays());
-    expect("was saved without a GradientSync", [&] { load(folder.file(), own.shards()); });
-    own.save(world, folder.file());
+           [&] { save_checkpoint(world, folder / "model", own.arrays(), *own.sync, shards); });
+    save_checkpoint(world, folder / "model", own.arrays());
+    expect("was saved without a GradientSync", [&] { load(folder / "model", own.shards()); });
+    own.save(world, folder / "model");
     expect("'GradientSync'",
-           [&] { static_cast<void>(load_checkpoint(world, folder.file(), own.arrays())); });
+           [&] { static_cast<void>(load_checkpoint(world, folder / "model", own.arrays())); });
     expect("'squares/layer0' of 1000 f32, rank 0 wants no more",
-           [&] { load(folder.file(), {Parameter::of("momentum", own.momentum)}); });
+           [&] { load(folder / "model", {Parameter::of("momentum", own.momentum)}); });
     std::vector<float> narrow(own.momentum.size());
     expect("'momentum/layer0' of 1000 f64, rank 0 wants 'momentum/layer0' of 1000 f32", [&] {
-      load(folder.file(), {Parameter::of("momentum", narrow), own.shards()[1]});
+      load(folder / "model", {Parameter::of("momentum", narrow), own.shards()[1]});
     });
     ShardedModel other{world, {1000, 3}, 4000};
     expect("it was saved with a GradientSync of 6 parameters; this one has 2",
-           [&] { other.load(world, folder.file()); });
+           [&] { other.load(world, folder / "model"); });
     Communicator reversed = world.split(0, -world.rank());
     expect("pass the communicator that it was made with",
-           [&] { save_checkpoint(reversed, folder.file(), own.arrays(), *own.sync); });
+           [&] { save_checkpoint(reversed, folder / "model", own.arrays(), *own.sync); });
     std::vector<Communicator*> groups{&reversed};
     GradientSync grouped{world, own.model.parameters(), {.groups = groups}};
     expect("with GradientOptions::groups",
-           [&] { save_checkpoint(world, folder.file(), own.arrays(), grouped); });
+           [&] { save_checkpoint(world, folder / "model", own.arrays(), grouped); });
     // A file that was changed anywhere touches nothing.
     world.barrier();
-    std::ifstream file{folder.file(), std::ios::binary};
+    std::ifstream file{folder / "model", std::ios::binary};
     const std::string whole{std::istreambuf_iterator<char>{file}, {}};
     const std::vector<double> before = own.momentum;
-    const std::filesystem::path changed = folder.file().string() + ".changed";
+    const std::filesystem::path changed = folder / "model.changed";
     for (std::size_t at = 0; at < whole.size(); at += 1501) {
       std::string bytes = whole;
       bytes[at] = static_cast<char>(bytes[at] ^ 4);
@@ -224,7 +224,7 @@ TEST(ShardedCheckpoints, AreRefusedWhereTheyDoNotFit) {
       EXPECT_NE(refusal_of_call([&] { load(changed, own.shards()); }), "");
     }
     EXPECT_EQ(own.momentum, before);
-    own.load(world, folder.file());
+    own.load(world, folder / "model");
     EXPECT_EQ(own.momentum, before);
     own.train(world, 2, 4);
   });

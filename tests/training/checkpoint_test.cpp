@@ -9,6 +9,7 @@
 
 #include "tests/overlap/gradients.hpp"
 #include "tests/support/limits.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace tutti::test {
 namespace {
@@ -17,17 +18,11 @@ namespace fs = std::filesystem;
 
 class Checkpoints : public testing::TestWithParam<Setting> {
  protected:
-  Checkpoints() {
-    std::string name = (fs::temp_directory_path() / "tutti-checkpoint-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  ~Checkpoints() override { fs::remove_all(folder_); }
   [[nodiscard]] fs::path file() const { return folder_ / "model"; }
-  [[nodiscard]] const fs::path& folder() const { return folder_; }
+  [[nodiscard]] const fs::path& folder() const { return folder_.path(); }
 
  private:
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 /// The saved state of a program. A test changes some of it.

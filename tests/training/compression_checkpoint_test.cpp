@@ -44,7 +44,7 @@ TEST(CompressionCheckpoints, GoOnWithTheSameBits) {
   for (const int ranks : {1, 2, 3, 4})
     for (const char* const compression : {"one_bit:32", "power_sgd:2", "top_k:0.1"})
       for (const int stop : {1, 2, 5}) {
-        const SyncFolder folder;
+        const TemporaryFolder folder;
         const GradientOptions options{
             .bucket_bytes = 2000, .compression = compression, .compression_after = 2};
         std::vector<std::vector<std::vector<float>>> expected(8);
@@ -52,7 +52,7 @@ TEST(CompressionCheckpoints, GoOnWithTheSameBits) {
           NoisyModel model{kNoisySizes};
           GradientSync sync{world, model.parameters, options};
           for (int step = 0; step < 8; ++step) {
-            if (step == stop) save_checkpoint(world, folder.file(), {}, sync);
+            if (step == stop) save_checkpoint(world, folder / "model", {}, sync);
             model.fill(world.rank(), step);
             model.take_step(sync);
             if (world.rank() == 0) expected[static_cast<std::size_t>(step)] = model.gradients;
@@ -61,7 +61,7 @@ TEST(CompressionCheckpoints, GoOnWithTheSameBits) {
         train(ranks_of(ranks), [&](Communicator& world) {
           NoisyModel model{kNoisySizes};
           GradientSync sync{world, model.parameters, options};
-          static_cast<void>(load_checkpoint(world, folder.file(), {}, sync));
+          static_cast<void>(load_checkpoint(world, folder / "model", {}, sync));
           for (int step = stop; step < 8; ++step) {
             model.fill(world.rank(), step);
             model.take_step(sync);
@@ -76,7 +76,7 @@ TEST(CompressionCheckpoints, GoOnWithTheSameBits) {
 TEST(CompressionCheckpoints, KeepWhatWasLeftOutAtOtherNumbersOfRanks) {
   for (const bool average : {true, false})
     for (const int to : {1, 2, 4}) {
-      const SyncFolder folder;
+      const TemporaryFolder folder;
       const GradientOptions options{.average = average, .compression = "top_k:0.1"};
       std::vector<std::vector<float>> left_out;
       constexpr int kFrom = 3;
@@ -95,14 +95,14 @@ TEST(CompressionCheckpoints, KeepWhatWasLeftOutAtOtherNumbersOfRanks) {
         for (std::size_t i = 0; i < all.size(); ++i)
           for (std::size_t e = 0; e < all[i].size(); ++e)
             all[i][e] = (average ? all[i][e] / kFrom : all[i][e]) - model.gradients[i][e];
-        save_checkpoint(world, folder.file(), {}, sync);
+        save_checkpoint(world, folder / "model", {}, sync);
         if (world.rank() == 0) left_out = all;
       });
       train(ranks_of(to), [&](Communicator& world) {
         NoisyModel model{kNoisySizes};
         NoisyModel sum{kNoisySizes};
         GradientSync sync{world, model.parameters, options};
-        static_cast<void>(load_checkpoint(world, folder.file(), {}, sync));
+        static_cast<void>(load_checkpoint(world, folder / "model", {}, sync));
         for (int step = 0; step < 11; ++step) {
           for (auto& gradient : model.gradients) std::ranges::fill(gradient, 0.0F);
           model.take_step(sync);
@@ -118,7 +118,7 @@ TEST(CompressionCheckpoints, KeepWhatWasLeftOutAtOtherNumbersOfRanks) {
 }
 
 TEST(CompressionCheckpoints, BeginAnewWithAnotherCompression) {
-  const SyncFolder folder;
+  const TemporaryFolder folder;
   train({2, "auto", 1}, [&](Communicator& world) {
     NoisyModel model{kNoisySizes};
     GradientSync sync{world, model.parameters, {.compression = "power_sgd"}};
@@ -126,10 +126,10 @@ TEST(CompressionCheckpoints, BeginAnewWithAnotherCompression) {
       model.fill(world.rank(), step);
       model.take_step(sync);
     }
-    save_checkpoint(world, folder.file(), {}, sync);
+    save_checkpoint(world, folder / "model", {}, sync);
     for (const char* const other : {"one_bit", "top_k:0.1", "power_sgd:3", ""}) {
       GradientSync next{world, model.parameters, {.compression = other}};
-      static_cast<void>(load_checkpoint(world, folder.file(), {}, next));
+      static_cast<void>(load_checkpoint(world, folder / "model", {}, next));
       for (auto& gradient : model.gradients) std::ranges::fill(gradient, 0.0F);
       model.take_step(next);
       for (const auto& gradient : model.gradients)
@@ -139,7 +139,7 @@ TEST(CompressionCheckpoints, BeginAnewWithAnotherCompression) {
 }
 
 TEST(CompressionCheckpoints, AreOfPeriodicSyncsToo) {
-  const SyncFolder folder;
+  const TemporaryFolder folder;
   train({3, "auto", 1}, [&](Communicator& world) {
     const PeriodicOptions options{.period = 2, .exchange = {.compression = "one_bit:16"}};
     std::vector<float> expected;
@@ -149,9 +149,10 @@ TEST(CompressionCheckpoints, AreOfPeriodicSyncsToo) {
       PeriodicSync sync{world, arrays, options};
       std::vector<Parameter> all = sync.state();
       all.push_back(arrays[0]);
-      if (is_later) static_cast<void>(load_checkpoint(world, folder.file(), all, sync.exchange()));
+      if (is_later)
+        static_cast<void>(load_checkpoint(world, folder / "model", all, sync.exchange()));
       for (int step = is_later ? 4 : 0; step < 10; ++step) {
-        if (step == 4 && !is_later) save_checkpoint(world, folder.file(), all, sync.exchange());
+        if (step == 4 && !is_later) save_checkpoint(world, folder / "model", all, sync.exchange());
         for (std::size_t i = 0; i < weights.size(); ++i)
           weights[i] +=
               static_cast<float>((static_cast<int>(i) * 7 + step * 3 + world.rank()) % 11);

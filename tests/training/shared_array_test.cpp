@@ -114,7 +114,8 @@ TEST_P(SharedArrays, HaveNoNameAndLeaveNothing) {
       world.barrier();
       EXPECT_EQ(mappings(), 2 * world.size());
       EXPECT_EQ(descriptors(), 0);
-      EXPECT_EQ(names_of_shared_arrays(), std::set<std::string>{});  // so none is left where a process dies
+      EXPECT_EQ(names_of_shared_arrays(),
+                std::set<std::string>{});  // so none is left where a process dies
       world.barrier();
     }
     world.barrier();

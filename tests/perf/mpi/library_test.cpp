@@ -2,31 +2,18 @@
 #include "perf/mpi/library.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace tutti::perf {
 namespace {
 
 namespace fs = std::filesystem;
+using test::TemporaryFolder;
 using Names = std::vector<std::string>;
-
-/// A folder that is deleted with the object.
-class Folder {
- public:
-  Folder() : path_{fs::temp_directory_path() / ("tutti_mpi_" + std::to_string(getpid()))} {
-    fs::create_directories(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 void make_file(const fs::path& path) {
   fs::create_directories(path.parent_path());
@@ -45,21 +32,20 @@ TEST(MpiLibraries, NamesOfAllFamiliesWithoutALauncher) {
 }
 
 TEST(MpiLibraries, TheFileBesideTheLauncherComesFirst) {
-  const Folder folder;
-  const fs::path& root = folder.path();
-  make_file(root / "near/lib/libmpi.so.40");
-  make_file(root / "far/lib64/libmpi.so.40");
-  const std::vector<fs::path> launchers{"/usr/bin/sh", root / "near/bin/prted",
-                                        root / "far/bin/mpirun"};
+  const TemporaryFolder folder;
+  make_file(folder / "near/lib/libmpi.so.40");
+  make_file(folder / "far/lib64/libmpi.so.40");
+  const std::vector<fs::path> launchers{"/usr/bin/sh", folder / "near/bin/prted",
+                                        folder / "far/bin/mpirun"};
   EXPECT_EQ(
       mpi_libraries({{"OMPI_COMM_WORLD_SIZE", "2"}}, launchers),
-      (Names{root / "near/lib/libmpi.so.40", root / "far/lib64/libmpi.so.40", "libmpi.so.40"}));
+      (Names{folder / "near/lib/libmpi.so.40", folder / "far/lib64/libmpi.so.40", "libmpi.so.40"}));
 }
 
 TEST(MpiLibraries, AnotherFamilyBesideTheLauncherIsNotTaken) {
-  const Folder folder;
-  make_file(folder.path() / "lib/libmpi.so.12");
-  const std::vector<fs::path> launchers{folder.path() / "bin/prted"};
+  const TemporaryFolder folder;
+  make_file(folder / "lib/libmpi.so.12");
+  const std::vector<fs::path> launchers{folder / "bin/prted"};
   EXPECT_EQ(mpi_libraries({{"OMPI_COMM_WORLD_SIZE", "2"}}, launchers), (Names{"libmpi.so.40"}));
 }
 

@@ -36,14 +36,14 @@ void exchange(Channel& channel) {
 }
 
 TEST(Channel, EveryRankHearsEveryRank) {
-  const Scratch scratch;
+  const test::TemporaryFolder scratch;
   for (const int size : {1, 2, 3, 7}) {
     Channels local = local_channels(size);
     expect_none(run(local, exchange));
-    Channels file = folder_channels(scratch.world(), size);
+    Channels file = folder_channels((scratch / "world").string(), size);
     expect_none(run(file, exchange));
     file.clear();
-    EXPECT_FALSE(fs::exists(scratch.world())) << size;
+    EXPECT_FALSE(fs::exists((scratch / "world").string())) << size;
   }
 }
 
@@ -64,13 +64,13 @@ TEST(Channel, NamesTheMissingRanks) {
   const auto late = [](Channel& channel) {
     if (channel.rank() % 2 == 0) static_cast<void>(channel.all_gather("x", in(200ms)));
   };
-  const Scratch scratch;
+  const test::TemporaryFolder scratch;
   Channels local = local_channels(4);
   expect_missing(run(local, late));
-  Channels file = folder_channels(scratch.world(), 4);
+  Channels file = folder_channels((scratch / "world").string(), 4);
   expect_missing(run(file, late));
   file.clear();
-  EXPECT_FALSE(fs::exists(scratch.world()));
+  EXPECT_FALSE(fs::exists((scratch / "world").string()));
   // The rank is missing in a later exchange, not in the first.
   const auto later = [&late](Channel& channel) {
     static_cast<void>(channel.all_gather("x", in(kAmple)));
@@ -78,10 +78,10 @@ TEST(Channel, NamesTheMissingRanks) {
   };
   local = local_channels(4);
   expect_missing(run(local, later));
-  file = folder_channels(scratch.world(), 4);
+  file = folder_channels((scratch / "world").string(), 4);
   expect_missing(run(file, later));
   file.clear();
-  EXPECT_FALSE(fs::exists(scratch.world()));
+  EXPECT_FALSE(fs::exists((scratch / "world").string()));
 }
 
 TEST(Channel, AFailedExchangeStaysFailed) {

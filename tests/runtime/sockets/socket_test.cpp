@@ -19,6 +19,7 @@
 #include "runtime/security/authenticate.hpp"
 #include "tests/runtime/intruders.hpp"
 #include "tests/runtime/ranks.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace tutti::test {
 namespace {
@@ -145,20 +146,13 @@ TEST(Socket, SaysThatNobodyListensLocally) {
 /// A folder for secret files.
 class SecretFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tutti-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& content, mode_t mode) const {
-    const std::string path = folder_ + "/secret";
+    const std::string path = folder_ / "secret";
     std::ofstream{path} << content;
     EXPECT_EQ(::chmod(path.c_str(), mode), 0);
     return path;
   }
-  std::string folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(SecretFile, HoldsBytesOrDigits) {
@@ -177,7 +171,7 @@ TEST_F(SecretFile, IsRefusedWhenOthersMayOpenIt) {
   if (!has_cryptography()) GTEST_SKIP() << "built without OpenSSL";
   for (const mode_t mode : {0640u, 0604u, 0644u, 0660u, 0610u})
     EXPECT_EQ(message_of([&] { (void)read_secret(write(std::string(32, 'x'), mode)); }),
-              "the secret file " + folder_ +
+              "the secret file " + folder_.path().string() +
                   "/secret may be opened by other users; its mode must be 0600");
 }
 
@@ -196,12 +190,12 @@ TEST_F(SecretFile, IsRefusedWhenItsContentIsNoSecret) {
     EXPECT_NE(
         message_of([&] { (void)read_secret(write(content, 0600)); }).find("must hold 32 bytes"),
         std::string::npos);
-  EXPECT_NE(message_of([&] { (void)read_secret(folder_ + "/none"); }).find("cannot be opened"),
+  EXPECT_NE(message_of([&] { (void)read_secret(folder_ / "none"); }).find("cannot be opened"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { (void)read_secret(folder_); }).find("is not a regular file"),
+  EXPECT_NE(message_of([&] { (void)read_secret(folder_.path()); }).find("is not a regular file"),
             std::string::npos);
-  ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
-  EXPECT_NE(message_of([&] { (void)read_secret(folder_ + "/pipe"); }).find("not a regular file"),
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_NE(message_of([&] { (void)read_secret(folder_ / "pipe"); }).find("not a regular file"),
             std::string::npos);
 }
 
