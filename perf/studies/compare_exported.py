@@ -39,7 +39,7 @@ def arguments():
     parser.add_argument("tuning", help="a file of tutti tune")
     parser.add_argument("--to", required=True, choices=[name for name, writer in WRITERS.items()
                                                         if writer not in ("ucc", "nccl")])
-    parser.add_argument("--tutti", required=True, help="the command, built for that MPI")
+    parser.add_argument("--tutti", required=True, help="the command")
     parser.add_argument("--pairs", type=int, default=5, help="runs of each kind (%(default)s)")
     parser.add_argument("--budget", default="50ms", help="of a size, see tutti sweep (%(default)s)")
     parser.add_argument("-C", "--collective", default="all",

@@ -219,7 +219,7 @@ def arguments_of(arguments):
     parser.add_argument("--mpi", required=True, choices=ALGORITHMS)
     parser.add_argument("--launch", required=True, help="launcher and ranks, such as 'mpirun -n 4'")
     parser.add_argument("--ranks", type=int, help="how many that starts; default: what follows -n")
-    parser.add_argument("--tutti", default="tutti", help="the command built for this MPI")
+    parser.add_argument("--tutti", default="tutti", help="the command")
     parser.add_argument("--ompi-info", default="ompi_info", help="that of this Open MPI")
     parser.add_argument("-C", "--collective", default="all", help="a,b,... or all")
     parser.add_argument("-b", "--begin", default="8", help="least bytes")
