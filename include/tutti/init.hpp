@@ -66,7 +66,8 @@ struct InitOptions {
   /// switch with the speed that is measured at the start.
   std::string topology{};
   /// Gets a sentence on rank 0 if the world starts without something that was found, such as a
-  /// tuning file of another machine. Called within init; empty: no warnings.
+  /// tuning file of another machine. Called within init; empty: standard error
+  /// gets it.
   std::function<void(std::string_view)> warn{};
   CommunicatorOptions communicator{};  ///< Options of the communicator.
 };

@@ -11,6 +11,7 @@
 
 #include <tutti/error.hpp>
 
+#include "algorithms/nearest_word.hpp"
 #include "others_variables.hpp"
 #include "placement.hpp"
 
@@ -115,18 +116,25 @@ void add_entry(std::string_view text, Environment& environment) {
     environment.emplace(text.substr(0, equals), text.substr(equals + 1));
 }
 
-// A misspelt variable would change nothing, without any sign of it.
-void check_names(const Environment& environment) {
+// A misspelt variable would change nothing, without any sign of it. Returns the names that are
+// nobody's.
+std::vector<std::string> unknown_names(const Environment& environment) {
+  const auto rest_of = [](std::string_view name) { return name.substr(kPrefix.size()); };
+  std::array<std::string_view, kVariables.size()> rests{};
+  std::ranges::transform(kVariables, rests.begin(), rest_of, &Variable::name);
+  std::vector<std::string> unknown;
   for (auto entry = environment.lower_bound(kPrefix);
        entry != environment.end() && entry->first.starts_with(kPrefix); ++entry) {
-    if (std::ranges::find(kVariables, entry->first, &Variable::name) != kVariables.end()) continue;
-    if (is_of_others(std::string_view{entry->first}.substr(kPrefix.size() - 1), entry->second))
-      continue;
-    std::string message = "there is no variable " + entry->first + "; tutti reads";
-    for (const Variable& variable : kVariables)
-      message += (&variable == &kVariables.front() ? " " : ", ") + std::string{variable.name};
-    throw Error{ErrorCode::invalid_argument, message};
+    const auto& [name, value] = *entry;
+    const std::string_view nearest = nearest_word(rest_of(name), rests);
+    if (nearest == rest_of(name)) continue;
+    if (!nearest.empty())
+      throw Error{ErrorCode::invalid_argument, "there is no variable " + name + "; did you mean " +
+                                                   std::string{kPrefix} + std::string{nearest} +
+                                                   "?"};
+    if (!is_of_others(name, value)) unknown.push_back(name);
   }
+  return unknown;
 }
 
 }  // namespace
@@ -167,8 +175,8 @@ std::optional<std::uint32_t> number_of_32_bits(const Environment& environment,
 }
 
 Config read_config(const Environment& environment) {
-  check_names(environment);
   Config config;
+  config.unknown = unknown_names(environment);
   for (const Variable& variable : kVariables)
     if (const auto value = value_of(environment, variable.name))
       variable.read(variable.name, *value, config);

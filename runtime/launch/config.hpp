@@ -43,6 +43,8 @@ struct Config {
   std::string mpi_library{};
   std::string tuning{};
   std::string topology{};
+  /// Variables that begin with TUTTI_, and are neither tutti's nor known to be others'.
+  std::vector<std::string> unknown{};
   /// Equality of all members.
   friend bool operator==(const Config&, const Config&) = default;
 };
@@ -61,8 +63,8 @@ struct Variable {
 /// The most ranks of a world; a larger number is a mistake.
 inline constexpr int kLargestWorld = 1 << 20;
 
-/// Throws Error{invalid_argument} that contains the variable, its value and the right values, also
-/// for a TUTTI_ variable that does not exist.
+/// Throws Error{invalid_argument} that contains the variable, its value and the right values, or
+/// the right name for a misspelt one.
 [[nodiscard]] Config read_config(const Environment& environment);
 
 /// @return the value of a variable; nothing if it is not set or empty, since launchers clear

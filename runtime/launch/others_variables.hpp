@@ -1,14 +1,13 @@
 /// @file
-/// Variables that begin with TUTTI_ and that other programs set: Kubernetes for a service of this
-/// name, and environment modules for an installation.
+/// Variables that begin with TUTTI_ and are none of tutti's.
 #pragma once
 
 #include <string_view>
 
 namespace tutti::runtime {
 
-/// @param rest of the name after "TUTTI", such as "_SERVICE_HOST". @return whether the name and the
-/// value are those of a service link or of a module: other values may be a user's mistake.
-[[nodiscard]] bool is_of_others(std::string_view rest, std::string_view value) noexcept;
+/// @return whether other programs set a variable: environment modules for an installation, such as
+/// TUTTI_ROOT or TUTTI_INC_DIR, or Kubernetes for a service, such as TUTTI_PORT_80_TCP.
+[[nodiscard]] bool is_of_others(std::string_view name, std::string_view value) noexcept;
 
 }  // namespace tutti::runtime

@@ -1,5 +1,6 @@
 #include <tutti/init.hpp>
 
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -74,6 +75,10 @@ Deadline deadline_in(Duration timeout) {
   return Deadline{deadline_after(now, timeout)};
 }
 
+void print_warning(std::string_view text) {
+  std::fprintf(stderr, "tutti: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
 /// @param network instead of TCP, or beside it; null: TCP alone.
 Start start_of(const InitOptions& options, const runtime::Environment& environment,
                std::shared_ptr<Network> network = nullptr) {
@@ -95,7 +100,8 @@ Start start_of(const InitOptions& options, const runtime::Environment& environme
   const std::string& tuning = options.tuning.empty() ? config.tuning : options.tuning;
   world.shared_config = {.tuning = runtime::find_tuning(tuning, environment),
                          .network = options.topology.empty() ? config.topology : options.topology,
-                         .warn = options.warn};
+                         .unknown = config.unknown,
+                         .warn = options.warn ? options.warn : print_warning};
   return start;
 }
 

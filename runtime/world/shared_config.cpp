@@ -11,7 +11,9 @@ std::string pack_shared_config(const SharedConfigFiles& files) {
   const UsableTuning tuning = usable_tuning(files.tuning);
   write_text(bytes, tuning.text);
   write_text(bytes, tuning.refusal);
-  if (files.warn && !tuning.refusal.empty()) files.warn(tuning.refusal);
+  if (!tuning.refusal.empty()) files.warn(tuning.refusal);
+  for (const std::string& name : files.unknown)
+    files.warn("tutti does not read the variable " + name + ", see docs/starting.md");
   NetworkText network;
   if (!files.network.empty()) {
     network = find_network(files.network);

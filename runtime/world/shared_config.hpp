@@ -20,6 +20,7 @@ namespace tutti::runtime {
 struct SharedConfigFiles {
   TuningFile tuning{};
   std::string network{};                         ///< The argument of find_network; empty: none.
+  std::vector<std::string> unknown{};            ///< Config::unknown.
   std::function<void(std::string_view)> warn{};  ///< As InitOptions::warn.
 };
 
