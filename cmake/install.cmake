@@ -20,9 +20,9 @@ if(TARGET tutti_fortran_module)
   # The source, since compiled modules of Fortran fit one compiler only.
   install(FILES ${PROJECT_BINARY_DIR}/c/tutti.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
-set(modules "")
+set(modules ${TUTTI_MPI_FAMILIES})
+list(TRANSFORM modules PREPEND tutti_mpi_module_)
 foreach(name IN LISTS TUTTI_MPIS)
-  list(APPEND modules tutti_mpi_module_${name})
   list(APPEND libraries tutti_mpi_${name} tutti_mpi_library_${name})
   set_target_properties(tutti_mpi_${name} PROPERTIES EXPORT_NAME mpi_${name}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}

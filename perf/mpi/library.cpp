@@ -20,9 +20,11 @@ namespace {
 constexpr std::array<std::string_view, 1> kOpenMpiLibraries{"libmpi.so.40"};
 // Debian renames MPICH's library.
 constexpr std::array<std::string_view, 2> kMpichLibraries{"libmpi.so.12", "libmpich.so.12"};
+constexpr std::array<std::string_view, 1> kStandardLibraries{"libmpi_abi.so.1"};
 constexpr std::array kFamilies{
     MpiFamily{"openmpi", "Open MPI 4 and 5", kOpenMpiLibraries},
     MpiFamily{"mpich", "MPICH 3.2 and later, Intel MPI, MVAPICH, Cray MPICH", kMpichLibraries},
+    MpiFamily{"standard", "MPIs of the standard binary interface", kStandardLibraries},
 };
 
 // Where libraries lie, seen from the folder of the launcher.
@@ -61,7 +63,13 @@ std::vector<std::filesystem::path> parents() {
 
 // A symbol decides, since names of files say little: libmpi.so is the name of any MPI.
 const MpiFamily& family_of_library(void* library) {
-  return dlsym(library, "ompi_mpi_comm_self") != nullptr ? kFamilies[0] : kFamilies[1];
+  if (dlsym(library, "ompi_mpi_comm_self") != nullptr) return kFamilies[0];
+  int major = -1;
+  int minor = -1;
+  if (const auto version =
+          reinterpret_cast<int (*)(int*, int*)>(dlsym(library, "MPI_Abi_get_version")))
+    version(&major, &minor);
+  return major > 0 ? kFamilies[2] : kFamilies[1];
 }
 
 std::string module_file(const MpiFamily& family) {
@@ -80,7 +88,6 @@ void* open_library(const std::vector<std::string>& names, std::vector<std::strin
     void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (library != nullptr && dlsym(library, "MPI_Init") != nullptr) return library;
     errors.emplace_back(library == nullptr ? dlerror() : name + ": it has no MPI_Init");
-    if (library != nullptr) dlclose(library);
   }
   return nullptr;
 }
@@ -134,8 +141,8 @@ std::vector<const MpiFamily*> families_of_launcher(const runtime::Environment& e
   if (has("OMPI_COMM_WORLD_SIZE")) return {&kFamilies[0]};
   if (has("HYDI_CONTROL_FD") || has("PMI_FD") || has("PMI_PORT") || has("I_MPI_MPIRUN") ||
       has("MV2_COMM_WORLD_SIZE") || has("PALS_LOCAL_RANKID"))
-    return {&kFamilies[1]};
-  return {&kFamilies[0], &kFamilies[1]};
+    return {&kFamilies[1], &kFamilies[2]};
+  return {&kFamilies[0], &kFamilies[1], &kFamilies[2]};
 }
 
 std::vector<std::string> mpi_libraries(const runtime::Environment& environment,

@@ -102,7 +102,7 @@ std::unique_ptr<MeasuredWorld> join(const std::string& transport,
       {.transport = transport, .timeout = options.timeout, .warn = warn, .communicator = options}));
 }
 
-void end_job(int exit_code, bool initialises) noexcept {
+void end_all_ranks(int exit_code, bool initialises) noexcept {
   int initialised = 0;
   int finalised = 0;
   MPI_Initialized(&initialised);
@@ -118,13 +118,13 @@ void end_job(int exit_code, bool initialises) noexcept {
 }  // namespace tutti::perf
 
 extern "C" {
-extern TUTTI_API const tutti::perf::MpiModule tutti_mpi_module;
+TUTTI_API extern const tutti::perf::MpiModule tutti_mpi_module;
 const tutti::perf::MpiModule tutti_mpi_module{
     .version = tutti::perf::kMpiModuleVersion,
     .initialise = tutti::perf::initialise,
     .finalise = tutti::perf::finalise,
     .join = tutti::perf::join,
-    .end_job = tutti::perf::end_job,
+    .end_job = tutti::perf::end_all_ranks,
     .library = tutti::perf::library,
 };
 }

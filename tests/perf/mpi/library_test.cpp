@@ -22,13 +22,15 @@ void make_file(const fs::path& path) {
 
 TEST(MpiLibraries, NamesOfTheLaunchersFamilyWithoutAFileBesideIt) {
   EXPECT_EQ(mpi_libraries({{"OMPI_COMM_WORLD_SIZE", "2"}}, {}), (Names{"libmpi.so.40"}));
-  EXPECT_EQ(mpi_libraries({{"PMI_FD", "7"}}, {}), (Names{"libmpi.so.12", "libmpich.so.12"}));
+  EXPECT_EQ(mpi_libraries({{"PMI_FD", "7"}}, {}),
+            (Names{"libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1"}));
   EXPECT_EQ(mpi_libraries({{"I_MPI_MPIRUN", "mpirun"}}, {}),
-            (Names{"libmpi.so.12", "libmpich.so.12"}));
+            (Names{"libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1"}));
 }
 
 TEST(MpiLibraries, NamesOfAllFamiliesWithoutALauncher) {
-  EXPECT_EQ(mpi_libraries({}, {}), (Names{"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"}));
+  EXPECT_EQ(mpi_libraries({}, {}),
+            (Names{"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1"}));
 }
 
 TEST(MpiLibraries, TheFileBesideTheLauncherComesFirst) {
