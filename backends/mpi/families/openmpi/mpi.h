@@ -13,13 +13,14 @@ using MPI_Message = struct ompi_message_t*;
 using MPI_Errhandler = struct ompi_errhandler_t*;
 using MPI_Op = struct ompi_op_t*;
 using MPI_Datatype = struct ompi_datatype_t*;
-struct MPI_Status {
+struct ompi_status_public_t {
   int MPI_SOURCE;
   int MPI_TAG;
   int MPI_ERROR;
   int cancelled;
   std::size_t bytes;
 };
+using MPI_Status = ompi_status_public_t;
 
 extern "C" {
 extern ompi_communicator_t ompi_mpi_comm_null;
