@@ -31,6 +31,16 @@ constexpr std::array kFamilies{
 constexpr std::array<std::string_view, 4> kLibraryFolders{"lib", "lib64", "lib/release",
                                                           "lib/x86_64-linux-gnu"};
 
+// Parts of the names of launchers, and of the processes by which they start ranks.
+constexpr std::array<std::string_view, 6> kLauncherNames{"mpirun", "mpiexec", "mpispawn",
+                                                         "hydra",  "orte",    "prte"};
+
+bool is_launcher(const std::string& name) {
+  return std::ranges::any_of(kLauncherNames, [&name](std::string_view part) {
+    return name.find(part) != std::string::npos;
+  });
+}
+
 bool has_variable(const runtime::Environment& environment, std::string_view name) {
   return runtime::value_of(environment, name).has_value();
 }
@@ -151,7 +161,8 @@ std::vector<std::string> mpi_libraries(const runtime::Environment& environment,
     return {std::string{*chosen}};
   const std::vector<const MpiFamily*> families = families_of_launcher(environment);
   std::vector<std::string> names;
-  for (const std::filesystem::path& launcher : launchers)
+  for (const std::filesystem::path& launcher : launchers) {
+    if (!is_launcher(launcher.filename().string())) continue;
     for (const MpiFamily* family : families)
       for (const std::string_view folder : kLibraryFolders)
         for (const std::string_view library : family->libraries) {
@@ -160,6 +171,7 @@ std::vector<std::string> mpi_libraries(const runtime::Environment& environment,
           std::error_code none;
           if (std::filesystem::exists(path, none)) names.push_back(path);
         }
+  }
   for (const MpiFamily* family : families)
     names.insert(names.end(), family->libraries.begin(), family->libraries.end());
   return names;

@@ -28,9 +28,9 @@ struct MpiFamily {
 [[nodiscard]] std::vector<const MpiFamily*> families_of_launcher(
     const runtime::Environment& environment);
 
-/// @param launchers executables that may be the launcher of this process. @return what to load, the
-/// best first: paths beside these executables that exist, then names for the search of the dynamic
-/// linker. One name only if TUTTI_MPI_LIBRARY is set.
+/// @param launchers executables of the parents of this process, the nearest first. @return what to
+/// load, the best first: paths beside those that are launchers, then names for the search of the
+/// dynamic linker. One name only if TUTTI_MPI_LIBRARY is set.
 [[nodiscard]] std::vector<std::string> mpi_libraries(
     const runtime::Environment& environment, std::span<const std::filesystem::path> launchers);
 

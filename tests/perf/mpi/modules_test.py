@@ -22,7 +22,7 @@ def run(words, **variables):
 
 def family_of(launcher):
     version = run([launcher, "--version"]).stdout
-    return "openmpi" if "Open MPI" in version or "Open-MPI" in version or "PRRTE" in version else "mpich"
+    return "openmpi" if any(name in version for name in ("Open MPI", "OpenRTE", "PRRTE")) else "mpich"
 
 
 def check_sweep(tutti, launcher):
