@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import pathlib
 import re
+import subprocess
+import sys
 import tarfile
 import tomllib
 
@@ -54,3 +57,9 @@ def test_the_archive_of_sources(tmp_path: pathlib.Path, monkeypatch: pytest.Monk
 def test_an_installed_package_has_its_licences() -> None:
     files = importlib.metadata.files("tutti") or []
     assert set(PROJECT["license-files"]) <= {file.name for file in files if "licenses" in file.parts}
+
+
+@pytest.mark.skipif(not IS_INSTALLED, reason="the package is not installed")
+def test_an_installed_command_has_a_module_for_each_family_of_mpis() -> None:
+    info = subprocess.run([sys.executable, "-m", "tutti", "info", "--json"], stdout=subprocess.PIPE, check=True)
+    assert set(json.loads(info.stdout)["mpi_modules"]) == {"openmpi", "mpich", "standard"}
