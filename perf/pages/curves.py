@@ -37,7 +37,8 @@ def yardsticks(lines):
 
 
 def winners(lines):
-    """(bytes, label, is a tie) at every size. `auto` runs one of the others, so it is left out."""
+    """(bytes, label, is a tie) at every size. `auto` runs one of the others, so it is left out. As in `reigns`,
+    the previous size's winner stays the winner if it ties."""
     racers = {label: cells for label, cells in lines.items() if label != "auto"} or lines
     result = []
     for size in sorted({cell["bytes"] for cells in racers.values() for cell in cells}):
@@ -45,11 +46,11 @@ def winners(lines):
                 if cell["bytes"] == size]
         best, label = min(here, key=lambda pair: pair[0]["median_us"])
         if "standing" in best:
-            tie = any(cell["standing"] == "tie" for cell, _ in here)
+            ties = [name for cell, name in here if cell["standing"] == "tie"]
         else:  # a CSV file has only intervals
-            tie = any(cell is not best and cell["ci_low_us"] <= best["ci_high_us"]
-                      for cell, _ in here)
-        result.append((size, label, tie))
+            ties = [name for cell, name in here if cell is not best and cell["ci_low_us"] <= best["ci_high_us"]]
+        before = result[-1][1] if result else label
+        result.append((size, before if before in ties else label, bool(ties)))
     return result
 
 

@@ -15,25 +15,31 @@ namespace tutti::perf {
 
 namespace {
 
-// The first Python that has a module. The user's Python, the system's and that of the build have
-// different modules.
+// The first Python that has a module; of an empty name, the first one. The user's Python, the
+// system's and that of the build have different modules.
 std::string find_python(const std::string& module) {
+  const std::string test = module.empty() ? "pass" : "import " + module;
   for (const std::string& python :
        {build_python(), std::string{"python3"}, std::string{"/usr/bin/python3"}})
     if (!python.empty() &&
-        std::system(fmt::format("{} -c 'import {}' >/dev/null 2>&1", python, module).c_str()) == 0)
+        std::system(fmt::format("{} -c '{}' >/dev/null 2>&1", python, test).c_str()) == 0)
       return python;
   return {};
 }
 
 // The script and its interpreter.
 std::string command_of(const char* flag, const char* script_name, const std::string& module,
-                       const char* cure, const std::string& path) {
+                       const std::string& path) {
   check_writable(path);
   const std::string script = shared_file(script_name);
   const std::string python = find_python(module);
   if (python.empty())
-    throw Failure{ExitCode::environment, fmt::format("{} needs {}: {}", flag, module, cure)};
+    throw Failure{ExitCode::environment,
+                  module.empty()
+                      ? fmt::format("{} needs Python: apt install python3", flag)
+                      : fmt::format("{0} needs {1}: apt install python3-{1}, or pip install {1} in an "
+                                    "environment that is active (python3 -m venv)",
+                                    flag, module)};
   // Without -B, Python would write compiled modules into the installation folder.
   return fmt::format("{} -B {} - {}", python, quoted({script}), quoted({path}));
 }
@@ -41,7 +47,7 @@ std::string command_of(const char* flag, const char* script_name, const std::str
 std::string picture_command(const char* flag, const char* script, const std::string& path) {
   if (!path.ends_with(".svg") && !path.ends_with(".png"))
     throw Failure{ExitCode::usage, fmt::format("{} '{}' is not an .svg or .png file", flag, path)};
-  return command_of(flag, script, "matplotlib", "apt-get install python3-matplotlib", path);
+  return command_of(flag, script, "matplotlib", path);
 }
 
 }  // namespace
@@ -57,7 +63,7 @@ std::string heat_command(const std::string& path) {
 std::string page_command(const std::string& path, const char* script) {
   if (!path.ends_with(".html"))
     throw Failure{ExitCode::usage, fmt::format("--html '{}' is not an .html file", path)};
-  return command_of("--html", script, "plotly", "pip install plotly", path);
+  return command_of("--html", script, "", path);
 }
 
 ExitCode draw(const std::string& command, const std::vector<std::string>& lines) {

@@ -18,7 +18,7 @@ namespace tutti::perf {
 [[nodiscard]] std::string heat_command(const std::string& path);
 
 /// Checks that a page can be written. Throws Failure: usage if the file name does not end in .html;
-/// environment if the script or a Python with plotly is missing, or if the page cannot be written.
+/// environment if the script or Python is missing, or if the page cannot be written.
 /// @param script such as sweep.py. @return the command that writes the page from JSON lines on its
 /// input.
 [[nodiscard]] std::string page_command(const std::string& path, const char* script);

@@ -10,11 +10,14 @@ import html
 import sys
 
 from drawing import COLORS, bytes_text, time_text
-from page import error_bars, go, launched, main, page_around, picture, table_of
+from figure import (RIGHT, WIDTH, Figure, Scale, band, line_at, linear_ticks, mark, polyline, rectangle,
+                    text_at)
+from page import launched, main, page_around, table_of
 
 STANDINGS = {"best": COLORS[2], "tie": COLORS[5], "slower": COLORS[1]}
 WORDS = {"best": "exposed, best", "tie": "exposed, as good", "slower": "exposed, slower"}
 COMPUTING = "#bbbbbb"
+LETTER = 6.2  # width of a letter, in pixels
 COLUMNS = [("setting", "label"), ("step, ms", "step"), ("from", "low"), ("to", "high"),
            ("exposed, ms", "exposed"), ("serial, ms", "serial"), ("hidden", "hidden"),
            ("ideal, ms", "ideal"), ("of ideal", "of_ideal"), ("buckets", "buckets"), ("MB", "mb"),
@@ -55,49 +58,44 @@ def rows_of(settings, summary):
     return rows
 
 
-def add_bars(figure, settings, computing):
-    """Bars of the time of computing, and of the time that communication adds."""
-    labels = [html.escape(one["label"]) for one in settings]
-    figure.add_trace(go.Bar(
-        y=labels, x=[min(computing, one["overlapped_us"]) / 1000 for one in settings],
-        orientation="h", name="computing", marker={"color": COMPUTING}, hoverinfo="skip"))
+def add_bars(figure, settings, computing, places):
+    """Bars of the time of computing, and of the time that communication adds, with its quartiles."""
+    key = figure.key("computing", {"color": COMPUTING})
+    figure.trace(key, [rectangle(figure.x(0), places[i] - 9, figure.x(min(computing, one["overlapped_us"])),
+                                 places[i] + 9, COMPUTING) for i, one in enumerate(settings)])
     for standing, color in STANDINGS.items():
-        here = [one for one in settings if one["standing"] == standing]
+        here = [(place, one) for place, one in zip(places, settings) if one["standing"] == standing]
         if not here:
             continue
-        steps = [one["overlapped_us"] / 1000 for one in here]
-        figure.add_trace(go.Bar(
-            y=[html.escape(one["label"]) for one in here], orientation="h", name=WORDS[standing],
-            x=[max(one["overlapped_us"] - computing, 0) / 1000 for one in here],
-            base=[min(computing, one["overlapped_us"]) / 1000 for one in here],
-            marker={"color": color},
-            error_x=error_bars(steps, [one["overlapped_q1_us"] / 1000 for one in here],
-                               [one["overlapped_q3_us"] / 1000 for one in here]),
-            customdata=[[time_text(one["overlapped_us"]), time_text(one["exposed_us"])]
-                        for one in here],
-            hovertemplate="%{y}: a step of %{customdata[0]}, %{customdata[1]} exposed"
-                          "<extra></extra>"))
+        parts = []
+        for place, one in here:
+            step = one["overlapped_us"]
+            tip = f"{one['label']}: a step of {time_text(step)}, {time_text(one['exposed_us'])} exposed"
+            parts += [rectangle(figure.x(min(computing, step)), place - 9, figure.x(step), place + 9, color, tip),
+                      line_at(figure.x(one["overlapped_q1_us"]), place, figure.x(one["overlapped_q3_us"]), place,
+                              "#222222")]
+        figure.trace(figure.key(WORDS[standing], {"color": color}), parts)
 
 
 def bars_of(settings, computing):
     """The figure of bars, with marks at the end of the ideal step and of the serial one."""
-    figure = go.Figure()
-    add_bars(figure, settings, computing)
-    labels = [html.escape(one["label"]) for one in settings]
-    for name, field, symbol, color in (("ideal step", "ideal_us", "line-ns-open", "#222222"),
+    most = max(one[field] for one in settings for field in ("overlapped_q3_us", "ideal_us", "serial_us"))
+    left = 20 + LETTER * max(len(one["label"]) for one in settings)
+    height = 60 + 30 * len(settings)
+    figure = Figure(Scale(0, most * 1.05, left, WIDTH - RIGHT), Scale(0, 1, height - 42, 8), height)
+    figure.ticks_of_x([(tick * 1000, f"{tick:g}") for tick in linear_ticks(most / 1000)],
+                      "time of a step, ms (median, line: quartiles)")
+    places = [23 + 30 * i for i in range(len(settings))]
+    for place, one in zip(places, settings):
+        figure.parts.append(text_at(left - 6, place + 4, one["label"], "end"))
+    add_bars(figure, settings, computing, places)
+    for name, field, symbol, color in (("ideal step", "ideal_us", "bar", "#222222"),
                                        ("not overlapped", "serial_us", "diamond", COLORS[6])):
-        figure.add_trace(go.Scatter(
-            y=labels, x=[one[field] / 1000 for one in settings], mode="markers", name=name,
-            marker={"symbol": symbol, "color": color, "size": 12 if "line" in symbol else 7,
-                    "line": {"width": 2, "color": color}},
-            hovertemplate="%{y}: " + name + " %{x:.4g} ms<extra></extra>"))
-    figure.update_layout(template="simple_white", barmode="overlay", bargap=0.35,
-                         height=180 + 30 * len(settings), margin={"t": 30, "r": 10},
-                         legend={"orientation": "h", "y": 1, "yanchor": "bottom", "font": {"size": 11}})
-    figure.update_yaxes(autorange="reversed", automargin=True, ticks="", showline=False)
-    figure.update_xaxes(title="time of a step, ms (median, line: quartiles)", showgrid=True,
-                        rangemode="tozero")
-    return figure
+        style = {"symbol": symbol, "color": color}
+        figure.trace(figure.key(name, style), [
+            mark(figure.x(one[field]), place, style, f"{one['label']}: {name} {time_text(one[field])}")
+            for place, one in zip(places, settings)])
+    return figure.picture()
 
 
 def buckets_of(settings):
@@ -111,25 +109,25 @@ def buckets_of(settings):
     sizes = sorted({one["bucket_bytes"] for line in curves.values() for one in line})
     if len(sizes) < 2:
         return None
-    figure = go.Figure()
+    most = max(one["exposed_q3_us"] for line in curves.values() for one in line)
+    most = max(most, 1) * 1.05
+    figure = Figure(Scale(sizes[0] / 1.1, sizes[-1] * 1.1, 84, WIDTH - RIGHT, is_log=True),
+                    Scale(0, most, 380, 10), 420)
+    figure.ticks_of_y([(tick, time_text(tick) if tick else "0") for tick in linear_ticks(most)],
+                      "exposed (median, band: quartiles)")
+    figure.ticks_of_x([(size, bytes_text(size)) for size in sizes], "bytes of a bucket")
     for place, (kind, line) in enumerate(curves.items()):
+        style = {"color": COLORS[place % len(COLORS)], "dash": "solid", "symbol": "circle"}
         line.sort(key=lambda one: one["bucket_bytes"])
-        middle = [one["exposed_us"] / 1000 for one in line]
-        figure.add_trace(go.Scatter(
-            x=[one["bucket_bytes"] for one in line], y=middle, name=html.escape(kind),
-            mode="lines+markers", line={"color": COLORS[place % len(COLORS)], "width": 1.7},
-            error_y=error_bars(middle,
-                               [one["exposed_q1_us"] / 1000 for one in line],
-                               [one["exposed_q3_us"] / 1000 for one in line]),
-            customdata=[bytes_text(one["bucket_bytes"]) for one in line],
-            hovertemplate="%{customdata}: %{y:.4g} ms exposed<extra>" + html.escape(kind) + "</extra>"))
-    figure.update_layout(template="simple_white", height=420, margin={"t": 30, "r": 10},
-                         showlegend=True, legend={"font": {"size": 11}},
-                         yaxis_title="exposed, ms (median, line: quartiles)")
-    figure.update_xaxes(type="log", title="bytes of a bucket", showgrid=True, tickvals=sizes,
-                        ticktext=[bytes_text(size) for size in sizes])
-    figure.update_yaxes(showgrid=True)
-    return figure
+        points = [(figure.x(one["bucket_bytes"]), *(figure.y(one[name]) for name in
+                                                    ("exposed_us", "exposed_q1_us", "exposed_q3_us")))
+                  for one in line]
+        marks = [mark(x, y, style, f"{kind}, {bytes_text(one['bucket_bytes'])}: {time_text(one['exposed_us'])} "
+                                   "exposed") for (x, y, _, _), one in zip(points, line)]
+        figure.trace(figure.key(kind, style), [
+            band([(x, low, high) for x, _, low, high in points], style["color"]),
+            polyline([(x, y) for x, y, _, _ in points], style), *marks])
+    return figure.picture()
 
 
 def page_of(records):
@@ -147,10 +145,10 @@ def page_of(records):
             f"<p>{html.escape(summary['sentence'])}</p>")
     if summary["interrupted"]:
         text += '<p class="warning">The run was interrupted: steps are fewer than were asked for.</p>'
-    text += f"<h2>Steps</h2>{picture(bars_of(settings, computing))}"
+    text += f"<h2>Steps</h2>{bars_of(settings, computing)}"
     curves = buckets_of(settings)
     if curves:
-        text += f"<h2>Exposed communication by the size of buckets</h2>{picture(curves)}"
+        text += f"<h2>Exposed communication by the size of buckets</h2>{curves}"
     text += (f"<h2>All settings</h2><p>{MEANINGS}</p>{table_of(COLUMNS, rows_of(settings, summary))}")
     return page_around("tutti gradients", context, text,
                        launched(context, "gradients", takes_ranks=False))

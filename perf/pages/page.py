@@ -8,14 +8,10 @@ import shlex
 import sys
 
 from curves import settings_in_words
-from drawing import AUTO_COLOR, COLORS, NAME, NATIVE_COLOR, bytes_text, convert, write
+import figure as drawn
+from drawing import AUTO_COLOR, COLORS, NATIVE_COLOR, bytes_text, convert, time_text, write
+from figure import Figure, Scale, band, mark, polyline
 from sweep_file import records_in
-
-try:
-    import plotly.graph_objects as go
-    from plotly.offline import get_plotlyjs
-except ModuleNotFoundError:
-    sys.exit(f"{NAME} needs plotly: pip install plotly")
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #1b1b1b; margin: 2rem auto; max-width: 72rem;
@@ -90,44 +86,45 @@ def styles_of(labels):
     return styles
 
 
-def figure_over_sizes(title, sizes, height=520):
-    """An empty figure over bytes."""
-    figure = go.Figure()
-    figure.update_layout(template="simple_white", height=height, margin={"t": 40, "r": 10},
-                         hovermode="closest", legend={"font": {"size": 11}}, yaxis_title=title)
-    figure.update_xaxes(type="log", title="bytes of the whole vector", showgrid=True,
-                        tickvals=sizes, ticktext=[bytes_text(size) for size in sizes])
-    figure.update_yaxes(type="log", showgrid=True)
+def figure_over_sizes(title, sizes, values, text_of, height=470, bottom=0):
+    """An empty figure over bytes. values: what the axis of y must show. bottom: pixels that the caller
+    needs below the axis of sizes."""
+    ends = max(values) * 1.2, min(values) / 1.2
+    x = Scale(sizes[0] / 1.3, sizes[-1] * 1.3, 84, drawn.WIDTH - drawn.RIGHT, is_log=True)
+    y = Scale(ends[1], ends[0], height - 42 - bottom, 10, is_log=True)
+    figure = Figure(x, y, height)
+    figure.ticks_of_y([(tick, text_of(tick)) for tick in drawn.log_ticks(y.low, y.high)], title)
+    figure.ticks_of_x([(size, bytes_text(size)) for size in sizes], "bytes of the whole vector")
     return figure
 
 
-def error_bars(middle, low, high):
-    """Error bars of an interval, which may be asymmetric."""
-    return {"type": "data", "thickness": 0.8, "width": 2, "symmetric": False,
-            "array": [b - a for a, b in zip(middle, high)],
-            "arrayminus": [a - b for a, b in zip(middle, low)]}
-
-
-def add_lines(figure, lines, styles, value, mode="lines+markers"):
-    """A line per label, with the interval of its median. value maps a cell and a time to y."""
+def add_lines(figure, lines, styles, shown, value, text_of):
+    """A line per label, with the interval of its median. shown: the labels that are visible at first.
+    value maps a cell and a time to y."""
     for label, cells in lines.items():
-        middle = [value(cell, cell["median_us"]) for cell in cells]
-        color, dash, symbol = (styles[label][name] for name in ("color", "dash", "symbol"))
-        figure.add_trace(go.Scatter(
-            x=[cell["bytes"] for cell in cells], y=middle, name=html.escape(label), mode=mode,
-            line={"color": color, "dash": dash, "width": 1.7},
-            marker={"color": color, "symbol": symbol},
-            error_y=error_bars(middle, [value(cell, cell["ci_low_us"]) for cell in cells],
-                               [value(cell, cell["ci_high_us"]) for cell in cells]),
-            customdata=[bytes_text(cell["bytes"]) for cell in cells],
-            hovertemplate="%{customdata}: %{y:.4g}<extra>" + html.escape(label) + "</extra>"))
+        style = styles[label]
+        key = figure.key(label, style, more=label not in shown)
+        points = [(figure.x(cell["bytes"]), *(figure.y(value(cell, cell[name])) for name in
+                                              ("median_us", "ci_low_us", "ci_high_us"))) for cell in cells]
+        marks = [mark(x, y, style, f"{label}, {bytes_text(cell['bytes'])}: "
+                                   f"{text_of(value(cell, cell['median_us']))}")
+                 for (x, y, _, _), cell in zip(points, cells)]
+        figure.trace(key, [band([(x, low, high) for x, _, low, high in points], style["color"]),
+                           polyline([(x, y) for x, y, _, _ in points], style), *marks])
 
 
-def picture(figure):
-    """A figure as a part of the page, without the library's buttons that upload it: a wrong click would
-    publish the measurement."""
-    return figure.to_html(full_html=False, include_plotlyjs=False, config={
-        "displaylogo": False, "showSendToCloud": False, "plotlyServerURL": ""})
+def times_of_lines(lines, styles, shown):
+    """The figure of times."""
+    sizes = sorted({cell["bytes"] for cells in lines.values() for cell in cells})
+    values = [cell["median_us"] for cells in lines.values() for cell in cells]
+    figure = figure_over_sizes("median time", sizes, values, time_text)
+    add_lines(figure, lines, styles, shown, lambda _cell, time: time, time_text)
+    return picture(figure, lines)
+
+
+def picture(figure, lines):
+    """A figure of lines, with its switch."""
+    return figure.picture((f"show all {len(lines)}", "show the best"))
 
 
 def facts_of(context):
@@ -163,11 +160,11 @@ def page_around(title, context, sections, command):
                                       indent=1))
     return (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
             f"<title>{html.escape(title)}</title>"
-            f"<style>{STYLE}</style><script>{get_plotlyjs()}</script></head><body>"
+            f"<style>{STYLE}{drawn.STYLE}</style></head><body>"
             f'<h1>{html.escape(title)}</h1><p class="facts">{html.escape(facts_of(context))}</p>'
             f"{sections}<h2>To measure it again</h2><pre>{html.escape(command)}</pre>"
             f"<details><summary>Machine, versions and settings</summary><pre>{settings}</pre>"
-            f"</details><script>{SCRIPT}</script></body></html>")
+            f"</details><script>{SCRIPT}{drawn.SCRIPT}</script></body></html>")
 
 
 def main(arguments, page_of, read=records_in):

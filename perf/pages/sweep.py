@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes a sweep as one page that opens without a network: sweep.py run.jsonl|- page.html
 
-Curves show values under the pointer, and the table sorts. The page has ratios to the MPI's own call,
+Curves show values under the pointer, and the table sorts. At first the curves are `native`, `auto` and the
+best five of the others; a button shows all. The page has ratios to the MPI's own call,
 predicted and measured times, the choice of `auto` at each size with its reasons, the machine, and the
 command that repeats the measurement.
 """
@@ -9,11 +10,12 @@ command that repeats the measurement.
 import html
 import sys
 
-from curves import in_one_form, yardsticks
+from curves import drawn_lines, in_one_form, yardsticks
 from drawing import bytes_text, time_text
+from figure import line_at
 from page import (add_lines, figure_over_sizes, launched, main, page_around, picture, styles_of,
-                  table_of)
-from page_predicted import crossovers_in_words, figure_of
+                  table_of, times_of_lines)
+from page_predicted import predictions_of
 from sweep_file import Sweep, lines_of
 
 COLUMNS = [("bytes", "bytes"), ("algorithm", "label"), ("in place", "in_place"), ("median, us", "median_us"),
@@ -37,26 +39,32 @@ def explained(choices):
     return "<h3>What auto chose, and why</h3>" + "".join(parts) if parts else ""
 
 
-def curves_of(lines, choices):
-    """Times, times over a yardstick, and predictions."""
-    sizes = sorted({cell["bytes"] for cells in lines.values() for cell in cells})
-    styles = styles_of(lines)
-    times = figure_over_sizes("median time, us", sizes)
-    add_lines(times, lines, styles, lambda _cell, time: time)
+def ratio_text(value):
+    """1.5x."""
+    return f"{value:.3g}x"
+
+
+def ratios_of(lines, styles, shown):
+    """The name of the yardstick, and the figure of times over its times."""
     name, least = yardsticks(lines)
     name = "native" if name == "native" else "the best"
-    ratios = figure_over_sizes(f"time over that of {name}", sizes)
     known = {label: [cell for cell in line if cell["bytes"] in least]
              for label, line in lines.items()}
-    add_lines(ratios, known, styles, lambda cell, time: time / least[cell["bytes"]])
-    ratios.add_hline(y=1, line={"color": "#555555", "width": 1})
-    text = (f"<h3>Times</h3>{picture(times)}"
-            f"<h3>Times over those of {name}</h3>{picture(ratios)}")
-    compared = figure_of(lines, choices, styles, sizes)
-    if compared:
-        text += (f"<h3>Measured and predicted</h3>{crossovers_in_words(lines, choices)}"
-                 f"{picture(compared)}")
-    return text
+    known = {label: line for label, line in known.items() if line}
+    values = [cell["median_us"] / least[cell["bytes"]] for line in known.values() for cell in line]
+    sizes = sorted({cell["bytes"] for cells in lines.values() for cell in cells})
+    figure = figure_over_sizes(f"time over that of {name}", sizes, [1, *values], ratio_text)
+    figure.parts.append(line_at(figure.x.start, figure.y(1), figure.x.end, figure.y(1), "#555555"))
+    add_lines(figure, known, styles, shown, lambda cell, time: time / least[cell["bytes"]], ratio_text)
+    return name, picture(figure, known)
+
+
+def curves_of(lines, choices):
+    """Times, times over a yardstick, and predictions."""
+    styles, shown = styles_of(lines), drawn_lines(lines)
+    name, ratios = ratios_of(lines, styles, shown)
+    return (f"<h3>Times</h3>{times_of_lines(lines, styles, shown)}"
+            f"<h3>Times over those of {name}</h3>{ratios}{predictions_of(lines, choices, styles)}")
 
 
 def section_of(collective, cells, choices):

@@ -9,10 +9,10 @@ import html
 import math
 import sys
 
+from curves import drawn_lines
 from drawing import bytes_text
-from page import (add_lines, figure_over_sizes, launched, main, page_around, picture, styles_of,
-                  table_of)
-from page_predicted import crossovers_in_words, figure_of
+from page import launched, main, page_around, styles_of, table_of, times_of_lines
+from page_predicted import predictions_of
 from sweep_file import lines_of
 
 RULES = [("from bytes", "from_bytes"), ("algorithm", "label")]
@@ -114,16 +114,9 @@ def section_of(records, collective, buffers):
 
 def curves_of(lines, choices):
     """Measured and predicted times."""
-    sizes = sorted({cell["bytes"] for cells in lines.values() for cell in cells})
     styles = styles_of(lines)
-    times = figure_over_sizes("median time, us", sizes)
-    add_lines(times, lines, styles, lambda _cell, time: time)
-    text = f"<h3>Times</h3>{picture(times)}"
-    compared = figure_of(lines, choices, styles, sizes)
-    if compared:
-        text += (f"<h3>Measured and predicted</h3>{crossovers_in_words(lines, choices)}"
-                 f"{picture(compared)}")
-    return text
+    return (f"<h3>Times</h3>{times_of_lines(lines, styles, drawn_lines(lines))}"
+            f"{predictions_of(lines, choices, styles)}")
 
 
 def page_of(records):

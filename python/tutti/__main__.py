@@ -16,7 +16,7 @@ def path() -> str:
 
 
 def environment() -> dict[str, str]:
-    """The variables of a command that draws pages: it uses this interpreter, whose plotly it needs."""
+    """The variables of a command that draws: it uses this interpreter, and its matplotlib for pictures."""
     own = [os.path.dirname(sys.executable)] if sys.executable else []
     folders = [*own, os.environ.get("PATH", os.defpath)]
     return {**os.environ, "PATH": os.pathsep.join(folders)}

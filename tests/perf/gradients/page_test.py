@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Looks at the page of tutti gradients in a browser: page_test.py gradients.py PYTHON TUTTI
+"""Looks at the page of tutti gradients in a browser: page_test.py gradients.py TUTTI
 
-PYTHON is one that may have plotly. Exits with 77 where there is no plotly or no browser.
+Exits with 77 where there is no browser.
 """
 
 import json
@@ -15,7 +15,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import browser  # noqa: E402
 
 TUTTI = sys.argv.pop()
-PYTHON = sys.argv.pop()
 SCRIPT = sys.argv.pop()
 
 
@@ -47,22 +46,22 @@ RECORDS = [
 
 
 class Page(browser.PageCase):
-    python, script, records = PYTHON, SCRIPT, RECORDS
+    script, records = SCRIPT, RECORDS
 
     def test_draws_a_bar_for_each_setting(self):
-        # Each has one of computing and one of what is exposed.
-        self.assertEqual(len(re.findall(r'<g class="point"', self.body)), 2 * 5)
+        # Each has one of computing and one of what is exposed, with the quartiles beside it.
+        self.assertEqual(len(re.findall(r'<rect[^>]*height="18"', self.body)), 2 * 5)
         for word in ("computing", "exposed, best", "exposed, as good", "exposed, slower",
                      "ideal step", "not overlapped"):
-            self.assertTrue(f'data-unformatted="{word}"' in self.body, word)
+            self.assertTrue(f"</svg>{word}</button>" in self.body, word)
         for label in ("bucket_bytes 5M, views", "bucket_bytes flat, copies"):
-            self.assertTrue(f'data-unformatted="{label}"' in self.body, label)
+            self.assertTrue(f">{label}</text>" in self.body, label)
 
     def test_draws_a_curve_over_buckets_for_each_kind(self):
         figure = self.body[self.body.index("Exposed communication by the size of buckets"):]
-        self.assertEqual(len(re.findall(r'<g class="trace scatter', figure)), 2)
+        self.assertEqual(len(re.findall(r'<g class="trace', figure)), 2)
         for word in ("views", "copies", "5M", "25M", "bytes of a bucket"):
-            self.assertTrue(f'data-unformatted="{word}"' in figure, word)
+            self.assertTrue(f">{word}</" in figure, word)
 
     def test_has_the_table_of_the_command(self):
         rows = self.rows(0)
@@ -102,4 +101,4 @@ class Page(browser.PageCase):
 
 
 if __name__ == "__main__":
-    browser.main(PYTHON)
+    browser.main()

@@ -86,6 +86,10 @@ def check_winners(plot):
     assert plot.winners(told) == [(8, "ring", False)], "what the sweep says counts"
     told["y"] = cell(20, 19, 21, standing="tie")
     assert plot.winners(told) == [(8, "ring", True)]
+    lines = {"ring": cell(10, 9, 11), "x": cell(12, 11.5, 13)}
+    for label, later in (("ring", cell(12, 11, 13)), ("x", cell(11, 10, 12))):
+        lines[label].append({**later[0], "bytes": 64})
+    assert plot.winners(lines) == [(8, "ring", False), (64, "ring", True)], "no change within the noise"
 
 
 def check_refusals(python, script, source, folder):
