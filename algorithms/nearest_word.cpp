@@ -30,18 +30,25 @@ std::size_t edits(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view nearest_word(std::string_view word, std::span<const std::string_view> choices) {
+std::vector<std::string_view> nearest_words(std::string_view word,
+                                            std::span<const std::string_view> choices) {
   if (word.size() < 2) return {};
   // Up to one letter in three, and at least one: more edits are not a typing error.
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
-  std::string_view nearest;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3);
+  std::vector<std::string_view> nearest;
   for (const std::string_view choice : choices) {
     const std::size_t distance = edits(word, choice);
-    if (distance >= least) continue;
+    if (distance > least) continue;
+    if (distance < least) nearest.clear();
     least = distance;
-    nearest = choice;
+    nearest.push_back(choice);
   }
   return nearest;
+}
+
+std::string_view nearest_word(std::string_view word, std::span<const std::string_view> choices) {
+  const std::vector<std::string_view> nearest = nearest_words(word, choices);
+  return nearest.empty() ? std::string_view{} : nearest.front();
 }
 
 }  // namespace tutti::v0

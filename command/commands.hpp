@@ -32,6 +32,8 @@ void add_topology(CLI::App& app, std::function<int()>& run);
 void add_simulate(CLI::App& app, std::function<int()>& run);
 void add_explain(CLI::App& app, std::function<int()>& run);
 void add_gradients(CLI::App& app, std::function<int()>& run);
+void add_help(CLI::App& app, std::function<int()>& run);
+void add_version(CLI::App& app, std::function<int()>& run);
 
 /// Parses the command line and runs the chosen subcommand. Throws Failure{usage} on a wrong word.
 /// @return the exit code.

@@ -93,10 +93,14 @@ class GradientsReports {
     lines_.push_back(detail::text_of_json(record));
     json_.write(lines_.back());
   }
+  // Writes to standard output, unless the records go there.
+  void say(const std::string& text) const {
+    if (options_.json != "-") write_out(text, stdout);
+  }
   void result(const GradientVerdict& verdict, std::optional<double> wanted_s) {
     for (std::size_t i = 0; i < verdict.results.size(); ++i)
       record(perf::gradients_record(verdict, i));
-    write_out(perf::gradients_table(verdict, wanted_s), stdout);
+    say(perf::gradients_table(verdict, wanted_s));
   }
   void save_best(const GradientVerdict& verdict, const std::string& comment) const {
     if (options_.best.empty()) return;
@@ -111,7 +115,7 @@ class GradientsReports {
   }
   void close() const {
     for (const std::string& path : {options_.json, options_.plot, options_.html, options_.best})
-      if (!path.empty()) write_out("# wrote " + path + "\n", stdout);
+      if (!path.empty()) say("# wrote " + path + "\n");
   }
 
  private:
@@ -159,7 +163,7 @@ class GradientsCommand {
   [[nodiscard]] std::size_t rounds() const { return options_.steps + options_.warmup; }
 
   void say(const std::string& text) {
-    if (is_reporter()) write_out(text, stdout);
+    if (is_reporter()) reports_.say(text);
   }
 
   void tell_estimate(double seconds) {

@@ -146,7 +146,7 @@ void add_list(CLI::App& app, std::function<int()>& run) {
   CLI::App* command = app.add_subcommand("list", "list the algorithms of every collective");
   command
       ->add_option_function<std::string>(
-          "--collective",
+          "-C,--collective",
           [options](const std::string& text) {
             options->collectives = perf::collectives_named(text);
           },

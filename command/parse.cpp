@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "command/commands.hpp"
+#include "command/help.hpp"
 #include "perf/build.hpp"
 #include "perf/command_line.hpp"
 #include "perf/environment.hpp"
@@ -28,22 +29,6 @@ const CLI::App& chosen(const CLI::App& app) {
   return parsed.empty() ? app : *parsed.front();
 }
 
-std::vector<std::string> flags_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-  }
-  return names;
-}
-
-std::vector<std::string> subcommands_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  return names;
-}
-
 /// Throws a Failure that describes the error in the command line.
 [[noreturn]] void reject(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen(app);
@@ -52,13 +37,15 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
   const std::vector<std::string> unknown = app.remaining(true);
   if (!unknown.empty()) {
     const std::string word = unknown.front().substr(0, unknown.front().find('='));
-    if (word.starts_with("-")) perf::reject_word("flag", word, flags_of(command));
-    if (&command == &app) perf::reject_word("command", word, subcommands_of(app));
+    if (word.starts_with("-"))
+      perf::reject_unknown_flag(&command == &app ? "tutti" : "tutti " + command.get_name(), word,
+                                all_flag_names(command));
+    if (&command == &app) perf::reject_word("command", word, command_names(app));
     throw Failure{ExitCode::usage, "unexpected argument '" + word + "'" + help};
   }
   if (&command == &app && app.get_subcommands().empty())
     throw Failure{ExitCode::usage, fmt::format("a command is missing; choose from {}{}",
-                                               fmt::join(subcommands_of(app), ", "), help)};
+                                               fmt::join(command_names(app), ", "), help)};
   throw Failure{ExitCode::usage, error.what() + help};
 }
 
@@ -77,10 +64,6 @@ int run_command(int argc, char** argv) {
   CLI::App app{"tutti: prove, predict, measure and run collective communication", "tutti"};
   app.set_version_flag("--version", "tutti " + perf::build_version());
   app.require_subcommand(1);
-  app.footer(
-      "Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
-      "3 slower than the baseline, or than lint allows, 4 environment, 5 deadline,\n"
-      "128 + n: signal n ended a measurement.");
   std::function<int()> run;
   add_list(app, run);
   add_show(app, run);
@@ -96,9 +79,9 @@ int run_command(int argc, char** argv) {
   add_simulate(app, run);
   add_explain(app, run);
   add_run(app, run);
-  for (CLI::App* command : app.get_subcommands({}))  // in one line, so that --help fits a terminal
-    command->footer(
-        "Exit codes: 0 good, 1 wrong data, 2 usage, 3 slower, 4 environment, 5 deadline.");
+  add_help(app, run);
+  add_version(app, run);
+  add_footers(app);
   try {
     std::vector<std::string> words = without_separator(app, {argv + 1, argv + argc});
     std::reverse(words.begin(), words.end());  // the parser takes them in this order

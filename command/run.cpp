@@ -274,8 +274,9 @@ void check(const RunOptions& options, bool has_agent) {
   if (options.program.empty())
     throw Failure{ExitCode::usage, "the program is missing; see tutti run --help"};
   if (const std::string& word = options.program.front(); word.starts_with("-"))
-    perf::reject_word("flag", word,
-                      {"-n", "--timeout", "--hosts", "--agent", "--label", "--env", "--url"});
+    perf::reject_unknown_flag(
+        "tutti run", word,
+        {"-n", "--timeout", "--hosts", "--agent", "--label", "--env", "--url", "--help"});
   for (const std::string& host : options.hosts)
     if (host.empty() || host.starts_with("-"))
       throw Failure{ExitCode::usage, fmt::format("'{}' is not a host", host)};
@@ -332,7 +333,6 @@ void add_run(CLI::App& app, std::function<int()>& run) {
   command->add_option("--url", options->url, "meeting place of the ranks; default: tutti chooses");
   command->add_option("--follow", options->follow)->group("");  // only tutti itself uses it
   command->prefix_command();
-  command->footer("The program and its arguments follow the flags.");
   command->callback([options, command, agent, &run] {
     options->program = command->remaining();
     check(*options, agent->count() > 0);

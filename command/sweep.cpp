@@ -57,6 +57,7 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
       app.add_subcommand("sweep", "measure every algorithm beside the MPI's or NCCL's");
   perf::declare_flags(*command, *options);
   command->callback([options, command, &run] {
+    perf::check_output(*options);
     if (!options->replay.empty()) {
       perf::reject_beside_replay(*command);
     } else {

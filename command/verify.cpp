@@ -321,7 +321,7 @@ void add_verify(CLI::App& app, std::function<int()>& run) {
         range.min_size = ranks.first;
         range.max_size = ranks.last;
       });
-  add("--collective", "all", "names with commas, or all",
+  add("-C,--collective", "all", "names with commas, or all",
       [wanted](const std::string& text) { wanted->collectives = perf::collectives_named(text); });
   add("--algorithm", "", "names, or choices such as knomial:k=5, with commas",
       [wanted](const std::string& text) { wanted->algorithms = perf::with_graphs_of_files(text); });

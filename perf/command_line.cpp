@@ -92,6 +92,20 @@ void reject_word(std::string_view what, const std::string& word,
                      nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
+void reject_unknown_flag(const std::string& command, const std::string& word,
+                         const std::vector<std::string>& flags) {
+  constexpr std::size_t kMostNamed = 3;
+  const std::vector<std::string_view> views{flags.begin(), flags.end()};
+  std::vector<std::string_view> near = nearest_words(word, views);
+  for (const std::string_view flag : views)
+    if (word.size() > 3 && flag.starts_with(word) && std::ranges::find(near, flag) == near.end())
+      near.push_back(flag);
+  near.resize(std::min(near.size(), kMostNamed));
+  reject(fmt::format("unknown flag '{}'{}; see {} --help", word,
+                     near.empty() ? "" : fmt::format("; did you mean {}?", fmt::join(near, ", ")),
+                     command));
+}
+
 std::size_t index_among(std::string_view what, const std::string& word,
                         const std::vector<std::string>& names) {
   const auto found = std::find(names.begin(), names.end(), word);
@@ -99,8 +113,20 @@ std::size_t index_among(std::string_view what, const std::string& word,
   return static_cast<std::size_t>(found - names.begin());
 }
 
+std::string usual_collective(const std::string& text) {
+  const auto letters = [](std::string_view name) {
+    std::string kept;
+    for (const char c : name)
+      if (c != '_' && c != '-') kept += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return kept == "bcast" ? "broadcast" : kept;
+  };
+  for (const CollectiveTraits& traits : kCollectiveTraits)
+    if (letters(traits.name) == letters(text)) return std::string{traits.name};
+  return text;
+}
+
 Collective collective_named(const std::string& text) {
-  return named<Collective>("collective", text, kCollectives);
+  return named<Collective>("collective", usual_collective(text), kCollectives);
 }
 
 const TransportTraits& transport_named(const std::string& text) {

@@ -42,6 +42,11 @@ struct RankRange {
 [[noreturn]] void reject_word(std::string_view what, const std::string& word,
                               const std::vector<std::string>& choices);
 
+/// Throws a Failure{usage} that names the flags whose names are near, or start with the word.
+/// @param command such as "tutti sweep". @param word the unknown flag. @param flags all of them.
+[[noreturn]] void reject_unknown_flag(const std::string& command, const std::string& word,
+                                      const std::vector<std::string>& flags);
+
 /// @param what kind of word. @param word a name. @param names the choices. @return the index of the
 /// word in them. Throws Failure{usage}.
 std::size_t index_among(std::string_view what, const std::string& word,
@@ -56,7 +61,11 @@ template <class Enum>
   return static_cast<Enum>(index_among(what, word, names));
 }
 
-/// Throws Failure{usage}.
+/// @param text a name in any of these spellings: all_reduce, allreduce, all-reduce, AllReduce; and
+/// bcast. @return tutti's name of that collective, or `text` if there is none.
+[[nodiscard]] std::string usual_collective(const std::string& text);
+
+/// Throws Failure{usage}. @param text as of usual_collective.
 [[nodiscard]] Collective collective_named(const std::string& text);
 
 /// Throws Failure{usage}.

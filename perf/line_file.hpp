@@ -12,7 +12,8 @@ class LineFile {
  public:
   /// Ignores all lines.
   LineFile() = default;
-  /// Opens a file for writing. Throws Failure{environment}. @param path empty ignores all lines.
+  /// Opens a file for writing. Throws Failure{environment}. @param path empty ignores all lines,
+  /// "-" is standard output.
   explicit LineFile(const std::string& path);
   /// Writes and flushes a line. @param line without the newline.
   void write(const std::string& line);

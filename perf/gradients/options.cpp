@@ -252,10 +252,6 @@ void declare_gradients_flags(CLI::App& app, GradientsOptions& options) {
         ->default_str(flag.usual);
     if (*flag.usual != '\0') flag.read(options, flag.usual);
   }
-  app.footer(
-      "Replays the gradients of a model on these ranks with each combination of the\n"
-      "lists, in turn, and prints the best options:\n"
-      "tutti run -n 4 tutti gradients --model resnet50 --compute 120ms");
 }
 
 void complete(const CLI::App& app, GradientsOptions& options) {

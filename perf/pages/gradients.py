@@ -132,10 +132,10 @@ def buckets_of(settings):
 
 def page_of(records):
     """The page, or nothing if no step was measured."""
-    context, summary = records[0], records[-1]
     settings = [record for record in records if record["record"] == "setting"]
     if not settings:
         return None
+    context, summary = records[0], records[-1]
     computing = summary["computing_us"]
     text = (f"<p><b>{html.escape(context['model'])}</b>: {context['tensors']} tensors of "
             f"{context['elements']:,} elements, {context['bytes'] / 1e6:.1f} MB; a step "

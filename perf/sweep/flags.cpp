@@ -6,13 +6,13 @@
 #include <array>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include <tutti/transports.hpp>
 
 #include "perf/command_line.hpp"
 #include "perf/failure.hpp"
 #include "perf/load.hpp"
+#include "perf/sweep/familiar.hpp"
 #include "perf/sweep/options.hpp"
 #include "perf/sweep/workload.hpp"
 
@@ -29,18 +29,9 @@ constexpr std::uint64_t kMostSeed = std::numeric_limits<std::int64_t>::max();
 constexpr double kLeastTime_s = 1e-6;
 constexpr double kMostTime_s = 1e6;
 
-// Names of nccl-tests and others for our datatypes and operators. A prefix stands before a size.
-std::string familiar(const std::string& word) {
-  using Names = std::array<std::pair<std::string_view, std::string_view>, 5>;
-  static constexpr Names kNames{
-      {{"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"avg", "average"}, {"int", "i32"}}};
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kPrefixes{
-      {{"bfloat", "bf"}, {"int", "i"}, {"uint", "u"}}};
-  for (const auto& [theirs, ours] : kNames)
-    if (word == theirs) return std::string{ours};
-  for (const auto& [theirs, ours] : kPrefixes)
-    if (word.starts_with(theirs)) return std::string{ours} + word.substr(theirs.size());
-  return word;
+// The name of a v-form, in any spelling of its collective.
+std::string usual_uneven(const std::string& word) {
+  return word.ends_with('v') ? usual_collective(word.substr(0, word.size() - 1)) + 'v' : word;
 }
 
 // Reads collectives, v-forms, `send` and `sendrecv`. `all` means all collectives.
@@ -52,7 +43,7 @@ void read_collectives(O& o, Text text) {
   for (const std::string& word : split(text, ',')) {
     if (word == "send") o.messages.push_back(PointToPoint::send);
     else if (word == "sendrecv") o.messages.push_back(PointToPoint::sendrecv);
-    else if (const auto uneven = uneven_named(word)) o.uneven.push_back(*uneven);
+    else if (const auto uneven = uneven_named(usual_uneven(word))) o.uneven.push_back(*uneven);
     else collectives += (collectives.empty() ? "" : ",") + word;
   }
   if (!collectives.empty() || (o.messages.empty() && o.uneven.empty()))
@@ -100,7 +91,15 @@ void read_injections(O& o, Text text) {
 // Whether a flag changes the measurement, or only the output.
 enum class FlagEffect { steers, reports };
 
+// Headings of --help, in the order of their first flag.
+constexpr const char* kCalls = "Calls";
+constexpr const char* kSamples = "Samples";
+constexpr const char* kPlaces = "Ranks and memory";
+constexpr const char* kOutput = "Output";
+constexpr const char* kRuns = "Comparison of runs";
+
 struct Flag {
+  const char* group;
   const char* names;
   const char* usual;  // default; empty: none
   FlagEffect effect;
@@ -110,91 +109,102 @@ struct Flag {
 };
 
 constexpr std::array kFlags{
-    Flag{"-C,--collective", "all", FlagEffect::steers,
+    Flag{kCalls, "-C,--collective", "all", FlagEffect::steers,
          "a,b,... or all; all_gatherv, ...; send, sendrecv", read_collectives},
-    Flag{"-a,--algorithm", "", FlagEffect::steers, "only these, e.g. ring,auto,native",
+    Flag{kCalls, "-a,--algorithm", "", FlagEffect::steers, "only these, e.g. ring,auto,native",
          [](O& o, Text text) { o.algorithms = split(with_graphs_of_files(text), ','); }},
-    Flag{"-b,--begin", "8", FlagEffect::steers, "least bytes: 8, 64K, 4M, 1G",
+    Flag{kCalls, "-b,--begin", "8", FlagEffect::steers, "least bytes: 8, 64K, 4M, 1G",
          [](O& o, Text text) { o.begin_bytes = bytes_in("--begin", text); }},
-    Flag{"-e,--end", "16M", FlagEffect::steers, "greatest bytes",
+    Flag{kCalls, "-e,--end", "16M", FlagEffect::steers, "greatest bytes",
          [](O& o, Text text) { o.end_bytes = bytes_in("--end", text); }},
-    Flag{"-f,--factor", "8", FlagEffect::steers, "factor between sizes",
+    Flag{kCalls, "-f,--factor", "8", FlagEffect::steers, "factor between sizes",
          [](O& o, Text text) { o.factor = count_in("--factor", text, 2, kMostNumber); }},
-    Flag{"-n,--rounds", "", FlagEffect::steers, "samples per cell; default: until precise",
+    Flag{kSamples, "-n,--rounds", "", FlagEffect::steers,
+         "samples per cell; default: until precise",
          [](O& o, Text text) { o.rounds = count_in("--rounds", text, 1, kMostRounds); }},
-    Flag{"-w,--warm-up", "", FlagEffect::steers, "warm-up rounds; default: until settled",
+    Flag{kSamples, "-w,--warm-up", "", FlagEffect::steers, "warm-up rounds; default: until settled",
          [](O& o, Text text) { o.warm_up_rounds = count_in("--warm-up", text, 0, kMostRounds); }},
-    Flag{"-c,--check", "1", FlagEffect::steers, "check results: 1 or 0",
+    Flag{kSamples, "-c,--check", "1", FlagEffect::steers, "check results: 1 or 0",
          [](O& o, Text text) { o.check = text.empty() || count_in("--check", text, 0, 1) == 1; }},
-    Flag{"-d,--dtype", "f32", FlagEffect::steers, "f32, bf16, i8, ... (float too)",
+    Flag{kCalls, "-d,--dtype", "f32", FlagEffect::steers, "f32, bf16, i8, ... (float too)",
          [](O& o, Text text) {
-           o.type = named<Datatype>("datatype", familiar(text), kDatatypes - 1);
+           o.type = named<Datatype>("datatype", ours_of(text), kDatatypes - 1);
          }},
-    Flag{"-o,--op", "sum", FlagEffect::steers, "sum, max, bit_or, average, ...",
+    Flag{kCalls, "-o,--op", "sum", FlagEffect::steers, "sum, max, bit_or, average, ...",
          [](O& o, Text text) {
-           o.op = named<OperatorKind>("operator", familiar(text), kOperatorKinds - 1);
+           o.op = named<OperatorKind>("operator", ours_of(text), kOperatorKinds - 1);
          }},
-    Flag{"-r,--root", "0", FlagEffect::steers, "root of rooted collectives",
+    Flag{kCalls, "-r,--root", "0", FlagEffect::steers, "root of rooted collectives",
          [](O& o, Text text) {
            o.root = static_cast<Rank>(count_in("--root", text, 0, kMostNumber));
          }},
-    Flag{"--transport", "auto", FlagEffect::steers, kTransportNames.data(),
+    Flag{kPlaces, "--transport", "auto", FlagEffect::steers, kTransportNames.data(),
          [](O& o, Text text) { o.transport = transport_named(text).name; }},
-    Flag{"--buffers", "private", FlagEffect::steers, "private, or visible to peers",
+    Flag{kPlaces, "--buffers", "private", FlagEffect::steers, "private, or visible to peers",
          [](O& o, Text text) {
            index_among("kind of buffers", text, {"private", "visible"});
            o.buffers = text;
          }},
-    Flag{"--align", "malloc", FlagEffect::steers, "where arrays begin: malloc, page, 64, IN:OUT",
-         read_alignments},
-    Flag{"--pattern", "back_to_back", FlagEffect::steers, "back_to_back, or isolated calls",
+    Flag{kPlaces, "--align", "malloc", FlagEffect::steers,
+         "where arrays begin: malloc, page, 64, IN:OUT", read_alignments},
+    Flag{kSamples, "--pattern", "back_to_back", FlagEffect::steers,
+         "back_to_back, or isolated calls",
          [](O& o, Text text) { o.pattern = named<CallPattern>("pattern", text, kCallPatterns); }},
-    Flag{"--memory", "host", FlagEffect::steers, "host, cuda (a GPU per rank), or cuda:host",
-         read_memory},
-    Flag{"--segment", "", FlagEffect::steers, "bytes in a pipeline stage",
+    Flag{kPlaces, "--memory", "host", FlagEffect::steers,
+         "host, cuda (a GPU per rank), or cuda:host", read_memory},
+    Flag{kCalls, "--segment", "", FlagEffect::steers, "bytes in a pipeline stage",
          [](O& o, Text text) { o.segment = bytes_in("--segment", text); }},
-    Flag{"--determinism", "", FlagEffect::steers, "level of our algorithms: run_to_run, ...",
+    Flag{kCalls, "--determinism", "", FlagEffect::steers,
+         "level of our algorithms: run_to_run, ...",
          [](O& o, Text text) { o.determinism = named<Determinism>("level", text, kDeterminisms); }},
-    Flag{"--load", "", FlagEffect::steers, kLoadHelp,
+    Flag{kCalls, "--load", "", FlagEffect::steers, kLoadHelp,
          [](O& o, Text text) { o.catalog = load_catalog(text); }},
-    Flag{"--ranks", "", FlagEffect::steers, "number of ranks to start, or to require",
+    Flag{kPlaces, "--ranks", "", FlagEffect::steers, "number of ranks to start, or to require",
          [](O& o, Text text) {
            o.ranks = static_cast<int>(count_in("--ranks", text, 1, kMostNumber));
          }},
-    Flag{"--budget", "200ms", FlagEffect::steers, "time per size and algorithm",
+    Flag{kSamples, "--budget", "200ms", FlagEffect::steers, "time per size and algorithm",
          [](O& o, Text text) {
            o.budget_s = seconds_in("--budget", text, kLeastTime_s, kMostTime_s);
          }},
-    Flag{"--timeout", "60s", FlagEffect::steers, "deadline of one operation",
+    Flag{kSamples, "--timeout", "60s", FlagEffect::steers, "deadline of one operation",
          [](O& o, Text text) {
            o.timeout_s = seconds_in("--timeout", text, kLeastTime_s, kMostTime_s);
          }},
-    Flag{"--seed", "1", FlagEffect::steers, "seed of the shuffled rounds",
+    Flag{kSamples, "--seed", "1", FlagEffect::steers, "seed of the shuffled rounds",
          [](O& o, Text text) { o.seed = count_in("--seed", text, 0, kMostSeed); }},
-    Flag{"--inject", "", FlagEffect::steers, "slow one down: ring#2=5% (a test)", read_injections},
-    Flag{"--csv", "", FlagEffect::reports, "write a CSV file",
+    Flag{kSamples, "--inject", "", FlagEffect::steers, "slow one down: ring#2=5% (a test)",
+         read_injections},
+    Flag{kOutput, "--csv", "", FlagEffect::reports, "CSV file; - is standard output",
          [](O& o, Text text) { o.csv = text; }},
-    Flag{"--json", "", FlagEffect::reports, "write a file of JSON lines",
+    Flag{kOutput, "--json", "", FlagEffect::reports, "file of JSON lines; - is standard output",
          [](O& o, Text text) { o.json = text; }},
-    Flag{"--plot", "", FlagEffect::reports, "draw an .svg or .png",
+    Flag{kOutput, "--plot", "", FlagEffect::reports, "draw an .svg or .png",
          [](O& o, Text text) { o.plot = text; }},
-    Flag{"--html", "", FlagEffect::reports, "write a page with pictures and tables",
+    Flag{kOutput, "--html", "", FlagEffect::reports, "write a page with pictures and tables",
          [](O& o, Text text) { o.html = text; }},
-    Flag{"--replay", "", FlagEffect::reports, "repeat the run of a JSON file",
+    Flag{kRuns, "--replay", "", FlagEffect::reports, "repeat the run of a JSON file",
          [](O& o, Text text) { o.replay = text; }},
-    Flag{"--baseline", "", FlagEffect::reports, "compare with a JSON file",
+    Flag{kRuns, "--baseline", "", FlagEffect::reports, "compare with a JSON file",
          [](O& o, Text text) { o.baseline = text; }},
-    Flag{"--fail-over", "10%", FlagEffect::reports, "slowdown that exits with 3",
+    Flag{kRuns, "--fail-over", "10%", FlagEffect::reports, "slowdown that exits with 3",
          [](O& o, Text text) { o.fail_over = share_in("--fail-over", text); }},
-    Flag{"--color", "never", FlagEffect::reports, "never or always",
+    Flag{kOutput, "--color", "never", FlagEffect::reports, "never or always",
          [](O& o, Text text) {
            o.color = index_among("--color", text, {"never", "always"}) == 1;
          }},
-    Flag{"--in-place", "false", FlagEffect::steers, "input and output share memory",
+    Flag{kOutput, "--format", "table", FlagEffect::reports, "table, osu or nccl-tests (of auto)",
+         [](O& o, Text text) {
+           index_among("format", text, {"table", "osu", "nccl-tests"});
+           o.format = text;
+         }},
+    Flag{kOutput, "--quiet", "false", FlagEffect::reports, "no table, only warnings and files",
+         [](O& o, Text text) { o.quiet = text == "true"; }, false},
+    Flag{kCalls, "--in-place", "false", FlagEffect::steers, "input and output share memory",
          [](O& o, Text text) { o.in_place = text == "true"; }, false},
-    Flag{"--graph", "false", FlagEffect::steers, "on GPUs: replay each call from a graph",
+    Flag{kSamples, "--graph", "false", FlagEffect::steers, "on GPUs: replay each call from a graph",
          [](O& o, Text text) { o.graph = text == "true"; }, false},
-    Flag{"--touch,!--no-touch", "true", FlagEffect::steers,
+    Flag{kSamples, "--touch,!--no-touch", "true", FlagEffect::steers,
          "rewrite inputs between samples (default)",
          [](O& o, Text text) { o.touch = text == "true"; }, false},
 };
@@ -207,12 +217,15 @@ std::string long_name(const Flag& flag) {
 
 void add(CLI::App& app, const Flag& flag, O& options) {
   const auto read = [&flag, &options](Text text) { flag.read(options, text); };
-  if (flag.has_value)
-    app.add_option_function<std::string>(flag.names, read, flag.help)->default_str(flag.usual);
-  else
-    app.add_flag_function(
-           flag.names, [read](std::int64_t sum) { read(sum > 0 ? "true" : "false"); }, flag.help)
-        ->take_last();
+  CLI::Option* const option =
+      flag.has_value
+          ? app.add_option_function<std::string>(flag.names, read, flag.help)
+                ->default_str(flag.usual)
+          : app.add_flag_function(
+                   flag.names, [read](std::int64_t sum) { read(sum > 0 ? "true" : "false"); },
+                   flag.help)
+                ->take_last();
+  option->group(flag.group);
   if (*flag.usual != '\0') read(flag.usual);
 }
 
@@ -281,6 +294,8 @@ SweepOptions repeated(std::vector<std::string> arguments, const SweepOptions& ou
     options.*output = outputs.*output;
   options.fail_over = outputs.fail_over;
   options.color = outputs.color;
+  options.format = outputs.format;
+  options.quiet = outputs.quiet;
   return options;
 }
 

@@ -55,6 +55,17 @@ void check_alignment(const Alignment& alignment, const SweepOptions& options) {
 
 }  // namespace
 
+void check_output(const SweepOptions& options) {
+  if (options.csv == "-" && options.json == "-")
+    reject_options(
+        "--csv - and --json - both write to standard output: name a file for one of them");
+  if (options.format != "table" && !options.has_table())
+    reject_options(
+        fmt::format("--format {} is for the table, which --quiet, --csv - and --json - "
+                    "leave out",
+                    options.format));
+}
+
 void check_together(const SweepOptions& options) {
   options.on_gpus ? check_on_gpus(options) : check_on_host(options);
   check_alignment(options.align, options);

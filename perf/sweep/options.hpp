@@ -72,8 +72,10 @@ struct SweepOptions {
   std::map<std::string, double> inject{};  ///< Added share of time by label, for tests.
   double fail_over = 0.1;                  ///< Slowdown against the baseline that is an error.
   bool color = false;                      ///< Whether the table is coloured.
-  std::string csv{};                       ///< CSV file; empty: none.
-  std::string json{};                      ///< File of JSON records.
+  std::string format = "table";            ///< Columns of the table.
+  bool quiet = false;                      ///< Whether the table is left out.
+  std::string csv{};                       ///< CSV file; empty: none; "-": standard output.
+  std::string json{};                      ///< File of JSON records, as `csv`.
   std::string plot{};                      ///< Picture.
   std::string html{};                      ///< Page.
   std::string replay{};                    ///< File of records whose run is repeated.
@@ -90,6 +92,8 @@ struct SweepOptions {
   /// @param other as array_alignment. @return that as text; empty on GPUs, whose driver places
   /// arrays.
   [[nodiscard]] std::string alignment_text(const std::optional<Alignment>& other = {}) const;
+  /// @return whether the table goes to standard output.
+  [[nodiscard]] bool has_table() const noexcept { return !quiet && csv != "-" && json != "-"; }
   /// @return whether calls are isolated.
   [[nodiscard]] bool is_isolated() const noexcept { return pattern == CallPattern::isolated; }
 };
@@ -107,7 +111,10 @@ void set_usual(CLI::App& app, SweepOptions& options, std::string_view name, cons
 /// @param app the subcommand, parsed. @return SweepOptions::arguments.
 [[nodiscard]] std::vector<std::string> repeat_arguments(const CLI::App& app);
 
-/// Throws Failure{usage} if flags contradict each other.
+/// Throws Failure{usage} if flags that only change the output contradict each other.
+void check_output(const SweepOptions& options);
+
+/// As check_output, for flags that change the measurement.
 void check_together(const SweepOptions& options);
 
 /// Throws Failure{usage} if --replay stands beside flags that change the measurement, since the

@@ -65,7 +65,7 @@ class Sweep {
       reports_.record(json_of(context, options_));
       reports_.table.header(context, options_);
       if (!options_.plot.empty() && !std::ranges::all_of(sections, has_sizes))
-        reports_.table.note("the barrier has no sizes: the plot leaves it out");
+        reports_.table.warn("the barrier has no sizes: the plot leaves it out");
     }
     std::size_t cells = 0;
     for (const SweepSection& section : sections)
@@ -173,17 +173,19 @@ class Sweep {
     return section;
   }
 
-  // On GPUs each size is also measured in place, as by nccl-tests.
+  // On GPUs each size is also measured in place, as by nccl-tests, whose columns have both.
   void add_forms(Workload workload, std::vector<Workload>& workloads) const {
     workloads.push_back(workload);
-    if (!options_.on_gpus || options_.in_place) return;
+    const bool takes_both = options_.on_gpus || options_.format == "nccl-tests";
+    if (!takes_both || options_.in_place) return;
     workload.in_place = true;
     if (has_in_place(workload) && total_bytes(workload) > 0) workloads.push_back(workload);
   }
 
   int open_reports() {
     return on_rank_zero(world_, who_, [&] {
-      reports_.table = Table{stdout, options_.color};
+      reports_.table = Table{options_.has_table() ? stdout : nullptr, options_.color,
+                             make_columns(options_.format)};
       if (!options_.plot.empty()) reports_.commands.push_back(plot_command(options_.plot));
       if (!options_.html.empty())
         reports_.commands.push_back(page_command(options_.html, "sweep.py"));
@@ -197,9 +199,7 @@ class Sweep {
   }
 
   void run_section(const SweepSection& section, ProgressLine& progress) {
-    if (is_reporter())
-      options_.on_gpus ? reports_.table.open_on_gpus(section.name)
-                       : reports_.table.open(section.name);
+    if (is_reporter()) reports_.table.open(section.workloads.front(), options_.on_gpus);
     const Setting setting{world_, options_, is_oversubscribed_, [&] {
                             if (is_reporter()) progress.tick();
                           }};
@@ -212,15 +212,12 @@ class Sweep {
       interrupted_ = result.interrupted;
       if (!is_reporter()) continue;
       const Verdict verdict = report(result);
-      if (!options_.on_gpus) {
-        reports_.table.row(result, verdict);
-        continue;
-      }
       (workload.in_place ? halves.in_place : halves.out_of_place) = {std::move(result), verdict};
       const bool has_more = next + 1 < section.workloads.size() &&
                             section.workloads[next + 1].count == workload.count && !interrupted_;
-      if (!has_more) reports_.table.rows_on_gpus(std::exchange(halves, {}));
+      if (!has_more) reports_.table.rows(std::exchange(halves, {}), options_.on_gpus);
     }
+    if (is_reporter()) reports_.table.end_rows();
   }
 
   // Writes the results of a size to the files.
@@ -289,17 +286,17 @@ class Sweep {
   int close_reports() {
     reports_.record(summary());
     reports_.table.close(tally_, options_.check);
-    for (const std::string& line : reports_.slower) reports_.table.note(line);
+    for (const std::string& line : reports_.slower) reports_.table.warn(line);
     if (reports_.baseline)
       reports_.table.note(fmt::format(
           "compared {} configurations with the baseline, {} are slower; {} are not in it",
           reports_.baseline->matched(), reports_.slower.size(), reports_.baseline->unmatched()));
-    if (interrupted_) reports_.table.note("interrupted: the sweep is not complete");
+    if (interrupted_) reports_.table.warn("interrupted: the sweep is not complete");
     int code = 0;
     if (tally_.cells > 0)
       for (const std::string& command : reports_.commands) code = std::max(code, drawn_by(command));
     for (const std::string& path : {options_.csv, options_.json, options_.plot, options_.html})
-      if (!path.empty() && code == 0) reports_.table.note("wrote " + path);
+      if (!path.empty() && path != "-" && code == 0) reports_.table.note("wrote " + path);
     if (tally_.wrong > 0 || tally_.unequal > 0) return static_cast<int>(ExitCode::wrong_data);
     if (interrupted_) return kSignalExit + std::max(interrupt_signal(), 2);
     if (!reports_.slower.empty()) return static_cast<int>(ExitCode::slower);

@@ -107,7 +107,12 @@ void Tally::add(const SizeResult& result, const Verdict& verdict) {
 }
 
 void Table::line(const std::string& text) {
-  write_out(text + "\n", out_);
+  if (out_ != nullptr) write_out(text + "\n", out_);
+}
+
+void Table::warn(const std::string& text) {
+  if (out_ != nullptr) return note(text);
+  fmt::print(stderr, "tutti sweep: {}\n", text);
 }
 
 void Table::note(const std::string& text) {
@@ -123,23 +128,25 @@ void Table::header(const Context& context, const SweepOptions& options) {
                    context.hosts.size(), context.hosts.size() == 1 ? "" : "s"));
   for (const Host& host : context.hosts)
     if (host.ranks.size() > static_cast<std::size_t>(std::max(host.cores, 0)))
-      line(
-          fmt::format("# !! {} is oversubscribed: {} ranks on {} cores; its times are those of a "
+      warn(
+          fmt::format("!! {} is oversubscribed: {} ranks on {} cores; its times are those of a "
                       "crowded machine",
                       host.name, host.ranks.size(), host.cores));
-  if (context.ranks == 1) line("# !! a single rank: nothing is sent; start it with mpirun -n N");
+  if (context.ranks == 1) warn("!! a single rank: nothing is sent; start it with mpirun -n N");
   for (const auto& [label, share] : options.inject)
-    line(
-        fmt::format("# !! {} IS SLOWED DOWN BY {:.1f}% ON PURPOSE (--inject)", label, share * 100));
+    warn(fmt::format("!! {} IS SLOWED DOWN BY {:.1f}% ON PURPOSE (--inject)", label, share * 100));
   const std::string type =
       fmt::format("{} {}", tutti::name_of(options.type), tutti::name_of(options.op));
   const std::string inputs =
       options.touch ? "inputs rewritten before each sample" : "inputs left alone";
   const std::string level =
       options.determinism ? fmt::format("; {}", tutti::name_of(*options.determinism)) : "";
+  const std::string_view form = options.in_place                 ? "in place"
+                                : options.format == "nccl-tests" ? "out of place and in place"
+                                                                 : "out of place";
   if (options.on_gpus) return header_on_gpus(context, options, type + "; " + inputs + level);
   line(fmt::format("# ours over {}, {} buffers; {}; {}; {}{}", options.transport, options.buffers,
-                   type, options.in_place ? "in place" : "out of place", inputs, level));
+                   type, form, inputs, level));
   const std::size_t more = options.more_alignments.size();
   line(fmt::format(
       "# arrays: {}{} (--align); calls: {} (--pattern)", options.alignment_text(),
@@ -147,6 +154,7 @@ void Table::header(const Context& context, const SweepOptions& options) {
       options.is_isolated()
           ? fmt::format("isolated, each after a barrier and {} us of computing", kPause_us)
           : "back to back"));
+  if (columns_) return;
   line("# median microseconds of the slowest rank, the fastest first, +N: N more are in the files");
   line("# * best  ~ as good as the best (paired test, p >= 0.01, or less than 2% apart)");
   line("# vs native: how many times faster our best is than the MPI. auto: a plain call");
@@ -160,10 +168,31 @@ void Table::header_on_gpus(const Context& context, const SweepOptions& options,
                    context.nccl.empty() ? "no NCCL" : "NCCL " + context.nccl, how));
   line(options.graph ? "# each call is a graph, replayed on one stream"
                      : "# calls on one stream, one after the other");
+  if (columns_) return;
   line("# time: median of the slowest rank. native: NCCL's own call. auto: a plain call");
   line(
       "# * best  ~ as good as the best (paired test, p >= 0.01, or less than 2% apart): out of "
       "place, in place");
+}
+
+void Table::open(const Workload& first, bool on_gpus) {
+  if (!columns_) return on_gpus ? open_on_gpus(name_of(first)) : open(name_of(first));
+  for (const std::string& text : columns_->heading(first)) line(text);
+}
+
+void Table::rows(const Halves& halves, bool on_gpus) {
+  if (!columns_ && on_gpus) return rows_on_gpus(halves);
+  for (const std::optional<Raced>& raced : {halves.out_of_place, halves.in_place})
+    if (!columns_ && raced) row(raced->result, raced->verdict);
+  if (!columns_) return;
+  const std::string text = columns_->row(halves);
+  if (!text.empty()) line(text);
+  remark_on(halves);
+}
+
+void Table::end_rows() {
+  if (!columns_) return;
+  for (const std::string& text : columns_->end()) line(text);
 }
 
 void Table::open(std::string_view name) {
@@ -195,6 +224,10 @@ void Table::open_on_gpus(std::string_view name) {
 
 void Table::rows_on_gpus(const Halves& halves) {
   for (const std::string& text : bandwidth_rows(halves)) line(text);
+  remark_on(halves);
+}
+
+void Table::remark_on(const Halves& halves) {
   for (const std::optional<Raced>& raced : {halves.out_of_place, halves.in_place})
     if (raced) remark(raced->result);
 }
@@ -206,10 +239,10 @@ void Table::remark(const SizeResult& result) {
     if (!measured.refused.empty())
       note(fmt::format("{} takes no part: {}", label, measured.refused));
     if (measured.wrong > 0)
-      note(fmt::format("!! {} gives {} WRONG ELEMENTS at {} bytes", label, measured.wrong,
+      warn(fmt::format("!! {} gives {} WRONG ELEMENTS at {} bytes", label, measured.wrong,
                        total_bytes(result.workload)));
     if (!measured.bit_equal)
-      note(fmt::format("!! {} DIFFERS BETWEEN RANKS at {} bytes", label,
+      warn(fmt::format("!! {} DIFFERS BETWEEN RANKS at {} bytes", label,
                        total_bytes(result.workload)));
   }
 }

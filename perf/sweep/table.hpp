@@ -6,10 +6,13 @@
 
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "perf/sweep/bandwidths.hpp"
+#include "perf/sweep/columns.hpp"
 #include "perf/sweep/context.hpp"
 #include "perf/sweep/verdict.hpp"
 
@@ -35,12 +38,20 @@ struct Tally {
 /// Writes the table. Used on rank 0. Throws Failure{environment} if a write fails.
 class Table {
  public:
-  /// @param color whether to colour.
-  Table(std::FILE* out, bool color) : out_{out}, color_{color} {}
+  /// @param out null writes only warnings, to standard error. @param color whether to colour.
+  /// @param columns those of another tool, or null.
+  Table(std::FILE* out, bool color, std::unique_ptr<Columns> columns = nullptr)
+      : out_{out}, color_{color}, columns_{std::move(columns)} {}
 
   /// Writes the facts about machine, software and settings.
   void header(const Context& context, const SweepOptions& options);
-  /// Starts the rows of a collective, or of messages.
+  /// Starts the rows of a collective, or of messages. @param first its first workload.
+  void open(const Workload& first, bool on_gpus);
+  /// Writes the rows of a size.
+  void rows(const Halves& halves, bool on_gpus);
+  /// Ends the rows of a collective.
+  void end_rows();
+  /// Starts the rows of tutti's own columns.
   void open(std::string_view name);
   /// Writes the row of a size.
   void row(const SizeResult& result, const Verdict& verdict);
@@ -52,14 +63,18 @@ class Table {
   void close(const Tally& tally, bool checked);
   /// Writes a remark of one line.
   void note(const std::string& text);
+  /// Writes a remark that must be seen, also without a table.
+  void warn(const std::string& text);
 
  private:
   void line(const std::string& text);
   void header_on_gpus(const Context& context, const SweepOptions& options, const std::string& how);
   void remark(const SizeResult& result);
+  void remark_on(const Halves& halves);
 
   std::FILE* out_;
   bool color_;
+  std::unique_ptr<Columns> columns_;
   std::vector<std::string> noted_{};
 };
 

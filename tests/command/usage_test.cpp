@@ -18,12 +18,20 @@ struct Mistake {
 const std::vector<Mistake> kMistakes{
     {"", {"list", "show", "verify", "info", "sweep", "gradients", "run"}},
     {"verfy", {"unknown command 'verfy'", "did you mean verify?"}},
-    {"list --jsn", {"unknown flag '--jsn'", "--collective", "did you mean --json?"}},
+    {"list --jsn", {"unknown flag '--jsn'; did you mean --json?; see tutti list --help"}},
+    {"sweep --buget 1s", {"'--buget'; did you mean --budget?; see tutti sweep --help"}},
+    {"sweep --qqqqqqqq", {"unknown flag '--qqqqqqqq'; see tutti sweep --help"}},
+    {"sweep --al all", {"unknown flag '--al'; did you mean --algorithm, --align?"}},
+    {"run --labl true", {"did you mean --label?; see tutti run --help"}},
+    {"sweep --csv - --json -", {"name a file for one of them"}},
+    {"sweep --quiet --format osu", {"--format osu is for the table"}},
+    {"sweep --format ous", {"unknown format 'ous'", "did you mean osu?"}},
+    {"sweep -C bcas", {"unknown collective 'bcas'"}},
+    {"help sweeep", {"unknown command 'sweeep'", "did you mean sweep?"}},
     {"list --collective=al_reduce",
      {"unknown collective 'al_reduce'", "barrier", "did you mean all_reduce?"}},
     {"list --collective ''", {"unknown collective ''"}},
     {"show all_reduce rng", {"unknown algorithm 'rng'", "rabenseifner", "did you mean ring?"}},
-    {"show allreduce ring", {"unknown collective 'allreduce'", "did you mean all_reduce?"}},
     {"show all_reduce", {"algorithm is required"}},
     {"show all_reduce ring more", {"'more'"}},
     {"show all_reduce ring --ranks", {"--ranks"}},
@@ -87,11 +95,13 @@ TEST(CommandUsage, ASweepOfAnAlgorithmThatIsWrongMeasuresNothing) {
 }
 
 TEST(CommandUsage, HelpFitsATerminal) {
-  for (const char* command : {"", "list", "show", "verify", "info", "sweep", "gradients", "run"}) {
+  for (const char* command :
+       {"", "list", "show", "verify", "info", "sweep", "gradients", "calibrate", "tune", "export",
+        "lint", "topology", "simulate", "explain", "run", "help", "version"}) {
     const Answer run = tutti_run(std::string{command} + " --help");
     EXPECT_EQ(run.code, 0);
     EXPECT_EQ(run.err, "");
-    EXPECT_LE(lines_in(run.out), 42) << command;
+    EXPECT_LE(lines_in(run.out), std::string_view{command} == "sweep" ? 66 : 42) << command;
     std::size_t begin = 0;
     for (std::size_t end = 0; (end = run.out.find('\n', begin)) != std::string::npos;
          begin = end + 1)
@@ -104,6 +114,35 @@ TEST(CommandUsage, VersionIsOneLine) {
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(lines_in(run.out), 1);
   EXPECT_EQ(run.out.rfind("tutti ", 0), 0u);
+  EXPECT_EQ(tutti_run("version").out, run.out);
+}
+
+TEST(CommandUsage, HelpIsACommandToo) {
+  EXPECT_EQ(tutti_run("help").out, tutti_run("--help").out);
+  EXPECT_EQ(tutti_run("help sweep").out, tutti_run("sweep --help").out);
+}
+
+TEST(CommandUsage, HelpOfASweepHasGroupsAndThreeExamples) {
+  const std::string help = tutti_run("sweep --help").out;
+  for (const char* const group :
+       {"Calls", "Samples", "Ranks and memory", "Output", "Comparison of runs"})
+    EXPECT_TRUE(has(help, std::string{"\n"} + group + ":\n")) << group;
+  const std::string examples = help.substr(help.find("\nExamples:\n"));
+  EXPECT_EQ(lines_in(examples.substr(0, examples.find("\n\n"))), 1 + 3) << examples;
+}
+
+TEST(CommandUsage, CollectivesHaveTheNamesOfOtherLibraries) {
+  const auto shown = [](const std::string& collective, const std::string& algorithm) {
+    return tutti_run("show " + collective + " " + algorithm).out;
+  };
+  for (const char* const name : {"allreduce", "all-reduce", "AllReduce"})
+    EXPECT_EQ(shown(name, "ring"), shown("all_reduce", "ring")) << name;
+  for (const char* const name : {"reducescatter", "reduce-scatter"})
+    EXPECT_EQ(shown(name, "ring"), shown("reduce_scatter", "ring")) << name;
+  EXPECT_EQ(shown("bcast", "binomial"), shown("broadcast", "binomial"));
+  EXPECT_EQ(shown("allgather", "ring"), shown("all_gather", "ring"));
+  EXPECT_EQ(tutti_run("list -C bcast,alltoall").out, tutti_run("list -C broadcast,all_to_all").out);
+  EXPECT_EQ(tutti_run("list -C bcast,alltoall").code, 0);
 }
 
 TEST(NearestWord, IsTheOneWithFewestEdits) {

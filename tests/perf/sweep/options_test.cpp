@@ -100,6 +100,8 @@ TEST(Options, UnevenFormsAreNamedBesideCollectives) {
   EXPECT_NE(refusal({"-C", "reduce_scatterv", "-o", "bit_or"}).find("not defined"),
             std::string::npos);
   EXPECT_EQ(refusal({"-C", "all_gatherv", "-a", "ring"}), "");
+  EXPECT_EQ(sweep_options({"-C", "allgatherv,alltoallv"}).uneven,
+            (std::vector{Collective::all_gather, Collective::all_to_all}));
   const auto left = [](const char* name, Collective collective) {
     const SweepOptions options = sweep_options({"-C", name});
     auto candidates = candidates_for(collective, options, 4, true);
@@ -216,6 +218,7 @@ TEST(Options, ArgumentsRepeatTheMeasurement) {
       {"-C", "reduce", "-e", "1M", "--in-place", "--no-touch", "-n", "7", "--json", "there.jsonl"});
   SweepOptions outputs;
   outputs.json = "here.jsonl";
+  outputs.format = "osu";
   const SweepOptions again = repeated(options.arguments, outputs);
   EXPECT_EQ(again.arguments, options.arguments);
   EXPECT_EQ(again.collectives, std::vector{Collective::reduce});
@@ -223,6 +226,7 @@ TEST(Options, ArgumentsRepeatTheMeasurement) {
   EXPECT_TRUE(again.in_place);
   EXPECT_FALSE(again.touch);
   EXPECT_EQ(again.json, "here.jsonl");
+  EXPECT_EQ(again.format, "osu");
 }
 
 TEST(Options, SweepsOfGpusAreRepeatedToo) {
