@@ -37,20 +37,18 @@ def yardsticks(lines):
 
 
 def winners(lines):
-    """(bytes, label, is a tie) at every size. `auto` runs one of the others, so it is left out. As in `reigns`,
-    the previous size's winner stays the winner if it ties."""
+    """(bytes, label, is a tie) at every size: the labels of `reigns`, of all lines. `auto` runs one of the
+    others, so it is left out."""
     racers = {label: cells for label, cells in lines.items() if label != "auto"} or lines
     result = []
-    for size in sorted({cell["bytes"] for cells in racers.values() for cell in cells}):
-        here = [(cell, label) for label, cells in racers.items() for cell in cells
-                if cell["bytes"] == size]
-        best, label = min(here, key=lambda pair: pair[0]["median_us"])
+    for size, label in _reigns({label: times_of(cells) for label, cells in racers.items()}):
+        here = [cell for cells in racers.values() for cell in cells if cell["bytes"] == size]
+        best = min(here, key=lambda cell: cell["median_us"])
         if "standing" in best:
-            ties = [name for cell, name in here if cell["standing"] == "tie"]
+            tie = any(cell["standing"] == "tie" for cell in here)
         else:  # a CSV file has only intervals
-            ties = [name for cell, name in here if cell is not best and cell["ci_low_us"] <= best["ci_high_us"]]
-        before = result[-1][1] if result else label
-        result.append((size, before if before in ties else label, bool(ties)))
+            tie = any(cell is not best and cell["ci_low_us"] <= best["ci_high_us"] for cell in here)
+        result.append((size, label, tie))
     return result
 
 
@@ -89,9 +87,12 @@ def are_assumed(choices):
 
 def reigns(times):
     """(bytes, label) at every size: the fastest. If the interval of the previous size's winner overlaps
-    that of the fastest, it stays the winner, so that noise makes no crossovers."""
+    that of the fastest, it stays the winner, so that noise makes no crossovers. `auto` is left out."""
+    return _reigns({label: line for label, line in times.items() if label != "auto"})
+
+
+def _reigns(racers):
     result = []
-    racers = {label: line for label, line in times.items() if label != "auto"}
     for size in sorted({size for line in racers.values() for size in line}):
         here = {label: line[size] for label, line in racers.items() if size in line}
         best = min(here, key=lambda label: here[label][0])

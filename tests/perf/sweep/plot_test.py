@@ -90,6 +90,11 @@ def check_winners(plot):
     for label, later in (("ring", cell(12, 11, 13)), ("x", cell(11, 10, 12))):
         lines[label].append({**later[0], "bytes": 64})
     assert plot.winners(lines) == [(8, "ring", False), (64, "ring", True)], "no change within the noise"
+    ours = sys.modules["curves"].reigns(sys.modules["curves"].measured_times(lines))
+    assert ours == [(8, "ring"), (64, "ring")], "the two strips agree"
+    lines["x"][1]["standing"] = lines["ring"][1]["standing"] = "best"
+    lines["x"][1]["ci_high_us"] = 10.5
+    assert plot.winners(lines)[1] == (64, "x", False), plot.winners(lines)
 
 
 def check_refusals(python, script, source, folder):
