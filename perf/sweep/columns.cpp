@@ -22,7 +22,7 @@ std::optional<std::size_t> shown_of(const Raced& raced) {
   std::optional<std::size_t> first;
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     if (summaries[i].samples == 0) continue;
-    if (raced.result.measured[i].candidate.kind == Kind::automatic) return i;
+    if (raced.result.measured[i].candidate.kind == CandidateType::automatic) return i;
     if (!first) first = i;
   }
   return first;
