@@ -16,6 +16,10 @@ inline constexpr std::size_t kMostJsonDepth = 64;
 /// The most values. Each takes up to a hundred bytes of memory.
 inline constexpr std::size_t kMostJsonValues = std::size_t{1} << 24U;
 
+/// The error of a call that needs JSON, in a build without it.
+inline constexpr const char* kNoJson =
+    "tutti was built without nlohmann-json (nlohmann-json3-dev), which reads and writes JSON";
+
 /// Parses a text. Throws Error{invalid_argument} if limits are exceeded, and without the parser's
 /// own text: "it is not JSON: syntax error in line 2, column 13".
 template <class Json>

@@ -27,6 +27,12 @@ namespace tutti::v0::detail {
                            .ptr};
 }
 
+/// @return the shortest text from which the same number is read.
+[[nodiscard]] inline std::string shortest_text(double value) {
+  std::array<char, 64> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
 /// @return a letter of ASCII in lower case; another one as it is.
 [[nodiscard]] constexpr char lower_case(char letter) noexcept {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;

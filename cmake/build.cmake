@@ -1,21 +1,26 @@
 # How everything is compiled: the language, the warnings, the sanitizers, and the targets that carry
 # them to each box.
-if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+  else()
+    separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS_RELEASE}")
+    add_compile_options(${flags})
+  endif()
+  message(STATUS "tutti: no CMAKE_BUILD_TYPE is given, so tutti is compiled as Release: ${CMAKE_CXX_FLAGS_RELEASE}")
 endif()
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 # A shared library shows what <tutti/export.hpp> marks, and nothing else.
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endif()
 
-find_package(Threads REQUIRED)
 find_program(TUTTI_CCACHE ccache)
 mark_as_advanced(TUTTI_CCACHE)
 # Without this sloppiness ccache lets every compilation with a precompiled header pass. By dependencies,
@@ -54,6 +59,7 @@ target_compile_options(tutti_flags INTERFACE -fno-semantic-interposition -Wall -
                        $<$<BOOL:${TUTTI_WARNINGS_AS_ERRORS}>:-Werror>)
 
 add_library(tutti_include INTERFACE)
+add_library(tutti::include ALIAS tutti_include)
 target_include_directories(tutti_include INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(tutti_include INTERFACE cxx_std_20)

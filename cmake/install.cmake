@@ -8,12 +8,15 @@ set(libraries tutti tutti_include tutti_testing tutti_training)
 set_target_properties(tutti_include PROPERTIES EXPORT_NAME include)
 set_target_properties(tutti_testing PROPERTIES EXPORT_NAME testing INSTALL_RPATH "$ORIGIN")
 set_target_properties(tutti_training PROPERTIES EXPORT_NAME training INSTALL_RPATH "$ORIGIN")
+set(TUTTI_PARTS testing training)  # components, beside mpi
 if(TARGET tutti_schedules)
   list(APPEND libraries tutti_schedules)
+  list(APPEND TUTTI_PARTS schedules)
   set_target_properties(tutti_schedules PROPERTIES EXPORT_NAME schedules INSTALL_RPATH "$ORIGIN")
 endif()
 if(TARGET tutti_c)
   list(APPEND libraries tutti_c)
+  list(APPEND TUTTI_PARTS c)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/c/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 if(TARGET tutti_fortran_module)
@@ -23,15 +26,15 @@ endif()
 set(modules ${TUTTI_MPI_FAMILIES})
 list(TRANSFORM modules PREPEND tutti_mpi_module_)
 foreach(name IN LISTS TUTTI_MPIS)
-  list(APPEND libraries tutti_mpi_${name} tutti_mpi_library_${name})
+  list(APPEND libraries tutti_mpi_${name})
   set_target_properties(tutti_mpi_${name} PROPERTIES EXPORT_NAME mpi_${name}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     INSTALL_RPATH "$ORIGIN")
-  set_target_properties(tutti_mpi_library_${name} PROPERTIES EXPORT_NAME mpi_library_${name})
 endforeach()
 
 if(TUTTI_CUDA)
   list(APPEND libraries tutti_cuda)
+  list(APPEND TUTTI_PARTS cuda)
   set_target_properties(tutti_cuda PROPERTIES EXPORT_NAME cuda INSTALL_RPATH "$ORIGIN"
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/backends/cuda/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -68,10 +71,6 @@ if(TUTTI_MPIS)
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 
-set(TUTTI_SCHEDULES OFF)
-if(TARGET tutti_schedules)
-  set(TUTTI_SCHEDULES ON)
-endif()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tuttiConfig.cmake.in
   ${PROJECT_BINARY_DIR}/package/tuttiConfig.cmake INSTALL_DESTINATION ${package_folder}
   NO_SET_AND_CHECK_MACRO)
@@ -79,6 +78,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/tuttiConfigVersio
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/package/tuttiConfig.cmake
               ${PROJECT_BINARY_DIR}/package/tuttiConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/tutti_find_hwloc.cmake ${PROJECT_SOURCE_DIR}/cmake/tutti_find_mpi.cmake
+              ${PROJECT_SOURCE_DIR}/backends/mpi/probe/mpi_probe.cpp
         DESTINATION ${package_folder})
 
 # Licences ask for their texts beside compiled files. As a part of another project, tutti keeps out of its folder.
@@ -91,35 +92,38 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINA
 # The way from the folder of a .pc file to the prefix, so that no absolute path is in it.
 file(RELATIVE_PATH TUTTI_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" TUTTI_PC_PREFIX "${TUTTI_PC_PREFIX}")
-# A shared library brings its own libraries along.
-set(TUTTI_PC_LIBRARIES "")
-if(TUTTI_OPENSSL AND NOT BUILD_SHARED_LIBS)
-  set(TUTTI_PC_LIBRARIES " -lssl -lcrypto")
+# tutti_write_pc(name about flags libraries requires private)
+# A shared library brings its own libraries along; a static one passes them on.
+function(tutti_write_pc TUTTI_PC_NAME TUTTI_PC_ABOUT TUTTI_PC_FLAGS TUTTI_PC_LIBRARIES TUTTI_PC_REQUIRES TUTTI_PC_PRIVATE)
+  if(NOT BUILD_SHARED_LIBS)
+    string(STRIP "${TUTTI_PC_REQUIRES} ${TUTTI_PC_PRIVATE}" TUTTI_PC_REQUIRES)
+    set(TUTTI_PC_PRIVATE "")
+  endif()
+  configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/tutti.pc.in ${PROJECT_BINARY_DIR}/package/${TUTTI_PC_NAME}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${TUTTI_PC_NAME}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+set(needs "")
+if(TUTTI_OPENSSL)
+  string(APPEND needs " libssl libcrypto")
 endif()
-if(TUTTI_HWLOC AND NOT BUILD_SHARED_LIBS)
-  string(APPEND TUTTI_PC_LIBRARIES " -lhwloc")
+if(TUTTI_HWLOC)
+  string(APPEND needs " hwloc")
 endif()
-set(packages tutti tutti-testing tutti-training)
-if(TUTTI_SCHEDULES)
-  list(APPEND packages tutti-schedules)
+tutti_write_pc(tutti "" "" "-ltutti -pthread" "" "${needs}")
+tutti_write_pc(tutti-testing ": a simulated cluster for tests" "" "-ltutti_testing -ltutti" tutti "")
+tutti_write_pc(tutti-training ": training aids" "" "-ltutti_training -ltutti" tutti "")
+if(TARGET tutti_schedules)
+  tutti_write_pc(tutti-schedules ": schedules from files" "" "-ltutti_schedules -ltutti" tutti expat)
 endif()
-foreach(package IN LISTS packages)
-  configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-endforeach()
+if(TARGET tutti_c)
+  tutti_write_pc(tutti-c ": the C interface" "" -ltutti_c "" "")
+endif()
+if(TUTTI_CUDA)
+  tutti_write_pc(tutti-cuda ": memory of GPUs" "" "-ltutti_cuda -ltutti" tutti "")
+endif()
+# The MPI's compiler wrapper adds what the MPI needs.
 foreach(name IN LISTS TUTTI_MPIS)
-  get_target_property(folders tutti_mpi_library_${name} INTERFACE_INCLUDE_DIRECTORIES)
-  get_target_property(mpi_libraries tutti_mpi_library_${name} INTERFACE_LINK_LIBRARIES)
-  get_target_property(definitions tutti_mpi_library_${name} INTERFACE_COMPILE_DEFINITIONS)
-  list(TRANSFORM folders PREPEND -I)
-  list(TRANSFORM definitions PREPEND -D)
-  list(TRANSFORM mpi_libraries REPLACE "^([^/-].*)$" "-l\\1")
-  list(JOIN folders " " TUTTI_PC_MPI_FOLDERS)
-  list(JOIN definitions " " TUTTI_PC_MPI_DEFINITIONS)
-  list(JOIN mpi_libraries " " TUTTI_PC_MPI_LIBRARIES)
-  set(TUTTI_PC_MPI ${name})
-  configure_file(${CMAKE_CURRENT_LIST_DIR}/tutti-mpi.pc.in
-                 ${PROJECT_BINARY_DIR}/package/tutti-mpi-${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/package/tutti-mpi-${name}.pc
-          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  tutti_write_pc(tutti-mpi-${name} ", over ${name}; for its mpicxx" " -DOMPI_SKIP_MPICXX=1 -DMPICH_SKIP_MPICXX=1"
+                 "-ltutti_mpi_${name} -ltutti" tutti "")
 endforeach()

@@ -3,7 +3,7 @@
 set(TUTTI_OPENSSL OFF)
 set(TUTTI_OPENSSL_WHY "TUTTI_BUILD_OPENSSL is OFF")
 if(TUTTI_BUILD_OPENSSL)
-  find_package(OpenSSL 3.0 QUIET COMPONENTS Crypto SSL)
+  tutti_find_package(OpenSSL 3.0 QUIET COMPONENTS Crypto SSL)
   set(TUTTI_OPENSSL_WHY "no OpenSSL 3 found; tutti listens on the loopback only")
   if(OPENSSL_FOUND)
     set(TUTTI_OPENSSL ON)

@@ -1,11 +1,26 @@
-# The packages without which tutti does not build. They are looked for here alone, so that one message names all that are missing.
+# The packages that tutti uses. What it cannot be built without is looked for here alone, so that one message names
+# all that is missing.
+
+# As find_package. The cache of another project gets no entries of it.
+macro(tutti_find_package)
+  get_cmake_property(tutti_entries CACHE_VARIABLES)
+  find_package(${ARGN})
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    get_cmake_property(tutti_new_entries CACHE_VARIABLES)
+    list(REMOVE_ITEM tutti_new_entries ${tutti_entries})
+    foreach(tutti_entry IN LISTS tutti_new_entries)
+      unset(${tutti_entry} CACHE)
+    endforeach()
+  endif()
+endmacro()
+
 set(missing "")
 set(debian "")
 set(fedora "")
 
 # tutti_need(package of CMake, package of Debian, package of Fedora)
 macro(tutti_need package debian_name fedora_name)
-  find_package(${package} QUIET)
+  tutti_find_package(${package} QUIET)
   if(NOT ${package}_FOUND)
     list(APPEND missing ${package})
     list(APPEND debian ${debian_name})
@@ -13,7 +28,20 @@ macro(tutti_need package debian_name fedora_name)
   endif()
 endmacro()
 
-tutti_need(nlohmann_json nlohmann-json3-dev json-devel)
+# The core reads JSON in few files, and is built without it too.
+set(TUTTI_BUILD_JSON AUTO CACHE STRING "Files in JSON, by nlohmann-json: AUTO if it is found, ON, OFF")
+set(TUTTI_JSON OFF)
+set(TUTTI_JSON_WHY "TUTTI_BUILD_JSON is OFF")
+if(TARGET nlohmann_json::nlohmann_json)
+  set(TUTTI_JSON ${TUTTI_BUILD_JSON})
+elseif(TUTTI_BUILD_JSON STREQUAL "ON" OR TUTTI_BUILD_SCHEDULES OR TUTTI_BUILD_COMMAND OR TUTTI_BUILD_TESTS)
+  tutti_need(nlohmann_json nlohmann-json3-dev json-devel)
+  set(TUTTI_JSON ON)
+elseif(TUTTI_BUILD_JSON)
+  tutti_find_package(nlohmann_json QUIET)
+  set(TUTTI_JSON ${nlohmann_json_FOUND})
+  set(TUTTI_JSON_WHY "no nlohmann-json found (nlohmann-json3-dev): files in JSON are errors")
+endif()
 if(TUTTI_BUILD_SCHEDULES OR TUTTI_BUILD_COMMAND)
   tutti_need(EXPAT libexpat1-dev expat-devel)
   tutti_need(fmt libfmt-dev fmt-devel)
@@ -29,3 +57,22 @@ if(missing)
     "  Debian, Ubuntu: apt-get install ${debian}\n  Fedora: dnf install ${fedora}\n"
     "Elsewhere, name their folders by -DCMAKE_PREFIX_PATH, or in the variable CMAKE_PREFIX_PATH for pip install.")
 endif()
+
+if(TUTTI_JSON)
+  set(TUTTI_JSON_LIBRARY nlohmann_json::nlohmann_json)
+else()
+  set(TUTTI_JSON_LIBRARY "")
+endif()
+
+# The sources of a box with files that read JSON, or with the file that reports that there is no JSON.
+# tutti_choose_json_sources(variable file ...): the files that read JSON
+function(tutti_choose_json_sources variable)
+  set(sources "${${variable}}")
+  if(TUTTI_JSON)
+    list(FILTER sources EXCLUDE REGEX "/json_none\\.cpp$")
+  else()
+    list(TRANSFORM ARGN PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+    list(REMOVE_ITEM sources ${ARGN})
+  endif()
+  set(${variable} "${sources}" PARENT_SCOPE)
+endfunction()

@@ -10,32 +10,12 @@
 #include "base/write_file.hpp"
 #include "codec.hpp"
 #include "gradient_plan.hpp"
+#include "gradient_settings.hpp"
 
 namespace tutti::v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
-/// Calls a function for each option that a file can have: with its name, the expected values, and
-/// the option.
-template <class Options, class Function>
-void for_each_setting(Options& options, Function function) {
-  function("bucket_bytes", "a number of bytes, or flat", options.bucket_bytes);
-  function("first_bucket_bytes", "a number of bytes", options.first_bucket_bytes);
-  function("in_place_bytes", "a number of bytes", options.in_place_bytes);
-  function("order", joined_names(kGradientOrders, " or "), options.order);
-  function("storage", joined_names(kGradientStorages, " or "), options.storage);
-  function("unused", joined_names(kUnusedGradients, " or "), options.unused);
-  function("average", "true or false", options.average);
-  function("check_finite", "true or false", options.check_finite);
-  function("norm", "true or false", options.norm);
-  function("max_norm", "a number", options.max_norm);
-  function("hash", "true or false", options.hash);
-  function("in_flight", "a number of buckets", options.in_flight);
-  function("verify_every", "a number of steps", options.verify_every);
-  function("algorithm", "the name of an all_reduce algorithm, or nothing", options.algorithm);
-  function("compression", "as of GradientOptions::compression, or nothing", options.compression);
-  function("compression_after", "a number of steps", options.compression_after);
-}
 
 template <class T>
 Json written(const T& option) {
@@ -67,8 +47,8 @@ bool is_read(const Json& found, T& option) {
 
 Json json_of(const GradientOptions& options) {
   Json json;
-  for_each_setting(options, [&](const char* name, const std::string& /*expected*/,
-                                const auto& option) { json[name] = written(option); });
+  detail::for_each_setting(options, [&](const char* name, const std::string& /*expected*/,
+                                        const auto& option) { json[name] = written(option); });
   if (options.bucket_bytes == GradientOptions::kFlat) json["bucket_bytes"] = "flat";
   return json;
 }
@@ -83,7 +63,7 @@ GradientOptions read_options(Json json, GradientOptions options) {
     reject_setting("expected an object in JSON, as save_gradient_options writes it");
   if (json.value("bucket_bytes", Json{}) == "flat") json["bucket_bytes"] = GradientOptions::kFlat;
   std::string names;
-  for_each_setting(
+  detail::for_each_setting(
       options, [&](const std::string& name, const std::string& expected, auto& option) {
         names += (names.empty() ? "" : ", ") + name;
         if (!json.contains(name)) return;
@@ -98,14 +78,6 @@ GradientOptions read_options(Json json, GradientOptions options) {
 }
 
 }  // namespace
-
-std::string detail::lines_of(const GradientOptions& options) {
-  const Json json = json_of(options);
-  std::string lines;
-  for (const auto& [name, value] : json.items())
-    lines += kOptionLine + name + " " + detail::text_of_json(value) + "\n";
-  return lines;
-}
 
 GradientOptions load_gradient_options(const std::string& path, GradientOptions options) {
   const std::string text = [&] {

@@ -89,6 +89,9 @@ struct Tuning {
   std::vector<TunedTable> tables{};  ///< At most one for a place.
 };
 
+/// @return whether this build reads and writes tuning files. Without nlohmann-json it does not, and
+/// the next three functions throw Error{invalid_argument}.
+[[nodiscard]] bool has_tuning_files() noexcept;
 /// Reads a file's text, which is JSON. Throws Error{invalid_argument} that names the line or the
 /// place in it, and the fault.
 [[nodiscard]] Tuning tuning_of(std::string_view text);

@@ -218,6 +218,10 @@ void write(std::string& text, const TuningJson& json, const std::string& indent)
 
 }  // namespace
 
+bool has_tuning_files() noexcept {
+  return true;
+}
+
 Tuning tuning_of(std::string_view text) {
   const auto json = parse_json<TuningJson>(text);
   if (!json.is_object() || !json.contains("format"))

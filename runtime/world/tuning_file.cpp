@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/json_text.hpp"
+
 namespace tutti::runtime {
 namespace {
 
@@ -49,6 +51,8 @@ UsableTuning usable_tuning(const TuningFile& file) {
   std::error_code ignored;
   if (file.path.empty() || (!file.is_asked && !std::filesystem::exists(file.path, ignored)))
     return {};
+  if (!file.is_asked && !detail::has_tuning_files())
+    return {.refusal = file.path + " is not used: " + detail::kNoJson};
   detail::Tuning tuning = detail::read_tuning(file.path);
   const detail::TunedMachine machine = this_machine();
   if (tuning.machine != machine)

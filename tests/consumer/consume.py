@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Builds and runs the README's C++ as a user would, in one of nine ways:
+"""Builds and runs the README's C++ as a user would, in one of ten ways:
 
 find_package   from an installed tree that was moved afterwards, plain and per MPI; recipes of docs/ too
 pkg_config     as find_package, with the .pc files: short programs, which need all flags and libraries
+package        the targets, components and .pc files of that tree, for other builds
 misuse         as find_package, newcomers' first programs, and programs without exceptions
 partial        installs a tree of which nothing is built
 subdirectory   with tutti's sources inside the user's project
@@ -22,6 +23,7 @@ import tempfile
 import c_page
 import examples
 import misuse
+import package
 from tools import RECIPES, blocks_of, run
 
 # The README's first block of C++ runs under any launcher, the second under its MPI's, the third alone.
@@ -64,6 +66,18 @@ int main(int count, char** arguments) {
   MPI_Finalize();
 }
 """}
+
+OPTIONS = """#include <cstdio>
+#include <tutti/gradient_sync.hpp>
+
+int main() {
+  try {
+    static_cast<void>(tutti::load_gradient_options("options.json"));
+  } catch (const tutti::Error& error) {
+    std::puts(error.what());
+  }
+}
+"""
 
 RECIPE = "// the recipe"  # where a recipe stands in that program
 
@@ -147,10 +161,11 @@ def build_with_cmake(arguments, folder, package, *options, target="all"):
 def use_find_package(arguments, folder):
     prefix = install(arguments, folder)
     world = None  # depends on no MPI: one is enough for all launchers
-    for mpi, launcher in arguments.mpi or [(None, None)]:
+    for mpi, launcher, wrapper in arguments.mpi or [(None, None, None)]:
+        chosen = [f"-DTUTTI_MPI_{mpi}_CXX={wrapper}"] if mpi else []
         component = "COMPONENTS training mpi" if mpi else "COMPONENTS training"
         build = build_with_cmake(arguments, folder, f"find_package(tutti 0.1 REQUIRED {component})",
-                                 f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTUTTI_MPI={mpi or ''}",
+                                 f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTUTTI_MPI={mpi or ''}", *chosen,
                                  target="ranks" if world else "all")
         if not world:
             world = build / "world"
@@ -171,24 +186,29 @@ def use_pkg_config(arguments, folder):
     for name, text in SHORT.items():
         (project / f"{name}.cpp").write_text(text, "utf-8")
 
-    def build(program, package):
+    def build(program, package, compiler=arguments.compiler):
         flags = run("pkg-config", "--cflags", "--libs", package, env=path)
-        command = f"'{arguments.compiler}' -std=c++20 {program}.cpp -o {program}.{package} {flags}"
+        command = f"'{compiler}' -std=c++20 {program}.cpp -o {program}.{package} {flags}"
         run("sh", "-c", f"{command.strip()} '-Wl,-rpath,{libraries}'", cwd=project)
         return project / f"{program}.{package}"
 
     check_world(build("short", "tutti"))
     if run(build("short_training", "tutti-training")) != "3\n":
         sys.exit("a sampler of 3 samples has another size")
-    for mpi, launcher in arguments.mpi:
-        check_ranks(build("short_ranks", f"tutti-mpi-{mpi}"), launcher)
+    for mpi, launcher, wrapper in arguments.mpi:  # the wrapper adds what the MPI needs
+        check_ranks(build("short_ranks", f"tutti-mpi-{mpi}", wrapper), launcher)
 
 
 def use_subdirectory(arguments, folder):
-    package = f'add_subdirectory("{arguments.source}" tutti EXCLUDE_FROM_ALL)'
-    build = build_with_cmake(arguments, folder, package,
+    """Also without JSON, which the README's programs do not need; what does need it fails with the package's name."""
+    package = (f'add_subdirectory("{arguments.source}" tutti)\nadd_executable(options options.cpp)\n'
+               "target_link_libraries(options PRIVATE tutti::tutti)")
+    (folder / "project" / "options.cpp").write_text(OPTIONS, encoding="utf-8")
+    build = build_with_cmake(arguments, folder, package, "-DTUTTI_BUILD_JSON=OFF",
                              f"-DTUTTI_WARNINGS_AS_ERRORS={arguments.warnings_as_errors}")
     check_alone(build / "alone")
+    if "nlohmann-json" not in run(build / "options"):
+        sys.exit("load_gradient_options does not name the package that it lacks")
     if arguments.mpi:
         check_ranks(build / "ranks", arguments.mpi[0][1])
 
@@ -207,6 +227,10 @@ def use_c(arguments, folder):
 
 def use_fortran(arguments, folder):
     c_page.check_fortran(arguments, folder, install(arguments, folder))
+
+
+def use_package(arguments, folder):
+    package.check_package(arguments, folder, install(arguments, folder))
 
 
 def use_wrongly(arguments, folder):
@@ -265,7 +289,7 @@ def use_shared(arguments, folder):
 
 
 def main():
-    ways = {"find_package": use_find_package, "pkg_config": use_pkg_config, "misuse": use_wrongly,
+    ways = {"find_package": use_find_package, "package": use_package, "pkg_config": use_pkg_config, "misuse": use_wrongly,
             "partial": use_partial,
             "subdirectory": use_subdirectory, "shared": use_shared, "example": use_example,
             "c": use_c, "fortran": use_fortran}
@@ -277,8 +301,7 @@ def main():
     parser.add_argument("--cmake", required=True)
     parser.add_argument("--libdir", required=True)
     parser.add_argument("--warnings-as-errors", required=True, help="ON or OFF, for tutti's own sources")
-    parser.add_argument("--mpi", nargs=2, action="append", default=[],
-                        metavar=("NAME", "LAUNCHER"))
+    parser.add_argument("--mpi", nargs=3, action="append", default=[], metavar=("NAME", "LAUNCHER", "WRAPPER"))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

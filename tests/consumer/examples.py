@@ -203,7 +203,7 @@ def check_trainer(folder, prefix, build):
 def check_conjugate_gradient(arguments, folder, prefix):
     """Any number of ranks takes the same way to the solution, over tutti and over MPI."""
     # The example looks for one MPI of its own; it is that of the launcher here.
-    mpi, launcher = arguments.mpi[0] if arguments.mpi else (None, None)
+    mpi, launcher, _ = arguments.mpi[0] if arguments.mpi else (None, None, None)
     wrapper = shutil.which(f"mpicxx.{mpi}") if mpi else None
     choice = (f"-DMPI_CXX_COMPILER={wrapper}" if wrapper else "-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON")
     build = build_example(arguments, folder, prefix, "conjugate_gradient", choice)
