@@ -22,6 +22,7 @@ void add_list(CLI::App& app, std::function<int()>& run);
 void add_show(CLI::App& app, std::function<int()>& run);
 void add_verify(CLI::App& app, std::function<int()>& run);
 void add_info(CLI::App& app, std::function<int()>& run);
+void add_doctor(CLI::App& app, std::function<int()>& run);
 void add_run(CLI::App& app, std::function<int()>& run);
 void add_sweep(CLI::App& app, std::function<int()>& run);
 void add_calibrate(CLI::App& app, std::function<int()>& run);

@@ -28,6 +28,7 @@ constexpr Lines kOfList[] = {"tutti list -C all_reduce --json"};
 constexpr Lines kOfShow[] = {"tutti show all_reduce ring --ranks 4"};
 constexpr Lines kOfVerify[] = {"tutti verify --ranks 1:16 --collective all_reduce"};
 constexpr Lines kOfInfo[] = {"tutti info", "mpirun -n 2 tutti info --launch"};
+constexpr Lines kOfDoctor[] = {"tutti doctor", "mpirun -n 4 tutti doctor"};
 constexpr Lines kOfSweep[] = {"tutti sweep --ranks 4 -C allreduce,bcast -e 1M",
                               "mpirun -n 4 tutti sweep -C all_reduce --html sweep.html",
                               "mpirun -n 4 tutti sweep -C bcast -a auto --format osu"};
@@ -52,6 +53,7 @@ constexpr HelpTexts kHelpTexts[] = {
     {"show", "", kOfShow},
     {"verify", "", kOfVerify},
     {"info", "", kOfInfo},
+    {"doctor", "", kOfDoctor},
     {"sweep", "", kOfSweep},
     {"gradients",
      "Replays the gradients of a model on these ranks with each combination of the\n"
@@ -121,7 +123,7 @@ const HelpTexts& help_texts(std::string_view command) {
 
 std::string_view exit_codes(std::string_view command) {
   if (command.empty())
-    return "Exit codes: 0 good, 1 wrong data or a failed proof, 2 usage,\n"
+    return "Exit codes: 0 good, 1 wrong data, a failed proof or a fault, 2 usage,\n"
            "3 slower than the baseline, or than lint allows, 4 environment, 5 deadline,\n"
            "128 + n: signal n ended a measurement.";
   return "Exit codes: 0 good, 1 wrong data, 2 usage, 3 slower, 4 environment, 5 deadline.";

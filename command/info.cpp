@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -18,9 +17,9 @@
 
 #include "backends/cuda/survey.hpp"
 #include "backends/host/instruction_set.hpp"
-#include "backends/shm/directory.hpp"
 #include "base/json_text.hpp"
 #include "command/commands.hpp"
+#include "command/features.hpp"
 #include "perf/build.hpp"
 #include "perf/command_line.hpp"
 #include "perf/environment.hpp"
@@ -35,13 +34,6 @@ namespace tutti::command {
 using perf::ExitCode;
 
 namespace {
-
-/// An optional feature.
-struct Feature {
-  std::string name{};
-  bool available = false;
-  std::string remark{};  ///< Its purpose, or the reason why it is missing.
-};
 
 struct Info {
   std::string version{};
@@ -66,34 +58,6 @@ std::vector<std::string> names_of(int count) {
   for (int index = 0; index < count; ++index)
     names.emplace_back(name_of(static_cast<Enumerator>(index)));
   return names;
-}
-
-/// Tests the functions of shared memory that ranks of a host need.
-Feature shared_memory() {
-  const std::size_t window = shm::kWindowPieces * std::size_t{shm::piece_bytes_for(2)};
-  const std::string memory = "shared memory of the ranks of a host; ";
-  try {
-    const auto segment = shm::make_segment();
-    segment->deallocate(segment->allocate(window));
-    return {"shm", true, fmt::format("{}a window of {} MiB per rank", memory, window >> 20)};
-  } catch (const std::bad_alloc&) {
-    return {"shm", true,
-            memory + "too little memory for windows, so long messages take small steps"};
-  } catch (const Error& error) {
-    return {"shm", false, error.what()};
-  }
-}
-
-std::string mpi_in_words() {
-  const perf::LoadedMpi& mpi = perf::loaded_mpi();
-  return mpi.module == nullptr ? "" : fmt::format("{}, {}", mpi.module->library(), mpi.path);
-}
-
-std::string why_no_mpi() {
-  return perf::installed_mpi_modules().empty()
-             ? "built without one: install openmpi-bin libopenmpi-dev (or mpich libmpich-dev), "
-               "then build again"
-             : perf::loaded_mpi().why;
 }
 
 std::vector<Feature> backends_of(const std::string& mpi, const cuda::Survey& cuda) {
@@ -245,13 +209,7 @@ int print_launch() {
       launches.empty() ? "no variables of a launcher\n" : runtime::table_of(launches);
   ExitCode code = ExitCode::good;
   try {
-    const runtime::Launch launch = runtime::detect_launch(environment);
-    text += launch.size < 0
-                ? fmt::format("this is rank {}, by {}; PMIx has the number of ranks", launch.rank,
-                              launch.source)
-                : fmt::format("this is rank {} of {}: {}", launch.rank, launch.size, launch.source);
-    text += fmt::format("; the ranks meet over: {}\n",
-                        launch.url.empty() ? runtime::name_of(launch.exchange) : launch.url);
+    text += launch_in_words(runtime::detect_launch(environment)) + "\n";
   } catch (const Error& error) {
     const std::string message = error.what();
     text += "no world can start: " + message.substr(0, message.find('\n')) + "\n";

@@ -56,7 +56,20 @@ bool is_ended_for(const std::exception& error, std::optional<int> rank) {
   return false;
 }
 
-// Replaces this process by `tutti run` of its own command line.
+}  // namespace
+
+int fail_for_all(const std::string& who, std::optional<int> rank, const std::exception& error) {
+  const int code = is_ended_for(error, rank) ? static_cast<int>(perf::exit_code_of(error))
+                                             : perf::report_on_one(who, rank, error);
+  perf::end_job(code);
+  return code;
+}
+
+bool starts_ranks(const perf::SweepOptions& options) {
+  return options.ranks && *options.ranks > 1 && !perf::is_of_mpi(options.transport) &&
+         !perf::launched_size();
+}
+
 int start_ranks(const std::string& who, int ranks) {
   std::vector<std::string> words = perf::own_command();
   const std::string program = words.empty() ? "" : words.front();
@@ -70,20 +83,9 @@ int start_ranks(const std::string& who, int ranks) {
       who, Failure{perf::ExitCode::environment, "cannot start ranks: /proc is missing"});
 }
 
-}  // namespace
-
-int fail_for_all(const std::string& who, std::optional<int> rank, const std::exception& error) {
-  const int code = is_ended_for(error, rank) ? static_cast<int>(perf::exit_code_of(error))
-                                             : perf::report_on_one(who, rank, error);
-  perf::end_job(code);
-  return code;
-}
-
 int on_world(const std::string& who, const perf::SweepOptions& options,
              const std::function<int(MeasuredWorld&)>& work) {
-  if (options.ranks && *options.ranks > 1 && !perf::is_of_mpi(options.transport) &&
-      !perf::launched_size())
-    return start_ranks(who, *options.ranks);
+  if (starts_ranks(options)) return start_ranks(who, *options.ranks);
   try {
     const Duration timeout = duration_of(options.timeout_s);
     std::unique_ptr<MeasuredWorld> world =

@@ -17,6 +17,13 @@ namespace tutti::command {
 [[nodiscard]] int fail_for_all(const std::string& who, std::optional<int> rank,
                                const std::exception& error);
 
+/// @param options ranks and transport are read. @return whether start_ranks must start the ranks.
+[[nodiscard]] bool starts_ranks(const perf::SweepOptions& options);
+
+/// Replaces this process by `tutti run` of its own command line. @return the exit status if that
+/// fails.
+[[nodiscard]] int start_ranks(const std::string& who, int ranks);
+
 /// Joins the launched ranks and runs `work` on each. Without a launcher and with more than one rank
 /// in `options`, becomes `tutti run` of its own command line. @param who such as "tutti sweep".
 /// @param options only transport, memory, timeout, catalog and ranks are read. @param work may

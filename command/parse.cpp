@@ -69,6 +69,7 @@ int run_command(int argc, char** argv) {
   add_show(app, run);
   add_verify(app, run);
   add_info(app, run);
+  add_doctor(app, run);
   add_sweep(app, run);
   add_gradients(app, run);
   add_calibrate(app, run);

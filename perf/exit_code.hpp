@@ -7,7 +7,7 @@ namespace tutti::perf {
 /// Exit status of `tutti`.
 enum class ExitCode : int {
   good = 0,        ///< Success.
-  wrong_data = 1,  ///< A result was wrong, or a proof failed.
+  wrong_data = 1,  ///< A result was wrong, a proof failed, or `tutti doctor` found a fault.
   usage = 2,       ///< The command line was wrong.
   slower = 3,      ///< Slower than the baseline, or than a guideline allows.
   environment =

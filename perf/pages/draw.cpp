@@ -13,10 +13,6 @@
 
 namespace tutti::perf {
 
-namespace {
-
-// The first Python that has a module; of an empty name, the first one. The user's Python, the
-// system's and that of the build have different modules.
 std::string find_python(const std::string& module) {
   const std::string test = module.empty() ? "pass" : "import " + module;
   for (const std::string& python :
@@ -26,6 +22,8 @@ std::string find_python(const std::string& module) {
       return python;
   return {};
 }
+
+namespace {
 
 // The script and its interpreter.
 std::string command_of(const char* flag, const char* script_name, const std::string& module,

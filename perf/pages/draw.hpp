@@ -9,6 +9,10 @@
 
 namespace tutti::perf {
 
+/// @return the first Python that has a module, or an empty text. The user's Python, the system's
+/// and that of the build have different modules.
+[[nodiscard]] std::string find_python(const std::string& module);
+
 /// Checks that a picture can be drawn. Throws Failure: usage if the file name does not end in .svg
 /// or .png; environment if plot.py or a Python with matplotlib is missing, or if the picture cannot
 /// be written. @return the command that draws it from JSON lines on its input.

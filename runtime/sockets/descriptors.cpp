@@ -62,24 +62,30 @@ void throw_system_error(const std::string& what, int error) {
   throw system_error(what, error);
 }
 
+DescriptorNeed descriptor_need(int ranks) {
+  const rlimit allowed = limit();
+  const rlim_t open = count_open(allowed.rlim_cur) + kOtherDescriptors;
+  return {.allowed = allowed.rlim_cur,
+          .most = allowed.rlim_max,
+          .least = open + kLeastPerLink * links_of(ranks),
+          .wanted = open + kPerLink * links_of(ranks) + kUnauthenticated};
+}
+
 void raise_descriptor_limit(int ranks) {
   const std::lock_guard lock{limit_mutex};
-  rlimit allowed = limit();
-  const rlim_t wanted = count_open(allowed.rlim_cur) + kPerLink * links_of(ranks) +
-                        kOtherDescriptors + kUnauthenticated;
-  if (wanted <= allowed.rlim_cur || allowed.rlim_cur == allowed.rlim_max) return;
-  allowed.rlim_cur = std::min(wanted, allowed.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &allowed);  // if this fails, require_descriptors reports it
+  const DescriptorNeed need = descriptor_need(ranks);
+  if (need.wanted <= need.allowed || need.allowed == need.most) return;
+  const rlimit raised{.rlim_cur = std::min(need.wanted, need.most), .rlim_max = need.most};
+  ::setrlimit(RLIMIT_NOFILE, &raised);  // if this fails, require_descriptors reports it
 }
 
 void require_descriptors(int ranks) {
-  const rlim_t allowed = limit().rlim_cur;
-  const rlim_t needed = count_open(allowed) + kLeastPerLink * links_of(ranks) + kOtherDescriptors;
-  if (needed > allowed)
+  const DescriptorNeed need = descriptor_need(ranks);
+  if (need.least > need.allowed)
     throw DescriptorShortage{"has too few file descriptors for a world of " +
-                             std::to_string(ranks) + " ranks: " + std::to_string(needed) +
+                             std::to_string(ranks) + " ranks: " + std::to_string(need.least) +
                              " are needed with those that are open, and `ulimit -n` allows " +
-                             std::to_string(allowed) + "; raise it"};
+                             std::to_string(need.allowed) + "; raise it"};
 }
 
 }  // namespace tutti::runtime

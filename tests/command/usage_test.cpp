@@ -16,7 +16,7 @@ struct Mistake {
 };
 
 const std::vector<Mistake> kMistakes{
-    {"", {"list", "show", "verify", "info", "sweep", "gradients", "run"}},
+    {"", {"list", "show", "verify", "info", "doctor", "sweep", "gradients", "run"}},
     {"verfy", {"unknown command 'verfy'", "did you mean verify?"}},
     {"list --jsn", {"unknown flag '--jsn'; did you mean --json?; see tutti list --help"}},
     {"sweep --buget 1s", {"'--buget'; did you mean --budget?; see tutti sweep --help"}},
@@ -96,7 +96,7 @@ TEST(CommandUsage, ASweepOfAnAlgorithmThatIsWrongMeasuresNothing) {
 
 TEST(CommandUsage, HelpFitsATerminal) {
   for (const char* command :
-       {"", "list", "show", "verify", "info", "sweep", "gradients", "calibrate", "tune", "export",
+       {"", "list", "show", "verify", "info", "doctor", "sweep", "gradients", "calibrate", "tune", "export",
         "lint", "topology", "simulate", "explain", "run", "help", "version"}) {
     const Answer run = tutti_run(std::string{command} + " --help");
     EXPECT_EQ(run.code, 0);
