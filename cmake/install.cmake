@@ -3,6 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tutti_development)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
 set(libraries tutti tutti_include tutti_testing tutti_training)
 set_target_properties(tutti_include PROPERTIES EXPORT_NAME include)
@@ -63,7 +64,7 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/check_built.cmake.in ${PROJECT_BINARY_D
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/package/check_built_$<CONFIG>.cmake
               INPUT ${PROJECT_BINARY_DIR}/package/check_built.cmake.in)
 
-install(TARGETS ${libraries} EXPORT tutti)
+install(TARGETS ${libraries} EXPORT tutti LIBRARY COMPONENT tutti_libraries NAMELINK_COMPONENT tutti_development)
 install(EXPORT tutti NAMESPACE tutti:: FILE tutti_targets.cmake DESTINATION ${package_folder})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TUTTI_MPIS)
@@ -87,7 +88,7 @@ set(documents ${CMAKE_INSTALL_DOCDIR})
 if(NOT PROJECT_IS_TOP_LEVEL)
   set(documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/tutti)
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${documents})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${documents} COMPONENT tutti_licences)
 
 # The way from the folder of a .pc file to the prefix, so that no absolute path is in it.
 file(RELATIVE_PATH TUTTI_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)

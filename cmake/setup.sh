@@ -10,6 +10,9 @@ TUTTI_PACKAGES=(
   "${TUTTI_MPI_PACKAGES[@]}"
   python3 python3-dev python3-matplotlib python3-venv doxygen iproute2
 )
+# What packaging/deb.sh needs beside a compiler and the libraries.
+# shellcheck disable=SC2034
+TUTTI_DEB_PACKAGES=(dpkg-dev file)
 
 # Installs what is missing; without root it prints the one line that would, and exits 4. Arguments are
 # packages without which it goes on then, and says so.

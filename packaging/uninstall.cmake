@@ -1,0 +1,26 @@
+# Removes the files that the last `cmake --install` of a build folder wrote, and the folders that they leave empty:
+# cmake -D MANIFEST=build/install_manifest.txt -P uninstall.cmake
+# $DESTDIR is put before the names, as in the installation.
+if(NOT EXISTS "${MANIFEST}")
+  message(FATAL_ERROR "nothing to uninstall: there is no ${MANIFEST}, which cmake --install writes")
+endif()
+file(STRINGS "${MANIFEST}" files)
+set(removed 0)
+foreach(file IN LISTS files)
+  set(file "$ENV{DESTDIR}${file}")
+  if(EXISTS "${file}" OR IS_SYMLINK "${file}")
+    file(REMOVE "${file}")
+    math(EXPR removed "${removed} + 1")
+  endif()
+  # A folder of the system stays, even if it is empty: the path of an own one contains the name.
+  cmake_path(GET file PARENT_PATH folder)
+  while(folder MATCHES "tutti" AND IS_DIRECTORY "${folder}")
+    file(GLOB left LIST_DIRECTORIES ON "${folder}/*" "${folder}/.*")
+    if(left)
+      break()
+    endif()
+    file(REMOVE_RECURSE "${folder}")
+    cmake_path(GET folder PARENT_PATH folder)
+  endwhile()
+endforeach()
+message(STATUS "removed ${removed} files")
