@@ -12,7 +12,9 @@ if(NOT TARGET tutti_declarations)
   tutti_add_python_modules(${PROJECT_SOURCE_DIR} ${made})
 endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(debian OFF)
 if(EXISTS /etc/debian_version)
+  set(debian ON)
   set(site lib/python3/dist-packages)  # of every Python of Debian
 else()
   string(REGEX REPLACE "^.*/(lib[^/]*/python)" "\\1" site "${Python3_SITELIB}")
@@ -38,19 +40,20 @@ add_custom_command(OUTPUT ${made}/${metadata}/METADATA
 add_custom_target(tutti_metadata ALL DEPENDS ${made}/${metadata}/METADATA)
 install(DIRECTORY ${made}/${metadata} DESTINATION ${site} ${python})
 
-# tutti_package(component name section): the files that every package of Debian has.
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/changelog "tutti (${PROJECT_VERSION}-1) unstable; urgency=medium\n\n  * See CHANGELOG.md of the sources.\n\n"
      " -- The tutti authors <tutti@localhost>  Thu, 01 Jan 2026 00:00:00 +0000\n")
 execute_process(COMMAND gzip -9 -n -f -k ${CMAKE_CURRENT_BINARY_DIR}/changelog COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${PROJECT_SOURCE_DIR}/LICENSE licence)
-file(READ ${PROJECT_SOURCE_DIR}/NOTICE notice)
-file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/copyright "${licence}\n${notice}")
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/copyright "${licence}\nNOTICE beside this file has the licences of other code in compiled files.\n")
+# tutti_package(component name section): names, and the files that every package of Debian has.
 function(tutti_package component name section)
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright DESTINATION share/doc/${name} COMPONENT ${component} EXCLUDE_FROM_ALL)
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/changelog.gz DESTINATION share/doc/${name} RENAME changelog.Debian.gz
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION share/doc/${name}
           COMPONENT ${component} EXCLUDE_FROM_ALL)
-  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/deb/${name}.lintian)
-    install(FILES deb/${name}.lintian DESTINATION share/lintian/overrides RENAME ${name} COMPONENT ${component} EXCLUDE_FROM_ALL)
+  if(debian)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/changelog.gz DESTINATION share/doc/${name} RENAME changelog.Debian.gz
+            COMPONENT ${component} EXCLUDE_FROM_ALL)
+    install(FILES debian/lintian-overrides DESTINATION share/lintian/overrides RENAME ${name}
+            COMPONENT ${component} EXCLUDE_FROM_ALL)
   endif()
   string(TOUPPER ${component} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name} PARENT_SCOPE)
@@ -72,17 +75,13 @@ set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
-set(CPACK_COMPONENT_TUTTI_LIBRARIES_DESCRIPTION "collective communication: shared libraries
-tutti sends data between the processes of a job, on one host or many, with
+set(CPACK_COMPONENT_TUTTI_LIBRARIES_DESCRIPTION "tutti sends data between the processes of a job, on one host or many, with
 or without an MPI. This package has the libraries that programs load.")
-set(CPACK_COMPONENT_TUTTI_DEVELOPMENT_DESCRIPTION "collective communication: development files
-This package has the headers of C++ and C, the module of Fortran, and the
+set(CPACK_COMPONENT_TUTTI_DEVELOPMENT_DESCRIPTION "This package has the headers of C++ and C, the module of Fortran, and the
 files for CMake and pkg-config.")
-set(CPACK_COMPONENT_TUTTI_COMMAND_DESCRIPTION "collective communication: command
-The command proves, draws and measures algorithms of collectives, beside the
+set(CPACK_COMPONENT_TUTTI_COMMAND_DESCRIPTION "The command proves, draws and measures algorithms of collectives, beside the
 MPI that it finds at run time, and starts the ranks of programs.")
-set(CPACK_COMPONENT_TUTTI_PYTHON_DESCRIPTION "collective communication: package of Python
-Worlds, collectives and messages on arrays of any library on the CPU, and a
+set(CPACK_COMPONENT_TUTTI_PYTHON_DESCRIPTION "Worlds, collectives and messages on arrays of any library on the CPU, and a
 backend for PyTorch.")
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -98,8 +97,11 @@ set(exact "(= ${PROJECT_VERSION}-1)")
 # What find_package(tutti) and pkg-config look for.
 set(CPACK_DEBIAN_TUTTI_DEVELOPMENT_PACKAGE_DEPENDS "libtutti0 ${exact}, libssl-dev, libhwloc-dev, libexpat1-dev")
 set(CPACK_DEBIAN_TUTTI_PYTHON_PACKAGE_DEPENDS "libtutti0 ${exact}, tutti ${exact}, python3 (>= 3.11)")
-set(CPACK_DEBIAN_TUTTI_COMMAND_PACKAGE_RECOMMENDS "openssh-client")
+set(CPACK_DEBIAN_TUTTI_COMMAND_PACKAGE_RECOMMENDS "openssh-client, python3")
 set(CPACK_DEBIAN_TUTTI_COMMAND_PACKAGE_SUGGESTS "openmpi-bin | mpich, python3-matplotlib, python3-plotly")
+set(CPACK_DEBIAN_TUTTI_LIBRARIES_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/debian/triggers)
+set(CPACK_DEBIAN_TUTTI_PYTHON_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/debian/python/postinst
+    ${CMAKE_CURRENT_SOURCE_DIR}/debian/python/prerm)
 
 set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
@@ -109,5 +111,8 @@ set(CPACK_RPM_TUTTI_PYTHON_PACKAGE_REQUIRES "libtutti0 = ${PROJECT_VERSION}, tut
 # Folders of the system.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/bash-completion
     /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/site-functions /usr/share/fish
-    /usr/share/fish/vendor_completions.d /usr/${CMAKE_INSTALL_LIBDIR}/pkgconfig /usr/${CMAKE_INSTALL_LIBDIR}/cmake)
+    /usr/share/fish/vendor_completions.d /usr/${CMAKE_INSTALL_LIBDIR} /usr/${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    /usr/${CMAKE_INSTALL_LIBDIR}/cmake /usr/share/lintian /usr/share/lintian/overrides)
+cmake_path(GET site PARENT_PATH above)
+list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/${above} /usr/${site})
 include(CPack)

@@ -147,6 +147,16 @@ class Recipes(unittest.TestCase):
         result = subprocess.run([PACKAGING / "deb.sh", "--no-such"], capture_output=True, text=True, check=False)
         self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1))
 
+    def test_pages(self):
+        """Commands in pages name files and options that exist."""
+        for page in ("install", "cluster", "building"):
+            text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+            for block in re.findall(r"^```sh\n(.*?)^```", text, re.S | re.M):
+                subprocess.run(["bash", "-n"], input=block, text=True, check=True)
+                self.check_options(block)
+                for path in re.findall(r"\b(?:packaging|cmake|python|perf|tests)/[\w./-]+", block):
+                    self.assertTrue((ROOT / path).exists(), f"{page}: {path}")
+
     def version(self):
         text = (ROOT / "include" / "tutti" / "version.hpp").read_text(encoding="utf-8")
         return ".".join(re.findall(r"kVersion(?:Major|Minor|Patch) = (\d+);", text))
