@@ -14,7 +14,7 @@ usage() {
 build=build/packages
 kinds=()
 jobs=$(nproc)
-if command -v dpkg-shlibdeps >/dev/null; then kinds+=(DEB); fi
+if command -v dpkg-shlibdeps >/dev/null && command -v file >/dev/null; then kinds+=(DEB); fi
 while (($# > 0)); do
   case $1 in
     --rpm)
@@ -34,7 +34,7 @@ while (($# > 0)); do
   shift
 done
 if ((${#kinds[@]} == 0)); then
-  echo "packaging/deb.sh needs dpkg-shlibdeps, of Debian's package dpkg-dev" >&2
+  echo "packaging/deb.sh needs Debian's packages dpkg-dev and file" >&2
   exit 4
 fi
 

@@ -167,7 +167,7 @@ class Debs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if shutil.which("dpkg-shlibdeps") is None:
-        print("no dpkg-shlibdeps, of dpkg-dev")
+    if shutil.which("dpkg-shlibdeps") is None or shutil.which("file") is None:
+        print("the packages dpkg-dev and file are missing")
         sys.exit(77)
     unittest.main(verbosity=2)
