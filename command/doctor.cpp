@@ -114,7 +114,7 @@ void add_doctor(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<doctor::DoctorOptions>();
   options->world = perf::sweep_options({});
   CLI::App* command =
-      app.add_subcommand("doctor", "faults of this machine, and their cures; alone or on ranks");
+      app.add_subcommand("doctor", "faults of this machine or these ranks, and cures");
   perf::declare_flags(*command, options->world, {"--transport", "--ranks", "--timeout"});
   command->add_flag("--json", options->json, "one object");
   command->callback([options, &run] { run = [options] { return doctor::doctor(*options); }; });
