@@ -126,8 +126,8 @@ std::vector<std::string> unknown_names(const Environment& environment) {
   for (auto entry = environment.lower_bound(kPrefix);
        entry != environment.end() && entry->first.starts_with(kPrefix); ++entry) {
     const auto& [name, value] = *entry;
+    if (std::ranges::find(rests, rest_of(name)) != rests.end()) continue;
     const std::string_view nearest = nearest_word(rest_of(name), rests);
-    if (nearest == rest_of(name)) continue;
     if (!nearest.empty())
       throw Error{ErrorCode::invalid_argument, "there is no variable " + name + "; did you mean " +
                                                    std::string{kPrefix} + std::string{nearest} +
