@@ -37,8 +37,8 @@ struct Report {
 [[nodiscard]] std::vector<RankReport> gather_reports(Communicator& communicator,
                                                      const RankReport& own);
 
-/// Makes one finding of equal ones. Of a check that some rank failed, only failures are kept, the
-/// worst first.
+/// Makes one finding of equal ones, the worst first. If some rank failed a check, only the failures
+/// of that check are kept.
 [[nodiscard]] Report merged(const std::vector<RankReport>& reports);
 
 /// @return whether a check found a fault.

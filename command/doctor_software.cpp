@@ -24,7 +24,7 @@ namespace tutti::command::doctor {
 
 namespace {
 
-// Those of some programs that PATH has.
+// Returns the programs that are in PATH.
 std::vector<std::string> in_path(const Subject& subject, std::vector<std::string> programs) {
   const std::string path{runtime::value_of(subject.environment, "PATH").value_or("")};
   std::erase_if(programs, [&](const std::string& program) {

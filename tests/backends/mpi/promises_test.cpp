@@ -64,7 +64,7 @@ std::size_t resident_bytes() {
 TEST(MpiPromises, MessagesWithoutAReceiveTakeBoundedMemory) {
   constexpr int kMessages = 1000;
   Port port;
-  if (port.size() == 1) GTEST_SKIP() << "what a rank sends to itself is with the MPI";
+  if (port.size() == 1) GTEST_SKIP() << "a rank alone sends to itself, in the MPI's memory";
   const Rank last = port.size() - 1;
   Bytes out = pattern(65536, 0, last, 0);
   Bytes in(out.size());
