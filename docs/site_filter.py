@@ -42,7 +42,7 @@ def link_in_site(root, file, match):
 
 
 def filtered(root, file, text):
-    page = label_of_page(file.relative_to(root))
+    page = label_of_page(file.relative_to(root) if file.is_relative_to(root) else file)  # a page that the build made
     lines, fenced = [], False
     for number, line in enumerate(text.splitlines()):
         if line.startswith("```"):

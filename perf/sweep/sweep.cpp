@@ -70,7 +70,7 @@ class Sweep {
     std::size_t cells = 0;
     for (const SweepSection& section : sections)
       cells += section.candidates.size() * section.workloads.size();
-    ProgressLine progress{stderr, cells, options_.budget_s};
+    ProgressLine progress{options_.quiet ? nullptr : stderr, cells, options_.budget_s};
     hosts_ = static_cast<int>(context.hosts.size());
     for (const SweepSection& section : sections)
       if (!interrupted_) run_section(section, progress);

@@ -266,7 +266,7 @@ void Table::close(const Tally& tally, bool checked) {
 }
 
 void ProgressLine::tick(Clock::time_point now) {
-  if (std::chrono::duration<double>(now - last_).count() < kProgress_s) return;
+  if (out_ == nullptr || std::chrono::duration<double>(now - last_).count() < kProgress_s) return;
   last_ = now;
   const double elapsed_s = std::chrono::duration<double>(now - start_).count();
   const double per_cell_s = done_ == 0 ? budget_s_ : elapsed_s / static_cast<double>(done_);

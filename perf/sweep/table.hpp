@@ -84,7 +84,7 @@ class ProgressLine {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// @param cells configurations to measure. @param budget_s first estimate of the time for each.
+  /// @param out prints nothing if it is null. @param cells configurations to measure. @param budget_s first estimate of the time for each.
   ProgressLine(std::FILE* out, std::size_t cells, double budget_s,
                Clock::time_point start = Clock::now())
       : out_{out}, cells_{cells}, budget_s_{budget_s}, start_{start}, last_{start} {}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the documentation site: site_test.py HTML
+"""Checks the documentation site: site_test.py HTML FILE...
 
 Links lead to files and anchors that exist, except one kind that Doxygen itself breaks; nothing is loaded from a network; there are a
-tree and a search.
+tree, a search, and each FILE.
 """
 import collections
 import html.parser
@@ -49,7 +49,7 @@ def main():
                 wrong[f"no file {target}"].append(name)
             elif parts.fragment not in ("", "nested-classes") and target in pages and parts.fragment not in pages[target].anchors:
                 wrong[f"no anchor {link}"].append(name)
-    for file in ("navtreedata.js", "search/search.js"):
+    for file in ("navtreedata.js", "search/search.js", *sys.argv[2:]):
         if not (SITE / file).is_file():
             wrong[f"no {file}"].append("the site")
     for fault, names in sorted(wrong.items()):

@@ -112,6 +112,12 @@ TEST(ProgressLine, SaysEveryFewSecondsHowLongItWillTake) {
             "tutti sweep: all_reduce 64, 2 of 8 configurations done, about 1m 0s left\n");
 }
 
+TEST(ProgressLine, PrintsNothingWithoutAStream) {
+  const ProgressLine::Clock::time_point start{};
+  ProgressLine progress{nullptr, 8, 0.5, start};
+  progress.tick(start + std::chrono::seconds{6});
+}
+
 TEST(Table, HeadingsStandAboveTheNumbers) {
   Printed printed;
   const SizeResult result = sample_result();
