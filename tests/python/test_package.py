@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.metadata
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,6 +16,7 @@ import tomllib
 
 import pytest
 from installed import IS_INSTALLED
+from tutti import __main__ as command
 
 ROOT = pathlib.Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -63,3 +67,23 @@ def test_an_installed_package_has_its_licences() -> None:
 def test_an_installed_command_has_a_module_for_each_family_of_mpis() -> None:
     info = subprocess.run([sys.executable, "-m", "tutti", "info", "--json"], stdout=subprocess.PIPE, check=True)
     assert set(json.loads(info.stdout)["mpi_modules"]) == {"openmpi", "mpich", "standard"}
+
+
+@pytest.mark.parametrize("launcher", ["mpirun.openmpi", "mpiexec.hydra"])
+def test_the_command_measures_beside_an_mpi(launcher: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package was built without any MPI: the command loads the launcher's, through a module for its family."""
+    if not shutil.which(launcher):
+        pytest.skip(f"there is no {launcher}")
+    for name in ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM", "MCA_rmaps_base_oversubscribe"):
+        monkeypatch.setenv(f"OMPI_{name}", "1")
+    words = [launcher, "-n", "2", command.path(), "sweep", "-C", "all_reduce", "-a", "ring,native", "-e", "8", "--csv", "-"]
+    never, writer = os.pipe()  # Hydra of MPICH 4.0 may fail where standard input has ended
+    done = subprocess.run(words, capture_output=True, text=True, stdin=never, timeout=300)
+    for end in (never, writer):
+        os.close(end)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {row["algorithm"] for row in csv.DictReader(filter(is_row, done.stdout.splitlines()))} >= {"ring", "native"}
+
+
+def is_row(line: str) -> bool:
+    return not line.startswith("#")
