@@ -55,6 +55,7 @@ endif()
 add_library(tutti_flags INTERFACE)
 # A switch over an enumeration lists all enumerators, so that the compiler finds each place that a new one needs.
 target_compile_options(tutti_flags INTERFACE -fno-semantic-interposition -Wall -Wextra -Wshadow -Wconversion -Werror=switch
+                       $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion> # which -Wconversion of g++ leaves out
                        $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
                        $<$<BOOL:${TUTTI_WARNINGS_AS_ERRORS}>:-Werror>)
 

@@ -48,7 +48,7 @@ struct Alone {
   explicit Alone(const Options& options = {}) {
     const auto [own, other] = connected_pair();
     peer = other;
-    fabric = std::make_shared<Fabric>(0, std::vector<Peer>{{1, {own}}}, options);
+    fabric = std::make_shared<Fabric>(0, std::vector<Peer>{{1, own}}, options);
   }
   Alone(const Alone&) = delete;
   Alone& operator=(const Alone&) = delete;
@@ -115,8 +115,8 @@ TEST(Links, SumPayloadsWhereTheOptionSaysSo) {
 // compute.
 TEST(Links, OutlastPeersThatAreBusyElsewhere) {
   const auto [own, other] = connected_pair();
-  const Fabric first{0, {{1, {own}}}, {}};
-  const Fabric second{1, {{0, {other}}}, {}};
+  const Fabric first{0, {{1, own}}, {}};
+  const Fabric second{1, {{0, other}}, {}};
   for (const int socket : {own, other}) {
     int milliseconds = -1;
     socklen_t length = sizeof milliseconds;
@@ -180,7 +180,7 @@ TEST(Links, ThatAreLostHarmNoOther) {
   const auto [to_lost, lost] = connected_pair();
   const auto [to_good, good] = connected_pair();
   const auto fabric =
-      std::make_shared<Fabric>(0, std::vector<Peer>{{1, {to_lost}}, {2, {to_good}}}, Options{});
+      std::make_shared<Fabric>(0, std::vector<Peer>{{1, to_lost}, {2, to_good}}, Options{});
   const auto failing = fabric->transport(1, {0, 1}, std::make_shared<FailureSignal>());
   const auto working = fabric->transport(2, {0, 2}, std::make_shared<FailureSignal>());
   Bytes large(std::size_t{64} << 20);  // more than waits in a socket
@@ -248,8 +248,8 @@ TEST(Links, WaitForAReceiverThatComputesBeforeTheyAreClosed) {
   const int little = 65536;  // so that most of it stays on the sender's side
   ASSERT_EQ(setsockopt(other, SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
   auto leaver =
-      std::make_shared<Fabric>(0, std::vector<Peer>{{1, {own}}}, Options{.linger = test::kAmple});
-  const auto fabric = std::make_shared<Fabric>(1, std::vector<Peer>{{0, {other}}}, Options{});
+      std::make_shared<Fabric>(0, std::vector<Peer>{{1, own}}, Options{.linger = test::kAmple});
+  const auto fabric = std::make_shared<Fabric>(1, std::vector<Peer>{{0, other}}, Options{});
   auto sender = pair_transport(*leaver);
   const auto receiver = pair_transport(*fabric);
   constexpr int kMessages = 16;
@@ -327,9 +327,12 @@ TEST(Links, RefuseWhatTheyCannotServe) {
   EXPECT_THROW(static_cast<void>(fabrics[0]->transport(3, {0, 0}, failure_signal)), Error);
   EXPECT_THROW(static_cast<void>(fabrics[0]->transport(4, {1}, failure_signal)), Error);
   const std::size_t enough = 2 * (1000 + kMessageCost);
-  EXPECT_NO_THROW(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = enough}));
-  EXPECT_THROW(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = enough - 1}), Error);
-  EXPECT_THROW(connect_fabrics(2, {.fragment_bytes = 0}), Error);
+  EXPECT_NO_THROW(
+      static_cast<void>(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = enough})));
+  EXPECT_THROW(
+      static_cast<void>(connect_fabrics(2, {.eager_bytes = 1000, .credit_bytes = enough - 1})),
+      Error);
+  EXPECT_THROW(static_cast<void>(connect_fabrics(2, {.fragment_bytes = 0})), Error);
 }
 
 // Another transport may reach that rank.
