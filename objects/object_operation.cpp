@@ -103,7 +103,7 @@ void ObjectOperation::make_frames(std::size_t expected, std::size_t received) {
     sent_[i].report = own;
     sent_[i].size = size;
     if (size > 0 && bytes_beside(size) == 0) copy_bytes(sent_.payload(i), object, size);
-    object += size;
+    if (size > 0) object += size;  // no bytes may have no address
   }
   frames_ = ObjectFrames{inline_bytes_, received};
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every test, on a machine that has nothing yet. Installs what is missing, then builds and tests three
-# times: release by g++ with both MPIs, by clang++ with the address and undefined-behaviour sanitizers,
-# and by clang++ with the thread sanitizer. Each test runs in the lanes where it finds most, which
+# times: release with both MPIs, debug with the address and undefined-behaviour sanitizers of g++,
+# and with the thread sanitizer of clang. Each test runs in the lanes where it finds most, which
 # tests/CMakeLists.txt lists; docs/tests.md has the times. The last line has the number of tests that
 # passed and failed, and of those that could not run here.
 #   --long         every test in release and in debug, and the long tests: before a release

@@ -11,6 +11,8 @@
 
 #include "library.hpp"
 
+struct ncclWindow_vidmem;  // which older headers do not declare
+
 namespace tutti::v0::cuda {
 
 /// The functions of NCCL that tutti calls; see <nccl.h>.
@@ -46,10 +48,10 @@ struct NcclCalls {
 
   // Null if this version lacks them: windows before 2.27, the others before 2.28.
   ncclResult_t (*register_window)(ncclComm_t communicator, void* data, std::size_t bytes,
-                                  void** window,
+                                  ncclWindow_vidmem** window,
                                   int flags) = from.optional("ncclCommWindowRegister");
-  ncclResult_t (*deregister_window)(ncclComm_t communicator,
-                                    void* window) = from.optional("ncclCommWindowDeregister");
+  ncclResult_t (*deregister_window)(ncclComm_t communicator, ncclWindow_vidmem* window) =
+      from.optional("ncclCommWindowDeregister");
   decltype(&::ncclAllGather) all_to_all = from.optional("ncclAlltoAll");
   decltype(&::ncclBroadcast) gather = from.optional("ncclGather");
   decltype(&::ncclBroadcast) scatter = from.optional("ncclScatter");

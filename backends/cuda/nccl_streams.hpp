@@ -59,9 +59,9 @@ class NcclStreams final : public DeviceStreams {
   struct Registered {
     std::shared_ptr<std::byte> memory;
     std::size_t bytes;
-    std::weak_ptr<std::byte> user{};  // expired when the program has dropped the memory
-    void* window = nullptr;           // of ncclCommWindowRegister
-    void* handle = nullptr;           // of ncclCommRegister
+    std::weak_ptr<std::byte> user{};      // expired when the program has dropped the memory
+    ncclWindow_vidmem* window = nullptr;  // of ncclCommWindowRegister
+    void* handle = nullptr;               // of ncclCommRegister
   };
   void register_memory(Registered& memory);
   [[nodiscard]] bool is_registered(const std::byte* data) const noexcept;

@@ -55,7 +55,8 @@ class Hostile {
     const Mapping& mapping = host_.segment(1).mapping();
     if (offset == 0) offset = host_.domain(1).extend(1, window_bytes(mapping, block_));
     set_window(mapping, block_, offset);
-    return mapping.base() + offset;
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(mapping.base()) +
+                                        offset);  // any address
   }
   /// @return the error with which rank 0 fails, which it must and which must stay.
   ErrorCode failure() {
