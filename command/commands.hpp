@@ -23,6 +23,7 @@ void add_show(CLI::App& app, std::function<int()>& run);
 void add_verify(CLI::App& app, std::function<int()>& run);
 void add_info(CLI::App& app, std::function<int()>& run);
 void add_doctor(CLI::App& app, std::function<int()>& run);
+void add_exec(CLI::App& app, std::function<int()>& run);
 void add_run(CLI::App& app, std::function<int()>& run);
 void add_sweep(CLI::App& app, std::function<int()>& run);
 void add_calibrate(CLI::App& app, std::function<int()>& run);
@@ -40,7 +41,7 @@ void add_version(CLI::App& app, std::function<int()>& run);
 /// @return the exit code.
 [[nodiscard]] int run_command(int argc, char** argv);
 
-/// Removes a `--` between the flags of `tutti run` and its program: the parser would take the words
+/// Removes a `--` between the flags of `tutti run` or `tutti exec` and its program: the parser would take the words
 /// after it for words of `tutti` itself. @param app the command, with `tutti run`.
 [[nodiscard]] std::vector<std::string> without_separator(const CLI::App& app,
                                                          std::vector<std::string> words);

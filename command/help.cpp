@@ -43,6 +43,8 @@ constexpr Lines kOfSimulate[] = {"tutti simulate torus:4x4 -C all_gather -b 64K"
 constexpr Lines kOfExplain[] = {"tutti explain torus:4x4 -C all_reduce -b 8,64K,4M"};
 constexpr Lines kOfRun[] = {"tutti run -n 4 ./program argument",
                             "tutti run -n 8 --hosts one,two ./program"};
+constexpr Lines kOfExec[] = {"mpirun -n 4 tutti exec ./program argument",
+                             "mpirun -n 4 tutti exec --report --serve allreduce,bcast ./program"};
 constexpr Lines kOfHelp[] = {"tutti help sweep", "tutti help --man sweep | man -l -",
                              "tutti help --completion bash > ~/.tutti-completion"};
 constexpr Lines kOfVersion[] = {"tutti version"};
@@ -67,6 +69,10 @@ constexpr HelpTexts kHelpTexts[] = {
     {"simulate", "", kOfSimulate},
     {"explain", "", kOfExplain},
     {"run", "The program and its arguments follow the flags.", kOfRun},
+    {"exec",
+     "Runs an unchanged MPI program, whose collectives tutti serves. The program and its\n"
+     "arguments follow the flags.",
+     kOfExec},
     {"help", "", kOfHelp},
     {"version", "", kOfVersion}};
 

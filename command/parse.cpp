@@ -80,6 +80,7 @@ int run_command(int argc, char** argv) {
   add_simulate(app, run);
   add_explain(app, run);
   add_run(app, run);
+  add_exec(app, run);
   add_help(app, run);
   add_version(app, run);
   add_footers(app);

@@ -293,8 +293,8 @@ void check(const RunOptions& options, bool has_agent) {
 }  // namespace
 
 std::vector<std::string> without_separator(const CLI::App& app, std::vector<std::string> words) {
-  if (words.empty() || words.front() != "run") return words;
-  const CLI::App* command = app.get_subcommand("run");
+  if (words.empty() || (words.front() != "run" && words.front() != "exec")) return words;
+  const CLI::App* command = app.get_subcommand(words.front());
   for (std::size_t at = 1; at < words.size() && words[at].starts_with("-"); ++at) {
     if (words[at] == "--") {
       words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));

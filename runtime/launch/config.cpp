@@ -63,6 +63,12 @@ void read_string(std::string_view, std::string_view value, Config& into) {
   into.*member = value;
 }
 
+template <bool Config::*member>
+void read_flag(std::string_view name, std::string_view value, Config& into) {
+  if (value != "0" && value != "1") reject(name, value, "must be 0 or 1");
+  into.*member = value == "1";
+}
+
 void read_timeout(std::string_view name, std::string_view value, Config& into) {
   constexpr double kLongestSeconds = 1e9;
   const std::optional<double> seconds = parse<double>(value);
@@ -104,6 +110,13 @@ constexpr std::array kVariables{
     Variable{"TUTTI_MPI_LIBRARY",
              "library of the MPI that the command loads, such as /opt/mpi/lib/libmpi.so.12",
              read_string<&Config::mpi_library>},
+    Variable{"TUTTI_MPI",
+             "collectives of MPI programs that tutti exec serves, such as allreduce,bcast; or off",
+             read_string<&Config::mpi>},
+    Variable{"TUTTI_MPI_STRICT", "1: tutti exec ends a job whose ranks tutti cannot connect",
+             read_flag<&Config::mpi_strict>},
+    Variable{"TUTTI_REPORT", "1: tutti exec prints how many calls tutti served",
+             read_flag<&Config::report>},
     Variable{"TUTTI_TUNING", "tuning file of rank 0; or none", read_string<&Config::tuning>},
     Variable{"TUTTI_TOPOLOGY", "network between hosts: a family, or rank 0's file",
              read_string<&Config::topology>},

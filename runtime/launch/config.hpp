@@ -41,6 +41,9 @@ struct Config {
   std::string address{};
   std::optional<std::chrono::nanoseconds> timeout{};
   std::string mpi_library{};
+  std::string mpi{};          ///< Collectives that the drop-in serves, or "off".
+  bool mpi_strict = false;
+  bool report = false;
   std::string tuning{};
   std::string topology{};
   /// Variables that begin with TUTTI_, and are neither tutti's nor known to be others'.

@@ -63,6 +63,7 @@ inline constexpr MPI_Datatype MPI_LONG_INT = static_cast<int>(0x8c000002);
 inline constexpr MPI_Datatype MPI_2INT = 0x4c000816;
 
 inline constexpr int MPI_SUCCESS = 0;
+inline constexpr int MPI_ERR_COUNT = 2;
 inline constexpr int MPI_ERR_INTERN = 16;
 inline constexpr int MPI_ERR_IN_STATUS = 17;
 inline constexpr int MPI_ERR_OTHER = 15;

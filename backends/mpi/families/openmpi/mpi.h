@@ -105,6 +105,7 @@ inline const MPI_Datatype MPI_LONG_INT = &ompi_mpi_long_int;
 inline const MPI_Datatype MPI_2INT = &ompi_mpi_2int;
 
 inline constexpr int MPI_SUCCESS = 0;
+inline constexpr int MPI_ERR_COUNT = 2;
 inline constexpr int MPI_ERR_INTERN = 17;
 inline constexpr int MPI_ERR_IN_STATUS = 18;
 inline constexpr int MPI_ERR_OTHER = 16;

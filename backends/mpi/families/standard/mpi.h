@@ -63,6 +63,7 @@ inline const MPI_Datatype MPI_LONG_INT = reinterpret_cast<MPI_Datatype>(0x22a);
 inline const MPI_Datatype MPI_2INT = reinterpret_cast<MPI_Datatype>(0x22b);
 
 inline constexpr int MPI_SUCCESS = 0;
+inline constexpr int MPI_ERR_COUNT = 2;
 inline constexpr int MPI_ERR_INTERN = 17;
 inline constexpr int MPI_ERR_IN_STATUS = 19;
 inline constexpr int MPI_ERR_OTHER = 16;

@@ -1,0 +1,106 @@
+#include "dropin/engine/report.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include <tutti/error.hpp>
+
+#include "runtime/launch/config.hpp"
+
+namespace tutti::dropin {
+namespace {
+
+constexpr std::array<std::string_view, kReasons> kReasonTexts{
+    "served",      "off",           "from the MPI", "intercommunicator", "one rank",
+    "other world", "no connection", "arguments",    "operation",         "at the end",
+};
+
+runtime::Config settings;
+
+std::array<std::atomic<std::uint64_t>, kReasons> counts{};
+std::atomic<bool> has_warned{false};
+
+bool is_rank_zero() {
+  int is_initialised = 0;
+  int rank = 0;
+  PMPI_Initialized(&is_initialised);
+  if (is_initialised != 0) PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank == 0;
+}
+
+void print(const std::string& line) {
+  std::fputs(("tutti-mpi: " + line + "\n").c_str(), stderr);
+}
+
+// Throws Error with the word that is not the name of a collective.
+void check_names(std::string_view list, bool (*is_collective)(std::string_view)) {
+  while (!list.empty()) {
+    const std::string_view word = list.substr(0, list.find(','));
+    if (!is_collective(word))
+      throw Error{ErrorCode::invalid_argument,
+                  "TUTTI_MPI is '" + settings.mpi + "', but '" + std::string{word} +
+                      "' is no collective: it must be off, on, or names such as allreduce,bcast"};
+    list.remove_prefix(std::min(list.size(), word.size() + 1));
+  }
+}
+
+}  // namespace
+
+std::string lower(std::string_view text) {
+  std::string result{text};
+  for (char& letter : result)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return result;
+}
+
+void read_settings(bool (*is_collective)(std::string_view)) noexcept {
+  try {
+    settings = runtime::read_config(runtime::process_environment());
+    settings.mpi = lower(settings.mpi);
+    if (settings.mpi != "off" && settings.mpi != "on") check_names(settings.mpi, is_collective);
+  } catch (const std::exception& error) {
+    settings = {};
+    settings.mpi = "off";
+    warn_once(std::string{error.what()} + "; the MPI runs all collectives");
+  }
+}
+
+bool is_wanted(std::string_view collective) noexcept {
+  if (settings.mpi.empty() || settings.mpi == "on") return true;
+  return ("," + settings.mpi + ",").find("," + lower(collective) + ",") != std::string::npos;
+}
+
+void count(Reason reason) noexcept {
+  counts[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  if (reason != Reason::no_connection || !settings.mpi_strict) return;
+  print("a call is handed on to the MPI, which TUTTI_MPI_STRICT forbids");
+  PMPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+void report() noexcept {
+  if (!settings.report || !is_rank_zero()) return;
+  std::uint64_t handed_on = 0;
+  std::string reasons;
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    const std::uint64_t number = counts[i].load();
+    handed_on += number;
+    if (number > 0)
+      reasons += (reasons.empty() ? ": " : ", ") + std::string{kReasonTexts[i]} + " " +
+                 std::to_string(number);
+  }
+  print("handled=" + std::to_string(counts[0].load()) + " passed_on=" + std::to_string(handed_on) +
+        reasons);
+}
+
+void warn_once(std::string_view text) {
+  if (is_rank_zero() && !has_warned.exchange(true)) print(std::string{text});
+}
+
+}  // namespace tutti::dropin

@@ -1,0 +1,44 @@
+/// @file
+/// Settings of the drop-in, and the count of calls that tutti served or handed on to the MPI.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tutti::dropin {
+
+/// Why a call is the MPI's.
+enum class Reason : std::uint8_t {
+  served,             ///< It is not.
+  off,                ///< TUTTI_MPI leaves it out.
+  from_the_mpi,       ///< A call of the MPI's library itself.
+  intercommunicator,  ///< Two groups.
+  one_rank,           ///< Nobody to communicate with.
+  other_world,        ///< Ranks outside MPI_COMM_WORLD.
+  no_connection,      ///< tutti could not connect the ranks; a warning has the cause.
+  arguments,          ///< The MPI reports the error, or knows what they mean.
+  operation,          ///< A user's operator on a datatype that is no block of memory.
+  at_the_end,         ///< MPI_Finalize has begun.
+};
+
+/// Number of reasons.
+inline constexpr int kReasons = static_cast<int>(Reason::at_the_end) + 1;
+
+/// Reads the variables of the environment, once, when the MPI is initialised. A wrong one is reported, and the MPI serves.
+/// @param is_collective whether a word of TUTTI_MPI, in small letters, is the name of a collective.
+void read_settings(bool (*is_collective)(std::string_view)) noexcept;
+/// @return the text in small letters.
+[[nodiscard]] std::string lower(std::string_view text);
+/// @param collective such as "Allreduce". @return whether TUTTI_MPI lets tutti serve it.
+[[nodiscard]] bool is_wanted(std::string_view collective) noexcept;
+
+/// Counts a call. With TUTTI_MPI_STRICT=1 a call that is handed on for no_connection ends the
+/// program. Thread-safe.
+void count(Reason reason) noexcept;
+/// Prints the counts on rank 0 if TUTTI_REPORT=1. Called once, when the MPI ends.
+void report() noexcept;
+/// Prints a line on rank 0 of the world; later ones are left out.
+void warn_once(std::string_view text);
+
+}  // namespace tutti::dropin

@@ -1,0 +1,148 @@
+#include "dropin/engine/state.hpp"
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <tutti/mpi.hpp>
+
+namespace tutti::dropin {
+namespace {
+
+// The states are freed by their attributes, and by the end of the MPI whatever is left.
+class States {
+ public:
+  State& add(std::unique_ptr<State> state) {
+    const std::scoped_lock lock{mutex_};
+    return **states_.insert(std::move(state)).first;
+  }
+  void remove(State* state) noexcept {
+    std::unique_ptr<State> removed;  // destroyed without the lock
+    const std::scoped_lock lock{mutex_};
+    const auto place = std::ranges::find(states_, state, &std::unique_ptr<State>::get);
+    if (place != states_.end()) removed = std::move(states_.extract(place).value());
+  }
+  void clear() noexcept {
+    const std::scoped_lock lock{mutex_};
+    states_.clear();
+  }
+
+ private:
+  std::mutex mutex_{};
+  std::set<std::unique_ptr<State>> states_{};
+};
+
+States& states() {
+  static States* const states = new States;  // attributes may be deleted after static objects
+  return *states;
+}
+
+// Handles of freed communicators are used again, so a freed one makes all remembered states stale.
+std::atomic<unsigned> generation{1};
+std::atomic<bool> ended{false};
+int keyval = MPI_KEYVAL_INVALID;
+
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+int remove_state(MPI_Comm, int, void* state, void*) {
+  generation.fetch_add(1);
+  if (!ended.load()) states().remove(static_cast<State*>(state));
+  return MPI_SUCCESS;
+}
+
+// Runs when MPI_Finalize frees MPI_COMM_SELF, before it ends anything else.
+int end_all(MPI_Comm, int, void*, void*) {
+  ended.store(true);
+  generation.fetch_add(1);
+  report();
+  states().clear();
+  return MPI_SUCCESS;
+}
+
+// Ranks of other worlds, which a spawn or a connection has brought.
+bool is_in_world(MPI_Comm comm, int size) {
+  MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  std::vector<int> ranks(static_cast<std::size_t>(size)), in_world(ranks.size());
+  for (int rank = 0; rank < size; ++rank) ranks[static_cast<std::size_t>(rank)] = rank;
+  PMPI_Group_translate_ranks(group, size, ranks.data(), world, in_world.data());
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&world);
+  return std::ranges::find(in_world, MPI_UNDEFINED) == in_world.end();
+}
+
+// Connects the ranks, or none of them.
+void connect(MPI_Comm comm, State& state) {
+  std::string error;
+  try {
+    state.communicator.emplace(
+        mpi::init(comm, {.warn = warn_once, .communicator = {.timeout = Duration::max()}}));
+  } catch (const std::exception& caught) {
+    error = caught.what();
+  }
+  int all = error.empty() ? 1 : 0;
+  const int own = all;
+  PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm);
+  if (all == 1) return;
+  if (!error.empty()) warn_once(error);
+  state.communicator.reset();
+  state.reason = Reason::no_connection;
+}
+
+std::unique_ptr<State> make(MPI_Comm comm) {
+  auto state = std::make_unique<State>();
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  PMPI_Comm_rank(comm, &state->rank);
+  PMPI_Comm_size(comm, &state->size);
+  if (inter != 0) state->reason = Reason::intercommunicator;
+  else if (state->size == 1) state->reason = Reason::one_rank;
+  else if (!is_in_world(comm, state->size)) state->reason = Reason::other_world;
+  else connect(comm, *state);
+  return state;
+}
+
+State& find_or_make(MPI_Comm comm) {
+  void* found = nullptr;
+  int flag = 0;
+  PMPI_Comm_get_attr(comm, keyval, &found, &flag);
+  if (flag != 0) return *static_cast<State*>(found);
+  State& state = states().add(make(comm));
+  PMPI_Comm_set_attr(comm, keyval, &state);
+  return state;
+}
+
+}  // namespace
+
+State& state_of(MPI_Comm comm) {
+  thread_local MPI_Comm last = MPI_COMM_NULL;
+  thread_local unsigned last_generation = 0;
+  thread_local State* state = nullptr;
+  const unsigned now = generation.load(std::memory_order_acquire);
+  if (comm == last && now == last_generation) return *state;
+  state = &find_or_make(comm);
+  last = comm;
+  last_generation = now;
+  return *state;
+}
+
+void keep_until_finalize() noexcept {
+  int at_end = MPI_KEYVAL_INVALID;
+  PMPI_Comm_create_keyval(copy_nothing, remove_state, &keyval, nullptr);
+  PMPI_Comm_create_keyval(copy_nothing, end_all, &at_end, nullptr);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, at_end, nullptr);
+}
+
+bool has_ended() noexcept {
+  return ended.load(std::memory_order_relaxed);
+}
+
+}  // namespace tutti::dropin

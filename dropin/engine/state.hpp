@@ -1,0 +1,32 @@
+/// @file
+/// The state of each communicator of the program.
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+
+#include <tutti/communicator.hpp>
+
+#include "dropin/engine/report.hpp"
+
+namespace tutti::dropin {
+
+/// A communicator of the program.
+struct State {
+  std::optional<Communicator> communicator{};  ///< None: the MPI runs the collectives.
+  Reason reason = Reason::served;              ///< Why the MPI does.
+  int rank = 0;
+  int size = 1;
+};
+
+/// @return the state of a communicator, which the first call makes. Collective over `comm` then.
+/// Threads may ask for different communicators at a time.
+[[nodiscard]] State& state_of(MPI_Comm comm);
+
+/// Makes the MPI end all states before it ends itself. Called once, when the MPI is initialised.
+void keep_until_finalize() noexcept;
+/// @return whether the MPI has begun to end.
+[[nodiscard]] bool has_ended() noexcept;
+
+}  // namespace tutti::dropin

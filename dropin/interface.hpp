@@ -1,0 +1,28 @@
+/// @file
+/// The front of the drop-in, which is preloaded into every process of a job, and its engines, of
+/// which it loads one when the process calls an MPI. An engine fits one binary interface of MPIs.
+#pragma once
+
+namespace tutti::dropin {
+
+/// A front loads engines of its own version only.
+inline constexpr int kVersion = 1;
+
+/// The services of the front for its engine.
+struct Front {
+  int version;  ///< kVersion.
+  /// @param name of a function or object of the MPI, such as "PMPI_Send". @return its address in
+  /// the MPI, not in the front nor in a profiling tool; null if the MPI lacks it.
+  void* (*find)(const char* name) noexcept;
+};
+
+/// The name under which an engine exports a function of type Start.
+inline constexpr const char* kStartSymbol = "tutti_mpi_engine";
+
+/// Starts the engine. Called once. @return a function that finds what the engine has for a function
+/// of the MPI, named without MPI_ and PMPI_; null where the MPI's own is to be called. Null instead
+/// of the function: the engine does not fit.
+using Serve = const void* (*)(const char* name) noexcept;
+using Start = Serve (*)(const Front* front) noexcept;
+
+}  // namespace tutti::dropin
