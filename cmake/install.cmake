@@ -26,6 +26,7 @@ if(TARGET tutti_fortran_module)
 endif()
 set(modules ${TUTTI_MPI_FAMILIES})
 list(TRANSFORM modules PREPEND tutti_mpi_module_)
+get_property(dropin GLOBAL PROPERTY TUTTI_DROPIN_TARGETS)
 foreach(name IN LISTS TUTTI_MPIS)
   list(APPEND libraries tutti_mpi_${name})
   set_target_properties(tutti_mpi_${name} PROPERTIES EXPORT_NAME mpi_${name}
@@ -49,7 +50,7 @@ endif()
 
 # The files that must be built. If one is missing, nothing is installed.
 set(TUTTI_INSTALLED_FILES "")
-foreach(target IN ITEMS ${libraries} tutti_command_tutti ${modules})
+foreach(target IN ITEMS ${libraries} tutti_command_tutti ${modules} ${dropin})
   if(TARGET ${target})
     get_target_property(type ${target} TYPE)
     if(NOT type STREQUAL "INTERFACE_LIBRARY")

@@ -89,8 +89,9 @@ template <class Count>
 int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm) {
   const Admitted admitted{comm, __builtin_return_address(0), count >= 0 && root >= 0, type, op};
-  if (!admitted || root >= admitted.state->size)  // the MPI reports such a root
-    return hand_on<"Reduce", Count>(comm, in, out, count, type, op, root);
+  const bool has_root = admitted && root < admitted.state->size;
+  if (admitted && !has_root) decline(Reason::arguments);
+  if (!has_root) return hand_on<"Reduce", Count>(comm, in, out, count, type, op, root);
   const auto elements = static_cast<std::size_t>(count);
   Call call = admitted.call(Collective::reduce, in, out, elements, elements);
   call.root = root;

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Runs unchanged programs of an MPI by `tutti exec`, and looks at who served their calls:
+exec_test.py TUTTI LAUNCHER CC FORTRAN FOLDER
+
+CC and FORTRAN are the MPI's wrappers; FORTRAN may be empty. Programs are compiled in FOLDER."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+TUTTI, LAUNCHER, CC, FORTRAN = sys.argv[1:5]
+FOLDER = pathlib.Path(sys.argv[5])
+PROGRAM = """#include <mpi.h>
+#include <stdio.h>
+int main(int count, char** words) {
+  MPI_Init(&count, &words);
+  int rank = 0, mine = 0, sum = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  mine = rank + 1;
+  for (int i = 0; i < 10; ++i) MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("sum %d\\n", sum);
+  MPI_Finalize();
+  return 0;
+}
+"""
+# An error handler of the program, a collective while MPI_Finalize frees MPI_COMM_SELF, and a root that does not exist.
+ERRORS = """#include <mpi.h>
+#include <stdio.h>
+static int at_the_end(MPI_Comm comm, int key, void* value, void* extra) {
+  int one = 1, sum = 0, rank = 0;
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) printf("at the end %d\\n", sum);
+  return MPI_SUCCESS;
+}
+int main(int count, char** words) {
+  MPI_Init(&count, &words);
+  int key = 0, rank = 0, value = 0, code = 0, class = 0;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_the_end, &key, NULL);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  code = MPI_Bcast(&value, 1, MPI_INT, 77, MPI_COMM_WORLD);
+  MPI_Error_class(code, &class);
+  if (rank == 0) printf("root %d\\n", class == MPI_ERR_ROOT);
+  code = MPI_Reduce(&rank, &value, 1, MPI_INT, MPI_SUM, 77, MPI_COMM_WORLD);
+  MPI_Error_class(code, &class);
+  if (rank == 0) printf("root of reduce %d\\n", class == MPI_ERR_ROOT);
+  MPI_Finalize();
+  return 0;
+}
+"""
+TOOL = """#include <mpi.h>
+#include <stdio.h>
+static int calls = 0;
+int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  ++calls;
+  return PMPI_Allreduce(in, out, count, type, op, comm);
+}
+int MPI_Finalize(void) {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) printf("tool %d\\n", calls);
+  fflush(stdout);
+  return PMPI_Finalize();
+}
+"""
+FORTRAN_BODY = """
+  implicit none
+  {include}
+  integer :: rank, error, mine, total, i
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  mine = rank + 1
+  do i = 1, 10
+    call MPI_Allreduce(mine, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+  end do
+  if (rank == 0) print '(a,i0)', 'sum ', total
+  call MPI_Finalize(error)
+end program
+"""
+WAYS = {"mpif.h": ("", "include 'mpif.h'"), "use mpi": ("  use mpi", ""), "mpi_f08": ("  use mpi_f08", "")}
+SERVED = r"tutti-mpi: handled=10 passed_on=0"
+
+
+def compile_program(name, text, *flags, compiler=CC):
+    source = FOLDER / name
+    source.write_text(text, "utf-8")
+    program = source.with_suffix(".so" if "-shared" in flags else ".out")
+    subprocess.run([compiler, *flags, source, "-o", program], check=True)
+    return str(program)
+
+
+def run(*words, **variables):
+    """Runs words on two ranks. Returns all that was printed, and checks the status."""
+    never, writer = os.pipe()  # Hydra of MPICH 4.0 may fail where standard input has ended
+    done = subprocess.run([LAUNCHER, "-n", "2", *words], stdin=never, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, timeout=300, env={**os.environ, **variables})
+    for end in (never, writer):
+        os.close(end)
+    if done.returncode != 0:
+        raise AssertionError(f"{words}: status {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+class Exec(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        FOLDER.mkdir(exist_ok=True)
+        cls.program = compile_program("program.c", PROGRAM)
+
+    def test_a_program_in_c(self):
+        output = run(TUTTI, "exec", "--report", "--", self.program)
+        self.assertIn("sum 3\n", output)
+        self.assertRegex(output, SERVED)
+
+    def test_a_shell_starts_the_program(self):
+        output = run(TUTTI, "exec", "--report", "sh", "-c", f"env true; exec {self.program}")
+        self.assertIn("sum 3\n", output)
+        self.assertRegex(output, SERVED)
+
+    def test_programs_in_fortran(self):
+        if not FORTRAN:
+            self.skipTest("the MPI has no compiler of Fortran")
+        for name, (use, include) in WAYS.items():
+            with self.subTest(name):
+                text = f"program sums\n{use}{FORTRAN_BODY.format(include=include)}"
+                try:
+                    program = compile_program(name.replace(" ", "_").replace(".h", "") + ".f90", text, compiler=FORTRAN)
+                except subprocess.CalledProcessError:
+                    self.skipTest(f"the MPI has no {name}")
+                output = run(TUTTI, "exec", "--report", program)
+                self.assertIn("sum 3\n", output)
+                self.assertRegex(output, SERVED)
+
+    def test_a_tool_above_and_below(self):
+        tool = compile_program("tool.c", TOOL, "-shared", "-fPIC")
+        front = str(pathlib.Path(TUTTI).parents[1] / "lib/tutti/libtutti-mpi.so")
+        for preload in (f"{tool}:{front}", f"{front}:{tool}"):
+            with self.subTest(preload):
+                output = run("env", f"LD_PRELOAD={preload}", "TUTTI_REPORT=1", self.program)
+                self.assertIn("sum 3\n", output)
+                self.assertIn("tool 10\n", output)
+                self.assertRegex(output, SERVED)
+
+    def test_errors_are_the_mpis(self):
+        output = run(TUTTI, "exec", "--report", compile_program("errors.c", ERRORS))
+        for line in ("root 1\n", "root of reduce 1\n", "at the end 2\n"):
+            self.assertIn(line, output)
+        self.assertRegex(output, r"handled=2 passed_on=2: arguments 2")  # the two with wrong roots
+
+    def test_an_instrumented_program(self):
+        program = compile_program("instrumented.c", PROGRAM, "-fsanitize=address", "-g")
+        # The sanitizer wants to be the first library.
+        output = run(TUTTI, "exec", "--report", program, ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0")
+        self.assertIn("sum 3\n", output)
+        self.assertRegex(output, SERVED)
+
+    def test_what_is_served_is_chosen(self):
+        self.assertRegex(run(TUTTI, "exec", "--report", "--serve", "off", self.program), "handled=0 passed_on=0")
+        self.assertRegex(run(TUTTI, "exec", "--report", "--serve", "bcast,Allreduce", self.program), SERVED)
+        output = run(TUTTI, "exec", "--serve", "bcast,sum", self.program)
+        self.assertIn("sum 3\n", output)
+        self.assertEqual(len(re.findall("'sum' is no collective", output)), 1, output)
+
+    def test_wrong_words(self):
+        for words, error in (([], "a program is missing"), (["/nowhere/program"], "cannot run /nowhere/program")):
+            done = subprocess.run([TUTTI, "exec", *words], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(error, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
