@@ -41,9 +41,12 @@ bool are_one_piece(std::span<const Block> blocks) {
 }  // namespace
 
 Bytes::Bytes(std::span<const Block> blocks) {
-  counts_.reserve(blocks.size());
-  for (const Block& block : blocks) counts_.push_back(block.count == 0 ? 0 : block.bytes());
-  for (const std::size_t count : counts_) size_ += count;
+  if (blocks.size() > 1) counts_.reserve(blocks.size());
+  for (const Block& block : blocks) {
+    const std::size_t bytes = block.count == 0 ? 0 : block.bytes();
+    size_ += bytes;
+    if (blocks.size() > 1) counts_.push_back(bytes);
+  }
   if (size_ == 0) return;
   if (are_one_piece(blocks)) {
     data_ = std::ranges::find_if(blocks, [](const Block& block) { return block.count > 0; })->at;

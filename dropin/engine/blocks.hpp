@@ -44,7 +44,7 @@ class Bytes {
 
   [[nodiscard]] void* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// @return the bytes of each block.
+  /// @return the bytes of each block, if there are several.
   [[nodiscard]] std::span<const std::size_t> counts() const { return counts_; }
   /// @return whether the data is the blocks' own memory.
   [[nodiscard]] bool is_in_place() const { return copy_.empty(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "dropin/engine/blocks.hpp"
@@ -11,7 +12,7 @@
 namespace tutti::dropin {
 namespace {
 
-using Blocks = std::vector<Block>;
+using Blocks = std::vector<Block>;  // a block of each rank
 
 template <class Count>
 bool is_valid(const void* at, Count count, MPI_Datatype type) {
@@ -34,13 +35,17 @@ Blocks blocks_of(const State& state, const void* at, const Count* counts, const 
   return blocks;
 }
 
+// Equal blocks of all ranks are one piece.
 template <class Count>
-Blocks even_blocks_of(const State& state, const void* at, Count count, MPI_Datatype type) {
-  Blocks blocks;
-  for (std::ptrdiff_t rank = 0; rank < state.size; ++rank)
-    blocks.push_back(
-        block_of(element_at(at, rank * static_cast<std::ptrdiff_t>(count), type), count, type));
-  return blocks;
+Block even_blocks_of(const State& state, const void* at, Count count, MPI_Datatype type) {
+  return {const_cast<void*>(at),
+          static_cast<std::size_t>(state.size) * static_cast<std::size_t>(count), type};
+}
+
+// The block of a rank among equal ones, for calls in place.
+template <class Count>
+Block even_block_of(Rank rank, const void* all, Count count, MPI_Datatype type) {
+  return block_of(element_at(all, rank * static_cast<std::ptrdiff_t>(count), type), count, type);
 }
 
 bool are_valid(const Blocks& blocks) {
@@ -66,11 +71,10 @@ Call bytes_call(Collective collective, const Bytes* in, const Bytes* out, Rank r
 }
 
 // One block to the root, which has a block of each rank. @param out empty on other ranks.
-int run_gather(State& state, MPI_Comm comm, Block own, const Blocks& out, int root,
+int run_gather(State& state, MPI_Comm comm, const Block& own, std::span<const Block> out, int root,
                bool own_counts) {
   const bool is_root = state.rank == root;
-  if (is_root && own.at == MPI_IN_PLACE) own = out[static_cast<std::size_t>(root)];
-  Bytes to{out};
+  const Bytes to{out};
   Bytes from{own};
   from.load(own);
   Call call = bytes_call(Collective::gather, &from, is_root ? &to : nullptr, root);
@@ -82,10 +86,9 @@ int run_gather(State& state, MPI_Comm comm, Block own, const Blocks& out, int ro
 }
 
 // A block to each rank. @param in empty on other ranks than the root.
-int run_scatter(State& state, MPI_Comm comm, const Blocks& in, Block own, int root,
+int run_scatter(State& state, MPI_Comm comm, std::span<const Block> in, const Block& own, int root,
                 bool own_counts) {
   const bool is_root = state.rank == root;
-  if (is_root && own.at == MPI_IN_PLACE) own = in[static_cast<std::size_t>(root)];
   Bytes from{in};
   from.load(in);
   const Bytes to{own};
@@ -97,8 +100,8 @@ int run_scatter(State& state, MPI_Comm comm, const Blocks& in, Block own, int ro
   return code;
 }
 
-int run_all_gather(State& state, MPI_Comm comm, Block own, const Blocks& out, bool is_even) {
-  if (own.at == MPI_IN_PLACE) own = out[static_cast<std::size_t>(state.rank)];
+int run_all_gather(State& state, MPI_Comm comm, const Block& own, std::span<const Block> out,
+                   bool is_even) {
   Bytes from{own};
   const Bytes to{out};
   from.load(own);
@@ -109,9 +112,10 @@ int run_all_gather(State& state, MPI_Comm comm, Block own, const Blocks& out, bo
   return code;
 }
 
-// @param in of null addresses and no blocks: in place.
-int run_all_to_all(State& state, MPI_Comm comm, const Blocks& in, const Blocks& out, bool is_even) {
-  const Blocks& source = in.empty() ? out : in;
+// @param in no blocks: in place.
+int run_all_to_all(State& state, MPI_Comm comm, std::span<const Block> in,
+                   std::span<const Block> out, bool is_even) {
+  const std::span<const Block> source = in.empty() ? out : in;
   Bytes from{source};
   const Bytes to{out};
   from.load(source);
@@ -154,9 +158,12 @@ int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Coun
       (is_root && !is_valid(out, out_count, out_type)))
     return to_the_mpi<"Gather", Count>(state, comm, in, in_count, in_type, out, out_count, out_type,
                                        root);
-  return run_gather(*state, comm, block_of(in, in_count, in_type),
-                    is_root ? even_blocks_of(*state, out, out_count, out_type) : Blocks{}, root,
-                    false);
+  const bool in_place = is_root && in == MPI_IN_PLACE;
+  const Block own =
+      in_place ? even_block_of(root, out, out_count, out_type) : block_of(in, in_count, in_type);
+  if (!is_root) return run_gather(*state, comm, own, {}, root, false);
+  const Block all = even_blocks_of(*state, out, out_count, out_type);
+  return run_gather(*state, comm, own, {&all, 1}, root, false);
 }
 
 template <class Count>
@@ -170,7 +177,11 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
       !are_valid(blocks) || blocks.empty() == (state->rank == root))
     return to_the_mpi<"Gatherv", Count>(state, comm, in, in_count, in_type, out, counts, places,
                                         out_type, root);
-  return run_gather(*state, comm, block_of(in, in_count, in_type), blocks, root, true);
+  const bool in_place = is_root && in == MPI_IN_PLACE;
+  return run_gather(
+      *state, comm,
+      in_place ? blocks[static_cast<std::size_t>(root)] : block_of(in, in_count, in_type), blocks,
+      root, true);
 }
 
 template <class Count>
@@ -182,9 +193,12 @@ int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Cou
       (is_root && !is_valid(in, in_count, in_type)))
     return to_the_mpi<"Scatter", Count>(state, comm, in, in_count, in_type, out, out_count,
                                         out_type, root);
-  return run_scatter(*state, comm,
-                     is_root ? even_blocks_of(*state, in, in_count, in_type) : Blocks{},
-                     block_of(out, out_count, out_type), root, false);
+  const bool in_place = is_root && out == MPI_IN_PLACE;
+  const Block own =
+      in_place ? even_block_of(root, in, in_count, in_type) : block_of(out, out_count, out_type);
+  if (!is_root) return run_scatter(*state, comm, {}, own, root, false);
+  const Block all = even_blocks_of(*state, in, in_count, in_type);
+  return run_scatter(*state, comm, {&all, 1}, own, root, false);
 }
 
 template <class Count>
@@ -198,7 +212,11 @@ int scatterv(const void* in, const Count* counts, const Count* places, MPI_Datat
       !are_valid(blocks) || blocks.empty() == (state->rank == root))
     return to_the_mpi<"Scatterv", Count>(state, comm, in, counts, places, in_type, out, out_count,
                                          out_type, root);
-  return run_scatter(*state, comm, blocks, block_of(out, out_count, out_type), root, true);
+  const bool in_place = is_root && out == MPI_IN_PLACE;
+  return run_scatter(
+      *state, comm, blocks,
+      in_place ? blocks[static_cast<std::size_t>(root)] : block_of(out, out_count, out_type), root,
+      true);
 }
 
 template <class Count>
@@ -208,8 +226,10 @@ int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, C
   if (state == nullptr || !is_valid(in, in_count, in_type) || !is_valid(out, out_count, out_type))
     return to_the_mpi<"Allgather", Count>(state, comm, in, in_count, in_type, out, out_count,
                                           out_type);
-  return run_all_gather(*state, comm, block_of(in, in_count, in_type),
-                        even_blocks_of(*state, out, out_count, out_type), true);
+  const Block all = even_blocks_of(*state, out, out_count, out_type);
+  const Block own = in == MPI_IN_PLACE ? even_block_of(state->rank, out, out_count, out_type)
+                                       : block_of(in, in_count, in_type);
+  return run_all_gather(*state, comm, own, {&all, 1}, true);
 }
 
 template <class Count>
@@ -222,7 +242,9 @@ int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, 
   if (blocks.empty() || !is_valid(in, in_count, in_type) || !are_valid(blocks))
     return to_the_mpi<"Allgatherv", Count>(state, comm, in, in_count, in_type, out, counts, places,
                                            out_type);
-  return run_all_gather(*state, comm, block_of(in, in_count, in_type), blocks, false);
+  const Block own = in == MPI_IN_PLACE ? blocks[static_cast<std::size_t>(state->rank)]
+                                       : block_of(in, in_count, in_type);
+  return run_all_gather(*state, comm, own, blocks, false);
 }
 
 template <class Count>
@@ -232,10 +254,10 @@ int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
   if (state == nullptr || !is_valid(in, in_count, in_type) || !is_valid(out, out_count, out_type))
     return to_the_mpi<"Alltoall", Count>(state, comm, in, in_count, in_type, out, out_count,
                                          out_type);
-  const bool in_place = in == MPI_IN_PLACE;
-  return run_all_to_all(*state, comm,
-                        in_place ? Blocks{} : even_blocks_of(*state, in, in_count, in_type),
-                        even_blocks_of(*state, out, out_count, out_type), true);
+  const Block to = even_blocks_of(*state, out, out_count, out_type);
+  if (in == MPI_IN_PLACE) return run_all_to_all(*state, comm, {}, {&to, 1}, true);
+  const Block from = even_blocks_of(*state, in, in_count, in_type);
+  return run_all_to_all(*state, comm, {&from, 1}, {&to, 1}, true);
 }
 
 template <class Count>
