@@ -3,14 +3,15 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <string>
-#include <vector>
+#include <mutex>
 
 #include <tutti/error.hpp>
 #include <tutti/spi/copy.hpp>
+
+#include "dropin/engine/pending.hpp"
 
 namespace tutti::dropin {
 namespace {
@@ -38,19 +39,22 @@ int compare_object(dl_phdr_info* object, std::size_t, void* init) {
   return 1;
 }
 
-int raise(MPI_Comm comm, const Error& error) {
-  const int code = error.code() == ErrorCode::mismatch ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
-  warn_once(error.what());
-  PMPI_Comm_call_errhandler(comm, code);
-  return code;
+void run_or_start(State& state, const Origin& origin, MPI_Comm comm, Task& task) {
+  if (origin.request != nullptr) return start(state, comm, task, origin.request);
+  const std::scoped_lock alone{state.mutex};
+  state.communicator->run(task.call, {.counts = task.counts});
+  task.finish();
 }
 
 // MPI forbids buffers that overlap, but MPIs accept some, such as an own block that is given twice.
-void run_from_copy(Communicator& communicator, Call call, const Options& options) {
-  std::vector<std::byte> copy(call.in_count * call.element_bytes);
-  copy_bytes(copy.data(), call.in, copy.size());
-  call.in = copy.data();
-  communicator.run(call, options);
+bool copies_input(const Error& error, Task& task) {
+  Call& call = task.call;
+  if (error.code() != ErrorCode::invalid_argument || call.in == nullptr || call.in == call.out)
+    return false;
+  task.copy.resize(call.in_count * call.element_bytes);
+  copy_bytes(task.copy.data(), call.in, task.copy.size());
+  call.in = task.copy.data();
+  return true;
 }
 
 }  // namespace
@@ -59,9 +63,17 @@ void find_the_mpi(void* (*find)(const char*) noexcept) noexcept {
   dl_iterate_phdr(compare_object, find("PMPI_Init"));
 }
 
-State* admit(MPI_Comm comm, const void* caller) {
+int raise(MPI_Comm comm, const Error& error) {
+  const int code = error.code() == ErrorCode::mismatch ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+  warn_once(error.what());
+  PMPI_Comm_call_errhandler(comm, code);
+  return code;
+}
+
+State* admit(MPI_Comm comm, const Origin& origin) {
   const auto reason = [&]() -> Reason {
-    if (number_of(caller) >= first && number_of(caller) < behind) return Reason::from_the_mpi;
+    const std::uintptr_t caller = number_of(origin.caller);
+    if (caller >= first && caller < behind) return Reason::from_the_mpi;
     if (comm == MPI_COMM_NULL) return Reason::arguments;
     return has_ended() ? Reason::at_the_end : Reason::served;
   }();
@@ -69,27 +81,25 @@ State* admit(MPI_Comm comm, const void* caller) {
     count(reason);
     return nullptr;
   }
-  State& state = state_of(comm);
-  if (state.communicator) return &state;
-  count(state.reason);
+  State* const state = origin.request == nullptr ? &state_of(comm) : find_state(comm);
+  if (state != nullptr && state->communicator) return state;
+  count(state == nullptr ? Reason::no_state : state->reason);
   return nullptr;
 }
 
-int run(State& state, MPI_Comm comm, const Call& call, const Options& options) {
+int run(State& state, const Origin& origin, MPI_Comm comm, Task& task) {
   count(Reason::served);
   try {
-    state.communicator->run(call, options);
-    return MPI_SUCCESS;
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::invalid_argument || call.in == nullptr || call.in == call.out)
-      return raise(comm, error);
-  }
-  try {
-    run_from_copy(*state.communicator, call, options);
-    return MPI_SUCCESS;
+    try {
+      run_or_start(state, origin, comm, task);
+    } catch (const Error& error) {
+      if (!copies_input(error, task)) throw;
+      run_or_start(state, origin, comm, task);
+    }
   } catch (const Error& error) {
     return raise(comm, error);
   }
+  return MPI_SUCCESS;
 }
 
 }  // namespace tutti::dropin

@@ -140,8 +140,8 @@ bool packs_in_order(MPI_Datatype type, std::size_t bytes, unsigned digit) {
 
 // Whether the data of a type is its memory as it lies, as in a contiguous type of contiguous ones.
 bool is_in_order(MPI_Datatype type, std::size_t bytes) {
-  constexpr std::size_t kMost = std::size_t{1} << 24;
-  if (bytes == 0 || bytes > kMost) return false;
+  constexpr std::size_t kLargest = std::size_t{1} << 24;
+  if (bytes == 0 || bytes > kLargest) return false;
   for (unsigned digit = 0; digit < 3; ++digit)
     if (!packs_in_order(type, bytes, digit)) return false;
   return true;
@@ -243,11 +243,11 @@ bool is_defined_in_mpi(OperatorKind kind, Numbers numbers) {
 Reduction by_mpi(MPI_Datatype type, MPI_Op op, const DatatypeFacts& facts, bool commutative) {
   const auto bytes = static_cast<std::size_t>(facts.extent);
   const auto reduce = [type, op, bytes](const void* left, void* right, std::size_t count) {
-    constexpr std::size_t kMost = std::numeric_limits<int>::max();
-    for (std::size_t done = 0; done < count; done += std::min(count - done, kMost))
+    constexpr std::size_t kOnce = std::numeric_limits<int>::max();
+    for (std::size_t done = 0; done < count; done += std::min(count - done, kOnce))
       PMPI_Reduce_local(static_cast<const std::byte*>(left) + done * bytes,
                         static_cast<std::byte*>(right) + done * bytes,
-                        static_cast<int>(std::min(count - done, kMost)), type, op);
+                        static_cast<int>(std::min(count - done, kOnce)), type, op);
   };
   return {
       Datatype::opaque, bytes,

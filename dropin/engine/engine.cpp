@@ -12,8 +12,10 @@
 #include "dropin/engine/datatypes.hpp"
 #include "dropin/engine/movements.hpp"
 #include "dropin/engine/mpi_functions.hpp"
+#include "dropin/engine/pending.hpp"
 #include "dropin/engine/reductions.hpp"
 #include "dropin/engine/report.hpp"
+#include "dropin/engine/requests.hpp"
 #include "dropin/engine/state.hpp"
 #include "dropin/interface.hpp"
 
@@ -34,52 +36,70 @@ int type_free(MPI_Datatype* type) {
   return PMPI_Type_free(type);
 }
 
-struct Entry {
-  std::string_view name;
-  const void* function;
-};
-
 template <class Function>
 const void* address(Function* function) {
   return reinterpret_cast<const void*>(function);
 }
 
+struct Entry {
+  std::string_view name;  // of the function that blocks
+  const void* blocking;
+  const void* starting;
+};
+
+// Functions of MPI's types, of one that knows where the call comes from.
+template <auto kFunction, class... A>
+int block(A... arguments) {
+  return kFunction(Origin{__builtin_return_address(0), nullptr}, arguments...);
+}
+template <auto kFunction, class... A>
+int start_call(A... arguments, MPI_Request* request) {
+  return kFunction(Origin{__builtin_return_address(0), request}, arguments...);
+}
+template <auto kFunction, class... A>
+Entry entry(std::string_view name, int (*)(const Origin&, A...)) {
+  return {name, reinterpret_cast<const void*>(&block<kFunction, A...>),
+          reinterpret_cast<const void*>(
+              static_cast<int (*)(A..., MPI_Request*)>(&start_call<kFunction, A...>))};
+}
+template <auto kFunction>
+Entry entry(std::string_view name) {
+  return entry<kFunction>(name, kFunction);
+}
+
 template <class Count>
-std::array<Entry, 15> collectives() {
-  return {{
-      {"Allgather", address(allgather<Count>)},
-      {"Allgatherv", address(allgatherv<Count>)},
-      {"Allreduce", address(allreduce<Count>)},
-      {"Alltoall", address(alltoall<Count>)},
-      {"Alltoallv", address(alltoallv<Count>)},
-      {"Alltoallw", address(alltoallw<Count>)},
-      {"Bcast", address(bcast<Count>)},
-      {"Exscan", address(exscan<Count>)},
-      {"Gather", address(gather<Count>)},
-      {"Gatherv", address(gatherv<Count>)},
-      {"Reduce", address(reduce<Count>)},
-      {"Reduce_scatter", address(reduce_scatter<Count>)},
-      {"Reduce_scatter_block", address(reduce_scatter_block<Count>)},
-      {"Scan", address(scan<Count>)},
-      {"Scatter", address(scatter<Count>)},
-  }};
+auto collectives() {
+  return std::array{
+      entry<allgather<Count>>("Allgather"),
+      entry<allgatherv<Count>>("Allgatherv"),
+      entry<allreduce<Count>>("Allreduce"),
+      entry<alltoall<Count>>("Alltoall"),
+      entry<alltoallv<Count>>("Alltoallv"),
+      entry<alltoallw<Count>>("Alltoallw"),
+      entry<barrier>("Barrier"),
+      entry<bcast<Count>>("Bcast"),
+      entry<exscan<Count>>("Exscan"),
+      entry<gather<Count>>("Gather"),
+      entry<gatherv<Count>>("Gatherv"),
+      entry<reduce<Count>>("Reduce"),
+      entry<reduce_scatter<Count>>("Reduce_scatter"),
+      entry<reduce_scatter_block<Count>>("Reduce_scatter_block"),
+      entry<scan<Count>>("Scan"),
+      entry<scatter<Count>>("Scatter"),
+      entry<scatterv<Count>>("Scatterv"),
+  };
 }
 
-const void* find_among(const auto& entries, std::string_view name) {
-  for (const Entry& entry : entries)
-    if (entry.name == name) return entry.function;
-  return nullptr;
-}
-
+// @param name in small letters.
 bool is_collective(std::string_view name) {
-  const auto is_name = [name](std::string_view known) { return lower(known) == name; };
-  return is_name("Barrier") || is_name("Scatterv") ||
-         std::ranges::any_of(collectives<int>(), is_name, &Entry::name);
+  return std::ranges::any_of(collectives<int>(),
+                             [name](const Entry& entry) { return lower(entry.name) == name; });
 }
 
 void begin() noexcept {
   read_settings(is_collective);
   keep_until_finalize();
+  prepare_requests();
 }
 
 int init(int* count, char*** arguments) {
@@ -94,21 +114,30 @@ int init_thread(int* count, char*** arguments, int required, int* provided) {
   return code;
 }
 
-// The functions that end in _c have their names even in MPIs without them, so they are always
-// served.
+// Functions that end in _c are named "Bcast_c", those that start a call, "Ibcast". The former have
+// their names even in MPIs without them, so they are always served.
+const void* serve_collective(std::string_view name) noexcept {
+  const bool is_large = name.ends_with("_c");
+  for (const Entry& entry : is_large ? collectives<Large>() : collectives<int>()) {
+    const bool is_wanted_here = is_wanted(entry.name);
+    if (is_large && name.substr(0, name.size() - 2) == entry.name)
+      return is_wanted_here || find_in_mpi(("PMPI_" + std::string{name}).c_str()) == nullptr
+                 ? entry.blocking
+                 : nullptr;
+    if (name == entry.name) return is_wanted_here ? entry.blocking : nullptr;
+    if (name.substr(1) == lower(entry.name) && name.front() == 'I')
+      return is_wanted_here ? entry.starting : nullptr;
+  }
+  return nullptr;
+}
+
 const void* serve(const char* function) noexcept {
-  std::string_view name{function};
+  const std::string_view name{function};
   if (name == "Init") return address(init);
   if (name == "Init_thread") return address(init_thread);
   if (name == "Type_free") return address(type_free);
-  const bool is_large = name.ends_with("_c");
-  if (is_large) name.remove_suffix(2);
-  if (!is_wanted(name) &&
-      !(is_large && find_in_mpi((std::string{"PMPI_"} + function).c_str()) == nullptr))
-    return nullptr;
-  if (name == "Barrier") return address(barrier);
-  if (name == "Scatterv") return is_large ? address(scatterv<Large>) : address(scatterv<int>);
-  return is_large ? find_among(collectives<Large>(), name) : find_among(collectives<int>(), name);
+  if (const void* const found = find_request_function(name)) return found;
+  return serve_collective(name);
 }
 
 }  // namespace

@@ -56,215 +56,204 @@ bool are_valid(const Blocks& blocks) {
 
 // Hands a call on, for its arguments if tutti serves the communicator.
 template <Name kName, class Count, class... A>
-int to_the_mpi(const State* state, MPI_Comm comm, A... arguments) {
+int to_the_mpi(const State* state, const Origin& origin, MPI_Comm comm, A... arguments) {
   if (state != nullptr) decline(Reason::arguments);
-  return hand_on<kName, Count>(comm, arguments...);
+  return hand_on<kName, Count>(origin.request, comm, arguments...);
 }
 
-Call bytes_call(Collective collective, const Bytes* in, const Bytes* out, Rank root = 0) {
-  return {.collective = collective,
-          .in = in == nullptr ? nullptr : in->data(),
-          .out = out == nullptr ? nullptr : out->data(),
-          .in_count = in == nullptr ? 0 : in->size(),
-          .out_count = out == nullptr ? 0 : out->size(),
-          .root = root};
+Task task_of(Collective collective, Rank root = 0) {
+  return {.call = {.collective = collective, .root = root}};
 }
 
 // One block to the root, which has a block of each rank. @param out empty on other ranks.
-int run_gather(State& state, MPI_Comm comm, const Block& own, std::span<const Block> out, int root,
-               bool own_counts) {
-  const bool is_root = state.rank == root;
-  const Bytes to{out};
-  Bytes from{own};
-  from.load(own);
-  Call call = bytes_call(Collective::gather, &from, is_root ? &to : nullptr, root);
-  call.own_counts = own_counts;
-  call.out_counts = to.counts();
-  const int code = run(state, comm, call);
-  if (code == MPI_SUCCESS) to.store(out);
-  return code;
+int run_gather(State& state, const Origin& origin, MPI_Comm comm, const Block& own,
+               std::span<const Block> out, int root, bool own_counts) {
+  Task task = task_of(Collective::gather, root);
+  task.read({&own, 1});
+  if (!out.empty()) task.write(out);
+  task.call.own_counts = own_counts;
+  if (!out.empty()) task.call.out_counts = task.out->counts();
+  return run(state, origin, comm, task);
 }
 
 // A block to each rank. @param in empty on other ranks than the root.
-int run_scatter(State& state, MPI_Comm comm, std::span<const Block> in, const Block& own, int root,
-                bool own_counts) {
-  const bool is_root = state.rank == root;
-  Bytes from{in};
-  from.load(in);
-  const Bytes to{own};
-  Call call = bytes_call(Collective::scatter, is_root ? &from : nullptr, &to, root);
-  call.own_counts = own_counts;
-  call.in_counts = from.counts();
-  const int code = run(state, comm, call);
-  if (code == MPI_SUCCESS) to.store(own);
-  return code;
+int run_scatter(State& state, const Origin& origin, MPI_Comm comm, std::span<const Block> in,
+                const Block& own, int root, bool own_counts) {
+  Task task = task_of(Collective::scatter, root);
+  if (!in.empty()) task.read(in);
+  task.write({&own, 1});
+  task.call.own_counts = own_counts;
+  if (!in.empty()) task.call.in_counts = task.in->counts();
+  return run(state, origin, comm, task);
 }
 
-int run_all_gather(State& state, MPI_Comm comm, const Block& own, std::span<const Block> out,
-                   bool is_even) {
-  Bytes from{own};
-  const Bytes to{out};
-  from.load(own);
-  Options options;
-  if (!is_even) options.counts = to.counts();
-  const int code = run(state, comm, bytes_call(Collective::all_gather, &from, &to), options);
-  if (code == MPI_SUCCESS) to.store(out);
-  return code;
+int run_all_gather(State& state, const Origin& origin, MPI_Comm comm, const Block& own,
+                   std::span<const Block> out, bool is_even) {
+  Task task = task_of(Collective::all_gather);
+  task.read({&own, 1});
+  task.write(out);
+  if (!is_even) task.counts.assign(task.out->counts().begin(), task.out->counts().end());
+  return run(state, origin, comm, task);
 }
 
 // @param in no blocks: in place.
-int run_all_to_all(State& state, MPI_Comm comm, std::span<const Block> in,
+int run_all_to_all(State& state, const Origin& origin, MPI_Comm comm, std::span<const Block> in,
                    std::span<const Block> out, bool is_even) {
-  const std::span<const Block> source = in.empty() ? out : in;
-  Bytes from{source};
-  const Bytes to{out};
-  from.load(source);
-  Call call = bytes_call(Collective::all_to_all, &from, &to);
-  call.own_counts = !is_even;
-  call.in_counts = from.counts();
-  call.out_counts = to.counts();
-  const int code = run(state, comm, call);
-  if (code == MPI_SUCCESS) to.store(out);
-  return code;
+  Task task = task_of(Collective::all_to_all);
+  task.read(in.empty() ? out : in);
+  task.write(out);
+  task.call.own_counts = !is_even;
+  task.call.in_counts = task.in->counts();
+  task.call.out_counts = task.out->counts();
+  return run(state, origin, comm, task);
 }
 
 }  // namespace
 
-int barrier(MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
-  if (state == nullptr) return PMPI_Barrier(comm);
-  return run(*state, comm, {.collective = Collective::barrier});
+int barrier(const Origin& origin, MPI_Comm comm) {
+  State* const state = admit(comm, origin);
+  if (state == nullptr) return hand_on<"barrier", int>(origin.request, comm);
+  Task task = task_of(Collective::barrier);
+  return run(*state, origin, comm, task);
 }
 
 template <class Count>
-int bcast(void* inout, Count count, MPI_Datatype type, int root, MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
+int bcast(const Origin& origin, void* inout, Count count, MPI_Datatype type, int root,
+          MPI_Comm comm) {
+  State* const state = admit(comm, origin);
   if (state == nullptr || !is_valid(inout, count, type) || root < 0 || root >= state->size)
-    return to_the_mpi<"Bcast", Count>(state, comm, inout, count, type, root);
+    return to_the_mpi<"bcast", Count>(state, origin, comm, inout, count, type, root);
   const Block block = block_of(inout, count, type);
-  Bytes bytes{block};
-  if (state->rank == root) bytes.load(block);
-  const int code = run(*state, comm, bytes_call(Collective::broadcast, &bytes, &bytes, root));
-  if (code == MPI_SUCCESS && state->rank != root) bytes.store(block);
-  return code;
+  Task task = task_of(Collective::broadcast, root);
+  task.write({&block, 1});
+  if (state->rank == root) {
+    task.out->load({&block, 1});
+    task.results.clear();
+  }
+  task.call.in = task.call.out;
+  task.call.in_count = task.call.out_count;
+  return run(*state, origin, comm, task);
 }
 
 template <class Count>
-int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
-           MPI_Datatype out_type, int root, MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
+int gather(const Origin& origin, const void* in, Count in_count, MPI_Datatype in_type, void* out,
+           Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm) {
+  State* const state = admit(comm, origin);
   const bool is_root = state != nullptr && state->rank == root;
   if (state == nullptr || root < 0 || root >= state->size || !is_valid(in, in_count, in_type) ||
       (is_root && !is_valid(out, out_count, out_type)))
-    return to_the_mpi<"Gather", Count>(state, comm, in, in_count, in_type, out, out_count, out_type,
-                                       root);
+    return to_the_mpi<"gather", Count>(state, origin, comm, in, in_count, in_type, out, out_count,
+                                       out_type, root);
   const bool in_place = is_root && in == MPI_IN_PLACE;
   const Block own =
       in_place ? even_block_of(root, out, out_count, out_type) : block_of(in, in_count, in_type);
-  if (!is_root) return run_gather(*state, comm, own, {}, root, false);
+  if (!is_root) return run_gather(*state, origin, comm, own, {}, root, false);
   const Block all = even_blocks_of(*state, out, out_count, out_type);
-  return run_gather(*state, comm, own, {&all, 1}, root, false);
+  return run_gather(*state, origin, comm, own, {&all, 1}, root, false);
 }
 
 template <class Count>
-int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
-            const Count* places, MPI_Datatype out_type, int root, MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
+int gatherv(const Origin& origin, const void* in, Count in_count, MPI_Datatype in_type, void* out,
+            const Count* counts, const Count* places, MPI_Datatype out_type, int root,
+            MPI_Comm comm) {
+  State* const state = admit(comm, origin);
   Blocks blocks;
   const bool is_root = state != nullptr && state->rank == root && out_type != MPI_DATATYPE_NULL;
   if (is_root) blocks = blocks_of(*state, out, counts, places, out_type);
   if (state == nullptr || root < 0 || root >= state->size || !is_valid(in, in_count, in_type) ||
       !are_valid(blocks) || blocks.empty() == (state->rank == root))
-    return to_the_mpi<"Gatherv", Count>(state, comm, in, in_count, in_type, out, counts, places,
-                                        out_type, root);
+    return to_the_mpi<"gatherv", Count>(state, origin, comm, in, in_count, in_type, out, counts,
+                                        places, out_type, root);
   const bool in_place = is_root && in == MPI_IN_PLACE;
   return run_gather(
-      *state, comm,
+      *state, origin, comm,
       in_place ? blocks[static_cast<std::size_t>(root)] : block_of(in, in_count, in_type), blocks,
       root, true);
 }
 
 template <class Count>
-int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
-            MPI_Datatype out_type, int root, MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
+int scatter(const Origin& origin, const void* in, Count in_count, MPI_Datatype in_type, void* out,
+            Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm) {
+  State* const state = admit(comm, origin);
   const bool is_root = state != nullptr && state->rank == root;
   if (state == nullptr || root < 0 || root >= state->size || !is_valid(out, out_count, out_type) ||
       (is_root && !is_valid(in, in_count, in_type)))
-    return to_the_mpi<"Scatter", Count>(state, comm, in, in_count, in_type, out, out_count,
+    return to_the_mpi<"scatter", Count>(state, origin, comm, in, in_count, in_type, out, out_count,
                                         out_type, root);
   const bool in_place = is_root && out == MPI_IN_PLACE;
   const Block own =
       in_place ? even_block_of(root, in, in_count, in_type) : block_of(out, out_count, out_type);
-  if (!is_root) return run_scatter(*state, comm, {}, own, root, false);
+  if (!is_root) return run_scatter(*state, origin, comm, {}, own, root, false);
   const Block all = even_blocks_of(*state, in, in_count, in_type);
-  return run_scatter(*state, comm, {&all, 1}, own, root, false);
+  return run_scatter(*state, origin, comm, {&all, 1}, own, root, false);
 }
 
 template <class Count>
-int scatterv(const void* in, const Count* counts, const Count* places, MPI_Datatype in_type,
-             void* out, Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
+int scatterv(const Origin& origin, const void* in, const Count* counts, const Count* places,
+             MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
+             MPI_Comm comm) {
+  State* const state = admit(comm, origin);
   Blocks blocks;
   const bool is_root = state != nullptr && state->rank == root && in_type != MPI_DATATYPE_NULL;
   if (is_root) blocks = blocks_of(*state, in, counts, places, in_type);
   if (state == nullptr || root < 0 || root >= state->size || !is_valid(out, out_count, out_type) ||
       !are_valid(blocks) || blocks.empty() == (state->rank == root))
-    return to_the_mpi<"Scatterv", Count>(state, comm, in, counts, places, in_type, out, out_count,
-                                         out_type, root);
+    return to_the_mpi<"scatterv", Count>(state, origin, comm, in, counts, places, in_type, out,
+                                         out_count, out_type, root);
   const bool in_place = is_root && out == MPI_IN_PLACE;
   return run_scatter(
-      *state, comm, blocks,
+      *state, origin, comm, blocks,
       in_place ? blocks[static_cast<std::size_t>(root)] : block_of(out, out_count, out_type), root,
       true);
 }
 
 template <class Count>
-int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
-              MPI_Datatype out_type, MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
+int allgather(const Origin& origin, const void* in, Count in_count, MPI_Datatype in_type, void* out,
+              Count out_count, MPI_Datatype out_type, MPI_Comm comm) {
+  State* const state = admit(comm, origin);
   if (state == nullptr || !is_valid(in, in_count, in_type) || !is_valid(out, out_count, out_type))
-    return to_the_mpi<"Allgather", Count>(state, comm, in, in_count, in_type, out, out_count,
-                                          out_type);
+    return to_the_mpi<"allgather", Count>(state, origin, comm, in, in_count, in_type, out,
+                                          out_count, out_type);
   const Block all = even_blocks_of(*state, out, out_count, out_type);
   const Block own = in == MPI_IN_PLACE ? even_block_of(state->rank, out, out_count, out_type)
                                        : block_of(in, in_count, in_type);
-  return run_all_gather(*state, comm, own, {&all, 1}, true);
+  return run_all_gather(*state, origin, comm, own, {&all, 1}, true);
 }
 
 template <class Count>
-int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
-               const Count* places, MPI_Datatype out_type, MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
+int allgatherv(const Origin& origin, const void* in, Count in_count, MPI_Datatype in_type,
+               void* out, const Count* counts, const Count* places, MPI_Datatype out_type,
+               MPI_Comm comm) {
+  State* const state = admit(comm, origin);
   Blocks blocks;
   if (state != nullptr && out_type != MPI_DATATYPE_NULL)
     blocks = blocks_of(*state, out, counts, places, out_type);
   if (blocks.empty() || !is_valid(in, in_count, in_type) || !are_valid(blocks))
-    return to_the_mpi<"Allgatherv", Count>(state, comm, in, in_count, in_type, out, counts, places,
-                                           out_type);
+    return to_the_mpi<"allgatherv", Count>(state, origin, comm, in, in_count, in_type, out, counts,
+                                           places, out_type);
   const Block own = in == MPI_IN_PLACE ? blocks[static_cast<std::size_t>(state->rank)]
                                        : block_of(in, in_count, in_type);
-  return run_all_gather(*state, comm, own, blocks, false);
+  return run_all_gather(*state, origin, comm, own, blocks, false);
 }
 
 template <class Count>
-int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
-             MPI_Datatype out_type, MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
+int alltoall(const Origin& origin, const void* in, Count in_count, MPI_Datatype in_type, void* out,
+             Count out_count, MPI_Datatype out_type, MPI_Comm comm) {
+  State* const state = admit(comm, origin);
   if (state == nullptr || !is_valid(in, in_count, in_type) || !is_valid(out, out_count, out_type))
-    return to_the_mpi<"Alltoall", Count>(state, comm, in, in_count, in_type, out, out_count,
+    return to_the_mpi<"alltoall", Count>(state, origin, comm, in, in_count, in_type, out, out_count,
                                          out_type);
   const Block to = even_blocks_of(*state, out, out_count, out_type);
-  if (in == MPI_IN_PLACE) return run_all_to_all(*state, comm, {}, {&to, 1}, true);
+  if (in == MPI_IN_PLACE) return run_all_to_all(*state, origin, comm, {}, {&to, 1}, true);
   const Block from = even_blocks_of(*state, in, in_count, in_type);
-  return run_all_to_all(*state, comm, {&from, 1}, {&to, 1}, true);
+  return run_all_to_all(*state, origin, comm, {&from, 1}, {&to, 1}, true);
 }
 
 template <class Count>
-int alltoallv(const void* in, const Count* in_counts, const Count* in_places, MPI_Datatype in_type,
-              void* out, const Count* out_counts, const Count* out_places, MPI_Datatype out_type,
-              MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
+int alltoallv(const Origin& origin, const void* in, const Count* in_counts, const Count* in_places,
+              MPI_Datatype in_type, void* out, const Count* out_counts, const Count* out_places,
+              MPI_Datatype out_type, MPI_Comm comm) {
+  State* const state = admit(comm, origin);
   const bool in_place = in == MPI_IN_PLACE;
   Blocks from, to;
   if (state != nullptr && out_type != MPI_DATATYPE_NULL &&
@@ -273,16 +262,16 @@ int alltoallv(const void* in, const Count* in_counts, const Count* in_places, MP
     to = blocks_of(*state, out, out_counts, out_places, out_type);
   }
   if (to.empty() || !are_valid(from) || !are_valid(to))
-    return to_the_mpi<"Alltoallv", Count>(state, comm, in, in_counts, in_places, in_type, out,
-                                          out_counts, out_places, out_type);
-  return run_all_to_all(*state, comm, from, to, false);
+    return to_the_mpi<"alltoallv", Count>(state, origin, comm, in, in_counts, in_places, in_type,
+                                          out, out_counts, out_places, out_type);
+  return run_all_to_all(*state, origin, comm, from, to, false);
 }
 
 template <class Count>
-int alltoallw(const void* in, const Count* in_counts, const Count* in_places,
+int alltoallw(const Origin& origin, const void* in, const Count* in_counts, const Count* in_places,
               const MPI_Datatype* in_types, void* out, const Count* out_counts,
               const Count* out_places, const MPI_Datatype* out_types, MPI_Comm comm) {
-  State* const state = admit(comm, __builtin_return_address(0));
+  State* const state = admit(comm, origin);
   // Places are bytes.
   const auto blocks = [state](const void* at, const Count* counts, const Count* places,
                               const MPI_Datatype* types) {
@@ -298,44 +287,49 @@ int alltoallw(const void* in, const Count* in_counts, const Count* in_places,
     to = blocks(out, out_counts, out_places, out_types);
   }
   if (to.empty() || !are_valid(from) || !are_valid(to))
-    return to_the_mpi<"Alltoallw", Count>(state, comm, in, in_counts, in_places, in_types, out,
-                                          out_counts, out_places, out_types);
-  return run_all_to_all(*state, comm, from, to, false);
+    return to_the_mpi<"alltoallw", Count>(state, origin, comm, in, in_counts, in_places, in_types,
+                                          out, out_counts, out_places, out_types);
+  return run_all_to_all(*state, origin, comm, from, to, false);
 }
 
-template int bcast<int>(void*, int, MPI_Datatype, int, MPI_Comm);
-template int bcast<Large>(void*, Large, MPI_Datatype, int, MPI_Comm);
-template int gather<int>(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm);
-template int gather<Large>(const void*, Large, MPI_Datatype, void*, Large, MPI_Datatype, int,
-                           MPI_Comm);
-template int gatherv<int>(const void*, int, MPI_Datatype, void*, const int*, const int*,
-                          MPI_Datatype, int, MPI_Comm);
-template int gatherv<Large>(const void*, Large, MPI_Datatype, void*, const Large*, const Large*,
-                            MPI_Datatype, int, MPI_Comm);
-template int scatter<int>(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm);
-template int scatter<Large>(const void*, Large, MPI_Datatype, void*, Large, MPI_Datatype, int,
-                            MPI_Comm);
-template int scatterv<int>(const void*, const int*, const int*, MPI_Datatype, void*, int,
+template int bcast<int>(const Origin&, void*, int, MPI_Datatype, int, MPI_Comm);
+template int bcast<Large>(const Origin&, void*, Large, MPI_Datatype, int, MPI_Comm);
+template int gather<int>(const Origin&, const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
+                         int, MPI_Comm);
+template int gather<Large>(const Origin&, const void*, Large, MPI_Datatype, void*, Large,
                            MPI_Datatype, int, MPI_Comm);
-template int scatterv<Large>(const void*, const Large*, const Large*, MPI_Datatype, void*, Large,
-                             MPI_Datatype, int, MPI_Comm);
-template int allgather<int>(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
-template int allgather<Large>(const void*, Large, MPI_Datatype, void*, Large, MPI_Datatype,
-                              MPI_Comm);
-template int allgatherv<int>(const void*, int, MPI_Datatype, void*, const int*, const int*,
+template int gatherv<int>(const Origin&, const void*, int, MPI_Datatype, void*, const int*,
+                          const int*, MPI_Datatype, int, MPI_Comm);
+template int gatherv<Large>(const Origin&, const void*, Large, MPI_Datatype, void*, const Large*,
+                            const Large*, MPI_Datatype, int, MPI_Comm);
+template int scatter<int>(const Origin&, const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
+                          int, MPI_Comm);
+template int scatter<Large>(const Origin&, const void*, Large, MPI_Datatype, void*, Large,
+                            MPI_Datatype, int, MPI_Comm);
+template int scatterv<int>(const Origin&, const void*, const int*, const int*, MPI_Datatype, void*,
+                           int, MPI_Datatype, int, MPI_Comm);
+template int scatterv<Large>(const Origin&, const void*, const Large*, const Large*, MPI_Datatype,
+                             void*, Large, MPI_Datatype, int, MPI_Comm);
+template int allgather<int>(const Origin&, const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
+                            MPI_Comm);
+template int allgather<Large>(const Origin&, const void*, Large, MPI_Datatype, void*, Large,
+                              MPI_Datatype, MPI_Comm);
+template int allgatherv<int>(const Origin&, const void*, int, MPI_Datatype, void*, const int*,
+                             const int*, MPI_Datatype, MPI_Comm);
+template int allgatherv<Large>(const Origin&, const void*, Large, MPI_Datatype, void*, const Large*,
+                               const Large*, MPI_Datatype, MPI_Comm);
+template int alltoall<int>(const Origin&, const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
+                           MPI_Comm);
+template int alltoall<Large>(const Origin&, const void*, Large, MPI_Datatype, void*, Large,
                              MPI_Datatype, MPI_Comm);
-template int allgatherv<Large>(const void*, Large, MPI_Datatype, void*, const Large*, const Large*,
-                               MPI_Datatype, MPI_Comm);
-template int alltoall<int>(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
-template int alltoall<Large>(const void*, Large, MPI_Datatype, void*, Large, MPI_Datatype,
-                             MPI_Comm);
-template int alltoallv<int>(const void*, const int*, const int*, MPI_Datatype, void*, const int*,
-                            const int*, MPI_Datatype, MPI_Comm);
-template int alltoallv<Large>(const void*, const Large*, const Large*, MPI_Datatype, void*,
-                              const Large*, const Large*, MPI_Datatype, MPI_Comm);
-template int alltoallw<int>(const void*, const int*, const int*, const MPI_Datatype*, void*,
-                            const int*, const int*, const MPI_Datatype*, MPI_Comm);
-template int alltoallw<Large>(const void*, const Large*, const Large*, const MPI_Datatype*, void*,
-                              const Large*, const Large*, const MPI_Datatype*, MPI_Comm);
+template int alltoallv<int>(const Origin&, const void*, const int*, const int*, MPI_Datatype, void*,
+                            const int*, const int*, MPI_Datatype, MPI_Comm);
+template int alltoallv<Large>(const Origin&, const void*, const Large*, const Large*, MPI_Datatype,
+                              void*, const Large*, const Large*, MPI_Datatype, MPI_Comm);
+template int alltoallw<int>(const Origin&, const void*, const int*, const int*, const MPI_Datatype*,
+                            void*, const int*, const int*, const MPI_Datatype*, MPI_Comm);
+template int alltoallw<Large>(const Origin&, const void*, const Large*, const Large*,
+                              const MPI_Datatype*, void*, const Large*, const Large*,
+                              const MPI_Datatype*, MPI_Comm);
 
 }  // namespace tutti::dropin

@@ -74,6 +74,20 @@ class Narrow<const Large*> {
   std::vector<int> values_{};
 };
 
+/// The name of a collective in the MPI: "PMPI_Bcast", "PMPI_Bcast_c", or "PMPI_Ibcast".
+template <Name kName>
+consteval auto full_name(bool starts, std::string_view end) {
+  constexpr std::string_view kPrefix = "PMPI_I";
+  std::array<char, kPrefix.size() + sizeof kName.text + 2> full{};
+  char* to =
+      std::ranges::copy(kPrefix.substr(0, kPrefix.size() - (starts ? 0 : 1)), full.begin()).out;
+  char* const first = to;
+  to = std::ranges::copy(kName.view(), to).out;
+  if (!starts) *first = static_cast<char>(*first - 'a' + 'A');
+  std::ranges::copy(end, to);
+  return full;
+}
+
 template <class... A>
 int call_narrow(void* function, MPI_Comm comm, const Narrow<A>&... arguments) {
   if (!(arguments.fits() && ...)) {
@@ -84,40 +98,43 @@ int call_narrow(void* function, MPI_Comm comm, const Narrow<A>&... arguments) {
       arguments.get()..., comm);
 }
 
+/// As many counts as a call on a communicator may have.
+inline std::size_t ranks_of(MPI_Comm comm) {
+  int inter = 0;
+  int ranks = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  if (inter != 0) PMPI_Comm_remote_size(comm, &ranks);
+  else PMPI_Comm_size(comm, &ranks);
+  return static_cast<std::size_t>(ranks);
+}
+
 }  // namespace detail
 
-/// Runs the MPI's own collective. Counts of Large take the function that ends in _c, or the other
-/// one if the MPI lacks that; then the communicator's error handler gets a count that is too large.
-/// @tparam kName without PMPI_ and _c. @tparam Count of its counts. @param comm its last argument.
+/// Runs or starts the MPI's own collective. Counts of Large take the function that ends in _c, or
+/// the other one if the MPI lacks that; then the communicator's error handler gets a count that is
+/// too large.
+/// @tparam kName in small letters. @tparam Count of its counts. @param request of a call that
+/// starts, or null. @param comm the last argument of a call that blocks. @param arguments the
+/// others.
 template <Name kName, class Count, class... A>
-int hand_on(MPI_Comm comm, A... arguments) {
-  static constexpr auto kFull = [] {
-    std::array<char, 6 + sizeof kName.text + 2> name{};
-    std::copy_n("PMPI_", 5, name.begin());
-    std::ranges::copy(kName.view(), name.begin() + 5);
-    return name;
-  }();
-  static constexpr auto kLarge = [] {
-    auto name = kFull;
-    std::copy_n("_c", 2, name.begin() + 5 + kName.view().size());
-    return name;
-  }();
+int hand_on(MPI_Request* request, MPI_Comm comm, A... arguments) {
+  static constexpr auto kBlocking = detail::full_name<kName>(false, "");
   if constexpr (std::is_same_v<Count, Large>) {
+    static constexpr auto kLarge = detail::full_name<kName>(false, "_c");
     static void* const large = find_in_mpi(kLarge.data());
+    static void* const function = find_in_mpi(kBlocking.data());
     if (large != nullptr)
       return reinterpret_cast<int (*)(A..., MPI_Comm)>(large)(arguments..., comm);
-  }
-  static void* const function = find_in_mpi(kFull.data());
-  if constexpr (std::is_same_v<Count, Large>) {
-    int inter = 0;
-    int ranks = 0;
-    PMPI_Comm_test_inter(comm, &inter);
-    if (inter != 0) PMPI_Comm_remote_size(comm, &ranks);
-    else PMPI_Comm_size(comm, &ranks);
-    return detail::call_narrow<A...>(
-        function, comm, detail::Narrow<A>{arguments, static_cast<std::size_t>(ranks)}...);
+    return detail::call_narrow<A...>(function, comm,
+                                     detail::Narrow<A>{arguments, detail::ranks_of(comm)}...);
   } else {
-    return reinterpret_cast<int (*)(A..., MPI_Comm)>(function)(arguments..., comm);
+    static constexpr auto kStarting = detail::full_name<kName>(true, "");
+    static void* const blocking = find_in_mpi(kBlocking.data());
+    static void* const starting = find_in_mpi(kStarting.data());
+    if (request != nullptr)
+      return reinterpret_cast<int (*)(A..., MPI_Comm, MPI_Request*)>(starting)(arguments..., comm,
+                                                                               request);
+    return reinterpret_cast<int (*)(A..., MPI_Comm)>(blocking)(arguments..., comm);
   }
 }
 

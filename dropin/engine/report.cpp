@@ -18,7 +18,7 @@ namespace tutti::dropin {
 namespace {
 
 constexpr std::array<std::string_view, kReasons> kReasonTexts{
-    "served",      "off",           "from the MPI", "intercommunicator", "one rank",
+    "served",      "off",           "from the MPI", "intercommunicator", "no state yet", "one rank",
     "other world", "no connection", "arguments",    "operation",         "at the end",
 };
 

@@ -14,18 +14,20 @@ enum class Reason : std::uint8_t {
   off,                ///< TUTTI_MPI leaves it out.
   from_the_mpi,       ///< A call of the MPI's library itself.
   intercommunicator,  ///< Two groups.
-  one_rank,           ///< Nobody to communicate with.
-  other_world,        ///< Ranks outside MPI_COMM_WORLD.
-  no_connection,      ///< tutti could not connect the ranks; a warning has the cause.
-  arguments,          ///< The MPI reports the error, or knows what they mean.
-  operation,          ///< A user's operator on a datatype that is no block of memory.
-  at_the_end,         ///< MPI_Finalize has begun.
+  no_state,       ///< A call that only starts, on a communicator without a blocking call before.
+  one_rank,       ///< Nobody to communicate with.
+  other_world,    ///< Ranks outside MPI_COMM_WORLD.
+  no_connection,  ///< tutti could not connect the ranks; a warning has the cause.
+  arguments,      ///< The MPI reports the error, or knows what they mean.
+  operation,      ///< A user's operator on a datatype that is no block of memory.
+  at_the_end,     ///< MPI_Finalize has begun.
 };
 
 /// Number of reasons.
 inline constexpr int kReasons = static_cast<int>(Reason::at_the_end) + 1;
 
-/// Reads the variables of the environment, once, when the MPI is initialised. A wrong one is reported, and the MPI serves.
+/// Reads the variables of the environment, once, when the MPI is initialised. A wrong one is
+/// reported, and the MPI serves.
 /// @param is_collective whether a word of TUTTI_MPI, in small letters, is the name of a collective.
 void read_settings(bool (*is_collective)(std::string_view)) noexcept;
 /// @return the text in small letters.

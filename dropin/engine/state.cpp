@@ -111,16 +111,20 @@ std::unique_ptr<State> make(MPI_Comm comm) {
 }
 
 State& find_or_make(MPI_Comm comm) {
-  void* found = nullptr;
-  int flag = 0;
-  PMPI_Comm_get_attr(comm, keyval, &found, &flag);
-  if (flag != 0) return *static_cast<State*>(found);
+  if (State* const found = find_state(comm)) return *found;
   State& state = states().add(make(comm));
   PMPI_Comm_set_attr(comm, keyval, &state);
   return state;
 }
 
 }  // namespace
+
+State* find_state(MPI_Comm comm) {
+  void* found = nullptr;
+  int flag = 0;
+  PMPI_Comm_get_attr(comm, keyval, &found, &flag);
+  return flag != 0 ? static_cast<State*>(found) : nullptr;
+}
 
 State& state_of(MPI_Comm comm) {
   thread_local MPI_Comm last = MPI_COMM_NULL;

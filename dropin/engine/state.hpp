@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <mutex>
 #include <optional>
 
 #include <tutti/communicator.hpp>
@@ -16,6 +17,7 @@ namespace tutti::dropin {
 struct State {
   std::optional<Communicator> communicator{};  ///< None: the MPI runs the collectives.
   Reason reason = Reason::served;              ///< Why the MPI does.
+  std::mutex mutex{};  ///< Of the communicator, which serves one thread at a time.
   int rank = 0;
   int size = 1;
 };
@@ -23,6 +25,9 @@ struct State {
 /// @return the state of a communicator, which the first call makes. Collective over `comm` then.
 /// Threads may ask for different communicators at a time.
 [[nodiscard]] State& state_of(MPI_Comm comm);
+
+/// @return the state of a communicator, or null if no call has made it.
+[[nodiscard]] State* find_state(MPI_Comm comm);
 
 /// Makes the MPI end all states before it ends itself. Called once, when the MPI is initialised.
 void keep_until_finalize() noexcept;

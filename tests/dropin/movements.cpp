@@ -72,6 +72,7 @@ struct Movement {
   const std::vector<Layout>& layouts;
   long call;
   bool in_place = below(3) == 0;
+  bool starts = below(3) == 0;
   std::size_t data = 6 * static_cast<std::size_t>(below(40));  // longs of a block
   int root = below(world.size);
   // Ranks describe the same data by different types.
@@ -94,7 +95,8 @@ struct Movement {
   void bcast() const {
     Memory memory{in, static_cast<std::size_t>(count(in, data))};
     if (world.rank == root) fill(memory, call, root, 0, data);
-    MPI_Bcast(memory.at(), count(in, data), in.type, root, world.comm);
+    program::run(world, starts, MPI_Bcast, MPI_Ibcast, memory.at(), count(in, data), in.type, root,
+                 world.comm);
     expect("bcast", call, memory, 0, data_of(call, root, 0, data));
   }
   void gather(bool all) const {
@@ -106,11 +108,11 @@ struct Movement {
     if (is_in_place) fill(to, call, world.rank, self * data, data);
     const void* const source = is_in_place ? MPI_IN_PLACE : from.at();
     if (all)
-      MPI_Allgather(in_place ? MPI_IN_PLACE : source, count(in, data), in.type, to.at(),
-                    count(out, data), out.type, world.comm);
+      program::run(world, starts, MPI_Allgather, MPI_Iallgather, in_place ? MPI_IN_PLACE : source,
+                   count(in, data), in.type, to.at(), count(out, data), out.type, world.comm);
     else
-      MPI_Gather(source, count(in, data), in.type, to.at(), count(out, data), out.type, root,
-                 world.comm);
+      program::run(world, starts, MPI_Gather, MPI_Igather, source, count(in, data), in.type,
+                   to.at(), count(out, data), out.type, root, world.comm);
     for (std::size_t rank = 0; has_all && rank < n; ++rank)
       expect(all ? "allgather" : "gather", call, to, rank * data,
              data_of(call, static_cast<int>(rank), 0, data));
@@ -120,8 +122,9 @@ struct Movement {
         to{out, static_cast<std::size_t>(count(out, data))};
     fill(from, call, root, 0, n * data);
     const bool is_in_place = in_place && world.rank == root;
-    MPI_Scatter(from.at(), count(in, data), in.type, is_in_place ? MPI_IN_PLACE : to.at(),
-                count(out, data), out.type, root, world.comm);
+    program::run(world, starts, MPI_Scatter, MPI_Iscatter, from.at(), count(in, data), in.type,
+                 is_in_place ? MPI_IN_PLACE : to.at(), count(out, data), out.type, root,
+                 world.comm);
     if (!is_in_place) expect("scatter", call, to, 0, data_of(call, root, self * data, data));
   }
   void alltoall() const {
@@ -129,8 +132,8 @@ struct Movement {
         to{out, n * static_cast<std::size_t>(count(out, data))};
     Memory& source = in_place ? to : from;
     fill(source, call, world.rank, 0, n * data);
-    MPI_Alltoall(in_place ? MPI_IN_PLACE : from.at(), count(in, data), in.type, to.at(),
-                 count(out, data), out.type, world.comm);
+    program::run(world, starts, MPI_Alltoall, MPI_Ialltoall, in_place ? MPI_IN_PLACE : from.at(),
+                 count(in, data), in.type, to.at(), count(out, data), out.type, world.comm);
     for (std::size_t rank = 0; rank < n; ++rank)
       expect("alltoall", call, to, rank * data,
              data_of(call, static_cast<int>(rank), self * data, data));
@@ -161,11 +164,11 @@ struct Movement {
     if (is_in_place) fill(to, call, world.rank, p.begins[self], block(self));
     const void* const source = is_in_place ? MPI_IN_PLACE : from.at();
     if (all)
-      MPI_Allgatherv(source, count(in, block(self)), in.type, to.at(), p.counts.data(),
-                     p.places.data(), out.type, world.comm);
+      program::run(world, starts, MPI_Allgatherv, MPI_Iallgatherv, source, count(in, block(self)),
+                   in.type, to.at(), p.counts.data(), p.places.data(), out.type, world.comm);
     else
-      MPI_Gatherv(source, count(in, block(self)), in.type, to.at(), p.counts.data(),
-                  p.places.data(), out.type, root, world.comm);
+      program::run(world, starts, MPI_Gatherv, MPI_Igatherv, source, count(in, block(self)),
+                   in.type, to.at(), p.counts.data(), p.places.data(), out.type, root, world.comm);
     for (std::size_t rank = 0; has_all && rank < n; ++rank)
       expect(all ? "allgatherv" : "gatherv", call, to, p.begins[rank],
              data_of(call, static_cast<int>(rank), 0, block(rank)));
@@ -175,8 +178,9 @@ struct Movement {
     Memory from{in, p.elements}, to{out, static_cast<std::size_t>(count(out, block(self)))};
     for (std::size_t rank = 0; rank < n; ++rank)
       fill(from, call, root, p.begins[rank], block(rank), rank);
-    MPI_Scatterv(from.at(), p.counts.data(), p.places.data(), in.type, to.at(),
-                 count(out, block(self)), out.type, root, world.comm);
+    program::run(world, starts, MPI_Scatterv, MPI_Iscatterv, from.at(), p.counts.data(),
+                 p.places.data(), in.type, to.at(), count(out, block(self)), out.type, root,
+                 world.comm);
     expect("scatterv", call, to, 0, data_of(call, root, self, block(self)));
   }
   void alltoallv(bool w) const {
@@ -194,12 +198,13 @@ struct Movement {
     };
     if (w) {
       const std::vector<MPI_Datatype> in_types(n, in.type), out_types(n, out.type);
-      MPI_Alltoallw(from.at(), i.counts.data(), in_bytes(i.places, in).data(), in_types.data(),
-                    to.at(), o.counts.data(), in_bytes(o.places, out).data(), out_types.data(),
-                    world.comm);
+      program::run(world, starts, MPI_Alltoallw, MPI_Ialltoallw, from.at(), i.counts.data(),
+                   in_bytes(i.places, in).data(), in_types.data(), to.at(), o.counts.data(),
+                   in_bytes(o.places, out).data(), out_types.data(), world.comm);
     } else {
-      MPI_Alltoallv(from.at(), i.counts.data(), i.places.data(), in.type, to.at(), o.counts.data(),
-                    o.places.data(), out.type, world.comm);
+      program::run(world, starts, MPI_Alltoallv, MPI_Ialltoallv, from.at(), i.counts.data(),
+                   i.places.data(), in.type, to.at(), o.counts.data(), o.places.data(), out.type,
+                   world.comm);
     }
     for (std::size_t rank = 0; rank < n; ++rank)
       expect(w ? "alltoallw" : "alltoallv", call, to, o.begins[rank],
@@ -217,7 +222,7 @@ struct Movement {
       case 7: return scatterv();
       case 8: return alltoallv(false);
       case 9: return alltoallv(true);
-      default: MPI_Barrier(world.comm);
+      default: program::run(world, starts, MPI_Barrier, MPI_Ibarrier, world.comm);
     }
   }
 };

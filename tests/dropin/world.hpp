@@ -34,6 +34,23 @@ inline long value(long call, int rank, std::size_t i) {
   return (call * 31 + rank * 7 + static_cast<long>(i) * 3) % 11 + 1;
 }
 
+/// Ends a call that was started: waits for it in one of several ways, among other requests and
+/// after a message.
+void finish(const World& world, MPI_Request request);
+
+/// Runs a collective, or starts it and waits for it. @param starts equal on all ranks. @param
+/// arguments without the request.
+template <class Blocking, class Starting, class... A>
+void run(const World& world, bool starts, Blocking blocking, Starting starting, A... arguments) {
+  if (!starts) {
+    blocking(arguments...);
+    return;
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  starting(arguments..., &request);
+  finish(world, request);
+}
+
 /// A datatype as the program writes it: how many longs an element has, and its longs' places.
 struct Layout {
   MPI_Datatype type;

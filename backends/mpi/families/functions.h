@@ -25,6 +25,7 @@ int PMPI_Comm_create_group(MPI_Comm, MPI_Group, int, MPI_Comm*);
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function*, MPI_Comm_delete_attr_function*, int*,
                             void*);
 int MPI_Comm_dup(MPI_Comm, MPI_Comm*);
+int PMPI_Comm_dup(MPI_Comm, MPI_Comm*);
 int MPI_Comm_free(MPI_Comm*);
 int PMPI_Comm_free(MPI_Comm*);
 int PMPI_Comm_get_attr(MPI_Comm, int, void*, int*);
@@ -87,6 +88,7 @@ int PMPI_Reduce_local(const void*, void*, int, MPI_Datatype, MPI_Op);
 int PMPI_Reduce_scatter(const void*, void*, const int*, MPI_Datatype, MPI_Op, MPI_Comm);
 int PMPI_Reduce_scatter_block(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 int PMPI_Request_free(MPI_Request*);
+int PMPI_Request_get_status(MPI_Request, int*, MPI_Status*);
 int PMPI_Scan(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 int PMPI_Scatter(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm);
 int PMPI_Scatterv(const void*, const int*, const int*, MPI_Datatype, void*, int, MPI_Datatype, int,
@@ -96,6 +98,8 @@ int PMPI_Sendrecv(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Data
                   MPI_Comm, MPI_Status*);
 int MPI_Test(MPI_Request*, int*, MPI_Status*);
 int PMPI_Test(MPI_Request*, int*, MPI_Status*);
+int PMPI_Testall(int, MPI_Request*, int*, MPI_Status*);
+int PMPI_Testany(int, MPI_Request*, int*, int*, MPI_Status*);
 int MPI_Testsome(int, MPI_Request*, int*, int*, MPI_Status*);
 int PMPI_Testsome(int, MPI_Request*, int*, int*, MPI_Status*);
 int PMPI_Type_commit(MPI_Datatype*);
@@ -107,4 +111,8 @@ int PMPI_Type_get_name(MPI_Datatype, char*, int*);
 int PMPI_Type_get_true_extent(MPI_Datatype, MPI_Aint*, MPI_Aint*);
 int PMPI_Type_size(MPI_Datatype, int*);
 int PMPI_Unpack(const void*, int, int*, void*, int, MPI_Datatype, MPI_Comm);
+int PMPI_Wait(MPI_Request*, MPI_Status*);
+int PMPI_Waitall(int, MPI_Request*, MPI_Status*);
+int PMPI_Waitany(int, MPI_Request*, int*, MPI_Status*);
+int PMPI_Waitsome(int, MPI_Request*, int*, int*, MPI_Status*);
 }
