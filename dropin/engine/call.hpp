@@ -12,10 +12,10 @@
 
 namespace tutti::dropin {
 
-/// Where a call comes from.
+/// The origin of a call.
 struct Origin {
   const void* caller = nullptr;    ///< The return address of the program's call.
-  MPI_Request* request = nullptr;  ///< Of a call that starts, else null.
+  MPI_Request* request = nullptr;  ///< The request of a call that starts, else null.
 };
 
 /// Finds where the MPI's library lies.

@@ -17,7 +17,7 @@ namespace tutti::dropin {
 struct State {
   std::optional<Communicator> communicator{};  ///< None: the MPI runs the collectives.
   Reason reason = Reason::served;              ///< Why the MPI does.
-  std::mutex mutex{};  ///< Of the communicator, which serves one thread at a time.
+  std::mutex mutex{};  ///< Held in calls of the communicator, which serves one thread at a time.
   int rank = 0;
   int size = 1;
 };
