@@ -72,18 +72,24 @@ FORTRAN_BODY = """
   implicit none
   {include}
   integer :: rank, error, mine, total, i
+  {request} :: request
   call MPI_Init(error)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
   mine = rank + 1
   do i = 1, 10
     call MPI_Allreduce(mine, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
   end do
+  total = 0
+  call MPI_Iallreduce(mine, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, request, error)
+  call MPI_Wait(request, MPI_STATUS_IGNORE, error)
   if (rank == 0) print '(a,i0)', 'sum ', total
   call MPI_Finalize(error)
 end program
 """
-WAYS = {"mpif.h": ("", "include 'mpif.h'"), "use mpi": ("  use mpi", ""), "mpi_f08": ("  use mpi_f08", "")}
+WAYS = {"mpif.h": ("", "include 'mpif.h'", "integer"), "use mpi": ("  use mpi", "", "integer"),
+        "mpi_f08": ("  use mpi_f08", "", "type(MPI_Request)")}
 SERVED = r"tutti-mpi: handled=10 passed_on=0"
+SERVED_WITH_WAIT = r"tutti-mpi: handled=11 passed_on=0"
 
 
 def compile_program(name, text, *flags, compiler=CC):
@@ -125,16 +131,16 @@ class Exec(unittest.TestCase):
     def test_programs_in_fortran(self):
         if not FORTRAN:
             self.skipTest("the MPI has no compiler of Fortran")
-        for name, (use, include) in WAYS.items():
+        for name, (use, include, request) in WAYS.items():
             with self.subTest(name):
-                text = f"program sums\n{use}{FORTRAN_BODY.format(include=include)}"
+                text = f"program sums\n{use}{FORTRAN_BODY.format(include=include, request=request)}"
                 try:
                     program = compile_program(name.replace(" ", "_").replace(".h", "") + ".f90", text, compiler=FORTRAN)
                 except subprocess.CalledProcessError:
                     self.skipTest(f"the MPI has no {name}")
                 output = run(TUTTI, "exec", "--report", program)
                 self.assertIn("sum 3\n", output)
-                self.assertRegex(output, SERVED)
+                self.assertRegex(output, SERVED_WITH_WAIT)
 
     def test_a_tool_above_and_below(self):
         tool = compile_program("tool.c", TOOL, "-shared", "-fPIC")

@@ -229,6 +229,22 @@ struct Movement {
 
 }  // namespace
 
+void renew_types(const World& world) {
+  for (int turn = 0; turn < 40; ++turn) {
+    MPI_Datatype type;
+    const int stride = 1 + turn % 3;
+    MPI_Type_vector(4, 1, stride, MPI_LONG, &type);
+    MPI_Type_commit(&type);
+    Numbers longs(16, world.rank == 0 ? turn : -1);
+    MPI_Bcast(longs.data(), 1, type, 0, world.comm);
+    MPI_Type_free(&type);
+    for (int i = 0; i < 16; ++i) {
+      const bool is_sent = world.rank == 0 || (i % stride == 0 && i / stride < 4);
+      if (longs[static_cast<std::size_t>(i)] != (is_sent ? turn : -1)) ++wrong;
+    }
+  }
+}
+
 void move(const World& world, const std::vector<Layout>& layouts, long call) {
   Movement{world, layouts, call}.run();
 }

@@ -60,6 +60,9 @@ struct Layout {
 };
 std::vector<Layout> layouts();
 
+/// Sends data of types that live for one call each, whose handles are those of freed ones.
+void renew_types(const World& world);
+
 /// Runs a random collective that moves data. @param call its number.
 void move(const World& world, const std::vector<Layout>& layouts, long call);
 /// Runs a random reduction.
