@@ -18,8 +18,8 @@ namespace tutti::dropin {
 namespace {
 
 constexpr std::array<std::string_view, kReasons> kReasonTexts{
-    "served",      "off",           "from the MPI", "intercommunicator", "no state yet", "one rank",
-    "other world", "no connection", "arguments",    "operation",         "at the end",
+    "served",   "off",         "from the MPI",  "intercommunicator", "no state yet", "young",
+    "one rank", "other world", "no connection", "arguments",         "operation",    "at the end",
 };
 
 runtime::Config settings;

@@ -15,6 +15,7 @@ enum class Reason : std::uint8_t {
   from_the_mpi,       ///< A call of the MPI's library itself.
   intercommunicator,  ///< Two groups.
   no_state,       ///< A call that only starts, on a communicator without a blocking call before.
+  is_young,       ///< One of the first calls of a communicator.
   one_rank,       ///< Nobody to communicate with.
   other_world,    ///< Ranks outside MPI_COMM_WORLD.
   no_connection,  ///< tutti could not connect the ranks; a warning has the cause.

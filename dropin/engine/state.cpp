@@ -1,9 +1,13 @@
 #include "dropin/engine/state.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,6 +49,8 @@ States& states() {
 std::atomic<unsigned> generation{1};
 std::atomic<bool> ended{false};
 int keyval = MPI_KEYVAL_INVALID;
+// The state of MPI_COMM_WORLD once its ranks are connected, of which others then are groups.
+std::atomic<State*> connected_world{nullptr};
 
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
   *flag = 0;
@@ -60,29 +66,52 @@ int remove_state(MPI_Comm, int, void* state, void*) {
 // Runs when MPI_Finalize frees MPI_COMM_SELF, before it ends anything else.
 int end_all(MPI_Comm, int, void*, void*) {
   ended.store(true);
+  connected_world.store(nullptr);
   generation.fetch_add(1);
   report();
   states().clear();
   return MPI_SUCCESS;
 }
 
-// Ranks of other worlds, which a spawn or a connection has brought.
-bool is_in_world(MPI_Comm comm, int size) {
+// The ranks of a communicator in the world; some may be none, which a spawn or a connection has
+// brought.
+std::vector<Rank> world_ranks_of(MPI_Comm comm, int size) {
   MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
   PMPI_Comm_group(comm, &group);
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
   std::vector<int> ranks(static_cast<std::size_t>(size)), in_world(ranks.size());
-  for (int rank = 0; rank < size; ++rank) ranks[static_cast<std::size_t>(rank)] = rank;
+  std::iota(ranks.begin(), ranks.end(), 0);
   PMPI_Group_translate_ranks(group, size, ranks.data(), world, in_world.data());
   PMPI_Group_free(&group);
   PMPI_Group_free(&world);
-  return std::ranges::find(in_world, MPI_UNDEFINED) == in_world.end();
+  return in_world;
+}
+
+// Whether all ranks know the world, and a key that no other communicator of this process has.
+struct Agreed {
+  bool has_world;
+  std::uint64_t key;
+};
+Agreed agree(MPI_Comm comm, int self_in_world) {
+  static std::atomic<std::int64_t> made{0};
+  // The least is that of the first rank in the world, where nobody else makes the same one.
+  std::array<std::int64_t, 3> own{connected_world.load() != nullptr ? 1 : 0, self_in_world, 0},
+      all{};
+  own[2] = made.fetch_add(1) + (static_cast<std::int64_t>(self_in_world) << 40);
+  PMPI_Allreduce(own.data(), all.data(), 3, MPI_INT64_T, MPI_MIN, comm);
+  return {all[0] == 1, static_cast<std::uint64_t>(all[2])};
 }
 
 // Connects the ranks, or none of them.
-void connect(MPI_Comm comm, State& state) {
+void connect(MPI_Comm comm, State& state, const std::vector<Rank>& in_world) {
+  const Agreed agreed = agree(comm, in_world[static_cast<std::size_t>(state.rank)]);
   std::string error;
   try {
+    if (agreed.has_world) {
+      // Local, and allowed while another thread is in a call of the world.
+      state.communicator.emplace(connected_world.load()->communicator->group(in_world, agreed.key));
+      return;
+    }
     state.communicator.emplace(
         mpi::init(comm, {.warn = warn_once, .communicator = {.timeout = Duration::max()}}));
   } catch (const std::exception& caught) {
@@ -91,11 +120,17 @@ void connect(MPI_Comm comm, State& state) {
   int all = error.empty() ? 1 : 0;
   const int own = all;
   PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm);
-  if (all == 1) return;
+  if (all == 1) {
+    if (comm == MPI_COMM_WORLD) connected_world.store(&state);
+    return;
+  }
   if (!error.empty()) warn_once(error);
   state.communicator.reset();
   state.reason = Reason::no_connection;
 }
+
+// Connecting takes as long as some hundreds of calls of the MPI.
+constexpr int kCallsBefore = 32;
 
 std::unique_ptr<State> make(MPI_Comm comm) {
   auto state = std::make_unique<State>();
@@ -103,11 +138,21 @@ std::unique_ptr<State> make(MPI_Comm comm) {
   PMPI_Comm_test_inter(comm, &inter);
   PMPI_Comm_rank(comm, &state->rank);
   PMPI_Comm_size(comm, &state->size);
-  if (inter != 0) state->reason = Reason::intercommunicator;
-  else if (state->size == 1) state->reason = Reason::one_rank;
-  else if (!is_in_world(comm, state->size)) state->reason = Reason::other_world;
-  else connect(comm, *state);
+  state->reason = inter != 0         ? Reason::intercommunicator
+                  : state->size == 1 ? Reason::one_rank
+                                     : Reason::is_young;
+  state->calls_before = comm == MPI_COMM_WORLD ? 0 : kCallsBefore;
   return state;
+}
+
+// All ranks come here in the same call.
+void grow_up(MPI_Comm comm, State& state) {
+  if (state.calls_before-- > 0) return;
+  state.reason = Reason::served;
+  const std::vector<Rank> in_world = world_ranks_of(comm, state.size);
+  if (std::ranges::find(in_world, MPI_UNDEFINED) != in_world.end())
+    state.reason = Reason::other_world;
+  else connect(comm, state, in_world);
 }
 
 State& find_or_make(MPI_Comm comm) {
@@ -115,6 +160,18 @@ State& find_or_make(MPI_Comm comm) {
   State& state = states().add(make(comm));
   PMPI_Comm_set_attr(comm, keyval, &state);
   return state;
+}
+
+State& remembered(MPI_Comm comm) {
+  thread_local MPI_Comm last = MPI_COMM_NULL;
+  thread_local unsigned last_generation = 0;
+  thread_local State* state = nullptr;
+  const unsigned now = generation.load(std::memory_order_acquire);
+  if (comm == last && now == last_generation) return *state;
+  state = &find_or_make(comm);
+  last = comm;
+  last_generation = now;
+  return *state;
 }
 
 }  // namespace
@@ -127,15 +184,9 @@ State* find_state(MPI_Comm comm) {
 }
 
 State& state_of(MPI_Comm comm) {
-  thread_local MPI_Comm last = MPI_COMM_NULL;
-  thread_local unsigned last_generation = 0;
-  thread_local State* state = nullptr;
-  const unsigned now = generation.load(std::memory_order_acquire);
-  if (comm == last && now == last_generation) return *state;
-  state = &find_or_make(comm);
-  last = comm;
-  last_generation = now;
-  return *state;
+  State& state = remembered(comm);
+  if (state.reason == Reason::is_young) grow_up(comm, state);
+  return state;
 }
 
 void keep_until_finalize() noexcept {

@@ -17,13 +17,16 @@ namespace tutti::dropin {
 struct State {
   std::optional<Communicator> communicator{};  ///< None: the MPI runs the collectives.
   Reason reason = Reason::served;              ///< Why the MPI does.
-  std::mutex mutex{};  ///< Held in calls of the communicator, which serves one thread at a time.
+  std::mutex mutex{};    ///< Held in calls of the communicator, which serves one thread at a time.
+  int calls_before = 0;  ///< Collectives that block, before one of them connects the ranks.
   int rank = 0;
   int size = 1;
 };
 
-/// @return the state of a communicator, which the first call makes. Collective over `comm` then.
-/// Threads may ask for different communicators at a time.
+/// To be called in each collective that blocks. Connects the ranks of MPI_COMM_WORLD in the first
+/// one, and those of other communicators in a later one, since many communicators are freed after a
+/// few calls. Threads may ask for different communicators at a time. @return the state of the
+/// communicator.
 [[nodiscard]] State& state_of(MPI_Comm comm);
 
 /// @return the state of a communicator, or null if no call has made it.
