@@ -83,7 +83,7 @@ void add_exec(CLI::App& app, std::function<int()>& run) {
   command->add_flag("--strict", options->is_strict,
                     "end the job if tutti cannot connect the ranks");
   command->add_option("--serve", options->served,
-                      "collectives to serve, such as allreduce,bcast; off: none");
+                      "collectives to serve: allreduce,bcast,... or off");
   command->prefix_command();
   command->callback([options, command, &run] {
     options->program = command->remaining();

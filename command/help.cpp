@@ -70,8 +70,8 @@ constexpr HelpTexts kHelpTexts[] = {
     {"explain", "", kOfExplain},
     {"run", "The program and its arguments follow the flags.", kOfRun},
     {"exec",
-     "Runs an unchanged MPI program, whose collectives tutti serves. The program and its\n"
-     "arguments follow the flags.",
+     "Runs an unchanged MPI program, whose collectives tutti serves. The program and\n"
+     "its arguments follow the flags.",
      kOfExec},
     {"help", "", kOfHelp},
     {"version", "", kOfVersion}};

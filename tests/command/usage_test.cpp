@@ -97,7 +97,7 @@ TEST(CommandUsage, ASweepOfAnAlgorithmThatIsWrongMeasuresNothing) {
 TEST(CommandUsage, HelpFitsATerminal) {
   for (const char* command :
        {"", "list", "show", "verify", "info", "doctor", "sweep", "gradients", "calibrate", "tune", "export",
-        "lint", "topology", "simulate", "explain", "run", "help", "version"}) {
+        "lint", "topology", "simulate", "explain", "run", "exec", "help", "version"}) {
     const Answer run = tutti_run(std::string{command} + " --help");
     EXPECT_EQ(run.code, 0);
     EXPECT_EQ(run.err, "");

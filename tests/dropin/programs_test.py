@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Runs programs of Debian unchanged, with and without tutti, and compares what they print: programs_test.py TUTTI
+
+The packages are scalapack-mpi-test, hpcc, lammps and lammps-examples; a test whose package is missing is skipped."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TUTTI = sys.argv[1]
+SCALAPACK = pathlib.Path("/usr/lib/x86_64-linux-gnu/scalapack")
+LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpiexec.hydra"]}
+EXEC = [TUTTI, "exec", "--report"]
+HPCC_INPUT = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
+LAMMPS_INPUT = pathlib.Path("/usr/share/lammps/examples/melt/in.melt")
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_job(self, mpi, ranks, *words):
+        """Returns the status and what the ranks printed."""
+        never, writer = os.pipe()
+        done = subprocess.run([*LAUNCHERS[mpi], "-n", str(ranks), *map(str, words)], cwd=self.folder, stdin=never, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200)
+        for end in (never, writer):
+            os.close(end)
+        return done.returncode, done.stdout
+
+    def check_served(self, output):
+        served = re.search(r"handled=(\d+) passed_on=", output)
+        self.assertIsNotNone(served, output)
+        return int(served[1])
+
+    def test_scalapack(self):
+        served = 0
+        for mpi in LAUNCHERS:
+            programs = sorted((SCALAPACK / f"{mpi}-tests").glob("x*"))
+            if not programs or not shutil.which(LAUNCHERS[mpi][0]):
+                self.skipTest("no scalapack-mpi-test")
+            shutil.rmtree(self.folder)
+            shutil.copytree("/usr/share/scalapack", self.folder)
+            for program in programs:
+                with self.subTest(mpi, program=program.name):
+                    plain, ours = self.run_job(mpi, 4, program), self.run_job(mpi, 4, *EXEC, program)
+                    verdicts = [re.findall(r"(\d+) +tests? completed and (passed|failed)", output) for _, output in (plain, ours)]
+                    self.assertEqual((ours[0], verdicts[1]), (plain[0], verdicts[0]), ours[1])
+                    if ours[0] == 0:
+                        served += self.check_served(ours[1])
+        self.assertGreater(served, 100000)
+
+    def test_hpcc(self):
+        if not shutil.which("hpcc") or not HPCC_INPUT.exists():
+            self.skipTest("no hpcc")
+        text = re.sub(r"(?m)^2( +Ps)", r"1\1", HPCC_INPUT.read_text("utf-8"))
+        (self.folder / "hpccinf.txt").write_text(text, "utf-8")
+        status, output = self.run_job("openmpi", 2, *EXEC, "hpcc")
+        result = (self.folder / "hpccoutf.txt").read_text("utf-8")
+        self.assertEqual(status, 0, output)
+        self.assertIn("Success=1\n", result)
+        self.assertNotIn("FAILED", result)
+        self.assertGreater(self.check_served(output), 1000)
+
+    def test_lammps(self):
+        if not shutil.which("lmp") or not LAMMPS_INPUT.exists():
+            self.skipTest("no lammps or lammps-examples")
+        words = ["lmp", "-in", LAMMPS_INPUT, "-log", "none"]
+        outputs = [self.run_job("openmpi", 4, *before, *words)[1] for before in ((), EXEC)]
+        rows = [re.findall(r"(?m)^ +\d+(?: +-?[\d.e+]+){5}", output) for output in outputs]
+        self.assertGreater(len(rows[0]), 4, outputs[0])
+        self.assertEqual(rows[0], rows[1])
+        self.assertGreater(self.check_served(outputs[1]), 100)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
