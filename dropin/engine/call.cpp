@@ -75,7 +75,7 @@ State* admit(MPI_Comm comm, const Origin& origin) {
     const std::uintptr_t caller = number_of(origin.caller);
     if (caller >= first && caller < behind) return Reason::from_the_mpi;
     if (comm == MPI_COMM_NULL) return Reason::arguments;
-    return has_ended() ? Reason::at_the_end : Reason::served;
+    return has_world() ? Reason::served : Reason::no_world;
   }();
   if (reason != Reason::served) {
     count(reason);

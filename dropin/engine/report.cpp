@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, kReasons> kReasonTexts{
     "served",   "off",         "from the MPI",  "intercommunicator", "no state yet", "young",
-    "one rank", "other world", "no connection", "arguments",         "operation",    "at the end",
+    "one rank", "other world", "no connection", "arguments",         "operation",    "no world",
 };
 
 runtime::Config settings;

@@ -21,11 +21,11 @@ enum class Reason : std::uint8_t {
   no_connection,  ///< tutti could not connect the ranks; a warning has the cause.
   arguments,      ///< The MPI reports the error, or knows what they mean.
   operation,      ///< A user's operator on a datatype that is no block of memory.
-  at_the_end,     ///< MPI_Finalize has begun.
+  no_world,       ///< Without MPI_Init, as in sessions, or after MPI_Finalize has begun.
 };
 
 /// Number of reasons.
-inline constexpr int kReasons = static_cast<int>(Reason::at_the_end) + 1;
+inline constexpr int kReasons = static_cast<int>(Reason::no_world) + 1;
 
 /// Reads the variables of the environment, once, when the MPI is initialised. A wrong one is
 /// reported, and the MPI serves.

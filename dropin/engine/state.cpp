@@ -196,8 +196,8 @@ void keep_until_finalize() noexcept {
   PMPI_Comm_set_attr(MPI_COMM_SELF, at_end, nullptr);
 }
 
-bool has_ended() noexcept {
-  return ended.load(std::memory_order_relaxed);
+bool has_world() noexcept {
+  return keyval != MPI_KEYVAL_INVALID && !ended.load(std::memory_order_relaxed);
 }
 
 }  // namespace tutti::dropin

@@ -34,7 +34,7 @@ struct State {
 
 /// Makes the MPI end all states before it ends itself. Called once, when the MPI is initialised.
 void keep_until_finalize() noexcept;
-/// @return whether the MPI has begun to end.
-[[nodiscard]] bool has_ended() noexcept;
+/// @return whether MPI_Init has returned, and MPI_Finalize has not begun.
+[[nodiscard]] bool has_world() noexcept;
 
 }  // namespace tutti::dropin
