@@ -68,7 +68,8 @@ std::string synopsis_of(const CLI::App& app, const CLI::App& command) {
     text += one->get_required() ? " " + name : " [" + name + "]";
   }
   if (&command == &app) text += " \\fIcommand\\fR ...";
-  if (command.get_name() == "run" || command.get_name() == "exec") text += " \\fIprogram\\fR [argument ...]";
+  if (command.get_name() == "run" || command.get_name() == "exec")
+    text += " \\fIprogram\\fR [argument ...]";
   return text;
 }
 

@@ -39,8 +39,8 @@ int compare_object(dl_phdr_info* object, std::size_t, void* init) {
   return 1;
 }
 
-void run_or_start(State& state, const Origin& origin, MPI_Comm comm, Task& task) {
-  if (origin.request != nullptr) return start(state, comm, task, origin.request);
+void run_or_start(State& state, const Origin& origin, Task& task) {
+  if (origin.request != nullptr) return start(state, task, origin.request);
   const std::scoped_lock alone{state.mutex};
   state.communicator->run(task.call, {.counts = task.counts});
   task.finish();
@@ -91,10 +91,10 @@ int run(State& state, const Origin& origin, MPI_Comm comm, Task& task) {
   count(Reason::served);
   try {
     try {
-      run_or_start(state, origin, comm, task);
+      run_or_start(state, origin, task);
     } catch (const Error& error) {
       if (!copies_input(error, task)) throw;
-      run_or_start(state, origin, comm, task);
+      run_or_start(state, origin, task);
     }
   } catch (const Error& error) {
     return raise(comm, error);

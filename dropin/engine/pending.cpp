@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 
 #include <list>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -23,8 +24,7 @@ namespace {
 constexpr int kTags = 32768;  // that every MPI has
 
 struct Started {
-  State* state;
-  MPI_Comm comm;
+  std::shared_ptr<State> state;
   Task task;
   Request request;
   int tag;
@@ -55,7 +55,7 @@ bool has_ended(Started& one) {
   Result<bool> done = one.request.try_test();
   if (done && !done.value()) return false;
   if (done) one.task.finish();
-  else static_cast<void>(raise(one.comm, done.error()));
+  else static_cast<void>(raise(MPI_COMM_WORLD, done.error()));  // its own may be freed
   return true;
 }
 
@@ -66,7 +66,7 @@ void prepare_requests() noexcept {
   wakes = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 }
 
-void start(State& state, MPI_Comm comm, Task& task, MPI_Request* request) {
+void start(State& state, Task& task, MPI_Request* request) {
   const std::scoped_lock lock{mutex};
   Request own = [&] {
     const std::scoped_lock alone{state.mutex};
@@ -78,7 +78,7 @@ void start(State& state, MPI_Comm comm, Task& task, MPI_Request* request) {
   while (is_tag_used(next_tag)) next_tag = (next_tag + 1) % kTags;
   const int tag = std::exchange(next_tag, (next_tag + 1) % kTags);
   PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag, messages, request);
-  started.push_back({&state, comm, std::move(task), std::move(own), tag});
+  started.push_back({state.shared_from_this(), std::move(task), std::move(own), tag});
   detail::pending.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -17,7 +17,7 @@ void prepare_requests() noexcept;
 
 /// Starts a call, and makes its request. Throws Error; then nothing was started, and `task` is as
 /// before.
-void start(State& state, MPI_Comm comm, Task& task, MPI_Request* request);
+void start(State& state, Task& task, MPI_Request* request);
 
 namespace detail {
 extern std::atomic<int> pending;

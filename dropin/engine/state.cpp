@@ -20,14 +20,14 @@ namespace {
 // The states are freed by their attributes, and by the end of the MPI whatever is left.
 class States {
  public:
-  State& add(std::unique_ptr<State> state) {
+  State& add(std::shared_ptr<State> state) {
     const std::scoped_lock lock{mutex_};
     return **states_.insert(std::move(state)).first;
   }
   void remove(State* state) noexcept {
-    std::unique_ptr<State> removed;  // destroyed without the lock
+    std::shared_ptr<State> removed;  // destroyed without the lock
     const std::scoped_lock lock{mutex_};
-    const auto place = std::ranges::find(states_, state, &std::unique_ptr<State>::get);
+    const auto place = std::ranges::find(states_, state, &std::shared_ptr<State>::get);
     if (place != states_.end()) removed = std::move(states_.extract(place).value());
   }
   void clear() noexcept {
@@ -37,7 +37,7 @@ class States {
 
  private:
   std::mutex mutex_{};
-  std::set<std::unique_ptr<State>> states_{};
+  std::set<std::shared_ptr<State>> states_{};
 };
 
 States& states() {
@@ -132,8 +132,8 @@ void connect(MPI_Comm comm, State& state, const std::vector<Rank>& in_world) {
 // Connecting takes as long as some hundreds of calls of the MPI.
 constexpr int kCallsBefore = 32;
 
-std::unique_ptr<State> make(MPI_Comm comm) {
-  auto state = std::make_unique<State>();
+std::shared_ptr<State> make(MPI_Comm comm) {
+  auto state = std::make_shared<State>();
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   PMPI_Comm_rank(comm, &state->rank);

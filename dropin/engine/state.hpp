@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -13,8 +14,9 @@
 
 namespace tutti::dropin {
 
-/// A communicator of the program.
-struct State {
+/// A communicator of the program. Pending calls share it, since MPI lets a program free a
+/// communicator before they end.
+struct State : std::enable_shared_from_this<State> {
   std::optional<Communicator> communicator{};  ///< None: the MPI runs the collectives.
   Reason reason = Reason::served;              ///< Why the MPI does.
   std::mutex mutex{};    ///< Held in calls of the communicator, which serves one thread at a time.

@@ -22,6 +22,7 @@ int main(int count, char** words) {
   const std::array<World, 4> worlds{world, World{backward}, World{halves}, World{MPI_COMM_SELF}};
   const std::vector<Layout> types = layouts();
   renew_types(world);
+  free_before_the_end(world);
   for (long call = 0; call < calls; ++call) {
     dice.seed(seed * 100000 +
               static_cast<unsigned>(call));  // since halves of a world draw different numbers
