@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <tutti/communicator.hpp>
@@ -49,14 +50,28 @@ void complete(int tag) noexcept {
 }
 
 // Whether a call has ended, with or without an error.
-bool has_ended(Started& one) {
+bool has_ended(Started& one, std::optional<Error>& error) {
   const std::unique_lock alone{one.state->mutex, std::try_to_lock};
   if (!alone.owns_lock()) return false;
   Result<bool> done = one.request.try_test();
   if (done && !done.value()) return false;
   if (done) one.task.finish();
-  else static_cast<void>(raise(MPI_COMM_WORLD, done.error()));  // its own may be freed
+  else error = done.error();
   return true;
+}
+
+void poll_all(std::optional<Error>& error) {
+  const std::unique_lock lock{mutex, std::try_to_lock};
+  if (!lock.owns_lock()) return;
+  for (auto one = started.begin(); one != started.end();) {
+    if (!has_ended(*one, error)) {
+      ++one;
+      continue;
+    }
+    complete(one->tag);
+    one = started.erase(one);
+    detail::pending.fetch_sub(1, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace
@@ -83,17 +98,10 @@ void start(State& state, Task& task, MPI_Request* request) {
 }
 
 void poll() noexcept {
-  const std::unique_lock lock{mutex, std::try_to_lock};
-  if (!lock.owns_lock()) return;
-  for (auto one = started.begin(); one != started.end();) {
-    if (!has_ended(*one)) {
-      ++one;
-      continue;
-    }
-    complete(one->tag);
-    one = started.erase(one);
-    detail::pending.fetch_sub(1, std::memory_order_relaxed);
-  }
+  std::optional<Error> error;
+  poll_all(error);
+  // The program's handler may call MPI. The communicator of the call may be freed.
+  if (error) static_cast<void>(raise(MPI_COMM_WORLD, *error));
 }
 
 }  // namespace tutti::dropin
