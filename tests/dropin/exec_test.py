@@ -115,7 +115,7 @@ def run(*words, **variables):
 class Exec(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        FOLDER.mkdir(exist_ok=True)
+        FOLDER.mkdir(parents=True, exist_ok=True)
         cls.program = compile_program("program.c", PROGRAM)
 
     def test_a_program_in_c(self):
