@@ -14,6 +14,8 @@ import unittest
 TUTTI = sys.argv[1]
 SCALAPACK = pathlib.Path("/usr/lib/x86_64-linux-gnu/scalapack")
 LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpiexec.hydra"]}
+# They compare numbers that they never set: they fail too where a tool without tutti fills the stack with NaN.
+UNSET = {"xcheevr", "xzheevr"}
 EXEC = [TUTTI, "exec", "--report"]
 HPCC_INPUT = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 LAMMPS_INPUT = pathlib.Path("/usr/share/lammps/examples/melt/in.melt")
@@ -42,7 +44,7 @@ class Programs(unittest.TestCase):
     def test_scalapack(self):
         served = 0
         for mpi in LAUNCHERS:
-            programs = sorted((SCALAPACK / f"{mpi}-tests").glob("x*"))
+            programs = sorted(file for file in (SCALAPACK / f"{mpi}-tests").glob("x*") if file.name not in UNSET)
             if not programs or not shutil.which(LAUNCHERS[mpi][0]):
                 self.skipTest("no scalapack-mpi-test")
             shutil.rmtree(self.folder)
