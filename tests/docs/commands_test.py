@@ -2,8 +2,8 @@
 """Runs the commands of docs/install.md and docs/cluster.md: commands_test.py SOURCE BUILD CMAKE TUTTI
 
 Each block of a shell runs in bash, beside the files of SOURCE. `tutti` is the built one. Programs that install, that compile for
-minutes, or that need a cluster are stand-ins, which launch what they are told to launch, once. Of their other words the test checks
-that files, options, targets and variants exist.
+minutes, or that need a cluster are stand-ins, which launch what they are told to launch, once. The test checks that files,
+options, targets and variants of their other words exist.
 """
 import json
 import os
