@@ -221,6 +221,11 @@ def use_example(arguments, folder):
     examples.check_conjugate_gradient(arguments, folder, prefix)
 
 
+def use_trainer(arguments, folder):
+    prefix = install(arguments, folder)
+    examples.check_all_of_trainer(folder, prefix, examples.build_example(arguments, folder, prefix, "digits"))
+
+
 def use_c(arguments, folder):
     c_page.check_c(arguments, folder, install(arguments, folder))
 
@@ -291,7 +296,7 @@ def use_shared(arguments, folder):
 def main():
     ways = {"find_package": use_find_package, "package": use_package, "pkg_config": use_pkg_config, "misuse": use_wrongly,
             "partial": use_partial,
-            "subdirectory": use_subdirectory, "shared": use_shared, "example": use_example,
+            "subdirectory": use_subdirectory, "shared": use_shared, "example": use_example, "trainer": use_trainer,
             "c": use_c, "fortran": use_fortran}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("way", choices=ways)

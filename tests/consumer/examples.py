@@ -126,23 +126,61 @@ def check_digits(arguments, folder, prefix):
     return build
 
 
-def check_trainer(folder, prefix, build):
-    """Each strategy and codec learns; a run that was killed goes on to the same bits."""
-    tutti = prefix / "bin" / "tutti"
-    written, checkpoint, trace = folder / "trained", folder / "checkpoint", folder / "trace.json"
-    # Little is learned in so short a time, by some more than by others.
-    short = ("--train", "1280", "--test", "200", "--epochs", "3", "--weights", written)
+class Trainer:
+    """The trainer on this host, and what it wrote."""
 
-    def train(ranks, *options):
-        output = run(tutti, "run", "-n", ranks, build / "trainer", *short, *options)
+    def __init__(self, folder, prefix, build):
+        self.tutti, self.program = prefix / "bin" / "tutti", build / "trainer"
+        self.written, self.checkpoint, self.trace = folder / "trained", folder / "checkpoint", folder / "trace.json"
+        # Little is learned in so short a time, by some more than by others.
+        self.short = ("--train", "1280", "--test", "200", "--epochs", "3", "--weights", self.written)
+
+    def train(self, ranks, *options):
+        """Accuracy and weights."""
+        output = run(self.tutti, "run", "-n", ranks, self.program, *self.short, *options)
         epoch = re.search(r"epoch 3: loss (\S+), accuracy (\S+) ", output)
         if not epoch:
             sys.exit(f"trainer {options} printed:\n{output}")
-        return float(epoch[2]), written.read_bytes()
+        return float(epoch[2]), self.written.read_bytes()
 
-    usual = train(2)
-    if usual[0] < 0.85:
-        sys.exit(f"trainer: accuracy {usual[0]}")
+    def usual(self):
+        usual = self.train(2)
+        if usual[0] < 0.85:
+            sys.exit(f"trainer: accuracy {usual[0]}")
+        return usual
+
+    def check_kill(self, ranks, options, steps):
+        """A run that was killed goes on to the same bits."""
+        saving = ("--save-every", "7", *options, "--checkpoint", self.checkpoint)
+        self.checkpoint.unlink(missing_ok=True)
+        expected = self.train(ranks, *saving)
+        for step in steps:
+            self.checkpoint.unlink(missing_ok=True)
+            killed = subprocess.run(
+                [str(word) for word in (self.tutti, "run", "-n", ranks, self.program, *self.short,
+                                        *saving, "--stop-at", step, "--stop-rank", ranks - 1)],
+                capture_output=True, text=True, timeout=300)
+            if killed.returncode == 0 or (step > 7) != self.checkpoint.exists():
+                sys.exit(f"trainer {options}, killed at step {step}:\n{killed.stderr}")
+            if self.train(ranks, *saving) != expected:
+                sys.exit(f"trainer {options}: killed at step {step} it goes on to other weights")
+
+
+def check_trainer(folder, prefix, build):
+    """Some of what check_all_of_trainer does."""
+    trainer = Trainer(folder, prefix, build)
+    usual = trainer.usual()
+    if trainer.train(2, "--strategy", "sharded", "--storage", "views", "--trace", trainer.trace) != usual:
+        sys.exit("trainer: shards train other weights than buckets do")
+    if not json.loads(trainer.trace.read_text(encoding="utf-8"))["traceEvents"]:
+        sys.exit("trainer: there is nothing in the trace")
+    trainer.check_kill(2, (), [33])
+
+
+def check_all_of_trainer(folder, prefix, build):
+    """Each strategy and codec learns; a run that was killed goes on to the same bits."""
+    trainer = Trainer(folder, prefix, build)
+    train, usual, checkpoint = trainer.train, trainer.usual(), trainer.checkpoint
     # All of these reduce the same numbers, and two ranks' sums have one order only.
     for strategy in ("per-tensor", "flat", "negotiated", "after", "sharded"):
         if train(2, "--strategy", strategy, "--storage", "views") != usual:
@@ -151,10 +189,8 @@ def check_trainer(folder, prefix, build):
     if clipped == usual or train(2, "--clip", "0.5", "--strategy", "sharded") != clipped:
         sys.exit("trainer: --clip changes nothing, or other weights with shards")
     if train(2, "--verify-every", "3", "--resync-every", "5", "--check-finite", "on", "--trace",
-             trace) != usual:
+             trainer.trace) != usual:
         sys.exit("trainer: checks change weights")
-    if not json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]:
-        sys.exit("trainer: there is nothing in the trace")
     slow = ("--rate", "0.02", "--compression-after", "20", "--compression")
     for options, margin in {("--model", "cnn"): -0.05, ("--accumulate", "3"): 0.05,
                             ("--strategy", "local-sgd", "--period", "4"): 0.1,
@@ -170,7 +206,7 @@ def check_trainer(folder, prefix, build):
     # Shards of velocities, saved by three ranks, are whole for two.
     for options in (("--strategy", "sharded"), ()):
         checkpoint.unlink(missing_ok=True)
-        run(tutti, "run", "-n", 3, build / "trainer", *short[:4], "--epochs", "2", "--strategy",
+        run(trainer.tutti, "run", "-n", 3, trainer.program, *trainer.short[:4], "--epochs", "2", "--strategy",
             "sharded", "--checkpoint", checkpoint)
         train(2, "--checkpoint", checkpoint, *options)
 
@@ -179,22 +215,10 @@ def check_trainer(folder, prefix, build):
                            (2, ("--compression", "one_bit:128", "--compression-after", "5",
                                 "--rate", "0.02")),
                            (2, ("--strategy", "diloco", "--save-every", "4", "--period", "4"))):
-        saving = ("--save-every", "7", *options, "--checkpoint", checkpoint)
-        checkpoint.unlink(missing_ok=True)
-        expected = train(ranks, *saving)
-        for step in (3, 33, 60):
-            checkpoint.unlink(missing_ok=True)
-            killed = subprocess.run(
-                [str(word) for word in (tutti, "run", "-n", ranks, build / "trainer", *short,
-                                        *saving, "--stop-at", step, "--stop-rank", ranks - 1)],
-                capture_output=True, text=True, timeout=300)
-            if killed.returncode == 0 or (step > 7) != checkpoint.exists():
-                sys.exit(f"trainer {options}, killed at step {step}:\n{killed.stderr}")
-            if train(ranks, *saving) != expected:
-                sys.exit(f"trainer {options}: killed at step {step} it goes on to other weights")
+        trainer.check_kill(ranks, options, (3, 33, 60))
     # One rank and four ranks load a checkpoint of two.
     for ranks, step in ((1, 60), (4, 80)):
-        output = run(tutti, "run", "-n", ranks, build / "trainer", *short, "--epochs", "4",
+        output = run(trainer.tutti, "run", "-n", ranks, trainer.program, *trainer.short, "--epochs", "4",
                      "--strategy", "diloco", "--checkpoint", checkpoint)
         if f"going on after step {step}" not in output or ("epoch 4" in output) != (ranks == 1):
             sys.exit(f"trainer on {ranks} ranks goes on with:\n{output}")
