@@ -26,8 +26,10 @@ using perf::Failure;
 
 struct ExecOptions {
   bool reports = false;
+  std::string report_file{};
   bool is_strict = false;
   std::string served{};
+  std::string native{};
   std::vector<std::string> program{};
 };
 
@@ -64,8 +66,10 @@ int run_program(const ExecOptions& options) {
   const auto others = runtime::value_of(environment, "LD_PRELOAD");
   setenv("LD_PRELOAD", (others ? front + ":" + std::string{*others} : front).c_str(), 1);
   if (options.reports) setenv("TUTTI_REPORT", "1", 1);
+  if (!options.report_file.empty()) setenv("TUTTI_REPORT_FILE", options.report_file.c_str(), 1);
   if (options.is_strict) setenv("TUTTI_MPI_STRICT", "1", 1);
   if (!options.served.empty()) setenv("TUTTI_MPI", options.served.c_str(), 1);
+  if (!options.native.empty()) setenv("TUTTI_MPI_NATIVE", options.native.c_str(), 1);
   std::vector<char*> words;
   for (const std::string& word : options.program) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -79,11 +83,18 @@ int run_program(const ExecOptions& options) {
 void add_exec(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", "run an MPI program with tutti's collectives");
-  command->add_flag("--report", options->reports, "print on rank 0 how many calls tutti served");
+  command->add_flag("--report", options->reports,
+                    "print on rank 0 the calls that tutti served, and their times");
+  command->add_option("--report-file", options->report_file,
+                      "write the times of calls for `tutti sweep --replay` and `tutti tune`");
   command->add_flag("--strict", options->is_strict,
                     "end the job if tutti cannot connect the ranks");
   command->add_option("--serve", options->served,
                       "collectives to serve: allreduce,bcast,... or off");
+  command
+      ->add_option("--native", options->native,
+                   "calls to leave to the MPI where that is faster: exact, all, or off")
+      ->check(CLI::IsMember({"exact", "all", "off"}));
   command->prefix_command();
   command->callback([options, command, &run] {
     options->program = command->remaining();

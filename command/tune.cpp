@@ -6,9 +6,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command/commands.hpp"
@@ -17,6 +21,7 @@
 #include "perf/failure.hpp"
 #include "perf/failure_report.hpp"
 #include "perf/pages/draw.hpp"
+#include "perf/sweep/baseline.hpp"
 #include "perf/tuning/calibrate.hpp"
 #include "perf/tuning/tune.hpp"
 #include "runtime/world/tuning_file.hpp"
@@ -44,9 +49,33 @@ void read_buffers(TuneOptions& options, const std::string& text) {
     perf::index_among("kind of buffers", kind, {kBuffers[0], kBuffers[1]});
 }
 
+// The flags that a file of --replay has: what a program called, or a sweep measured.
+constexpr std::array kReplayed{"--collective", "--begin", "--end", "--factor", "--align"};
+
+bool is_replayed(std::string_view argument) {
+  return std::ranges::find(kReplayed, argument.substr(0, argument.find('='))) != kReplayed.end();
+}
+
+// @return the arguments of the command with those of its file of --replay.
+std::vector<std::string> replayed(std::vector<std::string> arguments, const std::string& path,
+                                  const CLI::App& app) {
+  for (const char* const flag : kReplayed)
+    if (app.count(flag) > 0)
+      throw Failure{ExitCode::usage,
+                    fmt::format("--replay has the collectives and sizes: leave {} out", flag)};
+  std::erase_if(arguments, is_replayed);
+  std::ranges::copy_if(perf::recorded_run(path).arguments, std::back_inserter(arguments),
+                       is_replayed);
+  return arguments;
+}
+
 // Checks flags that depend on each other, and sets the default path of the file.
 void complete(TuneOptions& options, const CLI::App& app) {
   options.arguments = perf::repeat_arguments(app);
+  if (!options.sweep.replay.empty()) {
+    options.arguments = replayed(options.arguments, options.sweep.replay, app);
+    options.sweep = perf::sweep_options(options.arguments);
+  }
   if (!options.buffers.empty())
     options.arguments.push_back(fmt::format("--buffers={}", fmt::join(options.buffers, ",")));
   options.arguments.emplace_back("--again");
@@ -106,9 +135,9 @@ void add_tune(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<TuneOptions>();
   CLI::App* command =
       add_measuring(app, "tune", "measure the fastest algorithm at each size", options, run, tune);
-  perf::declare_flags(
-      *command, options->sweep,
-      {"--collective", "--begin", "--end", "--factor", "--budget", "--align", "--pattern"});
+  perf::declare_flags(*command, options->sweep,
+                      {"--collective", "--begin", "--end", "--factor", "--budget", "--align",
+                       "--pattern", "--replay"});
   perf::set_usual(*command, options->sweep, "--factor", "4");
   command->add_flag("--again", options->again, "measure also the cells that the file has");
   command->add_option("--html", options->html, "write a page with pictures and tables");

@@ -12,55 +12,6 @@
 namespace tutti::v0::mpi {
 namespace {
 
-static_assert(sizeof(long) == sizeof(std::int64_t), "MPI_LONG_INT stands for Indexed<int64_t>");
-
-// The type MPI reduces, or MPI_DATATYPE_NULL.
-MPI_Datatype reducible(Datatype type) {
-  switch (type) {
-    case Datatype::i8: return MPI_INT8_T;
-    case Datatype::i16: return MPI_INT16_T;
-    case Datatype::i32: return MPI_INT32_T;
-    case Datatype::i64: return MPI_INT64_T;
-    case Datatype::u8: return MPI_UINT8_T;
-    case Datatype::u16: return MPI_UINT16_T;
-    case Datatype::u32: return MPI_UINT32_T;
-    case Datatype::u64: return MPI_UINT64_T;
-    case Datatype::f32: return MPI_FLOAT;
-    case Datatype::f64: return MPI_DOUBLE;
-    case Datatype::c32: return MPI_CXX_FLOAT_COMPLEX;
-    case Datatype::c64: return MPI_CXX_DOUBLE_COMPLEX;
-    case Datatype::i32_index: return MPI_2INT;
-    case Datatype::i64_index: return MPI_LONG_INT;
-    case Datatype::f32_index: return MPI_FLOAT_INT;
-    case Datatype::f64_index: return MPI_DOUBLE_INT;
-    case Datatype::f16:
-    case Datatype::bf16:
-    case Datatype::opaque: break;
-  }
-  return MPI_DATATYPE_NULL;
-}
-
-// MPI's operator, or MPI_OP_NULL.
-MPI_Op operator_of(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::sum: return MPI_SUM;
-    case OperatorKind::prod: return MPI_PROD;
-    case OperatorKind::min: return MPI_MIN;
-    case OperatorKind::max: return MPI_MAX;
-    case OperatorKind::min_loc: return MPI_MINLOC;
-    case OperatorKind::max_loc: return MPI_MAXLOC;
-    case OperatorKind::logical_and: return MPI_LAND;
-    case OperatorKind::logical_or: return MPI_LOR;
-    case OperatorKind::logical_xor: return MPI_LXOR;
-    case OperatorKind::bit_and: return MPI_BAND;
-    case OperatorKind::bit_or: return MPI_BOR;
-    case OperatorKind::bit_xor: return MPI_BXOR;
-    case OperatorKind::average:
-    case OperatorKind::user: break;
-  }
-  return MPI_OP_NULL;
-}
-
 // A call in MPI's words.
 struct Native {
   const void* in;
@@ -110,9 +61,9 @@ std::string lack(const Call& call, Rank self) {
   if (!is_message(call) && static_cast<int>(call.collective) >= kCollectives) return "this meaning";
   if (reduces(call)) {
     if (call.op == nullptr) return "a reduction without an operator";
-    if (operator_of(call.op->kind()) == MPI_OP_NULL)
+    if (mpi_operator_of(call.op->kind()) == MPI_OP_NULL)
       return "the operator " + std::string{name_of(call.op->kind())};
-    if (reducible(call.type) == MPI_DATATYPE_NULL)
+    if (mpi_datatype_of(call.type) == MPI_DATATYPE_NULL)
       return "reductions of " + std::string{name_of(call.type)};
     if (!is_defined(call.op->kind(), call.type))
       return std::string{name_of(call.op->kind())} + " of " + std::string{name_of(call.type)};
@@ -133,8 +84,8 @@ Native translate(const Call& call) {
           call.out,
           static_cast<int>(call.in_count * scale),
           static_cast<int>(call.out_count * scale),
-          reduced ? reducible(call.type) : MPI_BYTE,
-          reduced ? operator_of(call.op->kind()) : MPI_OP_NULL};
+          reduced ? mpi_datatype_of(call.type) : MPI_BYTE,
+          reduced ? mpi_operator_of(call.op->kind()) : MPI_OP_NULL};
 }
 
 int run_even(const Call& call, const Native& n, Rank self, MPI_Comm comm) {

@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 
 #include <tutti/error.hpp>
 #include <tutti/spi/copy.hpp>
 
 #include "dropin/engine/pending.hpp"
+#include "dropin/engine/persistent.hpp"
 
 namespace tutti::dropin {
 namespace {
@@ -39,8 +41,7 @@ int compare_object(dl_phdr_info* object, std::size_t, void* init) {
   return 1;
 }
 
-void run_or_start(State& state, const Origin& origin, Task& task) {
-  if (origin.request != nullptr) return start(state, task, origin.request);
+void run_blocking(State& state, Task& task) {
   const std::scoped_lock alone{state.mutex};
   state.communicator->run(task.call, {.counts = task.counts});
   task.finish();
@@ -81,25 +82,33 @@ State* admit(MPI_Comm comm, const Origin& origin) {
     count(reason);
     return nullptr;
   }
-  State* const state = origin.request == nullptr ? &state_of(comm) : find_state(comm);
+  State* const state = origin.form.starts() ? find_state(comm) : &state_of(comm);
   if (state != nullptr && state->communicator) return state;
   count(state == nullptr ? Reason::no_state : state->reason);
   return nullptr;
 }
 
-int run(State& state, const Origin& origin, MPI_Comm comm, Task& task) {
-  count(Reason::served);
+int run_step(MPI_Comm comm, Task& task, const std::function<void()>& step) {
   try {
     try {
-      run_or_start(state, origin, task);
+      step();
     } catch (const Error& error) {
       if (!copies_input(error, task)) throw;
-      run_or_start(state, origin, task);
+      step();
     }
   } catch (const Error& error) {
     return raise(comm, error);
   }
   return MPI_SUCCESS;
+}
+
+int run(State& state, const Origin& origin, MPI_Comm comm, Task& task) {
+  if (origin.form.is_prepared) return prepare(state, comm, std::move(task), origin.form.request);
+  count(Reason::served);
+  return run_step(comm, task, [&] {
+    if (origin.form.starts()) start(state, task, origin.form.request);
+    else run_blocking(state, task);
+  });
 }
 
 }  // namespace tutti::dropin

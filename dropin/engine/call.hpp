@@ -4,9 +4,14 @@
 
 #include <mpi.h>
 
+#include <chrono>
+#include <functional>
+
 #include <tutti/call.hpp>
 #include <tutti/error.hpp>
 
+#include "dropin/engine/choice.hpp"
+#include "dropin/engine/mpi_functions.hpp"
 #include "dropin/engine/state.hpp"
 #include "dropin/engine/task.hpp"
 
@@ -14,8 +19,8 @@ namespace tutti::dropin {
 
 /// The origin of a call.
 struct Origin {
-  const void* caller = nullptr;    ///< The return address of the program's call.
-  MPI_Request* request = nullptr;  ///< The request of a call that starts, else null.
+  const void* caller = nullptr;  ///< The return address of the program's call.
+  Form form{};
 };
 
 /// Finds where the MPI's library lies.
@@ -31,9 +36,37 @@ inline void decline(Reason reason) noexcept {
   count(reason);
 }
 
-/// Runs or starts a call, and counts it. @return MPI_SUCCESS, or the code that the communicator's
-/// error handler got.
+/// Runs, starts or prepares a call, and counts those that it runs or starts. @return MPI_SUCCESS,
+/// or the code that the communicator's error handler got.
 int run(State& state, const Origin& origin, MPI_Comm comm, Task& task);
+
+/// Runs or starts a call by tutti. If it blocks, the MPI may run it instead, where that is faster.
+/// @tparam kName and the others: as hand_on. @param serve runs it by tutti. @param arguments of
+/// hand_on. @return the code of whoever ran it.
+template <Name kName, class Count, class Serve, class... A>
+int choose(State& state, const Origin& origin, MPI_Comm comm, const Kind& kind, const Serve& serve,
+           A... arguments) {
+  if (!origin.form.blocks()) return serve();
+  Choice* const choice = lets_mpi(state, kind) ? &state.choices.of(kind) : nullptr;
+  const Choice::Turn turn = choice != nullptr ? choice->begin() : Choice::Turn{};
+  const auto run_by = [&] {
+    if (turn.runner == Runner::tutti) return serve();
+    count(turn.is_sample ? Reason::sample : Reason::faster);
+    return hand_on<kName, Count>(Form{}, comm, arguments...);
+  };
+  if (!turn.is_sample && !reports_times()) return run_by();
+  const auto begin = std::chrono::steady_clock::now();
+  const int code = run_by();
+  const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
+  add_time(kind, turn.runner, time);
+  if (turn.is_sample) choice->end(turn.runner, time, comm);
+  return code;
+}
+
+/// Runs a step of a call that throws Error. If the step rejects the input because it overlaps the
+/// output, which MPIs accept, runs it again with a copy of the input.
+/// @return MPI_SUCCESS, or the code that the communicator's error handler got.
+int run_step(MPI_Comm comm, Task& task, const std::function<void()>& step);
 
 /// Gives an error to the error handler of a communicator. @return its code, if the handler returns.
 int raise(MPI_Comm comm, const Error& error);

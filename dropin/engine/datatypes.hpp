@@ -10,18 +10,9 @@
 #include <tutti/operators.hpp>
 #include <tutti/types.hpp>
 
-namespace tutti::dropin {
+#include "backends/mpi/datatypes.hpp"
 
-/// Elements of a datatype, by the operators of MPI that are defined on them.
-enum class Numbers : std::uint8_t {
-  none,
-  integers,
-  bits,
-  reals,
-  complex_numbers,
-  truth_values,
-  pairs
-};
+namespace tutti::dropin {
 
 /// The layout of a datatype, and its elements if tutti reduces them.
 struct DatatypeFacts {
@@ -31,7 +22,7 @@ struct DatatypeFacts {
   bool is_block =
       false;  ///< Whether no data lies outside the extent, so that elements may be copied by it.
   bool is_predefined = false;
-  Numbers numbers = Numbers::none;
+  mpi::Numbers numbers = mpi::Numbers::none;
   /// The type in tutti; opaque where only the MPI reduces it.
   Datatype type = Datatype::opaque;
 };
@@ -46,6 +37,8 @@ struct Reduction {
   Datatype type;
   std::size_t element_bytes;
   Operator op;
+  /// Whether the order in which elements are combined does not change the result.
+  bool is_exact = false;
 };
 
 /// @return what tutti runs for an operator on a datatype; none: the MPI must run or reject it.

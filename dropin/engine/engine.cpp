@@ -45,22 +45,29 @@ struct Entry {
   std::string_view name;  // of the function that blocks
   const void* blocking;
   const void* starting;
+  const void* preparing;
 };
 
 // Functions of MPI's types, of one that knows where the call comes from.
 template <auto kFunction, class... A>
 int block(A... arguments) {
-  return kFunction(Origin{__builtin_return_address(0), nullptr}, arguments...);
+  return kFunction(Origin{__builtin_return_address(0), {}}, arguments...);
 }
 template <auto kFunction, class... A>
 int start_call(A... arguments, MPI_Request* request) {
-  return kFunction(Origin{__builtin_return_address(0), request}, arguments...);
+  return kFunction(Origin{__builtin_return_address(0), {.request = request}}, arguments...);
+}
+template <auto kFunction, class... A>
+int prepare_call(A... arguments, Info info, MPI_Request* request) {
+  return kFunction(Origin{__builtin_return_address(0), {request, true, info}}, arguments...);
 }
 template <auto kFunction, class... A>
 Entry entry(std::string_view name, int (*)(const Origin&, A...)) {
   return {name, reinterpret_cast<const void*>(&block<kFunction, A...>),
           reinterpret_cast<const void*>(
-              static_cast<int (*)(A..., MPI_Request*)>(&start_call<kFunction, A...>))};
+              static_cast<int (*)(A..., MPI_Request*)>(&start_call<kFunction, A...>)),
+          reinterpret_cast<const void*>(
+              static_cast<int (*)(A..., Info, MPI_Request*)>(&prepare_call<kFunction, A...>))};
 }
 template <auto kFunction>
 Entry entry(std::string_view name) {
@@ -114,19 +121,24 @@ int init_thread(int* count, char*** arguments, int required, int* provided) {
   return code;
 }
 
-// Functions that end in _c are named "Bcast_c", those that start a call, "Ibcast". The former have
-// their names even in MPIs without them, so they are always served.
+// Functions with large counts are named "Bcast_c", those that start a call "Ibcast" or "Ibcast_c",
+// and those that prepare one "Bcast_init". Large counts have their names even in MPIs without them,
+// so those are always served.
 const void* serve_collective(std::string_view name) noexcept {
+  constexpr std::string_view kInit = "_init";
   const bool is_large = name.ends_with("_c");
+  const bool prepares = name.ends_with(kInit);
+  const std::string_view word = name.substr(0, name.size() - (is_large   ? 2
+                                                              : prepares ? kInit.size()
+                                                                         : 0));
   for (const Entry& entry : is_large ? collectives<Large>() : collectives<int>()) {
-    const bool is_wanted_here = is_wanted(entry.name);
-    if (is_large && name.substr(0, name.size() - 2) == entry.name)
-      return is_wanted_here || find_in_mpi(("PMPI_" + std::string{name}).c_str()) == nullptr
-                 ? entry.blocking
-                 : nullptr;
-    if (name == entry.name) return is_wanted_here ? entry.blocking : nullptr;
-    if (name.substr(1) == lower(entry.name) && name.front() == 'I')
-      return is_wanted_here ? entry.starting : nullptr;
+    const bool starts = word.front() == 'I' && word.substr(1) == lower(entry.name);
+    if (word != entry.name && !starts) continue;
+    const bool is_served =
+        is_wanted(entry.name) ||
+        (is_large && find_in_mpi(("PMPI_" + std::string{name}).c_str()) == nullptr);
+    if (!is_served) return nullptr;
+    return prepares ? entry.preparing : starts ? entry.starting : entry.blocking;
   }
   return nullptr;
 }

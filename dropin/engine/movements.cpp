@@ -58,7 +58,7 @@ bool are_valid(const Blocks& blocks) {
 template <Name kName, class Count, class... A>
 int to_the_mpi(const State* state, const Origin& origin, MPI_Comm comm, A... arguments) {
   if (state != nullptr) decline(Reason::arguments);
-  return hand_on<kName, Count>(origin.request, comm, arguments...);
+  return hand_on<kName, Count>(origin.form, comm, arguments...);
 }
 
 Task task_of(Collective collective, Rank root = 0) {
@@ -112,9 +112,12 @@ int run_all_to_all(State& state, const Origin& origin, MPI_Comm comm, std::span<
 
 int barrier(const Origin& origin, MPI_Comm comm) {
   State* const state = admit(comm, origin);
-  if (state == nullptr) return hand_on<"barrier", int>(origin.request, comm);
-  Task task = task_of(Collective::barrier);
-  return run(*state, origin, comm, task);
+  if (state == nullptr) return hand_on<"barrier", int>(origin.form, comm);
+  const auto serve = [&] {
+    Task task = task_of(Collective::barrier);
+    return run(*state, origin, comm, task);
+  };
+  return choose<"barrier", int>(*state, origin, comm, {Collective::barrier, 0}, serve);
 }
 
 template <class Count>
@@ -124,15 +127,21 @@ int bcast(const Origin& origin, void* inout, Count count, MPI_Datatype type, int
   if (state == nullptr || !is_valid(inout, count, type) || root < 0 || root >= state->size)
     return to_the_mpi<"bcast", Count>(state, origin, comm, inout, count, type, root);
   const Block block = block_of(inout, count, type);
-  Task task = task_of(Collective::broadcast, root);
-  task.write({&block, 1});
-  if (state->rank == root) {
-    task.out->load({&block, 1});
-    task.results.clear();
-  }
-  task.call.in = task.call.out;
-  task.call.in_count = task.call.out_count;
-  return run(*state, origin, comm, task);
+  const auto serve = [&] {
+    Task task = task_of(Collective::broadcast, root);
+    if (state->rank == root) {
+      task.read({&block, 1});
+      task.call.out = task.in->data();
+      task.call.out_count = task.call.in_count;
+    } else {
+      task.write({&block, 1});
+      task.call.in = task.call.out;
+      task.call.in_count = task.call.out_count;
+    }
+    return run(*state, origin, comm, task);
+  };
+  return choose<"bcast", Count>(*state, origin, comm, {Collective::broadcast, block.bytes()}, serve,
+                                inout, count, type, root);
 }
 
 template <class Count>
@@ -147,9 +156,13 @@ int gather(const Origin& origin, const void* in, Count in_count, MPI_Datatype in
   const bool in_place = is_root && in == MPI_IN_PLACE;
   const Block own =
       in_place ? even_block_of(root, out, out_count, out_type) : block_of(in, in_count, in_type);
-  if (!is_root) return run_gather(*state, origin, comm, own, {}, root, false);
-  const Block all = even_blocks_of(*state, out, out_count, out_type);
-  return run_gather(*state, origin, comm, own, {&all, 1}, root, false);
+  const auto serve = [&] {
+    if (!is_root) return run_gather(*state, origin, comm, own, {}, root, false);
+    const Block all = even_blocks_of(*state, out, out_count, out_type);
+    return run_gather(*state, origin, comm, own, {&all, 1}, root, false);
+  };
+  return choose<"gather", Count>(*state, origin, comm, {Collective::gather, own.bytes()}, serve, in,
+                                 in_count, in_type, out, out_count, out_type, root);
 }
 
 template <class Count>
@@ -165,10 +178,14 @@ int gatherv(const Origin& origin, const void* in, Count in_count, MPI_Datatype i
     return to_the_mpi<"gatherv", Count>(state, origin, comm, in, in_count, in_type, out, counts,
                                         places, out_type, root);
   const bool in_place = is_root && in == MPI_IN_PLACE;
-  return run_gather(
-      *state, origin, comm,
-      in_place ? blocks[static_cast<std::size_t>(root)] : block_of(in, in_count, in_type), blocks,
-      root, true);
+  const auto serve = [&] {
+    return run_gather(
+        *state, origin, comm,
+        in_place ? blocks[static_cast<std::size_t>(root)] : block_of(in, in_count, in_type), blocks,
+        root, true);
+  };
+  return choose<"gatherv", Count>(*state, origin, comm, {Collective::gather}, serve, in, in_count,
+                                  in_type, out, counts, places, out_type, root);
 }
 
 template <class Count>
@@ -183,9 +200,13 @@ int scatter(const Origin& origin, const void* in, Count in_count, MPI_Datatype i
   const bool in_place = is_root && out == MPI_IN_PLACE;
   const Block own =
       in_place ? even_block_of(root, in, in_count, in_type) : block_of(out, out_count, out_type);
-  if (!is_root) return run_scatter(*state, origin, comm, {}, own, root, false);
-  const Block all = even_blocks_of(*state, in, in_count, in_type);
-  return run_scatter(*state, origin, comm, {&all, 1}, own, root, false);
+  const auto serve = [&] {
+    if (!is_root) return run_scatter(*state, origin, comm, {}, own, root, false);
+    const Block all = even_blocks_of(*state, in, in_count, in_type);
+    return run_scatter(*state, origin, comm, {&all, 1}, own, root, false);
+  };
+  return choose<"scatter", Count>(*state, origin, comm, {Collective::scatter, own.bytes()}, serve,
+                                  in, in_count, in_type, out, out_count, out_type, root);
 }
 
 template <class Count>
@@ -201,10 +222,14 @@ int scatterv(const Origin& origin, const void* in, const Count* counts, const Co
     return to_the_mpi<"scatterv", Count>(state, origin, comm, in, counts, places, in_type, out,
                                          out_count, out_type, root);
   const bool in_place = is_root && out == MPI_IN_PLACE;
-  return run_scatter(
-      *state, origin, comm, blocks,
-      in_place ? blocks[static_cast<std::size_t>(root)] : block_of(out, out_count, out_type), root,
-      true);
+  const auto serve = [&] {
+    return run_scatter(
+        *state, origin, comm, blocks,
+        in_place ? blocks[static_cast<std::size_t>(root)] : block_of(out, out_count, out_type),
+        root, true);
+  };
+  return choose<"scatterv", Count>(*state, origin, comm, {Collective::scatter}, serve, in, counts,
+                                   places, in_type, out, out_count, out_type, root);
 }
 
 template <class Count>
@@ -217,7 +242,9 @@ int allgather(const Origin& origin, const void* in, Count in_count, MPI_Datatype
   const Block all = even_blocks_of(*state, out, out_count, out_type);
   const Block own = in == MPI_IN_PLACE ? even_block_of(state->rank, out, out_count, out_type)
                                        : block_of(in, in_count, in_type);
-  return run_all_gather(*state, origin, comm, own, {&all, 1}, true);
+  const auto serve = [&] { return run_all_gather(*state, origin, comm, own, {&all, 1}, true); };
+  return choose<"allgather", Count>(*state, origin, comm, {Collective::all_gather, own.bytes()},
+                                    serve, in, in_count, in_type, out, out_count, out_type);
 }
 
 template <class Count>
@@ -233,7 +260,9 @@ int allgatherv(const Origin& origin, const void* in, Count in_count, MPI_Datatyp
                                            places, out_type);
   const Block own = in == MPI_IN_PLACE ? blocks[static_cast<std::size_t>(state->rank)]
                                        : block_of(in, in_count, in_type);
-  return run_all_gather(*state, origin, comm, own, blocks, false);
+  const auto serve = [&] { return run_all_gather(*state, origin, comm, own, blocks, false); };
+  return choose<"allgatherv", Count>(*state, origin, comm, {Collective::all_gather}, serve, in,
+                                     in_count, in_type, out, counts, places, out_type);
 }
 
 template <class Count>
@@ -244,9 +273,13 @@ int alltoall(const Origin& origin, const void* in, Count in_count, MPI_Datatype 
     return to_the_mpi<"alltoall", Count>(state, origin, comm, in, in_count, in_type, out, out_count,
                                          out_type);
   const Block to = even_blocks_of(*state, out, out_count, out_type);
-  if (in == MPI_IN_PLACE) return run_all_to_all(*state, origin, comm, {}, {&to, 1}, true);
-  const Block from = even_blocks_of(*state, in, in_count, in_type);
-  return run_all_to_all(*state, origin, comm, {&from, 1}, {&to, 1}, true);
+  const auto serve = [&] {
+    if (in == MPI_IN_PLACE) return run_all_to_all(*state, origin, comm, {}, {&to, 1}, true);
+    const Block from = even_blocks_of(*state, in, in_count, in_type);
+    return run_all_to_all(*state, origin, comm, {&from, 1}, {&to, 1}, true);
+  };
+  return choose<"alltoall", Count>(*state, origin, comm, {Collective::all_to_all, to.bytes()},
+                                   serve, in, in_count, in_type, out, out_count, out_type);
 }
 
 template <class Count>
@@ -264,7 +297,10 @@ int alltoallv(const Origin& origin, const void* in, const Count* in_counts, cons
   if (to.empty() || !are_valid(from) || !are_valid(to))
     return to_the_mpi<"alltoallv", Count>(state, origin, comm, in, in_counts, in_places, in_type,
                                           out, out_counts, out_places, out_type);
-  return run_all_to_all(*state, origin, comm, from, to, false);
+  const auto serve = [&] { return run_all_to_all(*state, origin, comm, from, to, false); };
+  return choose<"alltoallv", Count>(*state, origin, comm, {Collective::all_to_all}, serve, in,
+                                    in_counts, in_places, in_type, out, out_counts, out_places,
+                                    out_type);
 }
 
 template <class Count>
@@ -289,7 +325,10 @@ int alltoallw(const Origin& origin, const void* in, const Count* in_counts, cons
   if (to.empty() || !are_valid(from) || !are_valid(to))
     return to_the_mpi<"alltoallw", Count>(state, origin, comm, in, in_counts, in_places, in_types,
                                           out, out_counts, out_places, out_types);
-  return run_all_to_all(*state, origin, comm, from, to, false);
+  const auto serve = [&] { return run_all_to_all(*state, origin, comm, from, to, false); };
+  return choose<"alltoallw", Count>(*state, origin, comm, {Collective::all_to_all}, serve, in,
+                                    in_counts, in_places, in_types, out, out_counts, out_places,
+                                    out_types);
 }
 
 template int bcast<int>(const Origin&, void*, int, MPI_Datatype, int, MPI_Comm);

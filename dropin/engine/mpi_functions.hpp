@@ -21,6 +21,20 @@ using Large = std::int64_t;
 /// @param name such as "PMPI_Send". @return its address, or null if the MPI lacks it.
 [[nodiscard]] void* find_in_mpi(const char* name) noexcept;
 
+/// A handle of MPI_Info.
+using Info = std::conditional_t<std::is_pointer_v<MPI_Comm>, void*, int>;
+
+/// The form of a collective.
+struct Form {
+  MPI_Request* request =
+      nullptr;               ///< That a call gets which starts or is prepared; null: it blocks.
+  bool is_prepared = false;  ///< Whether MPI_Start starts the call.
+  Info info{};               ///< Information of the program for a prepared one.
+
+  [[nodiscard]] bool blocks() const { return request == nullptr; }
+  [[nodiscard]] bool starts() const { return request != nullptr && !is_prepared; }
+};
+
 /// A name as an argument of a template.
 template <std::size_t kSize>
 struct Name {
@@ -74,11 +88,12 @@ class Narrow<const Large*> {
   std::vector<int> values_{};
 };
 
-/// The name of a collective in the MPI: "PMPI_Bcast", "PMPI_Bcast_c", or "PMPI_Ibcast".
+/// The name of a collective in the MPI: "PMPI_Bcast", "PMPI_Bcast_c", "PMPI_Ibcast", or
+/// "PMPI_Bcast_init".
 template <Name kName>
 consteval auto full_name(bool starts, std::string_view end) {
   constexpr std::string_view kPrefix = "PMPI_I";
-  std::array<char, kPrefix.size() + sizeof kName.text + 2> full{};
+  std::array<char, kPrefix.size() + sizeof kName.text + 5> full{};
   char* to =
       std::ranges::copy(kPrefix.substr(0, kPrefix.size() - (starts ? 0 : 1)), full.begin()).out;
   char* const first = to;
@@ -88,14 +103,23 @@ consteval auto full_name(bool starts, std::string_view end) {
   return full;
 }
 
-template <class... A>
-int call_narrow(void* function, MPI_Comm comm, const Narrow<A>&... arguments) {
+// Without a request the function blocks.
+template <bool kStarts, class... A>
+int call(void* function, MPI_Comm comm, MPI_Request* request, A... arguments) {
+  if constexpr (kStarts)
+    return reinterpret_cast<int (*)(A..., MPI_Comm, MPI_Request*)>(function)(arguments..., comm,
+                                                                             request);
+  else return reinterpret_cast<int (*)(A..., MPI_Comm)>(function)(arguments..., comm);
+}
+
+template <bool kStarts, class... A>
+int call_narrow(void* function, MPI_Comm comm, MPI_Request* request,
+                const Narrow<A>&... arguments) {
   if (!(arguments.fits() && ...)) {
     PMPI_Comm_call_errhandler(comm, MPI_ERR_COUNT);
     return MPI_ERR_COUNT;
   }
-  return reinterpret_cast<int (*)(decltype(arguments.get())..., MPI_Comm)>(function)(
-      arguments.get()..., comm);
+  return call<kStarts>(function, comm, request, arguments.get()...);
 }
 
 /// As many counts as a call on a communicator may have.
@@ -108,34 +132,45 @@ inline std::size_t ranks_of(MPI_Comm comm) {
   return static_cast<std::size_t>(ranks);
 }
 
+template <Name kName, class Count, bool kStarts, class... A>
+int find_and_call(MPI_Comm comm, MPI_Request* request, A... arguments) {
+  static constexpr auto kPlain = full_name<kName>(kStarts, "");
+  static void* const plain = find_in_mpi(kPlain.data());
+  if constexpr (!std::is_same_v<Count, Large>) {
+    return call<kStarts>(plain, comm, request, arguments...);
+  } else {
+    static constexpr auto kLarge = full_name<kName>(kStarts, "_c");
+    static void* const large = find_in_mpi(kLarge.data());
+    if (large != nullptr) return call<kStarts>(large, comm, request, arguments...);
+    return call_narrow<kStarts, A...>(plain, comm, request,
+                                      Narrow<A>{arguments, ranks_of(comm)}...);
+  }
+}
+
+template <Name kName, class... A>
+int find_and_prepare(MPI_Comm comm, const Form& form, A... arguments) {
+  static constexpr auto kFull = full_name<kName>(false, "_init");
+  static void* const function = find_in_mpi(kFull.data());
+  if (function != nullptr)
+    return reinterpret_cast<int (*)(A..., MPI_Comm, Info, MPI_Request*)>(function)(
+        arguments..., comm, form.info, form.request);
+  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);  // an MPI before its version 4
+  return MPI_ERR_OTHER;
+}
+
 }  // namespace detail
 
-/// Runs or starts the MPI's own collective. Counts of Large take the function that ends in _c, or
-/// the other one if the MPI lacks that; then the communicator's error handler gets a count that is
-/// too large.
-/// @tparam kName in small letters. @tparam Count of its counts. @param request of a call that
-/// starts, or null. @param comm the last argument of a call that blocks. @param arguments the
-/// others.
+/// Runs, starts or prepares the MPI's own collective. Counts of Large take the function that ends
+/// in _c, or the other one if the MPI lacks that; then the communicator's error handler gets a
+/// count that is too large.
+/// @tparam kName in small letters. @tparam Count of its counts. @param comm the last argument of a
+/// call that blocks. @param arguments those before it.
 template <Name kName, class Count, class... A>
-int hand_on(MPI_Request* request, MPI_Comm comm, A... arguments) {
-  static constexpr auto kBlocking = detail::full_name<kName>(false, "");
-  if constexpr (std::is_same_v<Count, Large>) {
-    static constexpr auto kLarge = detail::full_name<kName>(false, "_c");
-    static void* const large = find_in_mpi(kLarge.data());
-    static void* const function = find_in_mpi(kBlocking.data());
-    if (large != nullptr)
-      return reinterpret_cast<int (*)(A..., MPI_Comm)>(large)(arguments..., comm);
-    return detail::call_narrow<A...>(function, comm,
-                                     detail::Narrow<A>{arguments, detail::ranks_of(comm)}...);
-  } else {
-    static constexpr auto kStarting = detail::full_name<kName>(true, "");
-    static void* const blocking = find_in_mpi(kBlocking.data());
-    static void* const starting = find_in_mpi(kStarting.data());
-    if (request != nullptr)
-      return reinterpret_cast<int (*)(A..., MPI_Comm, MPI_Request*)>(starting)(arguments..., comm,
-                                                                               request);
-    return reinterpret_cast<int (*)(A..., MPI_Comm)>(blocking)(arguments..., comm);
-  }
+int hand_on(const Form& form, MPI_Comm comm, A... arguments) {
+  if (form.blocks()) return detail::find_and_call<kName, Count, false>(comm, nullptr, arguments...);
+  if constexpr (std::is_same_v<Count, int>)
+    if (form.is_prepared) return detail::find_and_prepare<kName>(comm, form, arguments...);
+  return detail::find_and_call<kName, Count, true>(comm, form.request, arguments...);
 }
 
 }  // namespace tutti::dropin

@@ -2,6 +2,7 @@
 
 #include <sys/eventfd.h>
 
+#include <bitset>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -26,28 +27,19 @@ constexpr int kTags = 32768;  // that every MPI has
 
 struct Started {
   std::shared_ptr<State> state;
-  Task task;
+  std::shared_ptr<Task> task;
   Request request;
-  int tag;
+  std::shared_ptr<Tag> tag;
 };
 
-MPI_Comm messages = MPI_COMM_NULL;
+MPI_Comm own_messages = MPI_COMM_NULL;
 int wakes = -1;  // an eventfd that nobody reads: with it tutti's thread advances the calls
 std::mutex mutex;
 std::list<Started> started;
+
+std::mutex tags_mutex;
+std::bitset<kTags> tags;
 int next_tag = 0;
-
-bool is_tag_used(int tag) {
-  for (const Started& one : started)
-    if (one.tag == tag) return true;
-  return false;
-}
-
-void complete(int tag) noexcept {
-  MPI_Request request = MPI_REQUEST_NULL;
-  PMPI_Isend(nullptr, 0, MPI_BYTE, 0, tag, messages, &request);
-  PMPI_Request_free(&request);
-}
 
 // Whether a call has ended, with or without an error.
 bool has_ended(Started& one, std::optional<Error>& error) {
@@ -55,7 +47,7 @@ bool has_ended(Started& one, std::optional<Error>& error) {
   if (!alone.owns_lock()) return false;
   Result<bool> done = one.request.try_test();
   if (done && !done.value()) return false;
-  if (done) one.task.finish();
+  if (done) one.task->finish();
   else error = done.error();
   return true;
 }
@@ -68,7 +60,7 @@ void poll_all(std::optional<Error>& error) {
       ++one;
       continue;
     }
-    complete(one->tag);
+    complete(*one->tag);
     one = started.erase(one);
     detail::pending.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -77,23 +69,59 @@ void poll_all(std::optional<Error>& error) {
 }  // namespace
 
 void prepare_requests() noexcept {
-  PMPI_Comm_dup(MPI_COMM_SELF, &messages);
+  PMPI_Comm_dup(MPI_COMM_SELF, &own_messages);
   wakes = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 }
 
+MPI_Comm messages() noexcept {
+  return own_messages;
+}
+
+Tag::Tag() : number_{-1} {
+  const std::scoped_lock lock{tags_mutex};
+  for (int i = 0; i < kTags && number_ < 0; ++i) {
+    if (!tags.test(static_cast<std::size_t>(next_tag))) number_ = next_tag;
+    next_tag = (next_tag + 1) % kTags;
+  }
+  if (number_ < 0)
+    throw Error{ErrorCode::invalid_argument,
+                "a process has more than 32768 requests of collectives at a time"};
+  tags.set(static_cast<std::size_t>(number_));
+}
+
+Tag::~Tag() {
+  const std::scoped_lock lock{tags_mutex};
+  if (number_ >= 0) tags.reset(static_cast<std::size_t>(number_));
+}
+
+void complete(const Tag& tag) noexcept {
+  MPI_Request request = MPI_REQUEST_NULL;
+  PMPI_Isend(nullptr, 0, MPI_BYTE, 0, tag.number(), own_messages, &request);
+  PMPI_Request_free(&request);
+}
+
 void start(State& state, Task& task, MPI_Request* request) {
+  const auto tag = std::make_shared<Tag>();
+  const auto own = std::make_shared<Task>(std::move(task));
+  try {
+    start(state, own, tag);
+  } catch (const Error&) {
+    task = std::move(*own);
+    throw;
+  }
+  PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag->number(), own_messages, request);
+}
+
+void start(State& state, const std::shared_ptr<Task>& task, const std::shared_ptr<Tag>& tag) {
   const std::scoped_lock lock{mutex};
   Request own = [&] {
     const std::scoped_lock alone{state.mutex};
-    Result<Request> result = state.communicator->try_().start(task.call, {.counts = task.counts});
+    Result<Request> result = state.communicator->try_().start(task->call, {.counts = task->counts});
     if (!result) throw result.error();
     if (wakes >= 0) result.value().notify(wakes);
     return std::move(result.value());
   }();
-  while (is_tag_used(next_tag)) next_tag = (next_tag + 1) % kTags;
-  const int tag = std::exchange(next_tag, (next_tag + 1) % kTags);
-  PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag, messages, request);
-  started.push_back({state.shared_from_this(), std::move(task), std::move(own), tag});
+  started.push_back({state.shared_from_this(), task, std::move(own), tag});
   detail::pending.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -12,9 +12,9 @@
 #include "dropin/engine/mpi_functions.hpp"
 
 namespace tutti::dropin {
-namespace {
 
-// A reduction that tutti serves, or none.
+// A reduction that tutti serves, or none. Lambdas of functions that others see capture it, so it
+// has a name that they see too.
 struct Admitted {
   State* state = nullptr;
   std::optional<Reduction> reduction{};
@@ -25,12 +25,16 @@ struct Admitted {
     const bool is_type = is_valid && type != MPI_DATATYPE_NULL;
     if (is_type) reduction = reduction_of(type, op);
     // The MPI combines elements on the thread of the program only.
-    if (reduction && origin.request != nullptr && reduction->op.kind() == OperatorKind::user)
+    if (reduction && !origin.form.blocks() && reduction->op.kind() == OperatorKind::user)
       reduction.reset();
     if (!reduction) decline(is_type ? Reason::operation : Reason::arguments);
   }
   explicit operator bool() const { return reduction.has_value(); }
 
+  // @param elements of a vector as all ranks know it.
+  [[nodiscard]] Kind kind(Collective collective, std::size_t elements) const {
+    return {collective, elements * reduction->element_bytes, reduction->is_exact};
+  }
   [[nodiscard]] Task task(Collective collective, const void* in, void* out, std::size_t in_count,
                           std::size_t out_count) const {
     return {.call = {.collective = collective,
@@ -44,15 +48,21 @@ struct Admitted {
   }
 };
 
+namespace {
+
 // A prefix reduction or an all_reduce: one vector in, one out.
 template <Name kName, class Count>
 int run_vector(const Origin& origin, Collective collective, const void* in, void* out, Count count,
                MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const Admitted admitted{comm, origin, count >= 0, type, op};
-  if (!admitted) return hand_on<kName, Count>(origin.request, comm, in, out, count, type, op);
+  if (!admitted) return hand_on<kName, Count>(origin.form, comm, in, out, count, type, op);
   const auto elements = static_cast<std::size_t>(count);
-  Task task = admitted.task(collective, in, out, elements, elements);
-  return run(*admitted.state, origin, comm, task);
+  const auto serve = [&] {
+    Task task = admitted.task(collective, in, out, elements, elements);
+    return run(*admitted.state, origin, comm, task);
+  };
+  return choose<kName, Count>(*admitted.state, origin, comm, admitted.kind(collective, elements),
+                              serve, in, out, count, type, op);
 }
 
 // MPI puts the result of a reduce_scatter in place at the front of the vector.
@@ -94,12 +104,16 @@ int reduce(const Origin& origin, const void* in, void* out, Count count, MPI_Dat
   const Admitted admitted{comm, origin, count >= 0 && root >= 0, type, op};
   const bool has_root = admitted && root < admitted.state->size;
   if (admitted && !has_root) decline(Reason::arguments);
-  if (!has_root)
-    return hand_on<"reduce", Count>(origin.request, comm, in, out, count, type, op, root);
+  if (!has_root) return hand_on<"reduce", Count>(origin.form, comm, in, out, count, type, op, root);
   const auto elements = static_cast<std::size_t>(count);
-  Task task = admitted.task(Collective::reduce, in, out, elements, elements);
-  task.call.root = root;
-  return run(*admitted.state, origin, comm, task);
+  const auto serve = [&] {
+    Task task = admitted.task(Collective::reduce, in, out, elements, elements);
+    task.call.root = root;
+    return run(*admitted.state, origin, comm, task);
+  };
+  return choose<"reduce", Count>(*admitted.state, origin, comm,
+                                 admitted.kind(Collective::reduce, elements), serve, in, out, count,
+                                 type, op, root);
 }
 
 template <class Count>
@@ -107,10 +121,13 @@ int reduce_scatter_block(const Origin& origin, const void* in, void* out, Count 
                          MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const Admitted admitted{comm, origin, count >= 0, type, op};
   if (!admitted)
-    return hand_on<"reduce_scatter_block", Count>(origin.request, comm, in, out, count, type, op);
+    return hand_on<"reduce_scatter_block", Count>(origin.form, comm, in, out, count, type, op);
   const auto own = static_cast<std::size_t>(count);
-  return run_scattered(admitted, origin, comm, in, out,
-                       own * static_cast<std::size_t>(admitted.state->size), own, {});
+  const std::size_t all = own * static_cast<std::size_t>(admitted.state->size);
+  const auto serve = [&] { return run_scattered(admitted, origin, comm, in, out, all, own, {}); };
+  return choose<"reduce_scatter_block", Count>(*admitted.state, origin, comm,
+                                               admitted.kind(Collective::reduce_scatter, all),
+                                               serve, in, out, count, type, op);
 }
 
 template <class Count>
@@ -118,15 +135,20 @@ int reduce_scatter(const Origin& origin, const void* in, void* out, const Count*
                    MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const Admitted admitted{comm, origin, counts != nullptr, type, op};
   if (!admitted)
-    return hand_on<"reduce_scatter", Count>(origin.request, comm, in, out, counts, type, op);
+    return hand_on<"reduce_scatter", Count>(origin.form, comm, in, out, counts, type, op);
   const std::span given{counts, static_cast<std::size_t>(admitted.state->size)};
   if (std::ranges::any_of(given, [](Count count) { return count < 0; }))
-    return hand_on<"reduce_scatter", Count>(origin.request, comm, in, out, counts, type, op);
+    return hand_on<"reduce_scatter", Count>(origin.form, comm, in, out, counts, type, op);
   const std::vector<std::size_t> all(given.begin(), given.end());
   std::size_t total = 0;
   for (const std::size_t count : all) total += count;
-  return run_scattered(admitted, origin, comm, in, out, total,
-                       all[static_cast<std::size_t>(admitted.state->rank)], all);
+  const auto serve = [&] {
+    return run_scattered(admitted, origin, comm, in, out, total,
+                         all[static_cast<std::size_t>(admitted.state->rank)], all);
+  };
+  return choose<"reduce_scatter", Count>(*admitted.state, origin, comm,
+                                         admitted.kind(Collective::reduce_scatter, total), serve,
+                                         in, out, counts, type, op);
 }
 
 template int allreduce<int>(const Origin&, const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);

@@ -5,27 +5,35 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <string>
 
 #include <tutti/error.hpp>
 
+#include "base/write_file.hpp"
 #include "runtime/launch/config.hpp"
 
 namespace tutti::dropin {
 namespace {
 
 constexpr std::array<std::string_view, kReasons> kReasonTexts{
-    "served",   "off",         "from the MPI",  "intercommunicator", "no state yet", "young",
-    "one rank", "other world", "no connection", "arguments",         "operation",    "no world",
+    "served", "off",      "from the MPI", "intercommunicator", "no state yet",
+    "young",  "one rank", "other world",  "no connection",     "arguments",
+    "faster", "sample",   "operation",    "no world",
 };
 
 runtime::Config settings;
+Native native_calls = Native::off;
 
 std::array<std::atomic<std::uint64_t>, kReasons> counts{};
 std::atomic<bool> has_warned{false};
+
+Times& times() {
+  static Times* const times = new Times;  // the MPI may end after static objects
+  return *times;
+}
 
 bool is_rank_zero() {
   int is_initialised = 0;
@@ -37,6 +45,41 @@ bool is_rank_zero() {
 
 void print(const std::string& line) {
   std::fputs(("tutti-mpi: " + line + "\n").c_str(), stderr);
+}
+
+Job job() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  Job job{.program = program_invocation_short_name};
+  PMPI_Get_library_version(version.data(), &length);
+  PMPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
+  job.mpi = std::string_view{version.data()}.substr(
+      0, std::string_view{version.data()}.find_first_of(",\n"));
+  return job;
+}
+
+// One line with the number of calls, for scripts too, and a table.
+void print_report() {
+  std::uint64_t handed_on = 0;
+  std::string reasons;
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    const std::uint64_t number = counts[i].load();
+    handed_on += number;
+    if (number > 0)
+      reasons += (reasons.empty() ? ": " : ", ") + std::string{kReasonTexts[i]} + " " +
+                 std::to_string(number);
+  }
+  print("handled=" + std::to_string(counts[0].load()) + " passed_on=" + std::to_string(handed_on) +
+        reasons);
+  for (const std::string& line : times().lines()) print(line);
+}
+
+Native native_of(std::string_view word) {
+  if (word.empty() || word == "exact") return Native::exact;
+  if (word == "all") return Native::all;
+  if (word == "off") return Native::off;
+  throw Error{ErrorCode::invalid_argument,
+              "TUTTI_MPI_NATIVE is '" + std::string{word} + "', but must be exact, all or off"};
 }
 
 // Throws Error with the word that is not the name of a collective.
@@ -64,6 +107,7 @@ void read_settings(bool (*is_collective)(std::string_view)) noexcept {
   try {
     settings = runtime::read_config(runtime::process_environment());
     settings.mpi = lower(settings.mpi);
+    native_calls = native_of(settings.mpi_native);
     if (settings.mpi != "off" && settings.mpi != "on") check_names(settings.mpi, is_collective);
   } catch (const std::exception& error) {
     settings = {};
@@ -77,6 +121,10 @@ bool is_wanted(std::string_view collective) noexcept {
   return ("," + settings.mpi + ",").find("," + lower(collective) + ",") != std::string::npos;
 }
 
+Native native() noexcept {
+  return native_calls;
+}
+
 void count(Reason reason) noexcept {
   counts[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
   if (reason != Reason::no_connection || !settings.mpi_strict) return;
@@ -84,19 +132,23 @@ void count(Reason reason) noexcept {
   PMPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+bool reports_times() noexcept {
+  return settings.report || !settings.report_file.empty();
+}
+
+void add_time(const Kind& kind, Runner runner, std::chrono::nanoseconds time) {
+  if (reports_times()) times().add(kind, runner, time);
+}
+
 void report() noexcept {
-  if (!settings.report || !is_rank_zero()) return;
-  std::uint64_t handed_on = 0;
-  std::string reasons;
-  for (std::size_t i = 1; i < counts.size(); ++i) {
-    const std::uint64_t number = counts[i].load();
-    handed_on += number;
-    if (number > 0)
-      reasons += (reasons.empty() ? ": " : ", ") + std::string{kReasonTexts[i]} + " " +
-                 std::to_string(number);
+  if (!reports_times() || !is_rank_zero()) return;
+  try {
+    if (settings.report) print_report();
+    if (!settings.report_file.empty())
+      v0::detail::write_text_file(settings.report_file, times().records(job()));
+  } catch (const std::exception& error) {
+    print(error.what());
   }
-  print("handled=" + std::to_string(counts[0].load()) + " passed_on=" + std::to_string(handed_on) +
-        reasons);
 }
 
 void warn_once(std::string_view text) {

@@ -2,11 +2,21 @@
 /// Settings of the drop-in, and the count of calls that tutti served or handed on to the MPI.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "dropin/engine/times.hpp"
+
 namespace tutti::dropin {
+
+/// Calls that the MPI may run because it is faster.
+enum class Native : std::uint8_t {
+  off,    ///< None.
+  exact,  ///< Those whose results do not depend on who runs them.
+  all,    ///< Also sums of floating point.
+};
 
 /// Why a call is the MPI's.
 enum class Reason : std::uint8_t {
@@ -20,6 +30,8 @@ enum class Reason : std::uint8_t {
   other_world,    ///< Ranks outside MPI_COMM_WORLD.
   no_connection,  ///< tutti could not connect the ranks; a warning has the cause.
   arguments,      ///< The MPI reports the error, or knows what they mean.
+  faster,         ///< The MPI is faster.
+  sample,         ///< Shows how fast the MPI is.
   operation,      ///< A user's operator on a datatype that is no block of memory.
   no_world,       ///< Without MPI_Init, as in sessions, or after MPI_Finalize has begun.
 };
@@ -36,10 +48,18 @@ void read_settings(bool (*is_collective)(std::string_view)) noexcept;
 /// @param collective such as "Allreduce". @return whether TUTTI_MPI lets tutti serve it.
 [[nodiscard]] bool is_wanted(std::string_view collective) noexcept;
 
+/// @return which calls this rank lets the MPI run, if all ranks do.
+[[nodiscard]] Native native() noexcept;
+
 /// Counts a call. With TUTTI_MPI_STRICT=1 a call that is handed on for no_connection ends the
 /// program. Thread-safe.
 void count(Reason reason) noexcept;
-/// Prints the counts on rank 0 if TUTTI_REPORT=1. Called once, when the MPI ends.
+/// @return whether add_time keeps times.
+[[nodiscard]] bool reports_times() noexcept;
+/// Adds the time of a blocking call to the report, if there is one. Thread-safe.
+void add_time(const Kind& kind, Runner runner, std::chrono::nanoseconds time);
+/// On rank 0 prints the counts and times if TUTTI_REPORT=1, and writes them to TUTTI_REPORT_FILE.
+/// Called once, when the MPI ends.
 void report() noexcept;
 /// Prints a line on rank 0 of the world; later ones are left out.
 void warn_once(std::string_view text);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "dropin/engine/pending.hpp"
+#include "dropin/engine/persistent.hpp"
 
 namespace tutti::dropin {
 namespace {
@@ -96,6 +97,9 @@ const void* find_request_function(std::string_view name) noexcept {
       Named{"Testall", tester<PMPI_Testall>(PMPI_Testall)},
       Named{"Testany", tester<PMPI_Testany>(PMPI_Testany)},
       Named{"Testsome", tester<PMPI_Testsome>(PMPI_Testsome)},
+      Named{"Start", reinterpret_cast<const void*>(&start_prepared)},
+      Named{"Startall", reinterpret_cast<const void*>(&start_all_prepared)},
+      Named{"Request_free", reinterpret_cast<const void*>(&free_prepared)},
       Named{"Request_get_status", tester<PMPI_Request_get_status>(PMPI_Request_get_status)},
   };
   for (const Named& one : functions)

@@ -87,24 +87,28 @@ std::vector<Rank> world_ranks_of(MPI_Comm comm, int size) {
   return in_world;
 }
 
-// Whether all ranks know the world, and a key that no other communicator of this process has.
+// Whether all ranks know the world, a key that no other communicator of this process has, and which
+// calls all ranks let the MPI run.
 struct Agreed {
   bool has_world;
   std::uint64_t key;
+  Native native;
 };
 Agreed agree(MPI_Comm comm, int self_in_world) {
   static std::atomic<std::int64_t> made{0};
   // The least is that of the first rank in the world, where nobody else makes the same one.
-  std::array<std::int64_t, 3> own{connected_world.load() != nullptr ? 1 : 0, self_in_world, 0},
+  std::array<std::int64_t, 4> own{connected_world.load() != nullptr ? 1 : 0, self_in_world, 0,
+                                  static_cast<std::int64_t>(native())},
       all{};
   own[2] = made.fetch_add(1) + (static_cast<std::int64_t>(self_in_world) << 40);
-  PMPI_Allreduce(own.data(), all.data(), 3, MPI_INT64_T, MPI_MIN, comm);
-  return {all[0] == 1, static_cast<std::uint64_t>(all[2])};
+  PMPI_Allreduce(own.data(), all.data(), 4, MPI_INT64_T, MPI_MIN, comm);
+  return {all[0] == 1, static_cast<std::uint64_t>(all[2]), static_cast<Native>(all[3])};
 }
 
 // Connects the ranks, or none of them.
 void connect(MPI_Comm comm, State& state, const std::vector<Rank>& in_world) {
   const Agreed agreed = agree(comm, in_world[static_cast<std::size_t>(state.rank)]);
+  state.native = agreed.native;
   std::string error;
   try {
     if (agreed.has_world) {

@@ -10,6 +10,7 @@
 
 #include <tutti/communicator.hpp>
 
+#include "dropin/engine/choice.hpp"
 #include "dropin/engine/report.hpp"
 
 namespace tutti::dropin {
@@ -19,11 +20,18 @@ namespace tutti::dropin {
 struct State : std::enable_shared_from_this<State> {
   std::optional<Communicator> communicator{};  ///< None: the MPI runs the collectives.
   Reason reason = Reason::served;              ///< Why the MPI does.
-  std::mutex mutex{};    ///< Held in calls of the communicator, which serves one thread at a time.
-  int calls_before = 0;  ///< Collectives that block, before one of them connects the ranks.
+  std::mutex mutex{};  ///< Held in calls of the communicator, which serves one thread at a time.
+  Choices choices{};   ///< Between tutti and the MPI, for calls that block.
+  Native native = Native::off;  ///< The calls that the MPI may run; equal on all ranks.
+  int calls_before = 0;         ///< Collectives that block, before one of them connects the ranks.
   int rank = 0;
   int size = 1;
 };
+
+/// @return whether the MPI may run calls of a kind.
+[[nodiscard]] inline bool lets_mpi(const State& state, const Kind& kind) noexcept {
+  return state.native == Native::all || (state.native == Native::exact && kind.is_exact);
+}
 
 /// To be called in each collective that blocks. Connects the ranks of MPI_COMM_WORLD in the first
 /// one, and those of other communicators in a later one, since many communicators are freed after a

@@ -6,9 +6,14 @@ namespace tutti::dropin {
 
 void Task::read(std::span<const Block> blocks) {
   in.emplace(blocks);
-  in->load(blocks);
+  if (!in->is_in_place()) sources.assign(blocks.begin(), blocks.end());
+  read_again();
   call.in = in->data();
   call.in_count = in->size();
+}
+
+void Task::read_again() {
+  if (!sources.empty()) in->load(sources);
 }
 
 void Task::write(std::span<const Block> blocks) {

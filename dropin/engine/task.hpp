@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tutti/call.hpp>
+#include <tutti/operators.hpp>
 
 #include "dropin/engine/blocks.hpp"
 
@@ -22,6 +23,7 @@ struct Task {
   std::vector<std::size_t> counts{};
   std::optional<Bytes> in{};
   std::optional<Bytes> out{};
+  std::vector<Block> sources{};   ///< The blocks of `in`, if it is a copy of them.
   std::vector<std::byte> copy{};  ///< The input, if it must not overlap the output.
   /// The blocks where `out` is stored at the end, if it is not there already.
   std::vector<Block> results{};
@@ -29,8 +31,12 @@ struct Task {
   std::vector<std::byte> aside{};
   void* front = nullptr;
 
+  std::optional<Operator> op{};  ///< The operator, if the call is started later.
+
   /// Takes the data of blocks as the input.
   void read(std::span<const Block> blocks);
+  /// Takes the data of the blocks again, for another run of the call.
+  void read_again();
   /// Takes blocks as the output.
   void write(std::span<const Block> blocks);
   /// Puts results in their places, after the call.

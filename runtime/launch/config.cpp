@@ -113,10 +113,17 @@ constexpr std::array kVariables{
     Variable{"TUTTI_MPI",
              "collectives of MPI programs that tutti exec serves, such as allreduce,bcast; or off",
              read_string<&Config::mpi>},
+    Variable{
+        "TUTTI_MPI_NATIVE",
+        "calls that tutti exec leaves to the MPI where that is faster: exact (the default: those "
+        "whose results stay the same), all, or off",
+        read_string<&Config::mpi_native>},
     Variable{"TUTTI_MPI_STRICT", "1: tutti exec ends a job whose ranks tutti cannot connect",
              read_flag<&Config::mpi_strict>},
-    Variable{"TUTTI_REPORT", "1: tutti exec prints how many calls tutti served",
+    Variable{"TUTTI_REPORT", "1: tutti exec prints the calls that tutti served, and their times",
              read_flag<&Config::report>},
+    Variable{"TUTTI_REPORT_FILE", "file to which rank 0 of tutti exec writes the times of calls",
+             read_string<&Config::report_file>},
     Variable{"TUTTI_TUNING", "tuning file of rank 0; or none", read_string<&Config::tuning>},
     Variable{"TUTTI_TOPOLOGY", "network between hosts: a family, or rank 0's file",
              read_string<&Config::topology>},

@@ -23,6 +23,7 @@ int main(int count, char** words) {
   const std::vector<Layout> types = layouts();
   renew_types(world);
   free_before_the_end(world);
+  start_prepared(world);
   for (long call = 0; call < calls; ++call) {
     dice.seed(seed * 100000 +
               static_cast<unsigned>(call));  // since halves of a world draw different numbers

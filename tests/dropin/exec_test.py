@@ -3,6 +3,7 @@
 exec_test.py TUTTI LAUNCHER CC FORTRAN FOLDER
 
 CC and FORTRAN are the MPI's wrappers; FORTRAN may be empty. Programs are compiled in FOLDER."""
+import json
 import os
 import pathlib
 import re
@@ -21,6 +22,24 @@ int main(int count, char** words) {
   mine = rank + 1;
   for (int i = 0; i < 10; ++i) MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("sum %d\\n", sum);
+  MPI_Finalize();
+  return 0;
+}
+"""
+SUMS = """#include <mpi.h>
+#include <stdio.h>
+int main(int count, char** words) {
+  MPI_Init(&count, &words);
+  int rank = 0, sum = 0;
+  double real_sum = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int mine = rank + 1;
+  const double real = mine;
+  for (int i = 0; i < 1000; ++i) {
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&real, &real_sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  if (rank == 0) printf("sums %d %g\\n", sum, real_sum);
   MPI_Finalize();
   return 0;
 }
@@ -68,6 +87,16 @@ int MPI_Finalize(void) {
   return PMPI_Finalize();
 }
 """
+LOOKS_UP = """import ctypes, sys
+mpi = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+mpi.MPI_Init(None, None)
+if hasattr(mpi, "ompi_mpi_comm_world"):
+    world = ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world"))
+else:
+    world = 0x44000000
+mpi.MPI_Barrier(world)
+mpi.MPI_Finalize()
+"""
 FORTRAN_BODY = """
   implicit none
   {include}
@@ -101,10 +130,10 @@ def compile_program(name, text, *flags, compiler=CC):
 
 
 def run(*words, **variables):
-    """Runs words on two ranks. Returns all that was printed, and checks the status."""
+    """Runs words on two ranks. Returns all that was printed, and checks the status. By itself tutti serves all calls."""
     never, writer = os.pipe()  # Hydra of MPICH 4.0 may fail where standard input has ended
     done = subprocess.run([LAUNCHER, "-n", "2", *words], stdin=never, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False, timeout=300, env={**os.environ, **variables})
+                          check=False, timeout=300, env={**os.environ, "TUTTI_MPI_NATIVE": "off", **variables})
     for end in (never, writer):
         os.close(end)
     if done.returncode != 0:
@@ -152,6 +181,12 @@ class Exec(unittest.TestCase):
                 self.assertIn("tool 10\n", output)
                 self.assertRegex(output, SERVED)
 
+    def test_a_program_that_looks_up_functions_in_a_library(self):
+        mpi = FOLDER.name
+        library = pathlib.Path(TUTTI).parents[1] / f"lib/tutti/libtutti-mpi-full-{mpi}.so"
+        output = run(sys.executable, "-c", LOOKS_UP, library, TUTTI_REPORT="1")
+        self.assertRegex(output, "tutti-mpi: handled=1 passed_on=0")
+
     def test_errors_are_the_mpis(self):
         output = run(TUTTI, "exec", "--report", compile_program("errors.c", ERRORS))
         for line in ("root 1\n", "root of reduce 1\n", "at the end 2\n"):
@@ -171,6 +206,37 @@ class Exec(unittest.TestCase):
         output = run(TUTTI, "exec", "--serve", "bcast,sum", self.program)
         self.assertIn("sum 3\n", output)
         self.assertEqual(len(re.findall("'sum' is no collective", output)), 1, output)
+        output = run(TUTTI, "exec", self.program, TUTTI_MPI_NATIVE="some")
+        self.assertIn("sum 3\n", output)
+        self.assertEqual(len(re.findall("TUTTI_MPI_NATIVE is 'some', but must be exact, all or off", output)), 1, output)
+
+    def test_the_mpi_runs_what_it_runs_faster(self):
+        # An exact kind and one that is not, each called a thousand times: a round of 24 calls, half of them the MPI's.
+        sums = compile_program("sums.c", SUMS)
+        for variables, samples in (({}, 12), ({"TUTTI_MPI_NATIVE": "all"}, 24), ({"TUTTI_MPI_NATIVE": "off"}, 0)):
+            with self.subTest(variables):
+                output = run(TUTTI, "exec", "--report", sums, **{"TUTTI_MPI_NATIVE": "exact", **variables})
+                self.assertIn("sums 3 3\n", output)
+                handled, sampled, faster = (int((re.search(text, output) or [0, 0])[1])
+                                            for text in (r"handled=(\d+)", r"sample (\d+)", r"faster (\d+)"))
+                self.assertEqual(sampled, samples, output)
+                self.assertEqual(handled + sampled + faster, 2000, output)
+                self.assertRegex(output, r"tutti-mpi: all_reduce +4 B")
+
+    def test_a_sweep_repeats_the_calls_of_a_report(self):
+        report = FOLDER / "report.jsonl"
+        run(TUTTI, "exec", "--report-file", report, self.program, TUTTI_MPI_NATIVE="exact")
+        context, calls = (json.loads(line) for line in report.read_text("utf-8").splitlines())
+        self.assertEqual((context["ranks"], context["program"]), (2, "program.out"))
+        self.assertEqual((calls["collective"], calls["bytes"]), ("all_reduce", 4))
+        self.assertEqual((calls["tutti"]["calls"], calls["mpi"]["calls"]), (10, 0))
+        output = run(TUTTI, "sweep", "--replay", report, "--csv", "-", "--quiet")
+        cells = [line.split(",") for line in output.splitlines() if line.count(",") > 10]
+        self.assertEqual({cell[cells[0].index("collective")] for cell in cells[1:]}, {"all_reduce"}, output)
+        tuning = FOLDER / "tuning.json"
+        tuning.unlink(missing_ok=True)
+        run(TUTTI, "tune", "--replay", report, "-o", tuning)
+        self.assertIn("all_reduce", tuning.read_text("utf-8"))
 
     def test_wrong_words(self):
         for words, error in (([], "a program is missing"), (["/nowhere/program"], "cannot run /nowhere/program")):

@@ -41,6 +41,9 @@ void finish(const World& world, MPI_Request request);
 /// Frees a communicator while a call on it is pending.
 void free_before_the_end(const World& world);
 
+/// Prepares collectives, and starts them several times, if the MPI can.
+void start_prepared(const World& world);
+
 /// Runs a collective, or starts it and waits for it. @param starts equal on all ranks. @param
 /// arguments without the request.
 template <class Blocking, class Starting, class... A>

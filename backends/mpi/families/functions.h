@@ -83,6 +83,7 @@ int PMPI_Op_commutative(MPI_Op, int*);
 int PMPI_Pack(const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm);
 int PMPI_Query_thread(int*);
 int PMPI_Recv(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status*);
+int PMPI_Recv_init(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 int PMPI_Reduce(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
 int PMPI_Reduce_local(const void*, void*, int, MPI_Datatype, MPI_Op);
 int PMPI_Reduce_scatter(const void*, void*, const int*, MPI_Datatype, MPI_Op, MPI_Comm);
@@ -96,6 +97,8 @@ int PMPI_Scatterv(const void*, const int*, const int*, MPI_Datatype, void*, int,
 int PMPI_Send(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 int PMPI_Sendrecv(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int,
                   MPI_Comm, MPI_Status*);
+int PMPI_Start(MPI_Request*);
+int PMPI_Startall(int, MPI_Request*);
 int MPI_Test(MPI_Request*, int*, MPI_Status*);
 int PMPI_Test(MPI_Request*, int*, MPI_Status*);
 int PMPI_Testall(int, MPI_Request*, int*, MPI_Status*);
@@ -104,6 +107,7 @@ int MPI_Testsome(int, MPI_Request*, int*, int*, MPI_Status*);
 int PMPI_Testsome(int, MPI_Request*, int*, int*, MPI_Status*);
 int PMPI_Type_commit(MPI_Datatype*);
 int PMPI_Type_create_hindexed(int, const int*, const MPI_Aint*, MPI_Datatype, MPI_Datatype*);
+int PMPI_Type_dup(MPI_Datatype, MPI_Datatype*);
 int PMPI_Type_free(MPI_Datatype*);
 int PMPI_Type_get_envelope(MPI_Datatype, int*, int*, int*, int*);
 int PMPI_Type_get_extent(MPI_Datatype, MPI_Aint*, MPI_Aint*);

@@ -41,9 +41,11 @@ TEST(Config, EveryVariableChangesSomething) {
   EXPECT_EQ(read_config({{"TUTTI_TIMEOUT", "1.5"}}).timeout, std::chrono::milliseconds{1500});
   EXPECT_EQ(read_config({{"TUTTI_MPI_LIBRARY", "/m.so"}}).mpi_library, "/m.so");
   EXPECT_EQ(read_config({{"TUTTI_MPI", "bcast"}}).mpi, "bcast");
+  EXPECT_EQ(read_config({{"TUTTI_MPI_NATIVE", "all"}}).mpi_native, "all");
   EXPECT_TRUE(read_config({{"TUTTI_MPI_STRICT", "1"}}).mpi_strict);
   EXPECT_TRUE(read_config({{"TUTTI_REPORT", "1"}}).report);
   EXPECT_THROW(static_cast<void>(read_config({{"TUTTI_REPORT", "yes"}})), Error);
+  EXPECT_EQ(read_config({{"TUTTI_REPORT_FILE", "/r"}}).report_file, "/r");
   EXPECT_EQ(read_config({{"TUTTI_TUNING", "none"}}).tuning, "none");
   EXPECT_EQ(read_config({{"TUTTI_TOPOLOGY", "switch:4"}}).topology, "switch:4");
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include <mpi.h>
 
@@ -13,6 +14,7 @@
 #include <tutti/export.hpp>
 #include <tutti/init.hpp>
 #include <tutti/spi/transport.hpp>
+#include <tutti/types.hpp>
 
 /// tutti over an MPI library.
 ///
@@ -86,6 +88,19 @@ struct Options {
 /// @param comm an intra-communicator. Throws Error.
 [[nodiscard]] TUTTI_API std::unique_ptr<Transport> make_transport(MPI_Comm comm,
                                                                   const Options& options = {});
+
+/// @param type a valid datatype. @return the type of tutti with the same elements; none if the
+/// datatype is derived, or if tutti has no such elements, as for long double. MPI_BYTE and the
+/// truth values are integers of their size. MPI must be initialised. Thread-safe as
+/// MPI_Type_get_name of the MPI is.
+[[nodiscard]] TUTTI_API std::optional<Datatype> datatype_of(MPI_Datatype type);
+/// @return the MPI's datatype with the same elements; MPI_DATATYPE_NULL for f16, bf16 and opaque.
+[[nodiscard]] TUTTI_API MPI_Datatype mpi_datatype_of(Datatype type) noexcept;
+/// @return the operator of tutti with the same meaning; none for those of a program, for
+/// MPI_REPLACE and MPI_NO_OP.
+[[nodiscard]] TUTTI_API std::optional<OperatorKind> operator_of(MPI_Op op) noexcept;
+/// @return the MPI's operator with the same meaning; MPI_OP_NULL for average and user.
+[[nodiscard]] TUTTI_API MPI_Op mpi_operator_of(OperatorKind kind) noexcept;
 
 /// @return whether the MPI has a call of its own for a collective, or for a message between two
 /// ranks, so that native() can run it. It lacks f16 and bf16 reductions, averages, user operators,

@@ -1,0 +1,75 @@
+#include "dropin/engine/choice.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tutti::dropin {
+namespace {
+
+// The first call of each runner in a round prepares the others, and does not count.
+constexpr std::uint32_t kShortSamples = 24;
+constexpr std::uint32_t kLongSamples = 12;
+constexpr std::size_t kLongBytes = 32 << 10;
+// Calls of tutti before the first round, in which it gets and touches its own memory.
+constexpr std::uint32_t kWarmUp = 10;
+constexpr std::uint32_t kFirstPause = 2000;
+constexpr std::uint32_t kLongestPause = 1 << 28;
+constexpr std::uint32_t kLonger = 4;
+
+// The MPI must be faster by this, or noise would choose it.
+constexpr double kFaster = 0.95;
+
+double median_but_first(std::vector<double>& seconds) {
+  seconds.erase(seconds.begin());
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
+// Programs alternate too, as between two sizes, so that strict turns could give each runner one of
+// them. This is the sequence of Thue and Morse: in each pair of calls both have one.
+Runner runner_of(std::size_t call) {
+  return std::popcount(call) % 2 == 0 ? Runner::tutti : Runner::mpi;
+}
+
+}  // namespace
+
+Choice::Choice(std::optional<std::size_t> bytes) noexcept
+    : pause_{kWarmUp}, next_pause_{kFirstPause}, samples_{bytes.value_or(0) > kLongBytes
+                                                              ? kLongSamples
+                                                              : kShortSamples} {}
+
+Choice::Turn Choice::begin() noexcept {
+  if (pause_ == 0) return {runner_of(seconds_[0].size() + seconds_[1].size()), true};
+  --pause_;
+  return {chosen_, false};
+}
+
+void Choice::end(Runner runner, std::chrono::duration<double> time, MPI_Comm comm) {
+  seconds_[static_cast<std::size_t>(runner)].push_back(time.count());
+  if (seconds_[0].size() + seconds_[1].size() == samples_) decide(comm);
+}
+
+void Choice::decide(MPI_Comm comm) {
+  std::array<double, kRunners> own{}, sums{};
+  for (std::size_t i = 0; i < kRunners; ++i) {
+    own[i] = median_but_first(seconds_[i]);
+    seconds_[i].clear();
+  }
+  PMPI_Allreduce(own.data(), sums.data(), kRunners, MPI_DOUBLE, MPI_SUM, comm);
+  chosen_ = sums[1] < kFaster * sums[0] ? Runner::mpi : Runner::tutti;
+  pause_ = next_pause_;
+  next_pause_ = std::min(next_pause_ * kLonger, kLongestPause);
+}
+
+Choice& Choices::of(const Kind& kind) {
+  auto& of_collective = choices_[static_cast<std::size_t>(kind.collective)];
+  if (!of_collective) of_collective = std::make_unique<OfCollective>();
+  const std::size_t size =
+      kind.bytes ? static_cast<std::size_t>(std::bit_width(*kind.bytes)) : kSizes - 1;
+  auto& choice = (*of_collective)[size];
+  if (!choice) choice = std::make_unique<Choice>(kind.bytes);
+  return *choice;
+}
+
+}  // namespace tutti::dropin

@@ -1,0 +1,63 @@
+/// @file
+/// The choice between tutti and the MPI for calls that block: samples of both show who is faster.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <tutti/types.hpp>
+
+#include "dropin/engine/times.hpp"
+
+namespace tutti::dropin {
+
+/// The choice for the calls of a kind on a communicator. Both take turns in a few of them, then the
+/// ranks exchange the medians of their times, and the faster one runs all calls until the next
+/// round, which is four times as far away as the one before. So all ranks choose the same.
+class Choice {
+ public:
+  /// One call.
+  struct Turn {
+    Runner runner = Runner::tutti;
+    bool is_sample = false;  ///< Whether end() needs its time.
+  };
+
+  /// @param bytes as Kind: long calls are sampled less often.
+  explicit Choice(std::optional<std::size_t> bytes) noexcept;
+
+  /// Begins the next call.
+  [[nodiscard]] Turn begin() noexcept;
+  /// Ends a sample. Collective at the end of a round.
+  void end(Runner runner, std::chrono::duration<double> time, MPI_Comm comm);
+
+ private:
+  void decide(MPI_Comm comm);
+
+  std::uint32_t pause_;       // calls before the next round
+  std::uint32_t next_pause_;  // calls between that round and the one behind it
+  std::uint32_t samples_;     // calls of a round
+  Runner chosen_ = Runner::tutti;
+  std::array<std::vector<double>, kRunners> seconds_{};
+};
+
+/// The choices of a communicator.
+class Choices {
+ public:
+  /// @return the choice for a kind.
+  [[nodiscard]] Choice& of(const Kind& kind);
+
+ private:
+  // By the bits of the number of bytes; the last is for unknown ones.
+  static constexpr std::size_t kSizes = 66;
+  using OfCollective = std::array<std::unique_ptr<Choice>, kSizes>;
+  std::array<std::unique_ptr<OfCollective>, kCollectives> choices_{};
+};
+
+}  // namespace tutti::dropin
