@@ -84,16 +84,15 @@ void add_exec(CLI::App& app, std::function<int()>& run) {
   const auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", "run an MPI program with tutti's collectives");
   command->add_flag("--report", options->reports,
-                    "print on rank 0 the calls that tutti served, and their times");
+                    "print on rank 0 who ran the calls, and their times");
   command->add_option("--report-file", options->report_file,
-                      "write the times of calls for `tutti sweep --replay` and `tutti tune`");
+                      "write the times, for tutti sweep --replay and tune");
   command->add_flag("--strict", options->is_strict,
                     "end the job if tutti cannot connect the ranks");
   command->add_option("--serve", options->served,
                       "collectives to serve: allreduce,bcast,... or off");
   command
-      ->add_option("--native", options->native,
-                   "calls to leave to the MPI where that is faster: exact, all, or off")
+      ->add_option("--native", options->native, "calls for the MPI if faster: exact, all, or off")
       ->check(CLI::IsMember({"exact", "all", "off"}));
   command->prefix_command();
   command->callback([options, command, &run] {
