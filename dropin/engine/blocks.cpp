@@ -1,7 +1,11 @@
 #include "dropin/engine/blocks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <string>
+
+#include <tutti/error.hpp>
 
 namespace tutti::dropin {
 namespace {
@@ -13,16 +17,53 @@ std::size_t elements_per_call(std::size_t size) {
   return std::max<std::size_t>(1, kMost / std::max<std::size_t>(1, size));
 }
 
-// @param move packs or unpacks elements at an address, and the number of their bytes.
+void check(int code) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  PMPI_Error_string(code, text.data(), &length);
+  throw Error{ErrorCode::transport,
+              std::string{"the MPI does not pack the data of a datatype: "} + text.data()};
+}
+
+// Elements from address 0 on, which MPICH 4.0 does not pack from MPI_BOTTOM: a type that begins
+// before its own address.
+class FromZero {
+ public:
+  FromZero(int count, MPI_Datatype type) {
+    const MPI_Aint back = -kAddress;
+    PMPI_Type_create_hindexed(1, &count, &back, type, &type_);
+    PMPI_Type_commit(&type_);
+  }
+  FromZero(const FromZero&) = delete;
+  FromZero& operator=(const FromZero&) = delete;
+  ~FromZero() { PMPI_Type_free(&type_); }
+  [[nodiscard]] static void* address() { return reinterpret_cast<void*>(kAddress); }
+  [[nodiscard]] MPI_Datatype type() const { return type_; }
+
+ private:
+  static constexpr MPI_Aint kAddress = 4096;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+// @param move packs or unpacks elements of a type at an address, and the number of their bytes.
+// @return a code of MPI.
 template <class Move>
 void in_pieces(const Block& block, std::byte* bytes, const Move& move) {
   const std::size_t size = facts_of(block.type).size;
   if (size == 0) return;
   const std::size_t most = elements_per_call(size);
   for (std::size_t done = 0; done < block.count; done += std::min(most, block.count - done)) {
-    const std::size_t now = std::min(most, block.count - done);
-    move(element_at(block.at, static_cast<std::ptrdiff_t>(done), block.type), static_cast<int>(now),
-         bytes + done * size, static_cast<int>(now * size));
+    const auto now = static_cast<int>(std::min(most, block.count - done));
+    void* const at = element_at(block.at, static_cast<std::ptrdiff_t>(done), block.type);
+    std::byte* const packed = bytes + done * size;
+    const int packed_bytes = now * static_cast<int>(size);
+    if (at != nullptr) {
+      check(move(at, now, block.type, packed, packed_bytes));
+    } else {
+      const FromZero elements{now, block.type};
+      check(move(FromZero::address(), 1, elements.type(), packed, packed_bytes));
+    }
   }
 }
 
@@ -61,10 +102,11 @@ void Bytes::load(std::span<const Block> blocks) {
   if (is_in_place()) return;
   for (const Block& block : blocks) {
     if (block.count == 0) continue;
-    in_pieces(block, to, [&block](const void* elements, int count, std::byte* bytes, int size) {
-      int position = 0;
-      PMPI_Pack(elements, count, block.type, bytes, size, &position, MPI_COMM_SELF);
-    });
+    in_pieces(block, to,
+              [](const void* elements, int count, MPI_Datatype type, void* bytes, int size) {
+                int position = 0;
+                return PMPI_Pack(elements, count, type, bytes, size, &position, MPI_COMM_SELF);
+              });
     to += block.bytes();
   }
 }
@@ -75,9 +117,9 @@ void Bytes::store(std::span<const Block> blocks) const {
   for (const Block& block : blocks) {
     if (block.count == 0) continue;
     in_pieces(block, const_cast<std::byte*>(from),
-              [&block](void* elements, int count, const std::byte* bytes, int size) {
+              [](void* elements, int count, MPI_Datatype type, const void* bytes, int size) {
                 int position = 0;
-                PMPI_Unpack(bytes, size, &position, elements, count, block.type, MPI_COMM_SELF);
+                return PMPI_Unpack(bytes, size, &position, elements, count, type, MPI_COMM_SELF);
               });
     from += block.bytes();
   }

@@ -35,10 +35,11 @@ class Bytes {
   /// The data of one block.
   explicit Bytes(const Block& block) : Bytes{std::span{&block, 1}} {}
 
-  /// Copies the data of the blocks here, if they are not here.
+  /// Copies the data of the blocks here, if they are not here. Throws Error{transport} if the MPI
+  /// does not pack a datatype.
   void load(std::span<const Block> blocks);
   void load(const Block& block) { load(std::span{&block, 1}); }
-  /// Copies the data of the blocks back.
+  /// Copies the data of the blocks back. Throws Error{transport}.
   void store(std::span<const Block> blocks) const;
   void store(const Block& block) const { store(std::span{&block, 1}); }
 

@@ -40,17 +40,27 @@ inline void decline(Reason reason) noexcept {
 /// or the code that the communicator's error handler got.
 int run(State& state, const Origin& origin, MPI_Comm comm, Task& task);
 
+/// Gives an error to the error handler of a communicator. @return its code, if the handler returns.
+int raise(MPI_Comm comm, const Error& error);
+
 /// Runs or starts a call by tutti. If it blocks, the MPI may run it instead, where that is faster.
 /// @tparam kName and the others: as hand_on. @param serve runs it by tutti. @param arguments of
 /// hand_on. @return the code of whoever ran it.
 template <Name kName, class Count, class Serve, class... A>
 int choose(State& state, const Origin& origin, MPI_Comm comm, const Kind& kind, const Serve& serve,
            A... arguments) {
-  if (!origin.form.blocks()) return serve();
+  const auto serve_or_raise = [&] {
+    try {
+      return serve();
+    } catch (const Error& error) {  // data that the MPI does not pack
+      return raise(comm, error);
+    }
+  };
+  if (!origin.form.blocks()) return serve_or_raise();
   Choice* const choice = lets_mpi(state, kind) ? &state.choices.of(kind) : nullptr;
   const Choice::Turn turn = choice != nullptr ? choice->begin() : Choice::Turn{};
   const auto run_by = [&] {
-    if (turn.runner == Runner::tutti) return serve();
+    if (turn.runner == Runner::tutti) return serve_or_raise();
     count(turn.is_sample ? Reason::sample : Reason::faster);
     return hand_on<kName, Count>(Form{}, comm, arguments...);
   };
@@ -67,8 +77,5 @@ int choose(State& state, const Origin& origin, MPI_Comm comm, const Kind& kind, 
 /// output, which MPIs accept, runs it again with a copy of the input.
 /// @return MPI_SUCCESS, or the code that the communicator's error handler got.
 int run_step(MPI_Comm comm, Task& task, const std::function<void()>& step);
-
-/// Gives an error to the error handler of a communicator. @return its code, if the handler returns.
-int raise(MPI_Comm comm, const Error& error);
 
 }  // namespace tutti::dropin

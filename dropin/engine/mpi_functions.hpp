@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -147,14 +148,20 @@ int find_and_call(MPI_Comm comm, MPI_Request* request, A... arguments) {
   }
 }
 
+// MPIs before version 4 of MPI have such functions as extensions, or not at all.
+inline void* find_prepared(const std::string& name) {
+  void* const function = find_in_mpi(name.c_str());
+  return function != nullptr ? function : find_in_mpi(("PMPIX" + name.substr(4)).c_str());
+}
+
 template <Name kName, class... A>
 int find_and_prepare(MPI_Comm comm, const Form& form, A... arguments) {
   static constexpr auto kFull = full_name<kName>(false, "_init");
-  static void* const function = find_in_mpi(kFull.data());
+  static void* const function = find_prepared(kFull.data());
   if (function != nullptr)
     return reinterpret_cast<int (*)(A..., MPI_Comm, Info, MPI_Request*)>(function)(
         arguments..., comm, form.info, form.request);
-  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);  // an MPI before its version 4
+  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
   return MPI_ERR_OTHER;
 }
 

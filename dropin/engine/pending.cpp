@@ -47,8 +47,12 @@ bool has_ended(Started& one, std::optional<Error>& error) {
   if (!alone.owns_lock()) return false;
   Result<bool> done = one.request.try_test();
   if (done && !done.value()) return false;
-  if (done) one.task->finish();
-  else error = done.error();
+  try {
+    if (done) one.task->finish();
+    else error = done.error();
+  } catch (const Error& failure) {
+    error = failure;
+  }
   return true;
 }
 

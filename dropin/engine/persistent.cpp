@@ -39,8 +39,10 @@ class Prepared {
   int start() {
     count(Reason::served);
     task_->call.in = in_;
-    task_->read_again();
-    const int code = run_step(comm_, *task_, [this] { dropin::start(*state_, task_, tag_); });
+    const int code = run_step(comm_, *task_, [this] {
+      task_->read_again();
+      dropin::start(*state_, task_, tag_);
+    });
     if (code != MPI_SUCCESS) complete(*tag_);
     return code;
   }

@@ -44,6 +44,36 @@ int main(int count, char** words) {
   return 0;
 }
 """
+# Types with absolute addresses, which begin at MPI_BOTTOM.
+ABSOLUTE = """#include <mpi.h>
+#include <stdio.h>
+int main(int count, char** words) {
+  MPI_Init(&count, &words);
+  int rank, size, in[12], out[12], ones[4], zeros[4], wrong = 0;
+  MPI_Datatype from[4], to[4];
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int i = 0; i < 12; ++i) { in[i] = rank; out[i] = -1; }
+  for (int i = 0; i < size; ++i) {
+    int three = 3;
+    MPI_Aint address;
+    MPI_Get_address(in + 3 * i, &address);
+    MPI_Type_create_hindexed(1, &three, &address, MPI_INT, &from[i]);
+    MPI_Type_commit(&from[i]);
+    MPI_Get_address(out + 3 * i, &address);
+    MPI_Type_create_hindexed(1, &three, &address, MPI_INT, &to[i]);
+    MPI_Type_commit(&to[i]);
+    ones[i] = 1;
+    zeros[i] = 0;
+  }
+  MPI_Alltoallw(MPI_BOTTOM, ones, zeros, from, MPI_BOTTOM, ones, zeros, to, MPI_COMM_WORLD);
+  for (int i = 0; i < 3 * size; ++i) wrong += out[i] != i / 3;
+  MPI_Bcast(MPI_BOTTOM, 1, to[0], 1, MPI_COMM_WORLD);
+  printf("wrong %d\\n", wrong);
+  MPI_Finalize();
+  return 0;
+}
+"""
 # An error handler of the program, a collective while MPI_Finalize frees MPI_COMM_SELF, and a root that does not exist.
 ERRORS = """#include <mpi.h>
 #include <stdio.h>
@@ -192,6 +222,11 @@ class Exec(unittest.TestCase):
         for line in ("root 1\n", "root of reduce 1\n", "at the end 2\n"):
             self.assertIn(line, output)
         self.assertRegex(output, r"handled=2 passed_on=2: arguments 2")  # the two with wrong roots
+
+    def test_absolute_addresses(self):
+        output = run(TUTTI, "exec", "--report", compile_program("absolute.c", ABSOLUTE))
+        self.assertEqual(output.count("wrong 0\n"), 2, output)
+        self.assertRegex(output, "handled=2 passed_on=0")
 
     def test_an_instrumented_program(self):
         program = compile_program("instrumented.c", PROGRAM, "-fsanitize=address", "-g")
