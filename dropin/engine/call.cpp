@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include <tutti/error.hpp>
@@ -47,7 +48,12 @@ void run_blocking(State& state, Task& task) {
   task.finish();
 }
 
-// MPI forbids buffers that overlap, but MPIs accept some, such as an own block that is given twice.
+}  // namespace
+
+void find_the_mpi(void* (*find)(const char*) noexcept) noexcept {
+  dl_iterate_phdr(compare_object, find("PMPI_Init"));
+}
+
 bool copies_input(const Error& error, Task& task) {
   Call& call = task.call;
   if (error.code() != ErrorCode::invalid_argument || call.in == nullptr || call.in == call.out)
@@ -58,15 +64,14 @@ bool copies_input(const Error& error, Task& task) {
   return true;
 }
 
-}  // namespace
-
-void find_the_mpi(void* (*find)(const char*) noexcept) noexcept {
-  dl_iterate_phdr(compare_object, find("PMPI_Init"));
-}
-
 int raise(MPI_Comm comm, const Error& error) {
-  const int code = error.code() == ErrorCode::mismatch ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
-  warn_once(error.what());
+  const bool is_mismatch = error.code() == ErrorCode::mismatch;
+  const int code = is_mismatch ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+  if (!is_mismatch) warn_once(error.what());
+  else
+    warn_here(std::string{error.what()} +
+              "; an MPI may accept that: TUTTI_MPI with the names of the other collectives leaves "
+              "this one to it");
   PMPI_Comm_call_errhandler(comm, code);
   return code;
 }
@@ -86,20 +91,6 @@ State* admit(MPI_Comm comm, const Origin& origin) {
   if (state != nullptr && state->communicator) return state;
   count(state == nullptr ? Reason::no_state : state->reason);
   return nullptr;
-}
-
-int run_step(MPI_Comm comm, Task& task, const std::function<void()>& step) {
-  try {
-    try {
-      step();
-    } catch (const Error& error) {
-      if (!copies_input(error, task)) throw;
-      step();
-    }
-  } catch (const Error& error) {
-    return raise(comm, error);
-  }
-  return MPI_SUCCESS;
 }
 
 int run(State& state, const Origin& origin, MPI_Comm comm, Task& task) {

@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 #include <chrono>
-#include <functional>
 
 #include <tutti/call.hpp>
 #include <tutti/error.hpp>
@@ -47,8 +46,8 @@ int raise(MPI_Comm comm, const Error& error);
 /// @tparam kName and the others: as hand_on. @param serve runs it by tutti. @param arguments of
 /// hand_on. @return the code of whoever ran it.
 template <Name kName, class Count, class Serve, class... A>
-int choose(State& state, const Origin& origin, MPI_Comm comm, const Kind& kind, const Serve& serve,
-           A... arguments) {
+int choose(State& state, const Origin& origin, MPI_Comm comm, const SimilarCalls& calls,
+           const Serve& serve, A... arguments) {
   const auto serve_or_raise = [&] {
     try {
       return serve();
@@ -57,7 +56,7 @@ int choose(State& state, const Origin& origin, MPI_Comm comm, const Kind& kind, 
     }
   };
   if (!origin.form.blocks()) return serve_or_raise();
-  Choice* const choice = lets_mpi(state, kind) ? &state.choices.of(kind) : nullptr;
+  Choice* const choice = lets_mpi(state, calls) ? &state.choices.of(calls) : nullptr;
   const Choice::Turn turn = choice != nullptr ? choice->begin() : Choice::Turn{};
   const auto run_by = [&] {
     if (turn.runner == Runner::tutti) return serve_or_raise();
@@ -68,14 +67,30 @@ int choose(State& state, const Origin& origin, MPI_Comm comm, const Kind& kind, 
   const auto begin = std::chrono::steady_clock::now();
   const int code = run_by();
   const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
-  add_time(kind, turn.runner, time);
+  add_time(calls, turn.runner, time);
   if (turn.is_sample) choice->end(turn.runner, time, comm);
   return code;
 }
 
-/// Runs a step of a call that throws Error. If the step rejects the input because it overlaps the
-/// output, which MPIs accept, runs it again with a copy of the input.
+/// Copies the input of a call that was rejected because it overlaps the output: MPI forbids that,
+/// but MPIs accept it, such as an own block that is given twice. @return whether it was that.
+bool copies_input(const Error& error, Task& task);
+
+/// Runs a step of a call that throws Error, and once more with a copy of the input if that helps.
 /// @return MPI_SUCCESS, or the code that the communicator's error handler got.
-int run_step(MPI_Comm comm, Task& task, const std::function<void()>& step);
+template <class Step>
+int run_step(MPI_Comm comm, Task& task, const Step& step) {
+  try {
+    try {
+      step();
+    } catch (const Error& error) {
+      if (!copies_input(error, task)) throw;
+      step();
+    }
+  } catch (const Error& error) {
+    return raise(comm, error);
+  }
+  return MPI_SUCCESS;
+}
 
 }  // namespace tutti::dropin

@@ -62,13 +62,13 @@ void Choice::decide(MPI_Comm comm) {
   next_pause_ = std::min(next_pause_ * kLonger, kLongestPause);
 }
 
-Choice& Choices::of(const Kind& kind) {
-  auto& of_collective = choices_[static_cast<std::size_t>(kind.collective)];
+Choice& Choices::of(const SimilarCalls& calls) {
+  auto& of_collective = choices_[static_cast<std::size_t>(calls.collective)];
   if (!of_collective) of_collective = std::make_unique<OfCollective>();
   const std::size_t size =
-      kind.bytes ? static_cast<std::size_t>(std::bit_width(*kind.bytes)) : kSizes - 1;
+      calls.bytes ? static_cast<std::size_t>(std::bit_width(*calls.bytes)) : kSizes - 1;
   auto& choice = (*of_collective)[size];
-  if (!choice) choice = std::make_unique<Choice>(kind.bytes);
+  if (!choice) choice = std::make_unique<Choice>(calls.bytes);
   return *choice;
 }
 

@@ -18,7 +18,7 @@
 
 namespace tutti::dropin {
 
-/// The choice for the calls of a kind on a communicator. Both take turns in a few of them, then the
+/// The choice for similar calls on a communicator. Both take turns in a few of them, then the
 /// ranks exchange the medians of their times, and the faster one runs all calls until the next
 /// round, which is four times as far away as the one before. So all ranks choose the same.
 class Choice {
@@ -29,7 +29,7 @@ class Choice {
     bool is_sample = false;  ///< Whether end() needs its time.
   };
 
-  /// @param bytes as Kind: long calls are sampled less often.
+  /// @param bytes as SimilarCalls: long calls are sampled less often.
   explicit Choice(std::optional<std::size_t> bytes) noexcept;
 
   /// Begins the next call.
@@ -50,8 +50,8 @@ class Choice {
 /// The choices of a communicator.
 class Choices {
  public:
-  /// @return the choice for a kind.
-  [[nodiscard]] Choice& of(const Kind& kind);
+  /// @return the choice for similar calls.
+  [[nodiscard]] Choice& of(const SimilarCalls& calls);
 
  private:
   // By the bits of the number of bytes; the last is for unknown ones.

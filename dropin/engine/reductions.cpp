@@ -32,7 +32,7 @@ struct Admitted {
   explicit operator bool() const { return reduction.has_value(); }
 
   // @param elements of a vector as all ranks know it.
-  [[nodiscard]] Kind kind(Collective collective, std::size_t elements) const {
+  [[nodiscard]] SimilarCalls calls(Collective collective, std::size_t elements) const {
     return {collective, elements * reduction->element_bytes, reduction->is_exact};
   }
   [[nodiscard]] Task task(Collective collective, const void* in, void* out, std::size_t in_count,
@@ -61,7 +61,7 @@ int run_vector(const Origin& origin, Collective collective, const void* in, void
     Task task = admitted.task(collective, in, out, elements, elements);
     return run(*admitted.state, origin, comm, task);
   };
-  return choose<kName, Count>(*admitted.state, origin, comm, admitted.kind(collective, elements),
+  return choose<kName, Count>(*admitted.state, origin, comm, admitted.calls(collective, elements),
                               serve, in, out, count, type, op);
 }
 
@@ -112,8 +112,8 @@ int reduce(const Origin& origin, const void* in, void* out, Count count, MPI_Dat
     return run(*admitted.state, origin, comm, task);
   };
   return choose<"reduce", Count>(*admitted.state, origin, comm,
-                                 admitted.kind(Collective::reduce, elements), serve, in, out, count,
-                                 type, op, root);
+                                 admitted.calls(Collective::reduce, elements), serve, in, out,
+                                 count, type, op, root);
 }
 
 template <class Count>
@@ -126,7 +126,7 @@ int reduce_scatter_block(const Origin& origin, const void* in, void* out, Count 
   const std::size_t all = own * static_cast<std::size_t>(admitted.state->size);
   const auto serve = [&] { return run_scattered(admitted, origin, comm, in, out, all, own, {}); };
   return choose<"reduce_scatter_block", Count>(*admitted.state, origin, comm,
-                                               admitted.kind(Collective::reduce_scatter, all),
+                                               admitted.calls(Collective::reduce_scatter, all),
                                                serve, in, out, count, type, op);
 }
 
@@ -147,7 +147,7 @@ int reduce_scatter(const Origin& origin, const void* in, void* out, const Count*
                          all[static_cast<std::size_t>(admitted.state->rank)], all);
   };
   return choose<"reduce_scatter", Count>(*admitted.state, origin, comm,
-                                         admitted.kind(Collective::reduce_scatter, total), serve,
+                                         admitted.calls(Collective::reduce_scatter, total), serve,
                                          in, out, counts, type, op);
 }
 

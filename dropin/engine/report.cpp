@@ -136,8 +136,8 @@ bool reports_times() noexcept {
   return settings.report || !settings.report_file.empty();
 }
 
-void add_time(const Kind& kind, Runner runner, std::chrono::nanoseconds time) {
-  if (reports_times()) times().add(kind, runner, time);
+void add_time(const SimilarCalls& calls, Runner runner, std::chrono::nanoseconds time) {
+  if (reports_times()) times().add(calls, runner, time);
 }
 
 void report() noexcept {
@@ -152,7 +152,11 @@ void report() noexcept {
 }
 
 void warn_once(std::string_view text) {
-  if (is_rank_zero() && !has_warned.exchange(true)) print(std::string{text});
+  if (is_rank_zero()) warn_here(text);
+}
+
+void warn_here(std::string_view text) {
+  if (!has_warned.exchange(true)) print(std::string{text});
 }
 
 }  // namespace tutti::dropin

@@ -57,11 +57,13 @@ void count(Reason reason) noexcept;
 /// @return whether add_time keeps times.
 [[nodiscard]] bool reports_times() noexcept;
 /// Adds the time of a blocking call to the report, if there is one. Thread-safe.
-void add_time(const Kind& kind, Runner runner, std::chrono::nanoseconds time);
+void add_time(const SimilarCalls& calls, Runner runner, std::chrono::nanoseconds time);
 /// On rank 0 prints the counts and times if TUTTI_REPORT=1, and writes them to TUTTI_REPORT_FILE.
 /// Called once, when the MPI ends.
 void report() noexcept;
 /// Prints a line on rank 0 of the world; later ones are left out.
 void warn_once(std::string_view text);
+/// The same on this rank.
+void warn_here(std::string_view text);
 
 }  // namespace tutti::dropin

@@ -28,9 +28,9 @@ struct State : std::enable_shared_from_this<State> {
   int size = 1;
 };
 
-/// @return whether the MPI may run calls of a kind.
-[[nodiscard]] inline bool lets_mpi(const State& state, const Kind& kind) noexcept {
-  return state.native == Native::all || (state.native == Native::exact && kind.is_exact);
+/// @return whether the MPI may run such calls.
+[[nodiscard]] inline bool lets_mpi(const State& state, const SimilarCalls& calls) noexcept {
+  return state.native == Native::all || (state.native == Native::exact && calls.is_exact);
 }
 
 /// To be called in each collective that blocks. Connects the ranks of MPI_COMM_WORLD in the first

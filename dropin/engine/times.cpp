@@ -73,8 +73,8 @@ double Durations::quantile_us(double share) const noexcept {
   return std::exp2((static_cast<double>(bucket) + 0.5) / kPerOctave) * 1e-3;
 }
 
-void Times::add(const Kind& kind, Runner runner, std::chrono::nanoseconds time) {
-  Key key{kind.collective, kind.bytes};
+void Times::add(const SimilarCalls& calls, Runner runner, std::chrono::nanoseconds time) {
+  Key key{calls.collective, calls.bytes};
   if (key.bytes) key.bytes = std::bit_floor(*key.bytes);
   const std::scoped_lock lock{mutex_};
   rows_[key][static_cast<std::size_t>(runner)].add(time);

@@ -18,7 +18,7 @@
 namespace tutti::dropin {
 
 /// Calls of about one size that all ranks tell from others.
-struct Kind {
+struct SimilarCalls {
   Collective collective{};
   /// Bytes of a block or vector; none where ranks may have different ones.
   std::optional<std::size_t> bytes{};
@@ -57,7 +57,7 @@ struct Job {
 /// The times of a process's calls. Thread-safe.
 class Times {
  public:
-  void add(const Kind& kind, Runner runner, std::chrono::nanoseconds time);
+  void add(const SimilarCalls& calls, Runner runner, std::chrono::nanoseconds time);
   /// @return lines for people, the kinds with most time first; none without calls.
   [[nodiscard]] std::vector<std::string> lines() const;
   /// @return records, one per line, whose first repeats the collectives and sizes as a sweep.
