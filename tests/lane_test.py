@@ -20,6 +20,11 @@ def files_of(test):
             yield path
 
 
+def is_made_by_another(test):
+    """Whether a test needs what another one makes, such as the site of the documentation."""
+    return any(one["name"] == "FIXTURES_REQUIRED" for one in test["properties"])
+
+
 class Lane(unittest.TestCase):
     def test_every_file_is_built(self):
         shown = subprocess.run([CTEST, "--show-only=json-v1", "--label-regex", f"^{LANE}$"], cwd=BUILD,
@@ -27,7 +32,7 @@ class Lane(unittest.TestCase):
         tests = json.loads(shown.stdout)["tests"]
         self.assertGreater(len(tests), 10)
         missing = {f"{test['name']}: {path}" for test in tests for path in files_of(test)
-                   if not path.exists()}
+                   if not path.exists() and not is_made_by_another(test)}
         self.assertEqual(missing, set(), f"build them in lane {LANE}: tutti_build_in_lane")
 
 
