@@ -279,6 +279,17 @@ class Exec(unittest.TestCase):
                 self.assertEqual(handled + sampled + faster, 2000, output)
                 self.assertRegex(output, r"tutti-mpi: all_reduce +4 B")
 
+    def test_an_mpi_that_is_slower_is_not_chosen(self):
+        if FOLDER.name != "openmpi":
+            self.skipTest("only Open MPI is told to use TCP within a host")
+        sums = compile_program("sums.c", SUMS)
+        for _ in range(3):  # other load may hold up either of them
+            output = run(TUTTI, "exec", "--report", sums, TUTTI_MPI_NATIVE="exact", OMPI_MCA_pml="ob1", OMPI_MCA_btl="self,tcp")
+            self.assertRegex(output, "sample 12")
+            if "faster" not in output:
+                return
+        self.fail(f"the MPI over TCP is slower than tutti: {output}")
+
     def test_a_sweep_repeats_the_calls_of_a_report(self):
         report = FOLDER / "report.jsonl"
         run(TUTTI, "exec", "--report-file", report, self.program, TUTTI_MPI_NATIVE="exact")
