@@ -28,6 +28,7 @@ struct ExecOptions {
   bool reports = false;
   std::string report_file{};
   bool is_strict = false;
+  bool shares_heap = false;
   std::string served{};
   std::string native{};
   std::vector<std::string> program{};
@@ -56,15 +57,27 @@ void reject_other_rights(const std::string& file) {
                       "into it; run it without `tutti exec`"};
 }
 
+// The front comes before other libraries, whose calls it has to see. The heap comes last, since it
+// leaves a program's own allocator in place.
+std::string preload(const std::string& front, const runtime::Environment& environment,
+                    bool shares_heap) {
+  std::string list = front;
+  if (const auto others = runtime::value_of(environment, "LD_PRELOAD"))
+    list += ":" + std::string{*others};
+  if (shares_heap) list += ":" + perf::module_folder() + "/libtutti-heap.so";
+  return list;
+}
+
 int run_program(const ExecOptions& options) {
   const runtime::Environment environment = runtime::process_environment();
+  const bool shares_heap = options.shares_heap || runtime::read_config(environment).shared_heap;
   const std::string front = perf::module_folder() + "/libtutti-mpi.so";
   if (access(front.c_str(), R_OK) != 0)
     throw Failure{ExitCode::environment,
                   front + " is missing: tutti has the drop-in for MPI programs on x86-64 only"};
   reject_other_rights(file_of(options.program.front(), environment));
-  const auto others = runtime::value_of(environment, "LD_PRELOAD");
-  setenv("LD_PRELOAD", (others ? front + ":" + std::string{*others} : front).c_str(), 1);
+  setenv("LD_PRELOAD", preload(front, environment, shares_heap).c_str(), 1);
+  if (shares_heap) setenv("TUTTI_SHARED_HEAP", "1", 1);
   if (options.reports) setenv("TUTTI_REPORT", "1", 1);
   if (!options.report_file.empty()) setenv("TUTTI_REPORT_FILE", options.report_file.c_str(), 1);
   if (options.is_strict) setenv("TUTTI_MPI_STRICT", "1", 1);
@@ -94,6 +107,8 @@ void add_exec(CLI::App& app, std::function<int()>& run) {
   command
       ->add_option("--native", options->native, "calls for the MPI if faster: exact, all, or off")
       ->check(CLI::IsMember({"exact", "all", "off"}));
+  command->add_flag("--shared-heap", options->shares_heap,
+                    "put large arrays in memory that ranks share");
   command->prefix_command();
   command->callback([options, command, &run] {
     options->program = command->remaining();

@@ -25,4 +25,24 @@ inline constexpr const char* kStartSymbol = "tutti_mpi_engine";
 using Serve = const void* (*)(const char* name) noexcept;
 using Start = Serve (*)(const Front* front) noexcept;
 
+/// Memory that other ranks see, for libtutti-heap.so, which is preloaded if a program's large
+/// blocks of malloc are to lie there.
+struct Heap {
+  int version;                                                               ///< kVersion.
+  void* (*allocate)(unsigned long bytes, unsigned long alignment) noexcept;  ///< Null: no room.
+  void* (*allocate_zeroed)(unsigned long bytes) noexcept;                    ///< The same.
+  void (*deallocate)(void* data) noexcept;
+  unsigned long (*size_of)(const void* data) noexcept;
+  const void* begin;  ///< The addresses of the memory.
+  const void* end;
+};
+
+/// The name under which that library exports a function of type UseHeap.
+inline constexpr const char* kHeapSymbol = "tutti_heap_use";
+
+/// Takes large blocks from a heap from now on. It is called once at most, and the heap is never
+/// destroyed. @return whether it will: false if malloc is another library's, or the version
+/// differs.
+using UseHeap = bool (*)(const Heap* heap) noexcept;
+
 }  // namespace tutti::dropin

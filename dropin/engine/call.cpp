@@ -13,6 +13,7 @@
 #include <tutti/error.hpp>
 #include <tutti/spi/copy.hpp>
 
+#include "dropin/engine/memory.hpp"
 #include "dropin/engine/pending.hpp"
 #include "dropin/engine/persistent.hpp"
 
@@ -54,6 +55,10 @@ void find_the_mpi(void* (*find)(const char*) noexcept) noexcept {
   dl_iterate_phdr(compare_object, find("PMPI_Init"));
 }
 
+bool is_from_the_mpi(const void* caller) noexcept {
+  return number_of(caller) >= first && number_of(caller) < behind;
+}
+
 bool copies_input(const Error& error, Task& task) {
   Call& call = task.call;
   if (error.code() != ErrorCode::invalid_argument || call.in == nullptr || call.in == call.out)
@@ -78,8 +83,7 @@ int raise(MPI_Comm comm, const Error& error) {
 
 State* admit(MPI_Comm comm, const Origin& origin) {
   const auto reason = [&]() -> Reason {
-    const std::uintptr_t caller = number_of(origin.caller);
-    if (caller >= first && caller < behind) return Reason::from_the_mpi;
+    if (is_from_the_mpi(origin.caller)) return Reason::from_the_mpi;
     if (comm == MPI_COMM_NULL) return Reason::arguments;
     return has_world() ? Reason::served : Reason::no_world;
   }();
@@ -93,9 +97,20 @@ State* admit(MPI_Comm comm, const Origin& origin) {
   return nullptr;
 }
 
+namespace {
+
+void add_arrays(const Call& call) noexcept {
+  if (call.in != nullptr && call.in != call.out)
+    add_array(is_shared(call.in), call.in_count * call.element_bytes);
+  if (call.out != nullptr) add_array(is_shared(call.out), call.out_count * call.element_bytes);
+}
+
+}  // namespace
+
 int run(State& state, const Origin& origin, MPI_Comm comm, Task& task) {
   if (origin.form.is_prepared) return prepare(state, comm, std::move(task), origin.form.request);
   count(Reason::served);
+  if (reports_times()) add_arrays(task.call);
   return run_step(comm, task, [&] {
     if (origin.form.starts()) start(state, task, origin.form.request);
     else run_blocking(state, task);

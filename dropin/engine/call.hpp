@@ -24,6 +24,8 @@ struct Origin {
 
 /// Finds where the MPI's library lies.
 void find_the_mpi(void* (*find)(const char*) noexcept) noexcept;
+/// @return whether a call comes from that library. @param caller the address behind the call.
+[[nodiscard]] bool is_from_the_mpi(const void* caller) noexcept;
 
 /// @return the communicator if tutti serves the call; null, after counting the reason, if the MPI
 /// does. Collective at the first call of a communicator that blocks. Earlier ones that only start

@@ -10,6 +10,7 @@
 
 #include "dropin/engine/call.hpp"
 #include "dropin/engine/datatypes.hpp"
+#include "dropin/engine/memory.hpp"
 #include "dropin/engine/movements.hpp"
 #include "dropin/engine/mpi_functions.hpp"
 #include "dropin/engine/pending.hpp"
@@ -107,6 +108,7 @@ void begin() noexcept {
   read_settings(is_collective);
   keep_until_finalize();
   prepare_requests();
+  prepare_memory();
 }
 
 int init(int* count, char*** arguments) {
@@ -149,6 +151,7 @@ const void* serve(const char* function) noexcept {
   if (name == "Init_thread") return address(init_thread);
   if (name == "Type_free") return address(type_free);
   if (const void* const found = find_request_function(name)) return found;
+  if (const void* const found = find_memory_function(name)) return found;
   return serve_collective(name);
 }
 

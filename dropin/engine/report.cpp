@@ -28,6 +28,7 @@ runtime::Config settings;
 Native native_calls = Native::off;
 
 std::array<std::atomic<std::uint64_t>, kReasons> counts{};
+std::array<std::atomic<std::uint64_t>, 2> array_bytes{};  // private, shared
 std::atomic<bool> has_warned{false};
 
 Times& times() {
@@ -72,6 +73,11 @@ void print_report() {
   print("handled=" + std::to_string(counts[0].load()) + " passed_on=" + std::to_string(handed_on) +
         reasons);
   for (const std::string& line : times().lines()) print(line);
+  if (const std::uint64_t shared = array_bytes[1].load(); shared > 0 || settings.shared_heap)
+    print(
+        "arrays: " +
+        std::to_string(shared * 100 / std::max<std::uint64_t>(1, shared + array_bytes[0].load())) +
+        " % of their bytes in shared memory");
 }
 
 Native native_of(std::string_view word) {
@@ -121,6 +127,10 @@ bool is_wanted(std::string_view collective) noexcept {
   return ("," + settings.mpi + ",").find("," + lower(collective) + ",") != std::string::npos;
 }
 
+bool wants_shared_heap() noexcept {
+  return settings.shared_heap;
+}
+
 Native native() noexcept {
   return native_calls;
 }
@@ -138,6 +148,10 @@ bool reports_times() noexcept {
 
 void add_time(const SimilarCalls& calls, Runner runner, std::chrono::nanoseconds time) {
   if (reports_times()) times().add(calls, runner, time);
+}
+
+void add_array(bool is_shared, std::size_t bytes) noexcept {
+  array_bytes[is_shared ? 1 : 0].fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void report() noexcept {

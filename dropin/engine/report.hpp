@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -48,6 +49,9 @@ void read_settings(bool (*is_collective)(std::string_view)) noexcept;
 /// @param collective such as "Allreduce". @return whether TUTTI_MPI lets tutti serve it.
 [[nodiscard]] bool is_wanted(std::string_view collective) noexcept;
 
+/// @return whether large blocks of malloc are to lie in shared memory.
+[[nodiscard]] bool wants_shared_heap() noexcept;
+
 /// @return which calls this rank lets the MPI run, if all ranks do.
 [[nodiscard]] Native native() noexcept;
 
@@ -58,6 +62,8 @@ void count(Reason reason) noexcept;
 [[nodiscard]] bool reports_times() noexcept;
 /// Adds the time of a blocking call to the report, if there is one. Thread-safe.
 void add_time(const SimilarCalls& calls, Runner runner, std::chrono::nanoseconds time);
+/// Adds an array of a call to the share of shared memory in the report. Thread-safe.
+void add_array(bool is_shared, std::size_t bytes) noexcept;
 /// On rank 0 prints the counts and times if TUTTI_REPORT=1, and writes them to TUTTI_REPORT_FILE.
 /// Called once, when the MPI ends.
 void report() noexcept;

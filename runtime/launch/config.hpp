@@ -41,11 +41,12 @@ struct Config {
   std::string address{};
   std::optional<std::chrono::nanoseconds> timeout{};
   std::string mpi_library{};
-  std::string mpi{};          ///< Collectives that the drop-in serves, or "off".
-  std::string mpi_native{};   ///< Calls that the MPI may run where it is faster: off, exact, or all.
+  std::string mpi{};         ///< Collectives that the drop-in serves, or "off".
+  std::string mpi_native{};  ///< Calls that the MPI may run where it is faster: off, exact, or all.
   bool mpi_strict = false;
   bool report = false;
   std::string report_file{};  ///< The file for the drop-in's report.
+  bool shared_heap = false;   ///< Whether the drop-in puts large blocks of malloc in shared memory.
   std::string tuning{};
   std::string topology{};
   /// Variables that begin with TUTTI_, and are neither tutti's nor known to be others'.

@@ -44,13 +44,33 @@ Deadline leave_deadline() {
 struct LinksRegistry {
   std::mutex mutex{};
   std::vector<std::weak_ptr<ProcessLinks>> all{};
+  std::mutex early_mutex{};
+  std::weak_ptr<shm::Segment> early{};  // a segment that no links have
 };
 LinksRegistry& links_registry() {
   static LinksRegistry registry;
   return registry;
 }
 
+std::shared_ptr<shm::Segment> make_segment(std::size_t bytes, int ranks) {
+  return shm::make_segment(mappable_bytes(bytes, std::max(ranks, kLeastRanks)));
+}
+
+std::shared_ptr<shm::Segment> take_early_segment() {
+  LinksRegistry& registry = links_registry();
+  const std::lock_guard lock{registry.early_mutex};
+  return std::exchange(registry.early, {}).lock();
+}
+
 }  // namespace
+
+std::shared_ptr<shm::Segment> ProcessLinks::early_segment(int ranks) {
+  std::shared_ptr<shm::Segment> made = make_segment(LinkOptions{}.segment_bytes, ranks);
+  LinksRegistry& registry = links_registry();
+  const std::lock_guard lock{registry.early_mutex};
+  registry.early = made;
+  return made;
+}
 
 std::shared_ptr<ProcessLinks> ProcessLinks::shared(const LinkSettings& settings, int ranks) {
   LinksRegistry& registry = links_registry();
@@ -104,8 +124,8 @@ ProcessLinks::ProcessLinks(const LinkSettings& settings, int ranks)
   peers_.push_back({.info = {.host = settings.host, .cores = cores_, .locality = locality_},
                     .process = process_});
   if (!settings_.shares_memory) return;
-  segment_ = shm::make_segment(
-      mappable_bytes(settings_.options.segment_bytes, std::max(ranks, kLeastRanks)));
+  segment_ = take_early_segment();
+  if (segment_ == nullptr) segment_ = make_segment(settings_.options.segment_bytes, ranks);
   domain_ = std::make_shared<shm::Domain>(0, segment_, std::span<const shm::Neighbour>{});
   visible_ = shm::make_visible_memory(segment_);
 }

@@ -66,6 +66,11 @@ class ProcessLinks {
   [[nodiscard]] static std::shared_ptr<ProcessLinks> unshared(const LinkSettings& settings,
                                                               int ranks);
 
+  /// Makes the segment of links that are not made yet: memory in it is visible to the ranks with
+  /// which these connect. The next links take it, unless the caller has released it. Throws
+  /// Error{transport}. @param ranks of the world.
+  [[nodiscard]] static std::shared_ptr<shm::Segment> early_segment(int ranks);
+
   /// Makes links that are not shared. @param ranks of the world. Throws Error{transport}.
   ProcessLinks(const LinkSettings& settings, int ranks);
   ProcessLinks(const ProcessLinks&) = delete;

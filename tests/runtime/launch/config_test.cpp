@@ -46,6 +46,7 @@ TEST(Config, EveryVariableChangesSomething) {
   EXPECT_TRUE(read_config({{"TUTTI_REPORT", "1"}}).report);
   EXPECT_THROW(static_cast<void>(read_config({{"TUTTI_REPORT", "yes"}})), Error);
   EXPECT_EQ(read_config({{"TUTTI_REPORT_FILE", "/r"}}).report_file, "/r");
+  EXPECT_TRUE(read_config({{"TUTTI_SHARED_HEAP", "1"}}).shared_heap);
   EXPECT_EQ(read_config({{"TUTTI_TUNING", "none"}}).tuning, "none");
   EXPECT_EQ(read_config({{"TUTTI_TOPOLOGY", "switch:4"}}).topology, "switch:4");
 }
