@@ -1,10 +1,9 @@
 // The functions of malloc, whose large blocks lie in memory that other ranks see once the engine
 // has such memory. It is loaded into every process of a job, and needs the C library only.
 #include <dlfcn.h>
-#include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cerrno>
 
 #include <tutti/export.hpp>
 
