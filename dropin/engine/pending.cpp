@@ -14,6 +14,7 @@
 #include <tutti/request.hpp>
 
 #include "dropin/engine/call.hpp"
+#include "dropin/engine/hooks.hpp"
 
 namespace tutti::dropin {
 
@@ -34,7 +35,7 @@ struct Started {
 
 MPI_Comm own_messages = MPI_COMM_NULL;
 int wakes = -1;  // an eventfd that nobody reads: with it tutti's thread advances the calls
-std::mutex mutex;
+TryMutex mutex;
 std::list<Started> started;
 
 std::mutex tags_mutex;
@@ -74,7 +75,11 @@ void poll_all(std::optional<Error>& error) {
 
 void prepare_requests() noexcept {
   PMPI_Comm_dup(MPI_COMM_SELF, &own_messages);
-  wakes = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  // A thread would take time of a core from the ranks, so it is for MPIs that do not poll.
+  const auto poll_pending = []() noexcept {
+    if (has_pending()) poll();
+  };
+  if (!hook_into_progress(poll_pending)) wakes = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 }
 
 MPI_Comm messages() noexcept {

@@ -14,6 +14,8 @@
 
 #include <tutti/mpi.hpp>
 
+#include "dropin/engine/hooks.hpp"
+
 namespace tutti::dropin {
 namespace {
 
@@ -68,6 +70,7 @@ int end_all(MPI_Comm, int, void*, void*) {
   ended.store(true);
   connected_world.store(nullptr);
   generation.fetch_add(1);
+  leave_progress();
   report();
   states().clear();
   return MPI_SUCCESS;

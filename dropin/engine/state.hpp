@@ -5,13 +5,13 @@
 #include <mpi.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include <tutti/communicator.hpp>
 
 #include "dropin/engine/choice.hpp"
 #include "dropin/engine/report.hpp"
+#include "dropin/engine/try_mutex.hpp"
 
 namespace tutti::dropin {
 
@@ -20,8 +20,8 @@ namespace tutti::dropin {
 struct State : std::enable_shared_from_this<State> {
   std::optional<Communicator> communicator{};  ///< None: the MPI runs the collectives.
   Reason reason = Reason::served;              ///< Why the MPI does.
-  std::mutex mutex{};  ///< Held in calls of the communicator, which serves one thread at a time.
-  Choices choices{};   ///< Between tutti and the MPI, for calls that block.
+  TryMutex mutex{};   ///< Held in calls of the communicator, which serves one thread at a time.
+  Choices choices{};  ///< Between tutti and the MPI, for calls that block.
   Native native = Native::off;  ///< The calls that the MPI may run; equal on all ranks.
   int calls_before = 0;         ///< Collectives that block, before one of them connects the ranks.
   int rank = 0;
