@@ -67,8 +67,20 @@ PeerInfo own_info(const Channel& channel, const MeshOptions& options, Deadline d
   return info;
 }
 
-std::optional<Secret> shared_secret(const MeshOptions& options, const PeerInfo& first) {
+/// Whether all ranks share memory, which they pass over Unix sockets: only processes of their user
+/// can connect there.
+bool share_all_memory(const std::vector<PeerInfo>& infos) {
+  return std::ranges::all_of(infos, [&](const PeerInfo& info) {
+    return info.has_memory && share_loopback(info.host, infos.front().host);
+  });
+}
+
+/// All ranks get the same result, since they have the same infos.
+std::optional<Secret> shared_secret(const MeshOptions& options,
+                                    const std::vector<PeerInfo>& infos) {
+  const PeerInfo& first = infos.front();
   if (first.secret.empty()) return options.secret;
+  if (loads_cryptography() && share_all_memory(infos)) return {};
   Digest bytes;
   if (first.secret.size() != bytes.size())
     throw Error{ErrorCode::transport, "rank 0 sent a secret of the wrong length", 0};
@@ -171,7 +183,7 @@ Mesh connect_mesh(Channel& channel, const MeshOptions& options, Deadline deadlin
     check_secrets(plan.infos);
     plan.self.job = plan.infos.front().world;
     plan.self.versions = options.versions;
-    plan.self.secret = shared_secret(options, plan.infos.front());
+    plan.self.secret = shared_secret(options, plan.infos);
     check_tls(plan.infos, plan.self.secret);
     const Endpoint address = listening_address(options, plan.infos, deadline);
     require_protection(address, plan.self.secret, options.insecure);

@@ -1,6 +1,6 @@
 /// @file
-/// The cryptography of tutti, all of it OpenSSL's. It is implemented by cryptography_openssl.cpp,
-/// or by cryptography_none.cpp in a build without OpenSSL.
+/// The cryptography of tutti, all of it OpenSSL's. It is implemented by cryptography_openssl.cpp; by
+/// cryptography_loaded.cpp in the drop-in; by cryptography_none.cpp in a build without OpenSSL.
 #pragma once
 
 #include <array>
@@ -17,6 +17,8 @@ using Digest = std::array<std::byte, kDigestBytes>;
 
 /// @return whether this build can authenticate peers.
 [[nodiscard]] bool has_cryptography() noexcept;
+/// @return whether the first use loads OpenSSL, so that ranks do without it where they can.
+[[nodiscard]] bool loads_cryptography() noexcept;
 /// Computes HMAC-SHA256. @param pieces of the message, in order. Throws Error{transport} if OpenSSL
 /// fails, Error{bug} without OpenSSL.
 [[nodiscard]] Digest message_code(const Digest& key,

@@ -12,6 +12,10 @@ bool has_cryptography() noexcept {
   return false;
 }
 
+bool loads_cryptography() noexcept {
+  return false;
+}
+
 Digest message_code(const Digest&, std::initializer_list<std::span<const std::byte>>) {
   throw Error{ErrorCode::bug, "tutti has a bug: a message code is asked for without OpenSSL"};
 }

@@ -23,6 +23,10 @@ bool has_cryptography() noexcept {
   return true;
 }
 
+bool loads_cryptography() noexcept {
+  return false;
+}
+
 Digest message_code(const Digest& key, std::initializer_list<std::span<const std::byte>> pieces) {
   const std::unique_ptr<EVP_MAC, decltype(&EVP_MAC_free)> mac{
       EVP_MAC_fetch(nullptr, "HMAC", nullptr), &EVP_MAC_free};
