@@ -13,6 +13,7 @@
 #include "dropin/engine/mpi_functions.hpp"
 #include "dropin/engine/state.hpp"
 #include "dropin/engine/task.hpp"
+#include "dropin/engine/timed_call.hpp"
 
 namespace tutti::dropin {
 
@@ -66,10 +67,9 @@ int choose(State& state, const Origin& origin, MPI_Comm comm, const SimilarCalls
     return hand_on<kName, Count>(Form{}, comm, arguments...);
   };
   if (!turn.is_sample && !reports_times()) return run_by();
-  const auto begin = std::chrono::steady_clock::now();
+  TimedCall timed{state, comm, calls, origin.caller};
   const int code = run_by();
-  const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
-  add_time(calls, turn.runner, time);
+  const std::chrono::nanoseconds time = timed.end(turn.runner);
   if (turn.is_sample) choice->end(turn.runner, time, comm);
   return code;
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -13,6 +14,7 @@
 #include <tutti/error.hpp>
 
 #include "base/write_file.hpp"
+#include "dropin/engine/report_text.hpp"
 #include "runtime/launch/config.hpp"
 
 namespace tutti::dropin {
@@ -30,11 +32,7 @@ Native native_calls = Native::off;
 std::array<std::atomic<std::uint64_t>, kReasons> counts{};
 std::array<std::atomic<std::uint64_t>, 2> array_bytes{};  // private, shared
 std::atomic<bool> has_warned{false};
-
-Times& times() {
-  static Times* const times = new Times;  // the MPI may end after static objects
-  return *times;
-}
+std::chrono::steady_clock::time_point beginning{};
 
 bool is_rank_zero() {
   int is_initialised = 0;
@@ -48,10 +46,11 @@ void print(const std::string& line) {
   std::fputs(("tutti-mpi: " + line + "\n").c_str(), stderr);
 }
 
-Job job() {
+Job job(int hosts) {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
   int length = 0;
-  Job job{.program = program_invocation_short_name};
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - beginning;
+  Job job{.program = program_invocation_short_name, .hosts = hosts, .wall_seconds = wall.count()};
   PMPI_Get_library_version(version.data(), &length);
   PMPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
   job.mpi = std::string_view{version.data()}.substr(
@@ -59,8 +58,9 @@ Job job() {
   return job;
 }
 
-// One line with the number of calls, for scripts too, and a table.
-void print_report() {
+// The job, one line with the number of calls, for scripts too, and a table.
+void print_report(const TimesText& text) {
+  std::fputs((text.head() + "\n").c_str(), stderr);
   std::uint64_t handed_on = 0;
   std::string reasons;
   for (std::size_t i = 1; i < counts.size(); ++i) {
@@ -72,7 +72,7 @@ void print_report() {
   }
   print("handled=" + std::to_string(counts[0].load()) + " passed_on=" + std::to_string(handed_on) +
         reasons);
-  for (const std::string& line : times().lines()) print(line);
+  for (const std::string& line : text.lines()) print(line);
   if (const std::uint64_t shared = array_bytes[1].load(); shared > 0 || settings.shared_heap)
     print(
         "arrays: " +
@@ -110,6 +110,7 @@ std::string lower(std::string_view text) {
 }
 
 void read_settings(bool (*is_collective)(std::string_view)) noexcept {
+  beginning = std::chrono::steady_clock::now();
   try {
     settings = runtime::read_config(runtime::process_environment());
     settings.mpi = lower(settings.mpi);
@@ -146,20 +147,22 @@ bool reports_times() noexcept {
   return settings.report || !settings.report_file.empty();
 }
 
-void add_time(const SimilarCalls& calls, Runner runner, std::chrono::nanoseconds time) {
-  if (reports_times()) times().add(calls, runner, time);
+Times& times() {
+  static Times* const times = new Times;  // the MPI may end after static objects
+  return *times;
 }
 
 void add_array(bool is_shared, std::size_t bytes) noexcept {
   array_bytes[is_shared ? 1 : 0].fetch_add(bytes, std::memory_order_relaxed);
 }
 
-void report() noexcept {
+void report(int hosts) noexcept {
   if (!reports_times() || !is_rank_zero()) return;
   try {
-    if (settings.report) print_report();
+    const TimesText text{job(hosts), times()};
+    if (settings.report) print_report(text);
     if (!settings.report_file.empty())
-      v0::detail::write_text_file(settings.report_file, times().records(job()));
+      v0::detail::write_text_file(settings.report_file, text.records());
   } catch (const std::exception& error) {
     print(error.what());
   }

@@ -2,7 +2,6 @@
 /// Settings of the drop-in, and the count of calls that tutti served or handed on to the MPI.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -58,15 +57,15 @@ void read_settings(bool (*is_collective)(std::string_view)) noexcept;
 /// Counts a call. With TUTTI_MPI_STRICT=1 a call that is handed on for no_connection ends the
 /// program. Thread-safe.
 void count(Reason reason) noexcept;
-/// @return whether add_time keeps times.
+/// @return whether this rank wants a report, and so keeps times.
 [[nodiscard]] bool reports_times() noexcept;
-/// Adds the time of a blocking call to the report, if there is one. Thread-safe.
-void add_time(const SimilarCalls& calls, Runner runner, std::chrono::nanoseconds time);
 /// Adds an array of a call to the share of shared memory in the report. Thread-safe.
 void add_array(bool is_shared, std::size_t bytes) noexcept;
+/// @return the times of blocking calls, for the report.
+[[nodiscard]] Times& times();
 /// On rank 0 prints the counts and times if TUTTI_REPORT=1, and writes them to TUTTI_REPORT_FILE.
-/// Called once, when the MPI ends.
-void report() noexcept;
+/// Called once, when the MPI ends. @param hosts number of hosts of the job; 0: unknown.
+void report(int hosts) noexcept;
 /// Prints a line on rank 0 of the world; later ones are left out.
 void warn_once(std::string_view text);
 /// The same on this rank.

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include <tutti/mpi.hpp>
+#include <tutti/spi/communicator.hpp>
 
 #include "dropin/engine/hooks.hpp"
+#include "dropin/engine/timed_call.hpp"
 
 namespace tutti::dropin {
 namespace {
@@ -65,13 +67,21 @@ int remove_state(MPI_Comm, int, void* state, void*) {
   return MPI_SUCCESS;
 }
 
+// @return the number of hosts of a world; 0 if it is unknown.
+int hosts_in(State* world) {
+  if (world == nullptr) return 0;
+  const std::vector<int>& hosts = hosts_of(*world->communicator);
+  return static_cast<int>(std::set<int>(hosts.begin(), hosts.end()).size());
+}
+
 // Runs when MPI_Finalize frees MPI_COMM_SELF, before it ends anything else.
 int end_all(MPI_Comm, int, void*, void*) {
   ended.store(true);
-  connected_world.store(nullptr);
+  State* const world = connected_world.exchange(nullptr);
   generation.fetch_add(1);
   leave_progress();
-  report();
+  if (world != nullptr) compare_at_end(*world);
+  report(hosts_in(world));
   states().clear();
   return MPI_SUCCESS;
 }
@@ -90,28 +100,32 @@ std::vector<Rank> world_ranks_of(MPI_Comm comm, int size) {
   return in_world;
 }
 
-// Whether all ranks know the world, a key that no other communicator of this process has, and which
-// calls all ranks let the MPI run.
+// Whether all ranks know the world, a key that no other communicator of this process has, which
+// calls all ranks let the MPI run, and whether all want a report.
 struct Agreed {
   bool has_world;
   std::uint64_t key;
   Native native;
+  bool has_report;
 };
 Agreed agree(MPI_Comm comm, int self_in_world) {
   static std::atomic<std::int64_t> made{0};
   // The least is that of the first rank in the world, where nobody else makes the same one.
-  std::array<std::int64_t, 4> own{connected_world.load() != nullptr ? 1 : 0, self_in_world, 0,
-                                  static_cast<std::int64_t>(native())},
+  std::array<std::int64_t, 5> own{connected_world.load() != nullptr ? 1 : 0, self_in_world, 0,
+                                  static_cast<std::int64_t>(native()), reports_times() ? 1 : 0},
       all{};
   own[2] = made.fetch_add(1) + (static_cast<std::int64_t>(self_in_world) << 40);
-  PMPI_Allreduce(own.data(), all.data(), 4, MPI_INT64_T, MPI_MIN, comm);
-  return {all[0] == 1, static_cast<std::uint64_t>(all[2]), static_cast<Native>(all[3])};
+  PMPI_Allreduce(own.data(), all.data(), 5, MPI_INT64_T, MPI_MIN, comm);
+  return {all[0] == 1, static_cast<std::uint64_t>(all[2]), static_cast<Native>(all[3]),
+          all[4] == 1};
 }
 
 // Connects the ranks, or none of them.
 void connect(MPI_Comm comm, State& state, const std::vector<Rank>& in_world) {
-  const Agreed agreed = agree(comm, in_world[static_cast<std::size_t>(state.rank)]);
+  const int self = in_world[static_cast<std::size_t>(state.rank)];
+  const Agreed agreed = agree(comm, self);
   state.native = agreed.native;
+  if (agreed.has_report) state.kept = std::make_unique<KeptCalls>(self);
   std::string error;
   try {
     if (agreed.has_world) {

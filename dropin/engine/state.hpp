@@ -10,6 +10,7 @@
 #include <tutti/communicator.hpp>
 
 #include "dropin/engine/choice.hpp"
+#include "dropin/engine/kept_calls.hpp"
 #include "dropin/engine/report.hpp"
 #include "dropin/engine/try_mutex.hpp"
 
@@ -22,8 +23,9 @@ struct State : std::enable_shared_from_this<State> {
   Reason reason = Reason::served;              ///< Why the MPI does.
   TryMutex mutex{};   ///< Held in calls of the communicator, which serves one thread at a time.
   Choices choices{};  ///< Between tutti and the MPI, for calls that block.
-  Native native = Native::off;  ///< The calls that the MPI may run; equal on all ranks.
-  int calls_before = 0;         ///< Collectives that block, before one of them connects the ranks.
+  Native native = Native::off;        ///< The calls that the MPI may run; equal on all ranks.
+  std::unique_ptr<KeptCalls> kept{};  ///< On all ranks or none: if all of them want a report.
+  int calls_before = 0;  ///< Collectives that block, before one of them connects the ranks.
   int rank = 0;
   int size = 1;
 };

@@ -7,12 +7,14 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import unittest
 
 TUTTI, LAUNCHER, CC, FORTRAN = sys.argv[1:5]
 FOLDER = pathlib.Path(sys.argv[5])
+HAS_LINES = shutil.which("addr2line") is not None
 PROGRAM = """#include <mpi.h>
 #include <stdio.h>
 int main(int count, char** words) {
@@ -208,12 +210,15 @@ class Exec(unittest.TestCase):
             with self.subTest(name):
                 text = f"program sums\n{use}{FORTRAN_BODY.format(include=include, request=request)}"
                 try:
-                    program = compile_program(name.replace(" ", "_").replace(".h", "") + ".f90", text, compiler=FORTRAN)
+                    source = name.replace(" ", "_").replace(".h", "") + ".f90"
+                    program = compile_program(source, text, "-g", compiler=FORTRAN)
                 except subprocess.CalledProcessError:
                     self.skipTest(f"the MPI has no {name}")
                 output = run(TUTTI, "exec", "--report", program)
                 self.assertIn("sum 3\n", output)
                 self.assertRegex(output, SERVED_WITH_WAIT)
+                place = rf" {source}:\d+" if HAS_LINES else rf" {pathlib.Path(program).name}\+0x"
+                self.assertRegex(output, "tutti-mpi: all_reduce .*" + place)
 
     def test_a_tool_above_and_below(self):
         tool = compile_program("tool.c", TOOL, "-shared", "-fPIC")

@@ -1,0 +1,59 @@
+#include "dropin/engine/timed_call.hpp"
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "dropin/engine/report.hpp"
+#include "dropin/engine/sites.hpp"
+
+namespace tutti::dropin {
+namespace {
+
+Sites& sites() {
+  static Sites* const sites = new Sites;  // the MPI may end after static objects
+  return *sites;
+}
+
+// Collective.
+void compare(MPI_Comm comm, State& state) {
+  KeptCalls& kept = *state.kept;
+  const int count = static_cast<int>(kept.size());
+  const std::vector<std::int64_t> keys = kept.keys();
+  std::vector<std::int64_t> least(kept.size()), sums(kept.size());
+  PMPI_Allreduce(keys.data(), least.data(), count, MPI_INT64_T, MPI_MIN, comm);
+  PMPI_Allreduce(kept.times().data(), sums.data(), count, MPI_INT64_T, MPI_SUM, comm);
+  kept.compare(least, sums, state.size, times());
+}
+
+}  // namespace
+
+TimedCall::TimedCall(State& state, MPI_Comm comm, const SimilarCalls& calls, const void* caller)
+    : state_{state}, calls_{calls}, is_kept_{state.kept && needs_all_ranks(calls.collective)} {
+  if (is_kept_) {
+    if (state.kept->is_full()) compare(comm, state);
+    number_ = state.kept->begin();
+  }
+  if (reports_times()) site_ = &sites().of(caller);
+  begin_ = std::chrono::steady_clock::now();
+}
+
+std::chrono::nanoseconds TimedCall::end(Runner runner) {
+  const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin_;
+  if (!reports_times()) return time;
+  Durations& durations = times().add(calls_, site_, runner, time);
+  if (is_kept_) state_.kept->end(number_, durations, time);
+  return time;
+}
+
+void compare_at_end(State& world) {
+  if (!world.kept) return;
+  // An error that only some ranks have seen may have kept them from some calls.
+  const auto own = static_cast<std::int64_t>(world.kept->size());
+  const std::array<std::int64_t, 2> numbers{own, -own};
+  std::array<std::int64_t, 2> least{};
+  PMPI_Allreduce(numbers.data(), least.data(), 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+  if (least[0] == -least[1] && own > 0) compare(MPI_COMM_WORLD, world);
+}
+
+}  // namespace tutti::dropin
