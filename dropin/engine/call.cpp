@@ -81,7 +81,8 @@ State* admit(MPI_Comm comm, const Origin& origin) {
     const std::uintptr_t caller = number_of(origin.caller);
     if (caller >= first && caller < behind) return Reason::from_the_mpi;
     if (comm == MPI_COMM_NULL) return Reason::arguments;
-    return has_world() ? Reason::served : Reason::no_world;
+    if (!has_world()) return Reason::no_world;
+    return serves_any() ? Reason::served : Reason::off;
   }();
   if (reason != Reason::served) {
     count(reason);

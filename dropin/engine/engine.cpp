@@ -16,6 +16,7 @@
 #include "dropin/engine/reductions.hpp"
 #include "dropin/engine/report.hpp"
 #include "dropin/engine/requests.hpp"
+#include "dropin/engine/served.hpp"
 #include "dropin/engine/state.hpp"
 #include "dropin/interface.hpp"
 
@@ -105,6 +106,7 @@ bool is_collective(std::string_view name) {
 
 void begin() noexcept {
   read_settings(is_collective);
+  agree_on_served();
   keep_until_finalize();
   prepare_requests();
 }
@@ -123,7 +125,7 @@ int init_thread(int* count, char*** arguments, int required, int* provided) {
 
 // Functions with large counts are named "Bcast_c", those that start a call "Ibcast" or "Ibcast_c",
 // and those that prepare one "Bcast_init" or "Bcast_init_c". All of them have their names even in
-// MPIs without them, so those are always served.
+// MPIs without them, so those are never the MPI's.
 const void* serve_collective(const char* function, std::string_view name) noexcept {
   constexpr std::string_view kLarge = "_c", kInit = "_init";
   const bool is_large = name.ends_with(kLarge);
@@ -133,7 +135,8 @@ const void* serve_collective(const char* function, std::string_view name) noexce
   for (const Entry& entry : is_large ? collectives<Large>() : collectives<int>()) {
     const bool starts = word.front() == 'I' && word.substr(1) == lower(entry.name);
     if (word != entry.name && !starts) continue;
-    if (!is_wanted(entry.name) && find_in_mpi(function) != nullptr) return nullptr;
+    const bool is_wanted = least_bytes(lower(entry.name)) != Served::kNever;
+    if (!is_wanted && find_in_mpi(function) != nullptr) return nullptr;
     return prepares ? entry.preparing : starts ? entry.starting : entry.blocking;
   }
   return nullptr;

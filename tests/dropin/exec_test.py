@@ -317,6 +317,27 @@ class Exec(unittest.TestCase):
         self.assertIn("sum 3\n", output)
         self.assertEqual(len(re.findall("TUTTI_MPI_NATIVE is 'some', but must be exact, all or off", output)), 1, output)
 
+    def test_sizes_that_are_served_are_chosen(self):
+        sums = compile_program("sums.c", SUMS)  # of 4 and of 8 bytes
+        output = run(TUTTI, "exec", "--report", "--serve", "bcast,Allreduce>=8", sums)
+        self.assertIn("sums 3 3\n", output)
+        self.assertRegex(output, "handled=1000 passed_on=1000: off 1000")
+        self.assertRegex(run(TUTTI, "exec", "--report", "--serve", "allreduce>=1KiB", sums), "handled=0 passed_on=2000: off 2000")
+        self.assertRegex(run(TUTTI, "exec", "--report", "--serve", "bcast", compile_program("forms.c", FORMS, "-ldl")),
+                         r"handled=0 passed_on=\d: off \d")
+        for word, error in (("allreduce>=8X", "'8X' is no size such as 1000 or 64K"), ("barrier>=8", "a barrier has no size"),
+                            ("alltoallv>=8", "ranks may give alltoallv different sizes")):
+            output = run(TUTTI, "exec", "--serve", word, sums)
+            self.assertIn("sums 3 3\n", output)
+            self.assertEqual(output.count(f"TUTTI_MPI is '{word}', but {error}"), 1, output)
+
+    def test_ranks_serve_the_same(self):
+        script = f'test "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 1 && export TUTTI_MPI=bcast; exec {self.program}'
+        output = run(TUTTI, "exec", "--report", "sh", "-c", script)
+        self.assertIn("sum 3\n", output)
+        self.assertEqual(output.count("TUTTI_MPI is not the same on all ranks; the MPI runs all collectives"), 1, output)
+        self.assertRegex(output, "handled=0 passed_on=0")
+
     def test_the_mpi_runs_what_it_runs_faster(self):
         # An exact kind and one that is not, each called a thousand times: a round of 24 calls, half of them the MPI's.
         sums = compile_program("sums.c", SUMS)
