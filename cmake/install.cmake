@@ -124,6 +124,11 @@ endif()
 if(TUTTI_CUDA)
   tutti_write_pc(tutti-cuda ": memory of GPUs" "" "-ltutti_cuda -ltutti" tutti "")
 endif()
+# The linker keeps the library without a call of it: libraries of the MPI for Fortran have the calls.
+if(dropin)
+  tutti_write_pc(tutti-mpi ": MPI programs with its collectives" ""
+                 "-L\${libdir}/tutti -Wl,-rpath,\${libdir}/tutti -Wl,--push-state,--no-as-needed -ltutti-mpi -Wl,--pop-state" "" "")
+endif()
 # The MPI's compiler wrapper adds what the MPI needs.
 foreach(name IN LISTS TUTTI_MPIS)
   tutti_write_pc(tutti-mpi-${name} ", over ${name}; for its mpicxx" " -DOMPI_SKIP_MPICXX=1 -DMPICH_SKIP_MPICXX=1"

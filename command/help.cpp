@@ -98,6 +98,7 @@ void write_share(const CLI::App& app, const std::filesystem::path& folder) {
   write("man/man1/tutti.1", manual_page(app, app));
   for (const CLI::App* command : commands_of(app))
     write(fmt::format("man/man1/tutti-{}.1", command->get_name()), manual_page(app, *command));
+  write("man/man7/tutti-mpi.7", mpi_manual_page());
   for (const Shell& shell : kShells) write(shell.file, completion(app, shell.name));
 }
 

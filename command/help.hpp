@@ -56,6 +56,14 @@ void add_footers(CLI::App& app);
 /// @return the page in roff. @param command a subcommand, or `app`.
 [[nodiscard]] std::string manual_page(const CLI::App& app, const CLI::App& command);
 
+/// @return the page tutti-mpi(7) about MPI programs with tutti's collectives.
+[[nodiscard]] std::string mpi_manual_page();
+
+/// @return a text as roff prints it. A hyphen becomes a minus, which people copy to a command line.
+[[nodiscard]] std::string roff(std::string_view text);
+/// @return the text in roff, in bold.
+[[nodiscard]] std::string bold(std::string_view text);
+
 /// @return the script. @param shell one of kShells.
 [[nodiscard]] std::string completion(const CLI::App& app, std::string_view shell);
 

@@ -13,23 +13,6 @@ namespace tutti::command {
 
 namespace {
 
-// A hyphen of roff is no minus, which people copy to a command line.
-std::string roff(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    const bool begins_line = escaped.empty() || escaped.back() == '\n';
-    if (begins_line && (c == '.' || c == '\'')) escaped += "\\&";
-    if (c == '\\') escaped += "\\e";
-    else if (c == '-') escaped += "\\-";
-    else escaped += c;
-  }
-  return escaped;
-}
-
-std::string bold(std::string_view text) {
-  return "\\fB" + roff(text) + "\\fR";
-}
-
 std::string full_name(const CLI::App& app, const CLI::App& command) {
   return &command == &app ? "tutti" : "tutti " + command.get_name();
 }
@@ -91,6 +74,22 @@ std::string lists_of(const CLI::App& app, const CLI::App& command) {
 
 }  // namespace
 
+std::string roff(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    const bool begins_line = escaped.empty() || escaped.back() == '\n';
+    if (begins_line && (c == '.' || c == '\'')) escaped += "\\&";
+    if (c == '\\') escaped += "\\e";
+    else if (c == '-') escaped += "\\-";
+    else escaped += c;
+  }
+  return escaped;
+}
+
+std::string bold(std::string_view text) {
+  return "\\fB" + roff(text) + "\\fR";
+}
+
 std::string manual_page(const CLI::App& app, const CLI::App& command) {
   const bool is_whole = &command == &app;
   const HelpTexts& texts = help_texts(is_whole ? "" : command.get_name());
@@ -110,7 +109,9 @@ std::string manual_page(const CLI::App& app, const CLI::App& command) {
           "\n.SH EXAMPLES\n.nf\n";
   for (const std::string_view example : texts.examples) text += roff(example) + "\n";
   text += ".fi\n";
-  if (!is_whole) text += ".SH SEE ALSO\n" + bold("tutti") + "(1)\n";
+  if (!is_whole) text += ".SH SEE ALSO\n" + bold("tutti") + "(1)";
+  if (command.get_name() == "exec") text += ", " + bold("tutti-mpi") + "(7)";
+  if (!is_whole) text += "\n";
   return text;
 }
 

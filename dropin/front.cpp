@@ -94,7 +94,7 @@ void* target_of(unsigned long entry) {
   void* const real = find(name);
   if (entry % 2 != kProfiling)
     if (void* const tool = tool_below(name, real)) return tool;
-  const void* const served = serve == nullptr ? nullptr : serve(name + strlen("PMPI_"));
+  const void* const served = serve == nullptr ? nullptr : serve(name);
   return served == nullptr ? real : const_cast<void*>(served);
 }
 

@@ -6,7 +6,7 @@
 namespace tutti::dropin {
 
 /// A front loads engines of its own version only.
-inline constexpr int kVersion = 1;
+inline constexpr int kVersion = 2;
 
 /// The services of the front for its engine.
 struct Front {
@@ -20,7 +20,7 @@ struct Front {
 inline constexpr const char* kStartSymbol = "tutti_mpi_engine";
 
 /// Starts the engine. Called once. @return a function that finds what the engine has for a function
-/// of the MPI, named without MPI_ and PMPI_; null where the MPI's own is to be called. Null instead
+/// of the MPI, such as "PMPI_Send"; null where the MPI's own is to be called. Null instead
 /// of the function: the engine does not fit.
 using Serve = const void* (*)(const char* name) noexcept;
 using Start = Serve (*)(const Front* front) noexcept;

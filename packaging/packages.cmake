@@ -61,11 +61,12 @@ function(tutti_package component name section)
   set(CPACK_RPM_${upper}_PACKAGE_NAME ${name} PARENT_SCOPE)
 endfunction()
 tutti_package(tutti_libraries libtutti0 libs)
+tutti_package(tutti_dropin libtutti-mpi0 libs)
 tutti_package(tutti_development libtutti-dev libdevel)
 tutti_package(tutti_command tutti science)
 tutti_package(tutti_python python3-tutti python)
 
-set(CPACK_COMPONENTS_ALL tutti_libraries tutti_development tutti_command tutti_python)
+set(CPACK_COMPONENTS_ALL tutti_libraries tutti_dropin tutti_development tutti_command tutti_python)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_PACKAGE_NAME tutti)
 set(CPACK_PACKAGE_VENDOR "The tutti authors")
@@ -77,6 +78,8 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_COMPONENT_TUTTI_LIBRARIES_DESCRIPTION "tutti sends data between the processes of a job, on one host or many, with
 or without an MPI. This package has the libraries that programs load.")
+set(CPACK_COMPONENT_TUTTI_DROPIN_DESCRIPTION "This package has the library that serves the collectives of MPI programs, for
+every MPI. The command `tutti exec` loads it into a program.")
 set(CPACK_COMPONENT_TUTTI_DEVELOPMENT_DESCRIPTION "This package has the headers of C++ and C, the module of Fortran, and the
 files for CMake and pkg-config.")
 set(CPACK_COMPONENT_TUTTI_COMMAND_DESCRIPTION "The command proves, draws and measures algorithms of collectives, beside the
@@ -95,8 +98,10 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY "=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(exact "(= ${PROJECT_VERSION}-1)")
 # What find_package(tutti) and pkg-config look for.
-set(CPACK_DEBIAN_TUTTI_DEVELOPMENT_PACKAGE_DEPENDS "libtutti0 ${exact}, libssl-dev, libhwloc-dev, libexpat1-dev")
+set(CPACK_DEBIAN_TUTTI_DEVELOPMENT_PACKAGE_DEPENDS "libtutti0 ${exact}, libtutti-mpi0 ${exact}, libssl-dev, libhwloc-dev, libexpat1-dev")
 set(CPACK_DEBIAN_TUTTI_PYTHON_PACKAGE_DEPENDS "libtutti0 ${exact}, tutti ${exact}, python3 (>= 3.11)")
+set(CPACK_DEBIAN_TUTTI_COMMAND_PACKAGE_DEPENDS "libtutti-mpi0 ${exact}")
+set(CPACK_DEBIAN_TUTTI_DROPIN_PACKAGE_SUGGESTS "openmpi-bin | mpich, tutti")
 set(CPACK_DEBIAN_TUTTI_COMMAND_PACKAGE_RECOMMENDS "openssh-client, python3")
 set(CPACK_DEBIAN_TUTTI_COMMAND_PACKAGE_SUGGESTS "openmpi-bin | mpich, python3-matplotlib, python3-plotly")
 set(CPACK_DEBIAN_TUTTI_LIBRARIES_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/debian/triggers)
@@ -106,11 +111,12 @@ set(CPACK_DEBIAN_TUTTI_PYTHON_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/
 set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE BSD-3-Clause)
-set(CPACK_RPM_TUTTI_DEVELOPMENT_PACKAGE_REQUIRES "libtutti0 = ${PROJECT_VERSION}, openssl-devel, hwloc-devel, expat-devel")
+set(CPACK_RPM_TUTTI_DEVELOPMENT_PACKAGE_REQUIRES "libtutti0 = ${PROJECT_VERSION}, libtutti-mpi0 = ${PROJECT_VERSION}, openssl-devel, hwloc-devel, expat-devel")
+set(CPACK_RPM_TUTTI_COMMAND_PACKAGE_REQUIRES "libtutti-mpi0 = ${PROJECT_VERSION}")
 set(CPACK_RPM_TUTTI_PYTHON_PACKAGE_REQUIRES "libtutti0 = ${PROJECT_VERSION}, tutti = ${PROJECT_VERSION}, python3 >= 3.11")
 # Folders of the system.
-set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/bash-completion
-    /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/site-functions /usr/share/fish
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/man/man7
+    /usr/share/bash-completion    /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/site-functions /usr/share/fish
     /usr/share/fish/vendor_completions.d /usr/${CMAKE_INSTALL_LIBDIR} /usr/${CMAKE_INSTALL_LIBDIR}/pkgconfig
     /usr/${CMAKE_INSTALL_LIBDIR}/cmake /usr/share/lintian /usr/share/lintian/overrides)
 cmake_path(GET site PARENT_PATH above)

@@ -5,8 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 #include <utility>
 
 namespace tutti::perf {
@@ -29,25 +27,9 @@ std::optional<Quantity> split_quantity(std::string_view text) {
   return quantity;
 }
 
-constexpr std::string_view kMultiples = "KMGT";
+using v0::detail::kMultiples;
 
 }  // namespace
-
-std::optional<std::size_t> parse_bytes(std::string_view text) {
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{}) return {};
-  std::string_view unit{rest, static_cast<std::size_t>(end - rest)};
-  if (unit.empty() || unit == "B") return number;
-  const char letter = unit.front() == 'k' ? 'K' : unit.front();
-  const std::size_t power = kMultiples.find(letter);
-  unit.remove_prefix(1);
-  if (power == std::string_view::npos || !(unit.empty() || unit == "B" || unit == "iB")) return {};
-  const auto shift = 10 * (power + 1);
-  if (number > std::numeric_limits<std::uint64_t>::max() >> (shift + 1)) return {};
-  return number << shift;
-}
 
 std::optional<double> parse_seconds(std::string_view text) {
   const auto quantity = split_quantity(text);

@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/byte_text.hpp"
+
 namespace tutti::perf {
 
-/// Reads "8", "64K", "4M", "1G" (also "64KiB"): binary multiples. @return nothing if the syntax is
-/// wrong or the number does not fit.
-[[nodiscard]] std::optional<std::size_t> parse_bytes(std::string_view text);
+using v0::detail::parse_bytes;
 
 /// Reads "2", "1.5s", "200ms", "50us", "2m"; seconds without a unit. @return nothing if the syntax
 /// is wrong.

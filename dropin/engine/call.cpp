@@ -85,7 +85,8 @@ State* admit(MPI_Comm comm, const Origin& origin) {
   const auto reason = [&]() -> Reason {
     if (is_from_the_mpi(origin.caller)) return Reason::from_the_mpi;
     if (comm == MPI_COMM_NULL) return Reason::arguments;
-    return has_world() ? Reason::served : Reason::no_world;
+    if (!has_world()) return Reason::no_world;
+    return serves_any() ? Reason::served : Reason::off;
   }();
   if (reason != Reason::served) {
     count(reason);

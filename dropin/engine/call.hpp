@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <chrono>
+#include <cstddef>
 
 #include <tutti/call.hpp>
 #include <tutti/error.hpp>
@@ -45,12 +46,18 @@ int run(State& state, const Origin& origin, MPI_Comm comm, Task& task);
 /// Gives an error to the error handler of a communicator. @return its code, if the handler returns.
 int raise(MPI_Comm comm, const Error& error);
 
-/// Runs or starts a call by tutti. If it blocks, the MPI may run it instead, where that is faster.
+/// Runs or starts a call by tutti, unless TUTTI_MPI leaves it to the MPI. If it blocks, the MPI may
+/// run it instead, where that is faster.
 /// @tparam kName and the others: as hand_on. @param serve runs it by tutti. @param arguments of
 /// hand_on. @return the code of whoever ran it.
 template <Name kName, class Count, class Serve, class... A>
 int choose(State& state, const Origin& origin, MPI_Comm comm, const SimilarCalls& calls,
            const Serve& serve, A... arguments) {
+  static const std::size_t least = least_bytes(kName.view());
+  if (calls.bytes.value_or(0) < least) {
+    count(Reason::off);
+    return hand_on<kName, Count>(origin.form, comm, arguments...);
+  }
   const auto serve_or_raise = [&] {
     try {
       return serve();

@@ -17,6 +17,7 @@
 #include "dropin/engine/reductions.hpp"
 #include "dropin/engine/report.hpp"
 #include "dropin/engine/requests.hpp"
+#include "dropin/engine/served.hpp"
 #include "dropin/engine/state.hpp"
 #include "dropin/interface.hpp"
 
@@ -106,6 +107,7 @@ bool is_collective(std::string_view name) {
 
 void begin() noexcept {
   read_settings(is_collective);
+  agree_on_served();
   keep_until_finalize();
   prepare_requests();
   prepare_memory();
@@ -124,35 +126,35 @@ int init_thread(int* count, char*** arguments, int required, int* provided) {
 }
 
 // Functions with large counts are named "Bcast_c", those that start a call "Ibcast" or "Ibcast_c",
-// and those that prepare one "Bcast_init". Large counts have their names even in MPIs without them,
-// so those are always served.
-const void* serve_collective(std::string_view name) noexcept {
-  constexpr std::string_view kInit = "_init";
-  const bool is_large = name.ends_with("_c");
-  const bool prepares = name.ends_with(kInit);
-  const std::string_view word = name.substr(0, name.size() - (is_large   ? 2
-                                                              : prepares ? kInit.size()
-                                                                         : 0));
+// and those that prepare one "Bcast_init" or "Bcast_init_c". All of them have their names even in
+// MPIs without them, so those are never the MPI's.
+const void* serve_collective(const char* function, std::string_view name) noexcept {
+  constexpr std::string_view kLarge = "_c", kInit = "_init";
+  const bool is_large = name.ends_with(kLarge);
+  std::string_view word = name.substr(0, name.size() - (is_large ? kLarge.size() : 0));
+  const bool prepares = word.ends_with(kInit);
+  if (prepares) word.remove_suffix(kInit.size());
   for (const Entry& entry : is_large ? collectives<Large>() : collectives<int>()) {
     const bool starts = word.front() == 'I' && word.substr(1) == lower(entry.name);
     if (word != entry.name && !starts) continue;
-    const bool is_served =
-        is_wanted(entry.name) ||
-        (is_large && find_in_mpi(("PMPI_" + std::string{name}).c_str()) == nullptr);
-    if (!is_served) return nullptr;
+    const bool is_wanted = least_bytes(lower(entry.name)) != Served::kNever;
+    if (!is_wanted && find_in_mpi(function) != nullptr) return nullptr;
     return prepares ? entry.preparing : starts ? entry.starting : entry.blocking;
   }
   return nullptr;
 }
 
+// @param function such as "PMPI_Send", or "PMPIX_Bcast_init", which is "PMPI_Bcast_init" by its
+// older name.
 const void* serve(const char* function) noexcept {
-  const std::string_view name{function};
+  std::string_view name{function};
+  name.remove_prefix(name.find('_') + 1);
   if (name == "Init") return address(init);
   if (name == "Init_thread") return address(init_thread);
   if (name == "Type_free") return address(type_free);
   if (const void* const found = find_request_function(name)) return found;
   if (const void* const found = find_memory_function(name)) return found;
-  return serve_collective(name);
+  return serve_collective(function, name);
 }
 
 }  // namespace

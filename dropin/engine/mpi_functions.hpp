@@ -12,7 +12,10 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
+
+#include "dropin/engine/kept.hpp"
 
 namespace tutti::dropin {
 
@@ -89,95 +92,103 @@ class Narrow<const Large*> {
   std::vector<int> values_{};
 };
 
-/// The name of a collective in the MPI: "PMPI_Bcast", "PMPI_Bcast_c", "PMPI_Ibcast", or
-/// "PMPI_Bcast_init".
-template <Name kName>
-consteval auto full_name(bool starts, std::string_view end) {
-  constexpr std::string_view kPrefix = "PMPI_I";
-  std::array<char, kPrefix.size() + sizeof kName.text + 5> full{};
-  char* to =
-      std::ranges::copy(kPrefix.substr(0, kPrefix.size() - (starts ? 0 : 1)), full.begin()).out;
-  char* const first = to;
-  to = std::ranges::copy(kName.view(), to).out;
-  if (!starts) *first = static_cast<char>(*first - 'a' + 'A');
+/// The functions of a collective: Bcast, Ibcast, Bcast_init.
+enum class Kind : std::uint8_t { blocking, starting, preparing };
+
+/// The name of a collective in the MPI: "PMPI_Bcast", "PMPI_Ibcast_c", or "PMPI_Bcast_init_c".
+template <Name kName, Kind kKind>
+consteval auto full_name(std::string_view end) {
+  constexpr std::string_view kPrefix = kKind == Kind::starting ? "PMPI_I" : "PMPI_";
+  constexpr std::string_view kInit = kKind == Kind::preparing ? "_init" : "";
+  std::array<char, kPrefix.size() + sizeof kName.text + kInit.size() + 2> full{};
+  char* const first = std::ranges::copy(kPrefix, full.begin()).out;
+  char* const to = std::ranges::copy(kInit, std::ranges::copy(kName.view(), first).out).out;
+  if (kKind != Kind::starting) *first = static_cast<char>(*first - 'a' + 'A');
   std::ranges::copy(end, to);
   return full;
 }
 
-// Without a request the function blocks.
-template <bool kStarts, class... A>
-int call(void* function, MPI_Comm comm, MPI_Request* request, A... arguments) {
-  if constexpr (kStarts)
+// MPIs before version 4 of MPI have functions that prepare a call as extensions, or not at all.
+template <Kind kKind>
+void* find_function(const char* name) {
+  void* const function = find_in_mpi(name);
+  if (kKind != Kind::preparing || function != nullptr) return function;
+  return find_in_mpi(("PMPIX" + std::string{name}.substr(4)).c_str());
+}
+
+template <Kind kKind, class... A>
+int call(void* function, const Form& form, MPI_Comm comm, MPI_Request* request, A... arguments) {
+  if constexpr (kKind == Kind::preparing)
+    return reinterpret_cast<int (*)(A..., MPI_Comm, Info, MPI_Request*)>(function)(
+        arguments..., comm, form.info, request);
+  else if constexpr (kKind == Kind::starting)
     return reinterpret_cast<int (*)(A..., MPI_Comm, MPI_Request*)>(function)(arguments..., comm,
                                                                              request);
   else return reinterpret_cast<int (*)(A..., MPI_Comm)>(function)(arguments..., comm);
 }
 
-template <bool kStarts, class... A>
-int call_narrow(void* function, MPI_Comm comm, MPI_Request* request,
-                const Narrow<A>&... arguments) {
-  if (!(arguments.fits() && ...)) {
-    PMPI_Comm_call_errhandler(comm, MPI_ERR_COUNT);
-    return MPI_ERR_COUNT;
-  }
-  return call<kStarts>(function, comm, request, arguments.get()...);
+inline int raise_code(MPI_Comm comm, int code) {
+  PMPI_Comm_call_errhandler(comm, code);
+  return code;
 }
 
-/// As many counts as a call on a communicator may have.
-inline std::size_t ranks_of(MPI_Comm comm) {
+// Arrays of counts live as long as the call.
+template <Kind kKind, class... A>
+int call_narrow(void* function, const Form& form, MPI_Comm comm, Narrow<A>... narrow) {
+  if (!(narrow.fits() && ...)) return raise_code(comm, MPI_ERR_COUNT);
+  constexpr bool kHasArrays = (std::is_same_v<A, const Large*> || ...);
+  auto run = [function, form, comm, ... arguments = std::move(narrow)](MPI_Request* request) {
+    return call<kKind>(function, form, comm, request, arguments.get()...);
+  };
+  if constexpr (!kHasArrays || kKind == Kind::blocking) return run(form.request);
+  else if constexpr (kKind == Kind::starting) return start_kept(comm, std::move(run), form.request);
+  else return prepare_kept(std::move(run), form.request);
+}
+
+/// As many counts as a call on a communicator may have. @param is_local whether they are those of
+/// its own group, and not of the group with which it communicates.
+inline std::size_t ranks_of(MPI_Comm comm, bool is_local) {
   int inter = 0;
   int ranks = 0;
   PMPI_Comm_test_inter(comm, &inter);
-  if (inter != 0) PMPI_Comm_remote_size(comm, &ranks);
+  if (inter != 0 && !is_local) PMPI_Comm_remote_size(comm, &ranks);
   else PMPI_Comm_size(comm, &ranks);
   return static_cast<std::size_t>(ranks);
 }
 
-template <Name kName, class Count, bool kStarts, class... A>
-int find_and_call(MPI_Comm comm, MPI_Request* request, A... arguments) {
-  static constexpr auto kPlain = full_name<kName>(kStarts, "");
-  static void* const plain = find_in_mpi(kPlain.data());
-  if constexpr (!std::is_same_v<Count, Large>) {
-    return call<kStarts>(plain, comm, request, arguments...);
-  } else {
-    static constexpr auto kLarge = full_name<kName>(kStarts, "_c");
-    static void* const large = find_in_mpi(kLarge.data());
-    if (large != nullptr) return call<kStarts>(large, comm, request, arguments...);
-    return call_narrow<kStarts, A...>(plain, comm, request,
-                                      Narrow<A>{arguments, ranks_of(comm)}...);
+template <Name kName, class Count, Kind kKind, class... A>
+int find_and_call(const Form& form, MPI_Comm comm, A... arguments) {
+  static constexpr auto kPlain = full_name<kName, kKind>("");
+  static void* const plain = find_function<kKind>(kPlain.data());
+  if constexpr (std::is_same_v<Count, Large>) {
+    static constexpr auto kLarge = full_name<kName, kKind>("_c");
+    static void* const large = find_function<kKind>(kLarge.data());
+    if (large != nullptr) return call<kKind>(large, form, comm, form.request, arguments...);
   }
-}
-
-// MPIs before version 4 of MPI have such functions as extensions, or not at all.
-inline void* find_prepared(const std::string& name) {
-  void* const function = find_in_mpi(name.c_str());
-  return function != nullptr ? function : find_in_mpi(("PMPIX" + name.substr(4)).c_str());
-}
-
-template <Name kName, class... A>
-int find_and_prepare(MPI_Comm comm, const Form& form, A... arguments) {
-  static constexpr auto kFull = full_name<kName>(false, "_init");
-  static void* const function = find_prepared(kFull.data());
-  if (function != nullptr)
-    return reinterpret_cast<int (*)(A..., MPI_Comm, Info, MPI_Request*)>(function)(
-        arguments..., comm, form.info, form.request);
-  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
-  return MPI_ERR_OTHER;
+  if (plain == nullptr) return raise_code(comm, MPI_ERR_OTHER);
+  if constexpr (std::is_same_v<Count, Large>) {
+    const std::size_t ranks = ranks_of(comm, kName.view() == "reduce_scatter");
+    return call_narrow<kKind, A...>(plain, form, comm, Narrow<A>{arguments, ranks}...);
+  } else {
+    return call<kKind>(plain, form, comm, form.request, arguments...);
+  }
 }
 
 }  // namespace detail
 
 /// Runs, starts or prepares the MPI's own collective. Counts of Large take the function that ends
 /// in _c, or the other one if the MPI lacks that; then the communicator's error handler gets a
-/// count that is too large.
+/// count that is too large. Counts of a call that is not over then are kept as long as it lasts.
 /// @tparam kName in small letters. @tparam Count of its counts. @param comm the last argument of a
 /// call that blocks. @param arguments those before it.
 template <Name kName, class Count, class... A>
 int hand_on(const Form& form, MPI_Comm comm, A... arguments) {
-  if (form.blocks()) return detail::find_and_call<kName, Count, false>(comm, nullptr, arguments...);
-  if constexpr (std::is_same_v<Count, int>)
-    if (form.is_prepared) return detail::find_and_prepare<kName>(comm, form, arguments...);
-  return detail::find_and_call<kName, Count, true>(comm, form.request, arguments...);
+  using detail::Kind;
+  if (form.blocks())
+    return detail::find_and_call<kName, Count, Kind::blocking>(form, comm, arguments...);
+  if (form.is_prepared)
+    return detail::find_and_call<kName, Count, Kind::preparing>(form, comm, arguments...);
+  return detail::find_and_call<kName, Count, Kind::starting>(form, comm, arguments...);
 }
 
 }  // namespace tutti::dropin

@@ -15,6 +15,7 @@
 
 #include "dropin/engine/call.hpp"
 #include "dropin/engine/hooks.hpp"
+#include "dropin/engine/kept.hpp"
 
 namespace tutti::dropin {
 
@@ -137,6 +138,7 @@ void start(State& state, const std::shared_ptr<Task>& task, const std::shared_pt
 void poll() noexcept {
   std::optional<Error> error;
   poll_all(error);
+  poll_kept();
   // The program's handler may call MPI. The communicator of the call may be freed.
   if (error) static_cast<void>(raise(MPI_COMM_WORLD, *error));
 }

@@ -10,6 +10,7 @@
 #include <tutti/error.hpp>
 
 #include "dropin/engine/call.hpp"
+#include "dropin/engine/kept.hpp"
 #include "dropin/engine/pending.hpp"
 
 namespace tutti::dropin {
@@ -115,6 +116,7 @@ int free_prepared(MPI_Request* request) {
       registered.store(static_cast<int>(registry.size()));
     }
   }
+  const KeptCall kept = request == nullptr ? KeptCall{} : release_kept(*request);
   return PMPI_Request_free(request);
 }
 

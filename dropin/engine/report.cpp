@@ -2,7 +2,6 @@
 
 #include <mpi.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -15,6 +14,7 @@
 
 #include "base/write_file.hpp"
 #include "dropin/engine/report_text.hpp"
+#include "dropin/engine/served.hpp"
 #include "runtime/launch/config.hpp"
 
 namespace tutti::dropin {
@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, kReasons> kReasonTexts{
 };
 
 runtime::Config settings;
+Served served;
 Native native_calls = Native::off;
 
 std::array<std::atomic<std::uint64_t>, kReasons> counts{};
@@ -88,44 +89,37 @@ Native native_of(std::string_view word) {
               "TUTTI_MPI_NATIVE is '" + std::string{word} + "', but must be exact, all or off"};
 }
 
-// Throws Error with the word that is not the name of a collective.
-void check_names(std::string_view list, bool (*is_collective)(std::string_view)) {
-  while (!list.empty()) {
-    const std::string_view word = list.substr(0, list.find(','));
-    if (!is_collective(word))
-      throw Error{ErrorCode::invalid_argument,
-                  "TUTTI_MPI is '" + settings.mpi + "', but '" + std::string{word} +
-                      "' is no collective: it must be off, on, or names such as allreduce,bcast"};
-    list.remove_prefix(std::min(list.size(), word.size() + 1));
-  }
-}
-
 }  // namespace
-
-std::string lower(std::string_view text) {
-  std::string result{text};
-  for (char& letter : result)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  return result;
-}
 
 void read_settings(bool (*is_collective)(std::string_view)) noexcept {
   beginning = std::chrono::steady_clock::now();
   try {
     settings = runtime::read_config(runtime::process_environment());
-    settings.mpi = lower(settings.mpi);
     native_calls = native_of(settings.mpi_native);
-    if (settings.mpi != "off" && settings.mpi != "on") check_names(settings.mpi, is_collective);
+    served = Served{settings.mpi, is_collective};
   } catch (const std::exception& error) {
     settings = {};
-    settings.mpi = "off";
+    served = Served{"off", is_collective};
     warn_once(std::string{error.what()} + "; the MPI runs all collectives");
   }
 }
 
-bool is_wanted(std::string_view collective) noexcept {
-  if (settings.mpi.empty() || settings.mpi == "on") return true;
-  return ("," + settings.mpi + ",").find("," + lower(collective) + ",") != std::string::npos;
+void agree_on_served() noexcept {
+  const std::int64_t print = served.fingerprint();
+  const std::array<std::int64_t, 2> own{print, -print};
+  std::array<std::int64_t, 2> least{};
+  PMPI_Allreduce(own.data(), least.data(), 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+  if (least[0] == -least[1]) return;
+  served = Served{"off", nullptr};
+  warn_once("TUTTI_MPI is not the same on all ranks; the MPI runs all collectives");
+}
+
+std::size_t least_bytes(std::string_view collective) noexcept {
+  return served.least_bytes(collective);
+}
+
+bool serves_any() noexcept {
+  return !served.is_none();
 }
 
 bool wants_shared_heap() noexcept {

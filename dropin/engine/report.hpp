@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "dropin/engine/times.hpp"
@@ -21,7 +20,7 @@ enum class Native : std::uint8_t {
 /// Why a call is the MPI's.
 enum class Reason : std::uint8_t {
   served,             ///< It is not.
-  off,                ///< TUTTI_MPI leaves it out.
+  off,                ///< TUTTI_MPI leaves it, or calls of its size, out.
   from_the_mpi,       ///< A call of the MPI's library itself.
   intercommunicator,  ///< Two groups.
   no_state,       ///< A call that only starts, on a communicator without a blocking call before.
@@ -43,10 +42,14 @@ inline constexpr int kReasons = static_cast<int>(Reason::no_world) + 1;
 /// reported, and the MPI serves.
 /// @param is_collective whether a word of TUTTI_MPI, in small letters, is the name of a collective.
 void read_settings(bool (*is_collective)(std::string_view)) noexcept;
-/// @return the text in small letters.
-[[nodiscard]] std::string lower(std::string_view text);
-/// @param collective such as "Allreduce". @return whether TUTTI_MPI lets tutti serve it.
-[[nodiscard]] bool is_wanted(std::string_view collective) noexcept;
+/// Lets the MPI run all collectives, after a warning, unless TUTTI_MPI has the same meaning on all
+/// ranks: others would wait for calls that the MPI runs. Collective on MPI_COMM_WORLD.
+void agree_on_served() noexcept;
+/// @param collective in small letters. @return the fewest bytes of calls that TUTTI_MPI lets tutti
+/// serve, or Served::kNever. Equal on all ranks.
+[[nodiscard]] std::size_t least_bytes(std::string_view collective) noexcept;
+/// @return whether TUTTI_MPI lets tutti serve any calls. Equal on all ranks.
+[[nodiscard]] bool serves_any() noexcept;
 
 /// @return whether large blocks of malloc are to lie in shared memory.
 [[nodiscard]] bool wants_shared_heap() noexcept;

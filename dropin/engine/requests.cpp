@@ -37,15 +37,25 @@ int wait(MPI_Request* request, MPI_Status* status) {
       [&] { return PMPI_Wait(request, status); });
 }
 
+// Looks at one request after the other, since MPICH's PMPI_Testall fails for prepared collectives
+// of its own.
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
-  return wait_by(
-      [&](bool& is_done) {
-        int flag = 0;
-        const int code = PMPI_Testall(count, requests, &flag, statuses);
-        is_done = flag != 0;
-        return code;
-      },
-      [&] { return PMPI_Waitall(count, requests, statuses); });
+  int done = 0;
+  const auto next_is_done = [&] {
+    int flag = 0;
+    MPI_Status status;
+    const int code = PMPI_Request_get_status(requests[done], &flag, &status);
+    return code != MPI_SUCCESS || flag != 0;
+  };
+  if (requests != nullptr)
+    wait_by(
+        [&](bool& is_done) {
+          while (done < count && next_is_done()) ++done;
+          is_done = done >= count;
+          return MPI_SUCCESS;
+        },
+        [] { return MPI_SUCCESS; });
+  return PMPI_Waitall(count, requests, statuses);
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {

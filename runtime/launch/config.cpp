@@ -110,9 +110,10 @@ constexpr std::array kVariables{
     Variable{"TUTTI_MPI_LIBRARY",
              "library of the MPI that the command loads, such as /opt/mpi/lib/libmpi.so.12",
              read_string<&Config::mpi_library>},
-    Variable{"TUTTI_MPI",
-             "collectives of MPI programs that tutti exec serves, such as allreduce,bcast; or off",
-             read_string<&Config::mpi>},
+    Variable{
+        "TUTTI_MPI",
+        "collectives of MPI programs that tutti exec serves, such as allreduce,bcast>=64K; or off",
+        read_string<&Config::mpi>},
     Variable{
         "TUTTI_MPI_NATIVE",
         "calls that tutti exec leaves to the MPI where that is faster: exact (the default: those "

@@ -7,9 +7,9 @@ namespace tutti::runtime {
 namespace {
 
 /// Variables of environment modules end so, also those that Spack, EasyBuild and Lmod generate.
-constexpr std::array<std::string_view, 12> kEnds{"_ROOT", "_DIR",     "_HOME", "_BASE",
-                                                 "_PATH", "_PREFIX",  "_BIN",  "_BINDIR",
-                                                 "_VER",  "_VERSION", "_HOST", "_PROTO"};
+constexpr std::array<std::string_view, 13> kEnds{
+    "_ROOT",   "_DIR", "_HOME",    "_BASE", "_PATH",  "_PREFIX", "_BIN",
+    "_BINDIR", "_VER", "_VERSION", "_HOST", "_PROTO", "_PRELOAD"};
 /// Parts of the names of modules and of service links.
 constexpr std::array<std::string_view, 4> kParts{"_LIB", "_INC", "_PORT_", "_SERVICE_PORT"};
 

@@ -43,6 +43,7 @@ class Share(unittest.TestCase):
     def test_has_a_page_for_each_command(self):
         pages = {page.name for page in (self.share / "man/man1").iterdir()}
         self.assertEqual(pages, {"tutti.1", *(f"tutti-{command}.1" for command in self.commands)})
+        self.assertEqual([page.name for page in (self.share / "man/man7").iterdir()], ["tutti-mpi.7"])
         self.assertTrue({"sweep", "run", "help"} <= set(self.commands), self.commands)
 
     def test_pages_have_all_flags_and_examples_of_help(self):
@@ -61,7 +62,7 @@ class Share(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("groff"), "groff is missing")
     def test_groff_has_no_warning(self):
-        for page in (self.share / "man/man1").iterdir():
+        for page in (self.share / "man").glob("man?/*"):
             text = output("groff", "-ww", "-man", "-Tutf8", "-P-cbou", str(page))
             self.assertIn("SYNOPSIS", text)
         text = output("groff", "-ww", "-man", "-Tascii", "-P-cbou", str(self.share / "man/man1/tutti-sweep.1"))

@@ -13,6 +13,7 @@ example        as find_package, the programs of examples/, whether they agree, a
 c, fortran     as find_package, the programs of docs/c.md in these languages, by the commands of that page
 """
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -66,6 +67,17 @@ int main(int count, char** arguments) {
   MPI_Finalize();
 }
 """}
+
+# A program that knows the MPI alone.
+PLAIN = """#include <mpi.h>
+int main(int count, char** arguments) {
+  MPI_Init(&count, &arguments);
+  int mine = 1, sum = 0;
+  MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return sum == 2 ? 0 : 1;
+}
+"""
 
 OPTIONS = """#include <cstdio>
 #include <tutti/gradient_sync.hpp>
@@ -148,6 +160,13 @@ def check_ranks(program, launcher):
     run(launcher, "-n", 2, program)
 
 
+def check_served(program, launcher):
+    """tutti serves the collective of a program that is linked with the drop-in."""
+    output = run(launcher, "-n", 2, program, env={**os.environ, "TUTTI_REPORT": "1", "TUTTI_MPI_NATIVE": "off"})
+    if "handled=1 passed_on=0" not in output:
+        sys.exit(f"tutti serves no call of {program}:\n{output}")
+
+
 def build_with_cmake(arguments, folder, package, *options, target="all"):
     """Configures and builds the user's programs, quickly rather than well. Returns the build folder."""
     (folder / "project" / "CMakeLists.txt").write_text(CMAKE_LISTS.format(package=package), "utf-8")
@@ -181,12 +200,12 @@ def use_find_package(arguments, folder):
 def use_pkg_config(arguments, folder):
     prefix = install(arguments, folder)
     libraries = prefix / arguments.libdir
-    path = {"PKG_CONFIG_PATH": str(libraries / "pkgconfig"), "PATH": "/usr/bin:/bin"}
     project = folder / "project"
     for name, text in SHORT.items():
         (project / f"{name}.cpp").write_text(text, "utf-8")
 
-    def build(program, package, compiler=arguments.compiler):
+    def build(program, package, compiler=arguments.compiler, libraries=libraries):
+        path = {"PKG_CONFIG_PATH": str(libraries / "pkgconfig"), "PATH": "/usr/bin:/bin"}
         flags = run("pkg-config", "--cflags", "--libs", package, env=path)
         command = f"'{compiler}' -std=c++20 {program}.cpp -o {program}.{package} {flags}"
         run("sh", "-c", f"{command.strip()} '-Wl,-rpath,{libraries}'", cwd=project)
@@ -195,8 +214,12 @@ def use_pkg_config(arguments, folder):
     check_world(build("short", "tutti"))
     if run(build("short_training", "tutti-training")) != "3\n":
         sys.exit("a sampler of 3 samples has another size")
+    (project / "plain.cpp").write_text(PLAIN, "utf-8")
+    (folder / "tree").symlink_to(prefix)  # pkg-config does not quote a space in the flag of a run path
     for mpi, launcher, wrapper in arguments.mpi:  # the wrapper adds what the MPI needs
         check_ranks(build("short_ranks", f"tutti-mpi-{mpi}", wrapper), launcher)
+        if (libraries / "pkgconfig" / "tutti-mpi.pc").exists():  # where there is the drop-in
+            check_served(build("plain", "tutti-mpi", wrapper, folder / "tree" / arguments.libdir), launcher)
 
 
 def use_subdirectory(arguments, folder):

@@ -72,7 +72,7 @@ struct Movement {
   const std::vector<Layout>& layouts;
   long call;
   bool in_place = below(3) == 0;
-  bool starts = below(3) == 0;
+  Form form{};
   std::size_t data = 6 * static_cast<std::size_t>(below(40));  // longs of a block
   int root = below(world.size);
   // Ranks describe the same data by different types.
@@ -85,70 +85,69 @@ struct Movement {
   std::size_t n = static_cast<std::size_t>(world.size);
   std::size_t self = static_cast<std::size_t>(world.rank);
 
-  [[nodiscard]] static int count(const Layout& layout, std::size_t longs) {
-    return static_cast<int>(longs / static_cast<std::size_t>(layout.longs));
+  [[nodiscard]] static Count count(const Layout& layout, std::size_t longs) {
+    return {static_cast<int>(longs / static_cast<std::size_t>(layout.longs))};
+  }
+  [[nodiscard]] static std::size_t elements(const Layout& layout, std::size_t longs) {
+    return static_cast<std::size_t>(count(layout, longs).number);
   }
   [[nodiscard]] std::size_t block(std::size_t rank) const {
     return 6 * ((rank * 5 + static_cast<std::size_t>(call)) % 4);
   }
 
   void bcast() const {
-    Memory memory{in, static_cast<std::size_t>(count(in, data))};
+    Memory memory{in, elements(in, data)};
     if (world.rank == root) fill(memory, call, root, 0, data);
-    program::run(world, starts, MPI_Bcast, MPI_Ibcast, memory.at(), count(in, data), in.type, root,
-                 world.comm);
+    program::run(world, form, "Bcast", memory.at(), count(in, data), in.type, root, world.comm);
     expect("bcast", call, memory, 0, data_of(call, root, 0, data));
   }
   void gather(bool all) const {
-    Memory from{in, static_cast<std::size_t>(count(in, data))},
-        to{out, n * static_cast<std::size_t>(count(out, data))};
+    Memory from{in, elements(in, data)}, to{out, n * elements(out, data)};
     const bool has_all = all || world.rank == root;
     const bool is_in_place = in_place && has_all;
     fill(from, call, world.rank, 0, data);
     if (is_in_place) fill(to, call, world.rank, self * data, data);
     const void* const source = is_in_place ? MPI_IN_PLACE : from.at();
     if (all)
-      program::run(world, starts, MPI_Allgather, MPI_Iallgather, in_place ? MPI_IN_PLACE : source,
-                   count(in, data), in.type, to.at(), count(out, data), out.type, world.comm);
+      program::run(world, form, "Allgather", in_place ? MPI_IN_PLACE : source, count(in, data),
+                   in.type, to.at(), count(out, data), out.type, world.comm);
     else
-      program::run(world, starts, MPI_Gather, MPI_Igather, source, count(in, data), in.type,
-                   to.at(), count(out, data), out.type, root, world.comm);
+      program::run(world, form, "Gather", source, count(in, data), in.type, to.at(),
+                   count(out, data), out.type, root, world.comm);
     for (std::size_t rank = 0; has_all && rank < n; ++rank)
       expect(all ? "allgather" : "gather", call, to, rank * data,
              data_of(call, static_cast<int>(rank), 0, data));
   }
   void scatter() const {
-    Memory from{in, n * static_cast<std::size_t>(count(in, data))},
-        to{out, static_cast<std::size_t>(count(out, data))};
+    Memory from{in, n * elements(in, data)}, to{out, elements(out, data)};
     fill(from, call, root, 0, n * data);
     const bool is_in_place = in_place && world.rank == root;
-    program::run(world, starts, MPI_Scatter, MPI_Iscatter, from.at(), count(in, data), in.type,
+    program::run(world, form, "Scatter", from.at(), count(in, data), in.type,
                  is_in_place ? MPI_IN_PLACE : to.at(), count(out, data), out.type, root,
                  world.comm);
     if (!is_in_place) expect("scatter", call, to, 0, data_of(call, root, self * data, data));
   }
   void alltoall() const {
-    Memory from{in, n * static_cast<std::size_t>(count(in, data))},
-        to{out, n * static_cast<std::size_t>(count(out, data))};
+    Memory from{in, n * elements(in, data)}, to{out, n * elements(out, data)};
     Memory& source = in_place ? to : from;
     fill(source, call, world.rank, 0, n * data);
-    program::run(world, starts, MPI_Alltoall, MPI_Ialltoall, in_place ? MPI_IN_PLACE : from.at(),
-                 count(in, data), in.type, to.at(), count(out, data), out.type, world.comm);
+    program::run(world, form, "Alltoall", in_place ? MPI_IN_PLACE : from.at(), count(in, data),
+                 in.type, to.at(), count(out, data), out.type, world.comm);
     for (std::size_t rank = 0; rank < n; ++rank)
       expect("alltoall", call, to, rank * data,
              data_of(call, static_cast<int>(rank), self * data, data));
   }
   // Blocks of different sizes, in memory backward and with a gap.
   struct Places {
-    std::vector<int> counts, places;
+    Counts counts, places;
     std::vector<std::size_t> begins;
     std::size_t elements = 0;
   };
   [[nodiscard]] Places backward(const Layout& layout,
                                 const std::function<std::size_t(std::size_t)>& longs) const {
-    Places p{std::vector<int>(n), std::vector<int>(n), std::vector<std::size_t>(n)};
+    Places p{Counts(n), Counts(n), std::vector<std::size_t>(n)};
     for (std::size_t rank = n; rank-- > 0;) {
-      p.counts[rank] = count(layout, longs(rank));
+      p.counts[rank] = count(layout, longs(rank)).number;
       p.places[rank] = static_cast<int>(p.elements);
       p.begins[rank] = p.elements * static_cast<std::size_t>(layout.longs);
       p.elements += static_cast<std::size_t>(p.counts[rank]) + 1;
@@ -157,30 +156,29 @@ struct Movement {
   }
   void gatherv(bool all) const {
     const Places p = backward(out, [this](std::size_t rank) { return block(rank); });
-    Memory from{in, static_cast<std::size_t>(count(in, block(self)))}, to{out, p.elements};
+    Memory from{in, elements(in, block(self))}, to{out, p.elements};
     const bool has_all = all || world.rank == root;
     const bool is_in_place = in_place && has_all;
     fill(from, call, world.rank, 0, block(self));
     if (is_in_place) fill(to, call, world.rank, p.begins[self], block(self));
     const void* const source = is_in_place ? MPI_IN_PLACE : from.at();
     if (all)
-      program::run(world, starts, MPI_Allgatherv, MPI_Iallgatherv, source, count(in, block(self)),
-                   in.type, to.at(), p.counts.data(), p.places.data(), out.type, world.comm);
+      program::run(world, form, "Allgatherv", source, count(in, block(self)), in.type, to.at(),
+                   p.counts, p.places, out.type, world.comm);
     else
-      program::run(world, starts, MPI_Gatherv, MPI_Igatherv, source, count(in, block(self)),
-                   in.type, to.at(), p.counts.data(), p.places.data(), out.type, root, world.comm);
+      program::run(world, form, "Gatherv", source, count(in, block(self)), in.type, to.at(),
+                   p.counts, p.places, out.type, root, world.comm);
     for (std::size_t rank = 0; has_all && rank < n; ++rank)
       expect(all ? "allgatherv" : "gatherv", call, to, p.begins[rank],
              data_of(call, static_cast<int>(rank), 0, block(rank)));
   }
   void scatterv() const {
     const Places p = backward(in, [this](std::size_t rank) { return block(rank); });
-    Memory from{in, p.elements}, to{out, static_cast<std::size_t>(count(out, block(self)))};
+    Memory from{in, p.elements}, to{out, elements(out, block(self))};
     for (std::size_t rank = 0; rank < n; ++rank)
       fill(from, call, root, p.begins[rank], block(rank), rank);
-    program::run(world, starts, MPI_Scatterv, MPI_Iscatterv, from.at(), p.counts.data(),
-                 p.places.data(), in.type, to.at(), count(out, block(self)), out.type, root,
-                 world.comm);
+    program::run(world, form, "Scatterv", from.at(), p.counts, p.places, in.type, to.at(),
+                 count(out, block(self)), out.type, root, world.comm);
     expect("scatterv", call, to, 0, data_of(call, root, self, block(self)));
   }
   void alltoallv(bool w) const {
@@ -192,19 +190,18 @@ struct Movement {
     Memory from{in, i.elements}, to{out, o.elements};
     for (std::size_t rank = 0; rank < n; ++rank)
       fill(from, call, world.rank, i.begins[rank], longs(self, rank), rank);
-    const auto in_bytes = [](std::vector<int> places, const Layout& layout) {
+    const auto in_bytes = [](Counts places, const Layout& layout) {
       for (int& place : places) place *= layout.stride * static_cast<int>(sizeof(long));
       return places;
     };
     if (w) {
       const std::vector<MPI_Datatype> in_types(n, in.type), out_types(n, out.type);
-      program::run(world, starts, MPI_Alltoallw, MPI_Ialltoallw, from.at(), i.counts.data(),
-                   in_bytes(i.places, in).data(), in_types.data(), to.at(), o.counts.data(),
-                   in_bytes(o.places, out).data(), out_types.data(), world.comm);
-    } else {
-      program::run(world, starts, MPI_Alltoallv, MPI_Ialltoallv, from.at(), i.counts.data(),
-                   i.places.data(), in.type, to.at(), o.counts.data(), o.places.data(), out.type,
+      program::run(world, form, "Alltoallw", from.at(), i.counts, in_bytes(i.places, in),
+                   in_types.data(), to.at(), o.counts, in_bytes(o.places, out), out_types.data(),
                    world.comm);
+    } else {
+      program::run(world, form, "Alltoallv", from.at(), i.counts, i.places, in.type, to.at(),
+                   o.counts, o.places, out.type, world.comm);
     }
     for (std::size_t rank = 0; rank < n; ++rank)
       expect(w ? "alltoallw" : "alltoallv", call, to, o.begins[rank],
@@ -222,7 +219,7 @@ struct Movement {
       case 7: return scatterv();
       case 8: return alltoallv(false);
       case 9: return alltoallv(true);
-      default: program::run(world, starts, MPI_Barrier, MPI_Ibarrier, world.comm);
+      default: program::run(world, form, "Barrier", world.comm);
     }
   }
 };

@@ -1,16 +1,22 @@
 // Collectives that are prepared once, and started several times.
+#include <dlfcn.h>
+
 #include <array>
 
 #include "world.hpp"
 
 namespace program {
 
-#if MPI_VERSION >= 4
-
 namespace {
 
 constexpr int kStarts = 5;
 constexpr int kCount = 300;
+
+// Prepares a call by a function that headers of MPI 3 lack.
+template <class... A>
+void prepare(const char* name, A... arguments) {
+  call(dlsym(RTLD_DEFAULT, name), arguments...);
+}
 
 void start_and_wait(MPI_Request& request) {
   MPI_Start(&request);
@@ -21,8 +27,8 @@ void start_and_wait(MPI_Request& request) {
 void sums(const World& world) {
   std::array<long, kCount> mine{}, all{};
   MPI_Request request;
-  MPI_Allreduce_init(mine.data(), all.data(), kCount, MPI_LONG, MPI_SUM, world.comm, MPI_INFO_NULL,
-                     &request);
+  prepare("MPI_Allreduce_init", mine.data(), all.data(), kCount, MPI_LONG, MPI_SUM, world.comm,
+          MPI_INFO_NULL, &request);
   for (int start = 0; start < kStarts; ++start) {
     mine.fill(world.rank + start);
     start_and_wait(request);
@@ -39,7 +45,7 @@ void parts(const World& world) {
   MPI_Type_vector(kCount, 1, 2, MPI_LONG, &type);
   MPI_Type_commit(&type);
   MPI_Request request;
-  MPI_Bcast_init(data.data(), 1, type, 0, world.comm, MPI_INFO_NULL, &request);
+  prepare("MPI_Bcast_init", data.data(), 1, type, 0, world.comm, MPI_INFO_NULL, &request);
   MPI_Type_free(&type);
   for (int start = 0; start < kStarts; ++start) {
     data.fill(world.rank == 0 ? start + 1 : -1);
@@ -57,10 +63,10 @@ void together(const World& world) {
   std::array<MPI_Request, 3> all{};
   MPI_Send_init(&sent, 1, MPI_INT, 0, 8, MPI_COMM_SELF, &all[0]);
   MPI_Recv_init(&got, 1, MPI_INT, 0, 8, MPI_COMM_SELF, &all[1]);
-  MPI_Reduce_scatter_block_init(&mine, &sum, 0, MPI_LONG, MPI_SUM, world.comm, MPI_INFO_NULL,
-                                &all[2]);
+  prepare("MPI_Reduce_scatter_block_init", &mine, &sum, 0, MPI_LONG, MPI_SUM, world.comm,
+          MPI_INFO_NULL, &all[2]);
   MPI_Request barrier;
-  MPI_Barrier_init(world.comm, MPI_INFO_NULL, &barrier);
+  prepare("MPI_Barrier_init", world.comm, MPI_INFO_NULL, &barrier);
   for (int start = 0; start < kStarts; ++start) {
     sent = start;
     MPI_Startall(3, all.data());
@@ -79,15 +85,10 @@ void together(const World& world) {
 }  // namespace
 
 void start_prepared(const World& world) {
+  if (dlsym(RTLD_DEFAULT, "MPI_Allreduce_init") == nullptr) return;
   sums(world);
   parts(world);
   together(world);
 }
-
-#else
-
-void start_prepared(const World&) {}
-
-#endif
 
 }  // namespace program

@@ -132,7 +132,7 @@ struct ReductionCall {
   long call;
   int op = below(static_cast<int>(elements.ops.size()));
   bool in_place = below(3) == 0;
-  bool starts = below(3) == 0;
+  Form form{};
   int count = below(4) == 0 ? below(3000) : below(60);
   int root = below(world.size);
 
@@ -187,7 +187,7 @@ struct ReductionCall {
     const MPI_Op handle = elements.ops[static_cast<std::size_t>(op)];
     const int kind = below(6);
     const bool scatters = kind == 4 || kind == 5;
-    std::vector<int> counts(static_cast<std::size_t>(world.size), count);
+    Counts counts(static_cast<std::size_t>(world.size), count);
     if (kind == 5)
       for (int rank = 0; rank < world.size; ++rank)
         counts[static_cast<std::size_t>(rank)] = (count + rank * 3) % 50;
@@ -199,31 +199,30 @@ struct ReductionCall {
     const void* const source = in_place ? MPI_IN_PLACE : static_cast<const void*>(in.data());
     switch (kind) {
       case 0:
-        program::run(world, starts, MPI_Allreduce, MPI_Iallreduce, source, out.data(), count,
-                     elements.type, handle, world.comm);
+        program::run(world, form, "Allreduce", source, out.data(), Count{count}, elements.type,
+                     handle, world.comm);
         return check("allreduce", out, count, reduced(world.size, count));
       case 1:
-        program::run(world, starts, MPI_Reduce, MPI_Ireduce,
-                     world.rank == root ? source : in.data(), out.data(), count, elements.type,
-                     handle, root, world.comm);
+        program::run(world, form, "Reduce", world.rank == root ? source : in.data(), out.data(),
+                     Count{count}, elements.type, handle, root, world.comm);
         if (world.rank == root) check("reduce", out, count, reduced(world.size, count));
         return;
       case 2:
-        program::run(world, starts, MPI_Scan, MPI_Iscan, source, out.data(), count, elements.type,
-                     handle, world.comm);
+        program::run(world, form, "Scan", source, out.data(), Count{count}, elements.type, handle,
+                     world.comm);
         return check("scan", out, count, reduced(world.rank + 1, count));
       case 3:
-        program::run(world, starts, MPI_Exscan, MPI_Iexscan, source, out.data(), count,
-                     elements.type, handle, world.comm);
+        program::run(world, form, "Exscan", source, out.data(), Count{count}, elements.type, handle,
+                     world.comm);
         if (world.rank > 0) check("exscan", out, count, reduced(world.rank, count));
         return;
       case 4:
-        program::run(world, starts, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, source,
-                     out.data(), count, elements.type, handle, world.comm);
+        program::run(world, form, "Reduce_scatter_block", source, out.data(), Count{count},
+                     elements.type, handle, world.comm);
         return check("reduce_scatter_block", out, own, reduced(world.size, total), before);
       default:
-        program::run(world, starts, MPI_Reduce_scatter, MPI_Ireduce_scatter, source, out.data(),
-                     counts.data(), elements.type, handle, world.comm);
+        program::run(world, form, "Reduce_scatter", source, out.data(), counts, elements.type,
+                     handle, world.comm);
         return check("reduce_scatter", out, own, reduced(world.size, total), before);
     }
   }

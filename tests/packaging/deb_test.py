@@ -16,7 +16,7 @@ import unittest
 ROOT, BUILD, *JOBS = sys.argv[1:]
 del sys.argv[1:]
 ROOT, BUILD = pathlib.Path(ROOT).resolve(), pathlib.Path(BUILD).resolve()
-NAMES = ["libtutti-dev", "libtutti0", "python3-tutti", "tutti"]
+NAMES = ["libtutti-dev", "libtutti-mpi0", "libtutti0", "python3-tutti", "tutti"]
 
 # A view of this system in which writes stay in memory: $1 is an empty folder, $2 has the packages and the script.
 OVERLAY = """
@@ -120,9 +120,11 @@ class Debs(unittest.TestCase):
     def test_names_and_needs(self):
         self.assertEqual(sorted(self.files), NAMES)
         needs = {name: output_of("dpkg-deb", "--field", file, "Depends")[1] for name, file in self.files.items()}
-        self.assertNotRegex(" ".join(needs.values()), "mpi")
+        self.assertNotRegex(" ".join(needs.values()), "openmpi|mpich")
         self.assertRegex(needs["tutti"], r"\blibc6\b")
         self.assertRegex(needs["libtutti-dev"], r"\blibtutti0 \(= ")
+        for name in ("libtutti-dev", "tutti"):
+            self.assertRegex(needs[name], r"\blibtutti-mpi0 \(= ")
         listed = output_of("dpkg-deb", "--contents", self.files["tutti"])[1]
         for module in ("openmpi", "mpich", "standard"):
             self.assertRegex(listed, rf"/usr/lib/\S+/tutti/tutti_mpi_{module}\.so")
@@ -162,7 +164,7 @@ class Debs(unittest.TestCase):
         if shutil.which("debootstrap") is None:
             self.skipTest("no debootstrap")
         install = "apt-get install --yes --no-install-recommends /packages/*.deb >/packages/log || { cat /packages/log; exit 1; }"
-        text = self.use(BARE, [install, USE], ["libtutti0", "python3-tutti", "tutti"])
+        text = self.use(BARE, [install, USE], ["libtutti-mpi0", "libtutti0", "python3-tutti", "tutti"])
         self.assertRegex(text, r"(?m)^ +512 ")
 
 

@@ -30,6 +30,7 @@ function help() end
 whatis, conflict = help, help
 function myFileName() return arg[1] end
 function pathJoin(a, b) return a .. "/" .. b end
+function isFile(path) return os.rename(path, path) ~= nil end
 function isDir(path) return os.rename(path, path) ~= nil end
 function setenv(name, value) print(name .. "=" .. value) end
 prepend_path = setenv
@@ -58,22 +59,24 @@ class Modules(unittest.TestCase):
         cache = (BUILD / "CMakeCache.txt").read_text(encoding="utf-8")
         self.libraries = re.search(r"^CMAKE_INSTALL_LIBDIR:\w+=(.*)$", cache, re.M)[1]
         prefix = self.folder / "moved"
-        for name in ("bin", "include", f"{self.libraries}/pkgconfig", "share/modulefiles/tutti"):
+        for name in ("bin", "include", f"{self.libraries}/pkgconfig", f"{self.libraries}/tutti", "share/modulefiles/tutti"):
             (prefix / name).mkdir(parents=True)
+        self.dropin = prefix / self.libraries / "tutti/libtutti-mpi.so"
+        self.dropin.touch()
         for language in ("tcl", "lua"):
             shutil.copy(BUILD / "packaging" / f"tutti.{language}", prefix / "share/modulefiles/tutti")
         return prefix
 
     def check(self, prefix, printed):
-        """The variables name folders of the tree."""
+        """The variables name folders of the tree, and the library for MPI programs."""
         names = {}
         for line in printed.splitlines():
             name, value = line.split("=", 1)
             names[name] = os.path.realpath(value)
-            self.assertTrue(os.path.isdir(value), line)
+            self.assertTrue(os.path.isdir(value) or value == str(self.dropin), line)
         expected = {"TUTTI_ROOT": prefix, "CMAKE_PREFIX_PATH": prefix, "PATH": prefix / "bin", "CPATH": prefix / "include",
                     "LD_LIBRARY_PATH": prefix / self.libraries, "LIBRARY_PATH": prefix / self.libraries,
-                    "PKG_CONFIG_PATH": prefix / self.libraries / "pkgconfig"}
+                    "PKG_CONFIG_PATH": prefix / self.libraries / "pkgconfig", "TUTTI_MPI_PRELOAD": self.dropin}
         self.assertEqual(names, {name: str(path) for name, path in expected.items()})
 
     def run_module(self, language, program, script):
@@ -89,8 +92,10 @@ class Modules(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.check(prefix, result.stdout)
         shutil.rmtree(prefix / "include")
+        self.dropin.unlink()
         result = subprocess.run([program, runner, file], capture_output=True, text=True, check=True)
         self.assertNotIn("CPATH", result.stdout)
+        self.assertNotIn("PRELOAD", result.stdout)
 
     def test_tcl(self):
         self.run_module("tcl", interpreter("tclsh"), TCL)

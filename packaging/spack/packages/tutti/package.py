@@ -65,3 +65,5 @@ class Tutti(CMakePackage):
 
     def setup_run_environment(self, env):
         env.set("TUTTI_ROOT", self.prefix)
+        if self.spec.satisfies("+command target=x86_64:"):  # where there is the drop-in
+            env.set("TUTTI_MPI_PRELOAD", join_path(self.prefix.lib, "tutti", "libtutti-mpi.so"))
