@@ -19,8 +19,8 @@
 namespace tutti::dropin {
 
 /// The choice for similar calls on a communicator. Both take turns in a few of them, then the
-/// ranks exchange the medians of their times, and the faster one runs all calls until the next
-/// round, which is four times as far away as the one before. So all ranks choose the same.
+/// ranks exchange the lower quartiles of their times, and the faster one runs all calls until the
+/// next round, which is four times as far away as the one before. So all ranks choose the same.
 class Choice {
  public:
   /// One call.
