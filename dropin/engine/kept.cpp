@@ -9,6 +9,7 @@
 
 #include "dropin/engine/call.hpp"
 #include "dropin/engine/pending.hpp"
+#include "dropin/engine/try_mutex.hpp"
 
 namespace tutti::dropin {
 namespace {
@@ -19,7 +20,7 @@ struct StartedCall {
   Tag tag{};                               // of the program's request
 };
 
-std::mutex kept_mutex;
+TryMutex kept_mutex;
 std::list<StartedCall> started_calls;
 std::unordered_map<MPI_Request, KeptCall> prepared_calls;
 
