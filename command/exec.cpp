@@ -102,8 +102,7 @@ void add_exec(CLI::App& app, std::function<int()>& run) {
                       "write the times, for tutti sweep --replay and tune");
   command->add_flag("--strict", options->is_strict,
                     "end the job if tutti cannot connect the ranks");
-  command->add_option("--serve", options->served,
-                      "collectives to serve: allreduce,bcast>=64K,... or off");
+  command->add_option("--serve", options->served, "collectives: allreduce,bcast>=64K,... or off");
   command
       ->add_option("--native", options->native, "calls for the MPI if faster: exact, all, or off")
       ->check(CLI::IsMember({"exact", "all", "off"}));
