@@ -22,12 +22,15 @@ struct Envelope {
   std::uint32_t tag = 0;          ///< As Transfer::tag.
   std::uint64_t fingerprint = 0;  ///< As Transfer::fingerprint.
   std::uint64_t bytes = 0;        ///< Bytes of the whole message.
+  bool accepts_shorter = false;   ///< As Transfer::accepts_shorter.
 };
 
 /// @param sent of the sender. @param expected of the receiver. @return whether they agree in the
-/// lower 63 bits of the fingerprint and in the length.
+/// lower 63 bits of the fingerprint and in the length, or the receiver accepts a shorter message.
 [[nodiscard]] constexpr bool agree(const Envelope& sent, const Envelope& expected) noexcept {
-  return (sent.fingerprint ^ expected.fingerprint) << 1U == 0 && sent.bytes == expected.bytes;
+  return (sent.fingerprint ^ expected.fingerprint) << 1U == 0 &&
+         (sent.bytes == expected.bytes ||
+          (expected.accepts_shorter && sent.bytes < expected.bytes));
 }
 
 /// @param sender of the message. @param sent and @param expected do not agree. @return the error.

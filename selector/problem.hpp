@@ -33,6 +33,7 @@ struct Problem {
   bool visible = false;                   ///< As Options::visible.
   /// The required determinism: `fast` if every choice gives the same bits.
   Determinism determinism = Determinism::fast;
+  bool accepts_shorter = false;  ///< As CommunicatorOptions::accepts_shorter.
   /// As Call::own_counts. Then `own` differs between ranks, and no other member does.
   bool own_counts = false;
   OwnCounts own{};  ///< The counts that this rank knows.

@@ -26,6 +26,7 @@ Capabilities common(const Parts& parts, const std::vector<bool>& is_local) {
     common.name += (transports.size() == 1 ? "+" : "|") + remote.name;
     common.tags = std::min(common.tags, remote.tags);
     common.combines = common.combines && remote.combines;
+    common.shorter = common.shorter && remote.shorter;
     common.threads = common.threads && remote.threads;
     if (!is_one_host) common.idle_spins = std::min(common.idle_spins, remote.idle_spins);
   }

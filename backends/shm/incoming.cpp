@@ -51,7 +51,7 @@ bool Incoming::receive_at_once(Peer& peer, const Transfer& transfer, std::uint64
   if (slot.tag != transfer.tag || peer.partial != nullptr || !find_whole(peer, slot, whole))
     return false;
   check(peer, {slot.tag, slot.fingerprint, whole.payload.size()},
-        {transfer.tag, transfer.fingerprint, bytes});
+        {transfer.tag, transfer.fingerprint, bytes, transfer.accepts_shorter});
   deliver_whole(peer, transfer, whole);
   peer.in.consume();
   peer.silent = 0;
@@ -157,8 +157,9 @@ void Incoming::store_arrival(Peer& peer, const MessageHeader& message,
   peer.partial_arrival = is_partial ? &arrival : nullptr;
 }
 
-void Incoming::accept(const Peer& peer, const Record& record, const MessageHeader& message) const {
+void Incoming::accept(const Peer& peer, Record& record, const MessageHeader& message) {
   check(peer, {message.tag, message.fingerprint, message.bytes}, record.envelope());
+  record.bytes = message.bytes;  // may be fewer than it has room for
 }
 
 // Receives the first bytes of a buffered message, or all of them.

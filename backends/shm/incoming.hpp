@@ -44,7 +44,7 @@ class Incoming {
   void complete(Peer& peer, Record& record);
   void read_ranges(std::span<const std::byte> list);
   void store_arrival(Peer& peer, const MessageHeader& message, std::span<const std::byte> payload);
-  void accept(const Peer& peer, const Record& record, const MessageHeader& message) const;
+  static void accept(const Peer& peer, Record& record, const MessageHeader& message);
   void grant(Peer& peer, Record& record, const MessageHeader& message,
              std::span<const Range> ranges);
 

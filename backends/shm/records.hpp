@@ -30,7 +30,7 @@ struct Record {
   std::uint64_t posted = 0;  ///< Records::posts when it was posted.
 
   [[nodiscard]] detail::Envelope envelope() const noexcept {
-    return {transfer.tag, transfer.fingerprint, bytes};
+    return {transfer.tag, transfer.fingerprint, bytes, transfer.accepts_shorter};
   }
   [[nodiscard]] bool is_send() const noexcept { return transfer.kind == Transfer::Kind::send; }
   /// Stores or combines the next bytes. @param part at most the bytes that are missing.

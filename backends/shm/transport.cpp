@@ -20,6 +20,7 @@ ShmTransport::ShmTransport(std::shared_ptr<Domain> domain, std::uint64_t communi
                     .tags = 1u << 30,
                     .combines = true,
                     .visible = true,
+                    .shorter = true,
                     .idle_spins = options.oversubscribed ? 4 : 20000},
       waits_idle_{options.oversubscribed}, peers_{std::move(domain), communicator, members,
                                                   std::move(failure_signal), options} {}

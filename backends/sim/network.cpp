@@ -52,8 +52,9 @@ void gather(std::span<const Piece> from, std::vector<std::byte>& into) {
 
 void scatter(std::span<const std::byte> from, std::span<const Piece> into) {
   for (const Piece& piece : into) {
-    copy_bytes(piece.data, from.data(), piece.bytes);
-    from = from.subspan(piece.bytes);
+    const std::size_t bytes = std::min(piece.bytes, from.size());
+    copy_bytes(piece.data, from.data(), bytes);
+    from = from.subspan(bytes);
   }
 }
 
@@ -100,6 +101,7 @@ void Network::post_one(Rank self, const Transfer& transfer) {
                   .pieces = transfer.pieces,
                   .bytes = total(transfer.pieces),
                   .combiner = transfer.combiner,
+                  .accepts_shorter = transfer.accepts_shorter,
                   .waits = transfer.kind == Transfer::Kind::wait,
                   .result = transfer.result};
   ++endpoint(self).transfers;
@@ -133,7 +135,7 @@ void Network::post_send(std::shared_ptr<SentMessage> message) {
 
 void Network::post_receive(Rank self, Rank from, const Half& half) {
   auto& matcher = endpoint(self).matcher;
-  if (options_.scribble && half.combiner == nullptr)
+  if (options_.scribble && half.combiner == nullptr && !half.accepts_shorter)
     for (const Piece& piece : half.pieces) std::memset(piece.data, 0xa5, piece.bytes);
   if (const auto message = matcher.match_receive(from, half.tag)) {
     message->receive = half;

@@ -23,10 +23,13 @@ struct Half {
   std::span<const Piece> pieces{};  ///< Valid until the completion, or the rank's failure.
   std::size_t bytes = 0;            ///< Sum over the pieces.
   Combiner* combiner = nullptr;     ///< As posted.
+  bool accepts_shorter = false;     ///< As posted.
   bool waits = false;               ///< Whether it is of Transfer::Kind::wait.
   ResultPlace result{};             ///< As posted.
 
-  [[nodiscard]] detail::Envelope envelope() const noexcept { return {tag, fingerprint, bytes}; }
+  [[nodiscard]] detail::Envelope envelope() const noexcept {
+    return {tag, fingerprint, bytes, accepts_shorter};
+  }
 };
 
 /// A receive that waits for its message.

@@ -17,6 +17,7 @@ class SimTransport : public Transport {
       : network_{std::move(network)}, self_{self} {
     capabilities_.name = "sim";
     capabilities_.tags = network_->options().tags;
+    capabilities_.shorter = true;
     capabilities_.combines = network_->options().combines;
     capabilities_.visible = network_->options().visible;
     capabilities_.idle_spins = 1;  // one thread drives all ranks: read the clock at every poll

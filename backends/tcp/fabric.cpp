@@ -24,6 +24,7 @@ class TcpTransport final : public Transport {
         capabilities_{.name = "tcp",
                       .tags = kTags,
                       .combines = true,
+                      .shorter = true,
                       .idle_spins = oversubscribed ? 1 : hub.options().idle_spins} {}
   ~TcpTransport() override {
     if (hub_.guard().is_forked()) return;

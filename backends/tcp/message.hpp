@@ -29,7 +29,7 @@ struct Receive {
   /// Prepares it for reuse.
   void reset() noexcept { *this = {}; }
   [[nodiscard]] Envelope envelope() const noexcept {
-    return {transfer.tag, transfer.fingerprint, bytes};
+    return {transfer.tag, transfer.fingerprint, bytes, transfer.accepts_shorter};
   }
   /// Stores or combines the next bytes. @param from at most the bytes that are missing. Throws as
   /// the combiner.

@@ -26,7 +26,8 @@ std::uint64_t fingerprint_of(const Problem& problem, const Binding& binding) noe
   hash = combine(hash, static_cast<std::uint64_t>(problem.type));
   hash = combine(hash, problem.element_bytes);
   if (problem.op != nullptr) hash = combine(hash, static_cast<std::uint64_t>(problem.op->kind()));
-  hash = combine(hash, problem.own_counts ? ~std::uint64_t{0} : problem.count);
+  const bool has_count = !problem.own_counts && !binding.accepts_shorter;
+  hash = combine(hash, has_count ? problem.count : ~std::uint64_t{0});
   for (const std::size_t count : problem.counts) hash = combine(hash, count);
   hash = combine(hash, std::string_view{binding.algorithm});
   if (!problem.name.empty()) hash = combine(hash, problem.name);
@@ -73,10 +74,11 @@ Binding bind_lowered(const Problem& problem, const Candidate& chosen, Rank self,
         [&](Rank rank) {
           return chosen.choice.build(problem.contract.size, problem.contract.root, rank);
         });
+  Schedule schedule = chosen.choice.build(problem.contract.size, problem.contract.root, self);
+  // Parts of a block lie elsewhere if the ranks' counts differ.
+  const bool is_whole = lowering.segments == 1 && schedule.units() == problem.contract.blocks();
   Binding binding{
-      .programs = std::make_unique<Programs>(
-          chosen.choice.build(problem.contract.size, problem.contract.root, self),
-          std::move(layout), lowering),
+      .programs = std::make_unique<Programs>(std::move(schedule), std::move(layout), lowering),
       .op = op.kind(),
       .type = problem.type,
       .element_bytes = problem.element_bytes,
@@ -88,6 +90,7 @@ Binding bind_lowered(const Problem& problem, const Candidate& chosen, Rank self,
       .name = name_of_call(problem),
       .has_own_counts = problem.own_counts,
       .may_leave_unmatched = problem.own_counts || is_rooted(problem.contract.collective),
+      .accepts_shorter = problem.accepts_shorter && is_whole,
       .awaits_all = awaits_all(problem)};
   // The number of segments in flight determines the tags of segments, so ranks must agree on it.
   binding.fingerprint = combine(combine(fingerprint_of(problem, binding), chosen.digest),

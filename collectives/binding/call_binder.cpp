@@ -21,7 +21,10 @@ Options completed(Options options, const Call& call, const CommunicatorOptions& 
 }  // namespace
 
 Problem CallBinder::problem_of(const Call& call, const Options& options) const {
-  return check(call, completed(options, call, options_), transport_.self(), transport_.size());
+  Problem problem =
+      check(call, completed(options, call, options_), transport_.self(), transport_.size());
+  problem.accepts_shorter = options_.accepts_shorter && problem.op == nullptr;
+  return problem;
 }
 
 std::shared_ptr<const Binding> CallBinder::bind(const Call& call, const Options& options) {

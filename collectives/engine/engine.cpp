@@ -72,6 +72,11 @@ void Engine::check_options() {
                                        : parse_choice(collective, algorithm));
   binder_.check_transport(options_.transport);
   if (options_.progress_thread) check_threads("CommunicatorOptions::progress_thread");
+  if (options_.accepts_shorter && !transport_->capabilities().shorter)
+    throw Error{ErrorCode::invalid_argument,
+                "CommunicatorOptions::accepts_shorter needs a transport that lets a message be "
+                "shorter than its receive, such as shm or tcp; this one is '" +
+                    transport_->capabilities().name + "'"};
 }
 
 /// Throws if the transport allows no progress thread. @param wish the function or option that needs

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include <tutti/spi/pieces.hpp>
+
 namespace tutti::v0::detail {
 namespace {
 
@@ -44,15 +46,20 @@ void BoundProgram::bind(SegmentRun& run) {
   transfers_.clear();
   pending_.assign(program.messages.size(), {&run});
   const bool reduces = binding.is_collective && binding.layout().contract().reduces();
+  const std::size_t block = binding.layout().largest() * binding.element_bytes;
   for (std::size_t i = 0; i < program.messages.size(); ++i) {
     const Operation& operation = program.operations[program.messages[i]];
-    transfers_.push_back(
-        {.kind = kind_of(operation.kind),
-         .peer = operation.peer,
-         .cookie = reinterpret_cast<std::uint64_t>(&pending_[i]),
-         .pieces = std::span{pieces_}.subspan(operation.first_piece, operation.pieces),
-         .reduced = reduces,
-         .route = binding.route});
+    const std::span<const Piece> pieces =
+        std::span{pieces_}.subspan(operation.first_piece, operation.pieces);
+    transfers_.push_back({.kind = kind_of(operation.kind),
+                          .peer = operation.peer,
+                          .cookie = reinterpret_cast<std::uint64_t>(&pending_[i]),
+                          .pieces = pieces,
+                          .reduced = reduces,
+                          .accepts_shorter = binding.accepts_shorter &&
+                                             operation.kind == OperationKind::recv &&
+                                             bytes_of(pieces) <= block,
+                          .route = binding.route});
   }
   bind_combiners();
   if (!program.forwards.empty()) bind_results();

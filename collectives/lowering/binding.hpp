@@ -36,6 +36,7 @@ struct Binding {
   bool may_leave_unmatched = false;
   bool is_visible = false;  ///< Whether it is lowered for memory that peers see, on streams.
   std::optional<NativeCall> native{};  ///< A call of a library, in place of programs.
+  bool accepts_shorter = false;        ///< Whether a message of one block may be shorter.
   bool awaits_all = false;             ///< Whether no rank ends it before all have begun it.
 
   [[nodiscard]] const Layout& layout() const noexcept { return programs->layout(); }

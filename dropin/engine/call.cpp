@@ -81,6 +81,24 @@ int raise(MPI_Comm comm, const Error& error) {
   return code;
 }
 
+namespace {
+
+// All ranks come here in the same call.
+void compare_calls(MPI_Comm comm, State& state) {
+  if (state.reason != Reason::served || !state.same_calls.begin()) return;
+  if (state.same_calls.are_same(comm)) {
+    compare_times(comm, state);
+    return state.choices.open_rounds();
+  }
+  state.reason = Reason::other_counts;
+  if (state.rank == 0)
+    warn_here(
+        "ranks pass different counts to a collective; from now on the MPI runs the "
+        "collectives of their communicator");
+}
+
+}  // namespace
+
 State* admit(MPI_Comm comm, const Origin& origin) {
   const auto reason = [&]() -> Reason {
     if (is_from_the_mpi(origin.caller)) return Reason::from_the_mpi;
@@ -93,7 +111,8 @@ State* admit(MPI_Comm comm, const Origin& origin) {
     return nullptr;
   }
   State* const state = origin.form.starts() ? find_state(comm) : &state_of(comm);
-  if (state != nullptr && state->communicator) return state;
+  if (state != nullptr && state->communicator && !origin.form.starts()) compare_calls(comm, *state);
+  if (state != nullptr && state->reason == Reason::served) return state;
   count(state == nullptr ? Reason::no_state : state->reason);
   return nullptr;
 }
@@ -112,10 +131,12 @@ int run(State& state, const Origin& origin, MPI_Comm comm, Task& task) {
   if (origin.form.is_prepared) return prepare(state, comm, std::move(task), origin.form.request);
   count(Reason::served);
   if (reports_times()) add_arrays(task.call);
-  return run_step(comm, task, [&] {
+  const int code = run_step(comm, task, [&] {
     if (origin.form.starts()) start(state, task, origin.form.request);
     else run_blocking(state, task);
   });
+  if (code == MPI_ERR_TRUNCATE) state.same_calls.differ();
+  return code;
 }
 
 }  // namespace tutti::dropin

@@ -54,6 +54,7 @@ template <Name kName, class Count, class Serve, class... A>
 int choose(State& state, const Origin& origin, MPI_Comm comm, const SimilarCalls& calls,
            const Serve& serve, A... arguments) {
   static const std::size_t least = least_bytes(kName.view());
+  if (origin.form.blocks()) state.same_calls.add(calls);
   if (calls.bytes.value_or(0) < least) {
     count(Reason::off);
     return hand_on<kName, Count>(origin.form, comm, arguments...);
@@ -74,7 +75,7 @@ int choose(State& state, const Origin& origin, MPI_Comm comm, const SimilarCalls
     return hand_on<kName, Count>(Form{}, comm, arguments...);
   };
   if (!turn.is_sample && !reports_times()) return run_by();
-  TimedCall timed{state, comm, calls, origin.caller};
+  TimedCall timed{state, calls, origin.caller};
   const int code = run_by();
   const std::chrono::nanoseconds time = timed.end(turn.runner);
   if (turn.is_sample) choice->end(turn.runner, time, comm);

@@ -46,8 +46,8 @@ Choice::Choice(std::optional<std::size_t> bytes) noexcept
       samples_{is_long(bytes) ? kLongSamples : kShortSamples} {}
 
 Choice::Turn Choice::begin() noexcept {
-  if (pause_ == 0) return {runner_of(seconds_[0].size() + seconds_[1].size()), true};
-  --pause_;
+  if (is_open_) return {runner_of(seconds_[0].size() + seconds_[1].size()), true};
+  if (pause_ > 0) --pause_;
   return {chosen_, false};
 }
 
@@ -64,6 +64,7 @@ void Choice::decide(MPI_Comm comm) {
   }
   PMPI_Allreduce(own.data(), sums.data(), kRunners, MPI_DOUBLE, MPI_SUM, comm);
   chosen_ = sums[1] < kFaster * sums[0] ? Runner::mpi : Runner::tutti;
+  is_open_ = false;
   pause_ = next_pause_;
   next_pause_ = std::min(next_pause_ * kLonger, kLongestPause);
 }
@@ -76,6 +77,14 @@ Choice& Choices::of(const SimilarCalls& calls) {
   auto& choice = (*of_collective)[size];
   if (!choice) choice = std::make_unique<Choice>(calls.bytes);
   return *choice;
+}
+
+void Choices::open_rounds() noexcept {
+  for (const auto& of_collective : choices_) {
+    if (!of_collective) continue;
+    for (const auto& choice : *of_collective)
+      if (choice) choice->open_round();
+  }
 }
 
 }  // namespace tutti::dropin

@@ -20,7 +20,8 @@ namespace tutti::dropin {
 
 /// The choice for similar calls on a communicator. Both take turns in a few of them, then the
 /// ranks exchange the lower quartiles of their times, and the faster one runs all calls until the
-/// next round, which is four times as far away as the one before. So all ranks choose the same.
+/// next round, which is four times as far away as the one before. So all ranks choose the same. A
+/// round begins only once the ranks have found that they made the same calls.
 class Choice {
  public:
   /// One call.
@@ -32,6 +33,8 @@ class Choice {
   /// @param bytes as SimilarCalls: long calls are sampled less often.
   explicit Choice(std::optional<std::size_t> bytes) noexcept;
 
+  /// Lets a round begin if one is due.
+  void open_round() noexcept { is_open_ = pause_ == 0; }
   /// Begins the next call.
   [[nodiscard]] Turn begin() noexcept;
   /// Ends a sample. Collective at the end of a round.
@@ -40,7 +43,8 @@ class Choice {
  private:
   void decide(MPI_Comm comm);
 
-  std::uint32_t pause_;       // calls before the next round
+  bool is_open_ = false;      // whether a round goes on
+  std::uint32_t pause_;       // calls before the next round is due
   std::uint32_t next_pause_;  // calls between that round and the one behind it
   std::uint32_t samples_;     // calls of a round
   Runner chosen_ = Runner::tutti;
@@ -52,6 +56,8 @@ class Choices {
  public:
   /// @return the choice for similar calls.
   [[nodiscard]] Choice& of(const SimilarCalls& calls);
+  /// As Choice::open_round, for all of them.
+  void open_rounds() noexcept;
 
  private:
   // By the bits of the number of bytes; the last is for unknown ones.

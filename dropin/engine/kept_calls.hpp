@@ -26,9 +26,7 @@ class KeptCalls {
   /// @param self the rank of this process in MPI_COMM_WORLD.
   explicit KeptCalls(int self) noexcept : self_{self} {}
 
-  /// @return whether they are to be compared before the next call begins.
-  [[nodiscard]] bool is_full() const noexcept { return times_.size() == kMost; }
-  /// @return their number, which is equal on all ranks.
+  /// @return their number.
   [[nodiscard]] std::size_t size() const noexcept { return times_.size(); }
 
   /// Begins a call. An error handler of the program may leave it without `end`, so that calls are
@@ -48,8 +46,6 @@ class KeptCalls {
                Times& into);
 
  private:
-  static constexpr std::size_t kMost = 1024;
-
   int self_;
   std::uint64_t first_ = 0;            // the number of the first one
   std::vector<std::int64_t> times_{};  // 0 for a call without an end

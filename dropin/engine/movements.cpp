@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include <tutti/spi/copy.hpp>
+
 #include "dropin/engine/blocks.hpp"
 #include "dropin/engine/call.hpp"
 #include "dropin/engine/mpi_functions.hpp"
@@ -65,10 +67,30 @@ Task task_of(Collective collective, Rank root = 0) {
   return {.call = {.collective = collective, .root = root}};
 }
 
+// The block of this rank among those of all, which are one piece if they are equal.
+Block own_block_of(const State& state, std::span<const Block> all) {
+  if (all.size() > 1) return all[static_cast<std::size_t>(state.rank)];
+  const Block& piece = all.front();
+  return even_block_of(state.rank, piece.at, piece.count / static_cast<std::size_t>(state.size),
+                       piece.type);
+}
+
+// Copies the block that a rank keeps if it is shorter than its place, which then holds what it had
+// behind, as in many MPIs. @return whether the block is in its place.
+bool puts_shorter(const Block& block, const Block& place) {
+  if (block.at == MPI_IN_PLACE || place.at == MPI_IN_PLACE) return true;
+  if (block.bytes() >= place.bytes() || !facts_of(place.type).is_contiguous) return false;
+  Bytes bytes{block};
+  bytes.load(block);
+  copy_bytes(place.at, bytes.data(), bytes.size());
+  return true;
+}
+
 // One block to the root, which has a block of each rank. @param out empty on other ranks.
-int run_gather(State& state, const Origin& origin, MPI_Comm comm, const Block& own,
+int run_gather(State& state, const Origin& origin, MPI_Comm comm, Block own,
                std::span<const Block> out, int root, bool own_counts) {
   Task task = task_of(Collective::gather, root);
+  if (!out.empty() && puts_shorter(own, own_block_of(state, out))) own = own_block_of(state, out);
   task.read({&own, 1});
   if (!out.empty()) task.write(out);
   task.call.own_counts = own_counts;
@@ -78,8 +100,9 @@ int run_gather(State& state, const Origin& origin, MPI_Comm comm, const Block& o
 
 // A block to each rank. @param in empty on other ranks than the root.
 int run_scatter(State& state, const Origin& origin, MPI_Comm comm, std::span<const Block> in,
-                const Block& own, int root, bool own_counts) {
+                Block own, int root, bool own_counts) {
   Task task = task_of(Collective::scatter, root);
+  if (!in.empty() && puts_shorter(own_block_of(state, in), own)) own = own_block_of(state, in);
   if (!in.empty()) task.read(in);
   task.write({&own, 1});
   task.call.own_counts = own_counts;
@@ -87,9 +110,10 @@ int run_scatter(State& state, const Origin& origin, MPI_Comm comm, std::span<con
   return run(state, origin, comm, task);
 }
 
-int run_all_gather(State& state, const Origin& origin, MPI_Comm comm, const Block& own,
+int run_all_gather(State& state, const Origin& origin, MPI_Comm comm, Block own,
                    std::span<const Block> out, bool is_even) {
   Task task = task_of(Collective::all_gather);
+  if (puts_shorter(own, own_block_of(state, out))) own = own_block_of(state, out);
   task.read({&own, 1});
   task.write(out);
   if (!is_even) task.counts.assign(task.out->counts().begin(), task.out->counts().end());
@@ -100,7 +124,10 @@ int run_all_gather(State& state, const Origin& origin, MPI_Comm comm, const Bloc
 int run_all_to_all(State& state, const Origin& origin, MPI_Comm comm, std::span<const Block> in,
                    std::span<const Block> out, bool is_even) {
   Task task = task_of(Collective::all_to_all);
-  task.read(in.empty() ? out : in);
+  Blocks sources(in.begin(), in.end());
+  if (!is_even && !in.empty() && puts_shorter(own_block_of(state, in), own_block_of(state, out)))
+    sources[static_cast<std::size_t>(state.rank)] = own_block_of(state, out);
+  task.read(in.empty() ? out : sources);
   task.write(out);
   task.call.own_counts = !is_even;
   task.call.in_counts = task.in->counts();
@@ -135,6 +162,7 @@ int bcast(const Origin& origin, void* inout, Count count, MPI_Datatype type, int
       task.call.out_count = task.call.in_count;
     } else {
       task.write({&block, 1});
+      task.out->load(block);  // the root may send less
       task.call.in = task.call.out;
       task.call.in_count = task.call.out_count;
     }
@@ -177,12 +205,8 @@ int gatherv(const Origin& origin, const void* in, Count in_count, MPI_Datatype i
       !are_valid(blocks) || blocks.empty() == (state->rank == root))
     return to_the_mpi<"gatherv", Count>(state, origin, comm, in, in_count, in_type, out, counts,
                                         places, out_type, root);
-  const bool in_place = is_root && in == MPI_IN_PLACE;
   const auto serve = [&] {
-    return run_gather(
-        *state, origin, comm,
-        in_place ? blocks[static_cast<std::size_t>(root)] : block_of(in, in_count, in_type), blocks,
-        root, true);
+    return run_gather(*state, origin, comm, block_of(in, in_count, in_type), blocks, root, true);
   };
   return choose<"gatherv", Count>(*state, origin, comm, {Collective::gather}, serve, in, in_count,
                                   in_type, out, counts, places, out_type, root);
@@ -221,12 +245,9 @@ int scatterv(const Origin& origin, const void* in, const Count* counts, const Co
       !are_valid(blocks) || blocks.empty() == (state->rank == root))
     return to_the_mpi<"scatterv", Count>(state, origin, comm, in, counts, places, in_type, out,
                                          out_count, out_type, root);
-  const bool in_place = is_root && out == MPI_IN_PLACE;
   const auto serve = [&] {
-    return run_scatter(
-        *state, origin, comm, blocks,
-        in_place ? blocks[static_cast<std::size_t>(root)] : block_of(out, out_count, out_type),
-        root, true);
+    return run_scatter(*state, origin, comm, blocks, block_of(out, out_count, out_type), root,
+                       true);
   };
   return choose<"scatterv", Count>(*state, origin, comm, {Collective::scatter}, serve, in, counts,
                                    places, in_type, out, out_count, out_type, root);
@@ -258,9 +279,9 @@ int allgatherv(const Origin& origin, const void* in, Count in_count, MPI_Datatyp
   if (blocks.empty() || !is_valid(in, in_count, in_type) || !are_valid(blocks))
     return to_the_mpi<"allgatherv", Count>(state, origin, comm, in, in_count, in_type, out, counts,
                                            places, out_type);
-  const Block own = in == MPI_IN_PLACE ? blocks[static_cast<std::size_t>(state->rank)]
-                                       : block_of(in, in_count, in_type);
-  const auto serve = [&] { return run_all_gather(*state, origin, comm, own, blocks, false); };
+  const auto serve = [&] {
+    return run_all_gather(*state, origin, comm, block_of(in, in_count, in_type), blocks, false);
+  };
   return choose<"allgatherv", Count>(*state, origin, comm, {Collective::all_gather}, serve, in,
                                      in_count, in_type, out, counts, places, out_type);
 }

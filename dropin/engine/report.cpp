@@ -21,9 +21,9 @@ namespace tutti::dropin {
 namespace {
 
 constexpr std::array<std::string_view, kReasons> kReasonTexts{
-    "served", "off",      "from the MPI", "intercommunicator", "no state yet",
-    "young",  "one rank", "other world",  "no connection",     "arguments",
-    "faster", "sample",   "operation",    "no world",
+    "served",    "off",      "from the MPI", "intercommunicator", "no state yet",
+    "young",     "one rank", "other world",  "other counts",      "no connection",
+    "arguments", "faster",   "sample",       "operation",         "no world",
 };
 
 runtime::Config settings;

@@ -27,6 +27,7 @@ enum class Reason : std::uint8_t {
   is_young,       ///< One of the first calls of a communicator.
   one_rank,       ///< Nobody to communicate with.
   other_world,    ///< Ranks outside MPI_COMM_WORLD.
+  other_counts,   ///< Its ranks pass different counts.
   no_connection,  ///< tutti could not connect the ranks; a warning has the cause.
   arguments,      ///< The MPI reports the error, or knows what they mean.
   faster,         ///< The MPI is faster.

@@ -134,7 +134,8 @@ void connect(MPI_Comm comm, State& state, const std::vector<Rank>& in_world) {
       return;
     }
     state.communicator.emplace(
-        mpi::init(comm, {.warn = warn_once, .communicator = {.timeout = Duration::max()}}));
+        mpi::init(comm, {.warn = warn_once,
+                         .communicator = {.timeout = Duration::max(), .accepts_shorter = true}}));
   } catch (const std::exception& caught) {
     error = caught.what();
   }

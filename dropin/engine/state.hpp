@@ -12,6 +12,7 @@
 #include "dropin/engine/choice.hpp"
 #include "dropin/engine/kept_calls.hpp"
 #include "dropin/engine/report.hpp"
+#include "dropin/engine/same_calls.hpp"
 #include "dropin/engine/try_mutex.hpp"
 
 namespace tutti::dropin {
@@ -19,9 +20,10 @@ namespace tutti::dropin {
 /// A communicator of the program. Pending calls share it, since MPI lets a program free a
 /// communicator before they end.
 struct State : std::enable_shared_from_this<State> {
-  std::optional<Communicator> communicator{};  ///< None: the MPI runs the collectives.
+  std::optional<Communicator> communicator{};  ///< None: the MPI runs all collectives.
   Reason reason = Reason::served;              ///< Why the MPI does.
   TryMutex mutex{};   ///< Held in calls of the communicator, which serves one thread at a time.
+  SameCalls same_calls{};  ///< Calls since the ranks are connected.
   Choices choices{};  ///< Between tutti and the MPI, for calls that block.
   Native native = Native::off;        ///< The calls that the MPI may run; equal on all ranks.
   std::unique_ptr<KeptCalls> kept{};  ///< On all ranks or none: if all of them want a report.

@@ -15,8 +15,10 @@ Sites& sites() {
   return *sites;
 }
 
-// Collective.
-void compare(MPI_Comm comm, State& state) {
+}  // namespace
+
+void compare_times(MPI_Comm comm, State& state) {
+  if (!state.kept || state.kept->size() == 0) return;
   KeptCalls& kept = *state.kept;
   const int count = static_cast<int>(kept.size());
   const std::vector<std::int64_t> keys = kept.keys();
@@ -26,14 +28,9 @@ void compare(MPI_Comm comm, State& state) {
   kept.compare(least, sums, state.size, times());
 }
 
-}  // namespace
-
-TimedCall::TimedCall(State& state, MPI_Comm comm, const SimilarCalls& calls, const void* caller)
+TimedCall::TimedCall(State& state, const SimilarCalls& calls, const void* caller)
     : state_{state}, calls_{calls}, is_kept_{state.kept && needs_all_ranks(calls.collective)} {
-  if (is_kept_) {
-    if (state.kept->is_full()) compare(comm, state);
-    number_ = state.kept->begin();
-  }
+  if (is_kept_) number_ = state.kept->begin();
   if (reports_times()) site_ = &sites().of(caller);
   begin_ = std::chrono::steady_clock::now();
 }
@@ -53,7 +50,7 @@ void compare_at_end(State& world) {
   const std::array<std::int64_t, 2> numbers{own, -own};
   std::array<std::int64_t, 2> least{};
   PMPI_Allreduce(numbers.data(), least.data(), 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
-  if (least[0] == -least[1] && own > 0) compare(MPI_COMM_WORLD, world);
+  if (least[0] == -least[1]) compare_times(MPI_COMM_WORLD, world);
 }
 
 }  // namespace tutti::dropin

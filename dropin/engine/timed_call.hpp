@@ -15,9 +15,8 @@ namespace tutti::dropin {
 /// A blocking call whose time is taken.
 class TimedCall {
  public:
-  /// Begins it. Collective if the report wants times to be compared.
-  /// @param caller the return address of the program's call.
-  TimedCall(State& state, MPI_Comm comm, const SimilarCalls& calls, const void* caller);
+  /// Begins it. @param caller the return address of the program's call.
+  TimedCall(State& state, const SimilarCalls& calls, const void* caller);
   /// Ends it, and adds its time to the report if there is one. @return the time.
   std::chrono::nanoseconds end(Runner runner);
 
@@ -30,6 +29,9 @@ class TimedCall {
   std::chrono::steady_clock::time_point begin_{};
 };
 
+/// Compares the times that a state keeps. Collective, once the ranks have found that they made the
+/// same calls.
+void compare_times(MPI_Comm comm, State& state);
 /// Compares the times that are left in MPI_COMM_WORLD. Collective, when the MPI ends; in the state
 /// of a world whose ranks are connected.
 void compare_at_end(State& world);

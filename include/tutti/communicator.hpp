@@ -66,6 +66,14 @@ struct CommunicatorOptions {
   /// also calls operators and `progress`. Over an MPI it needs MPI_THREAD_MULTIPLE. A call during
   /// its poll waits for the end of the poll. Inherited by groups and splits.
   bool progress_thread = false;
+  /// Whether a rank may have room for more data than it gets, as some MPI programs do: a broadcast,
+  /// or a block of another rank, may then have fewer elements than the count of the rank that gets
+  /// it, which keeps what it had behind them. A rank that passes data on passes all of its room on.
+  /// The same on all ranks. Error{mismatch} is what remains: data that does not fit, counts for
+  /// which ranks choose different algorithms, and algorithms that cut data or move several blocks
+  /// as one message. Needs Capabilities::shorter, which transports of an MPI lack. Inherited by
+  /// groups and splits.
+  bool accepts_shorter = false;
 };
 
 /// The key of groups that Communicator::split makes, so that they differ from groups of the same

@@ -85,6 +85,11 @@ TEST(Matching, ComparesAllButTheHighestBit) {
   EXPECT_TRUE(agree(sent, {.tag = 1, .fingerprint = 5 | std::uint64_t{1} << 63U, .bytes = 8}));
   EXPECT_FALSE(agree(sent, {.tag = 1, .fingerprint = 5, .bytes = 9}));
   EXPECT_FALSE(agree(sent, {.tag = 1, .fingerprint = 5 | std::uint64_t{1} << 62U, .bytes = 8}));
+  const Envelope room{.tag = 1, .fingerprint = 5, .bytes = 9, .accepts_shorter = true};
+  EXPECT_TRUE(agree(sent, room));
+  EXPECT_FALSE(agree(room, sent)) << "a receive decides";
+  EXPECT_FALSE(agree({.tag = 1, .fingerprint = 6, .bytes = 8}, room));
+  EXPECT_FALSE(agree({.tag = 1, .fingerprint = 5, .bytes = 10}, room));
   const std::string text = mismatch(3, sent, {.tag = 1, .fingerprint = 5, .bytes = 9}).what();
   EXPECT_EQ(text.find("rank 3 sent 8 bytes, this rank expects 9"), 0U) << text;
 }

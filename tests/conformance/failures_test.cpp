@@ -50,6 +50,16 @@ TEST_P(Failures, AWrongLengthIsAMismatch) {
     }
 }
 
+TEST_P(Failures, ALongerMessageIsAMismatchToAReceiveThatAcceptsShorterOnes) {
+  const Bytes out = pattern(100000, 1);
+  Bytes in(99999, kUntouched);
+  group_.receive(last(), 0, in, {.accepts_shorter = group_.capabilities().shorter});
+  group_.send(0, last(), out);
+  if (!group_.await_failure(last())) return;
+  expect_mismatch(last(), 0);
+  EXPECT_TRUE(in == Bytes(in.size(), kUntouched));
+}
+
 TEST_P(Failures, AWrongLengthNamesTheRankAndBothNumbers) {
   const Bytes out(24);
   Bytes in(40);

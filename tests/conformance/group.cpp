@@ -85,7 +85,8 @@ std::uint64_t Group::receive(Rank rank, Rank peer, Bytes& bytes, const Envelope&
                      .fingerprint = envelope.fingerprint,
                      .pieces = pieces(bytes.data(), bytes.size(), envelope.piece),
                      .combiner = envelope.combiner,
-                     .reduced = envelope.reduced});
+                     .reduced = envelope.reduced,
+                     .accepts_shorter = envelope.accepts_shorter});
 }
 
 std::uint64_t Group::post(Rank rank, Transfer transfer) {

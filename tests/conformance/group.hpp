@@ -36,6 +36,7 @@ struct Envelope {
   std::size_t piece = 0;          ///< Cut the bytes into pieces of about this size; 0: into one.
   Combiner* combiner = nullptr;   ///< As Transfer::combiner.
   bool reduced = false;           ///< As Transfer::reduced.
+  bool accepts_shorter = false;   ///< As Transfer::accepts_shorter.
 };
 
 /// All ranks of a communicator.

@@ -1,4 +1,5 @@
 // Messages arrive whole, once, and in the order of their tag, whatever their sizes.
+#include <algorithm>
 #include <fstream>
 
 #include <unistd.h>
@@ -100,6 +101,28 @@ TEST_P(Messages, OfSeveralMegabytesMayBeCutDifferently) {
   }
   ASSERT_TRUE(group_.finish());
   EXPECT_TRUE(in == out);
+}
+
+TEST_P(Messages, MayBeShorterThanAReceiveThatAcceptsIt) {
+  if (!group_.capabilities().shorter) return;
+  const Rank to = size_ - 1;
+  for (const std::size_t bytes : kSizes)
+    for (const std::size_t room : {bytes + 1, bytes + 70000, 2 * bytes + 300})
+      for (const bool receive_first : {true, false}) {
+        const Bytes out = pattern(bytes, 1), later = pattern(9, 2);
+        Bytes in(room, std::byte{0xee}), in_later(later.size());
+        Bytes expected = in;
+        std::ranges::copy(out, expected.begin());
+        const Envelope shorter{.piece = 30011, .accepts_shorter = true};
+        if (receive_first) group_.receive(to, 0, in, shorter);
+        group_.send(0, to, out);
+        group_.send(0, to, later);
+        if (!receive_first) group_.receive(to, 0, in, shorter);
+        group_.receive(to, 0, in_later);
+        ASSERT_TRUE(group_.finish()) << bytes << " bytes in " << room;
+        EXPECT_TRUE(in == expected) << bytes << " bytes in " << room;
+        EXPECT_TRUE(in_later == later) << bytes << " bytes in " << room;
+      }
 }
 
 TEST_P(Messages, MayHaveThousandsOfPieces) {

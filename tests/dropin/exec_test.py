@@ -76,20 +76,6 @@ int main(int count, char** words) {
   return 0;
 }
 """
-# A broadcast to ranks that want more than there is.
-UNEQUAL = """#include <mpi.h>
-#include <stdio.h>
-int main(int count, char** words) {
-  int rank, code, class, numbers[8] = {0};
-  MPI_Init(&count, &words);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  code = MPI_Bcast(numbers, rank == 0 ? 4 : 8, MPI_INT, 0, MPI_COMM_WORLD);
-  MPI_Error_class(code, &class);
-  if (rank == 1) printf("truncated %d\\n", class == MPI_ERR_TRUNCATE);
-  MPI_Finalize();
-}
-"""
 # An error handler of the program, a collective while MPI_Finalize frees MPI_COMM_SELF, and a root that does not exist.
 ERRORS = """#include <mpi.h>
 #include <stdio.h>
@@ -292,13 +278,6 @@ class Exec(unittest.TestCase):
         for line in ("root 1\n", "root of reduce 1\n", "at the end 2\n"):
             self.assertIn(line, output)
         self.assertRegex(output, r"handled=2 passed_on=2: arguments 2")  # the two with wrong roots
-
-    def test_unequal_counts_are_an_error_that_says_what_helps(self):
-        program = compile_program("unequal.c", UNEQUAL)
-        output = run(TUTTI, "exec", program)
-        self.assertIn("truncated 1\n", output)
-        self.assertIn("TUTTI_MPI with the names of the other collectives leaves this one to it", output)
-        self.assertNotIn("tutti-mpi", run(TUTTI, "exec", "--serve", "allreduce", program))
 
     def test_absolute_addresses(self):
         output = run(TUTTI, "exec", "--report", compile_program("absolute.c", ABSOLUTE))

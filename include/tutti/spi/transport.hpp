@@ -81,6 +81,9 @@ struct Transfer {
   /// Whether the call is a reduction; equal at both ends, so that a transport may send it in parts
   /// that stay in the cache.
   bool reduced = false;
+  /// For a receive: whether the message may be shorter, and then leaves the rest of the pieces as
+  /// it is. Needs Capabilities::shorter.
+  bool accepts_shorter = false;
   std::uint8_t route = 0;  ///< Index into Capabilities::transports; equal at both ends.
   ResultPlace result{};    ///< For a send. Needs Capabilities::visible.
 };
@@ -149,6 +152,7 @@ struct Capabilities {
   std::uint32_t tags = 0;  ///< Tags in [0, tags) may be used.
   bool combines = false;   ///< Whether a receive may have a Combiner.
   bool visible = false;    ///< Whether ranks may see memory of each other: Transfer::Kind::wait.
+  bool shorter = false;    ///< Whether a receive may accept a shorter message.
   /// Whether a thread may call it while another thread calls other transports of the process, as
   /// CommunicatorOptions::progress_thread needs.
   bool threads = true;
@@ -177,9 +181,9 @@ class TUTTI_API Transport {
   /// @return the current time of deadlines; virtual on the in-process cluster.
   [[nodiscard]] virtual Duration now() const noexcept = 0;
 
-  /// Starts transfers. Both sides must give a message the same number of bytes. May handle messages
-  /// that have arrived, and then throws Error as poll. @param transfers in the order in which they
-  /// match.
+  /// Starts transfers. Both sides must give a message the same number of bytes, unless
+  /// Transfer::accepts_shorter. May handle messages that have arrived, and then throws Error as
+  /// poll. @param transfers in the order in which they match.
   virtual void post(std::span<const Transfer> transfers) = 0;
   /// Makes progress. Throws Error: mismatch (fingerprint or length), peer_dead, aborted, transport.
   virtual void poll() = 0;

@@ -1,0 +1,39 @@
+/// @file
+/// Whether the ranks of a communicator pass the same counts.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "dropin/engine/times.hpp"
+
+namespace tutti::dropin {
+
+/// A digest of the calls of a communicator that block. MPI demands equal counts of all ranks, but
+/// many MPIs deliver a broadcast to a rank that has room for more, and programs rely on it. Such
+/// ranks would choose differently between tutti and the MPI. So they compare their digests now and
+/// then, by the number of the call, which is equal on all ranks whatever the counts are.
+class SameCalls {
+ public:
+  /// Counts a call, whatever its arguments are. @return whether the ranks compare before they run
+  /// it.
+  [[nodiscard]] bool begin() noexcept;
+  /// Adds what the ranks have in common in a call.
+  void add(const SimilarCalls& calls) noexcept;
+  /// Makes the next comparison fail.
+  void differ() noexcept { differs_ = true; }
+  /// Compares. Collective. @return whether all ranks have added the same calls.
+  [[nodiscard]] bool are_same(MPI_Comm comm) const;
+
+ private:
+  static constexpr std::uint32_t kFirst = 16;
+  static constexpr std::uint32_t kMostBetween = 256;
+
+  std::uint64_t digest_ = 0;
+  std::uint32_t between_ = kFirst;
+  std::uint32_t left_ = kFirst;
+  bool differs_ = false;
+};
+
+}  // namespace tutti::dropin

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Ranks that pass different counts, which works in many MPIs; takes the arguments of exec_test.py."""
+import sys
+import unittest
+
+from exec_test import FOLDER, TUTTI, compile_program, run
+
+# Calls of each kind with less data than the ranks that get it have room for, beside calls that are equal.
+SHORTER = """#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { ROOM = 16 };
+static int rank, size, wrong = 0;
+static void expect(const char* block, int length, int room, char byte) {
+  for (int k = 0; k < room; ++k) wrong += block[k] != (k < length ? byte : '?');
+}
+int main(int count, char** words) {
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const char kind = words[1][0];
+  const int most = atoi(words[2]), turns = atoi(words[3]);
+  char* text = malloc(most);
+  char own[ROOM], from[8 * ROOM], all[8 * ROOM];
+  int rooms[8], places[8], sent[8];
+  MPI_Datatype vector, pairs;  // 2 bytes with a gap between them, every 4 bytes
+  MPI_Type_vector(2, 1, 2, MPI_CHAR, &vector);
+  MPI_Type_create_resized(vector, 0, 4, &pairs);
+  MPI_Type_commit(&pairs);
+  for (int turn = 0; turn < turns; ++turn) {
+    const int root = turn % size, length = 1 + turn * 7 % (most - 1);
+    for (int k = 0; k < size; ++k) rooms[k] = ROOM, places[k] = ROOM * k, sent[k] = 1 + (turn + k) % ROOM;
+    memset(all, '?', sizeof all);
+    if (kind == 'b') {
+      memset(text, rank == root ? 'a' + turn % 26 : '?', most);
+      MPI_Bcast(text, rank == root ? length : most, MPI_CHAR, root, MPI_COMM_WORLD);
+      if (rank != root) expect(text, length, most, 'a' + turn % 26);
+      memset(all, rank == root ? 'a' : '?', sizeof all);
+      MPI_Bcast(all, rank == root ? 2 : 3, pairs, root, MPI_COMM_WORLD);
+      for (int k = 0; rank != root && k < 12; ++k) wrong += all[k] != (k < 8 && k % 2 == 0 ? 'a' : '?');
+    } else if (kind == 'g') {
+      memset(own, 'A' + rank, ROOM);
+      MPI_Gatherv(own, sent[rank], MPI_CHAR, all, rooms, places, MPI_CHAR, root, MPI_COMM_WORLD);
+      for (int k = 0; rank == root && k < size; ++k) expect(all + places[k], sent[k], ROOM, 'A' + k);
+    } else if (kind == 's') {
+      for (int k = 0; k < size; ++k) memset(from + places[k], 'A' + k, ROOM);
+      memset(own, '?', ROOM);
+      MPI_Scatterv(from, sent, places, MPI_CHAR, own, ROOM, MPI_CHAR, root, MPI_COMM_WORLD);
+      expect(own, sent[rank], ROOM, 'A' + rank);
+    } else if (kind == 'a') {
+      memset(own, 'A' + rank, ROOM);
+      MPI_Allgather(own, 8, MPI_CHAR, all, ROOM, MPI_CHAR, MPI_COMM_WORLD);
+      for (int k = 0; k < size; ++k) expect(all + places[k], 8, ROOM, 'A' + k);
+    } else {
+      memset(from, 'A' + rank, sizeof from);
+      for (int k = 0; k < size; ++k) sent[k] = 8;
+      MPI_Alltoallv(from, sent, places, MPI_CHAR, all, rooms, places, MPI_CHAR, MPI_COMM_WORLD);
+      for (int k = 0; k < size; ++k) expect(all + places[k], 8, ROOM, 'A' + k);
+    }
+    int one = rank, sum = -1;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    wrong += sum != size * (size - 1) / 2;
+    memset(own, rank == 0 ? '0' + turn % 10 : '?', ROOM);
+    MPI_Bcast(own, turn % ROOM, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (rank > 0) expect(own, turn % ROOM, ROOM, '0' + turn % 10);
+  }
+  int total = 0;
+  MPI_Reduce(&wrong, &total, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("wrong %d\\n", total);
+  MPI_Finalize();
+  return 0;
+}
+"""
+# Broadcasts that are longer than what rank 1 expects, and calls after them.
+LONGER = """#include <mpi.h>
+#include <stdio.h>
+int main(int count, char** words) {
+  int rank, truncated = 0, failed = 0, right = 0, numbers[8] = {0};
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (int turn = 0; turn < 20; ++turn) {
+    int class, code = MPI_Bcast(numbers, rank == 0 ? 8 : 4, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Error_class(code, &class);
+    truncated += class == MPI_ERR_TRUNCATE;
+    failed += code != MPI_SUCCESS;
+  }
+  for (int turn = 0; turn < 20; ++turn) {
+    int one = 1, sum = 0;
+    right += MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS && sum == 2;
+  }
+  if (rank == 1) printf("truncated %d of %d\\n", truncated, failed);
+  printf("right %d\\n", right);
+  MPI_Finalize();
+}
+"""
+HANDED_OVER = "ranks pass different counts to a collective; from now on the MPI runs the collectives of their communicator"
+
+
+class Counts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        cls.program = compile_program("shorter.c", SHORTER)
+
+    def test_shorter_broadcasts_are_delivered(self):
+        for most in ("40", "3000", "10000"):
+            with self.subTest(most):
+                output = run(TUTTI, "exec", self.program, "b", most, "3")
+                self.assertIn("wrong 0\n", output)
+                self.assertNotIn(HANDED_OVER, output)
+
+    def test_then_the_mpi_runs_broadcasts(self):
+        if FOLDER.name != "openmpi":
+            self.skipTest("MPICH rejects shorter broadcasts")
+        for most in ("40", "200000"):
+            for native in ("off", "exact", "all"):
+                with self.subTest(most=most, native=native):
+                    output = run(TUTTI, "exec", "--report", "--native", native, self.program, "b", most, "300")
+                    self.assertEqual(output.count(HANDED_OVER), 1, output)
+                    self.assertRegex(output, "other counts [0-9]+")
+                    self.assertIn("wrong 0\n", output)
+
+    def test_shorter_blocks_are_delivered(self):
+        for kind in "gsat":
+            with self.subTest(kind):
+                output = run(TUTTI, "exec", self.program, kind, "40", "300")
+                self.assertIn("wrong 0\n", output)
+                self.assertNotIn(HANDED_OVER, output)
+
+    def test_what_does_not_fit_is_an_error_and_the_mpi_goes_on(self):
+        output = run(TUTTI, "exec", compile_program("longer.c", LONGER))
+        self.assertIn("TUTTI_MPI with the names of the other collectives leaves this one to it", output)
+        self.assertEqual(output.count(HANDED_OVER), 1, output)
+        self.assertIn("truncated 20 of 20\n", output)
+        self.assertEqual(output.count("right 20\n"), 2, output)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
