@@ -84,7 +84,7 @@ bool are_one_piece(std::span<const Block> blocks) {
 Bytes::Bytes(std::span<const Block> blocks) {
   if (blocks.size() > 1) counts_.reserve(blocks.size());
   for (const Block& block : blocks) {
-    const std::size_t bytes = block.count == 0 ? 0 : block.bytes();
+    const std::size_t bytes = block.bytes();
     size_ += bytes;
     if (blocks.size() > 1) counts_.push_back(bytes);
   }

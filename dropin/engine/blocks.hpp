@@ -19,7 +19,8 @@ struct Block {
   std::size_t count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
 
-  [[nodiscard]] std::size_t bytes() const { return count * facts_of(type).size; }
+  /// @return its bytes. The type of no elements may be anything.
+  [[nodiscard]] std::size_t bytes() const { return count == 0 ? 0 : count * facts_of(type).size; }
 };
 
 /// @return the address of an element. @param index may be negative.

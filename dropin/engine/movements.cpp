@@ -77,8 +77,9 @@ Block own_block_of(const State& state, std::span<const Block> all) {
 
 // Copies the block that a rank keeps if it is shorter than its place, which then holds what it had
 // behind, as in many MPIs. @return whether the block is in its place.
-bool puts_shorter(const Block& block, const Block& place) {
+bool puts_shorter(const Form& form, const Block& block, const Block& place) {
   if (block.at == MPI_IN_PLACE || place.at == MPI_IN_PLACE) return true;
+  if (form.is_prepared) return false;  // the block changes until the call starts
   if (block.bytes() >= place.bytes() || !facts_of(place.type).is_contiguous) return false;
   Bytes bytes{block};
   bytes.load(block);
@@ -90,7 +91,8 @@ bool puts_shorter(const Block& block, const Block& place) {
 int run_gather(State& state, const Origin& origin, MPI_Comm comm, Block own,
                std::span<const Block> out, int root, bool own_counts) {
   Task task = task_of(Collective::gather, root);
-  if (!out.empty() && puts_shorter(own, own_block_of(state, out))) own = own_block_of(state, out);
+  if (!out.empty() && puts_shorter(origin.form, own, own_block_of(state, out)))
+    own = own_block_of(state, out);
   task.read({&own, 1});
   if (!out.empty()) task.write(out);
   task.call.own_counts = own_counts;
@@ -102,7 +104,8 @@ int run_gather(State& state, const Origin& origin, MPI_Comm comm, Block own,
 int run_scatter(State& state, const Origin& origin, MPI_Comm comm, std::span<const Block> in,
                 Block own, int root, bool own_counts) {
   Task task = task_of(Collective::scatter, root);
-  if (!in.empty() && puts_shorter(own_block_of(state, in), own)) own = own_block_of(state, in);
+  if (!in.empty() && puts_shorter(origin.form, own_block_of(state, in), own))
+    own = own_block_of(state, in);
   if (!in.empty()) task.read(in);
   task.write({&own, 1});
   task.call.own_counts = own_counts;
@@ -113,7 +116,7 @@ int run_scatter(State& state, const Origin& origin, MPI_Comm comm, std::span<con
 int run_all_gather(State& state, const Origin& origin, MPI_Comm comm, Block own,
                    std::span<const Block> out, bool is_even) {
   Task task = task_of(Collective::all_gather);
-  if (puts_shorter(own, own_block_of(state, out))) own = own_block_of(state, out);
+  if (puts_shorter(origin.form, own, own_block_of(state, out))) own = own_block_of(state, out);
   task.read({&own, 1});
   task.write(out);
   if (!is_even) task.counts.assign(task.out->counts().begin(), task.out->counts().end());
@@ -125,7 +128,8 @@ int run_all_to_all(State& state, const Origin& origin, MPI_Comm comm, std::span<
                    std::span<const Block> out, bool is_even) {
   Task task = task_of(Collective::all_to_all);
   Blocks sources(in.begin(), in.end());
-  if (!is_even && !in.empty() && puts_shorter(own_block_of(state, in), own_block_of(state, out)))
+  if (!is_even && !in.empty() &&
+      puts_shorter(origin.form, own_block_of(state, in), own_block_of(state, out)))
     sources[static_cast<std::size_t>(state.rank)] = own_block_of(state, out);
   task.read(in.empty() ? out : sources);
   task.write(out);
