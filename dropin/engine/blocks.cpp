@@ -6,6 +6,7 @@
 #include <string>
 
 #include <tutti/error.hpp>
+#include <tutti/spi/copy.hpp>
 
 namespace tutti::dropin {
 namespace {
@@ -123,6 +124,16 @@ void Bytes::store(std::span<const Block> blocks) const {
               });
     from += block.bytes();
   }
+}
+
+bool puts_shorter(const Block& block, const Block& place, bool may_copy) {
+  if (block.at == MPI_IN_PLACE || place.at == MPI_IN_PLACE) return true;
+  if (!may_copy || block.bytes() >= place.bytes() || !facts_of(place.type).is_contiguous)
+    return false;
+  Bytes bytes{block};
+  bytes.load(block);
+  copy_bytes(place.at, bytes.data(), bytes.size());
+  return true;
 }
 
 }  // namespace tutti::dropin

@@ -58,4 +58,10 @@ class Bytes {
   void* data_ = nullptr;
 };
 
+/// Puts the block that a rank keeps in its place among the results. MPI demands that both have the
+/// same length, but MPIs accept a shorter block; the place keeps what it had behind it.
+/// @param block or @param place may be at MPI_IN_PLACE. @param may_copy whether a shorter block may
+/// be copied now. @return whether the block is in its place.
+bool puts_shorter(const Block& block, const Block& place, bool may_copy);
+
 }  // namespace tutti::dropin

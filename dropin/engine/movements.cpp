@@ -5,8 +5,6 @@
 #include <span>
 #include <vector>
 
-#include <tutti/spi/copy.hpp>
-
 #include "dropin/engine/blocks.hpp"
 #include "dropin/engine/call.hpp"
 #include "dropin/engine/mpi_functions.hpp"
@@ -75,23 +73,16 @@ Block own_block_of(const State& state, std::span<const Block> all) {
                        piece.type);
 }
 
-// Copies the block that a rank keeps if it is shorter than its place, which then holds what it had
-// behind, as in many MPIs. @return whether the block is in its place.
-bool puts_shorter(const Form& form, const Block& block, const Block& place) {
-  if (block.at == MPI_IN_PLACE || place.at == MPI_IN_PLACE) return true;
-  if (form.is_prepared) return false;  // the block changes until the call starts
-  if (block.bytes() >= place.bytes() || !facts_of(place.type).is_contiguous) return false;
-  Bytes bytes{block};
-  bytes.load(block);
-  copy_bytes(place.at, bytes.data(), bytes.size());
-  return true;
+// A block of a prepared call changes until the call starts.
+bool may_copy(const Origin& origin) {
+  return !origin.form.is_prepared;
 }
 
 // One block to the root, which has a block of each rank. @param out empty on other ranks.
 int run_gather(State& state, const Origin& origin, MPI_Comm comm, Block own,
                std::span<const Block> out, int root, bool own_counts) {
   Task task = task_of(Collective::gather, root);
-  if (!out.empty() && puts_shorter(origin.form, own, own_block_of(state, out)))
+  if (!out.empty() && puts_shorter(own, own_block_of(state, out), may_copy(origin)))
     own = own_block_of(state, out);
   task.read({&own, 1});
   if (!out.empty()) task.write(out);
@@ -104,7 +95,7 @@ int run_gather(State& state, const Origin& origin, MPI_Comm comm, Block own,
 int run_scatter(State& state, const Origin& origin, MPI_Comm comm, std::span<const Block> in,
                 Block own, int root, bool own_counts) {
   Task task = task_of(Collective::scatter, root);
-  if (!in.empty() && puts_shorter(origin.form, own_block_of(state, in), own))
+  if (!in.empty() && puts_shorter(own_block_of(state, in), own, may_copy(origin)))
     own = own_block_of(state, in);
   if (!in.empty()) task.read(in);
   task.write({&own, 1});
@@ -116,7 +107,7 @@ int run_scatter(State& state, const Origin& origin, MPI_Comm comm, std::span<con
 int run_all_gather(State& state, const Origin& origin, MPI_Comm comm, Block own,
                    std::span<const Block> out, bool is_even) {
   Task task = task_of(Collective::all_gather);
-  if (puts_shorter(origin.form, own, own_block_of(state, out))) own = own_block_of(state, out);
+  if (puts_shorter(own, own_block_of(state, out), may_copy(origin))) own = own_block_of(state, out);
   task.read({&own, 1});
   task.write(out);
   if (!is_even) task.counts.assign(task.out->counts().begin(), task.out->counts().end());
@@ -127,11 +118,14 @@ int run_all_gather(State& state, const Origin& origin, MPI_Comm comm, Block own,
 int run_all_to_all(State& state, const Origin& origin, MPI_Comm comm, std::span<const Block> in,
                    std::span<const Block> out, bool is_even) {
   Task task = task_of(Collective::all_to_all);
-  Blocks sources(in.begin(), in.end());
+  Blocks sources;
   if (!is_even && !in.empty() &&
-      puts_shorter(origin.form, own_block_of(state, in), own_block_of(state, out)))
+      puts_shorter(own_block_of(state, in), own_block_of(state, out), may_copy(origin))) {
+    sources.assign(in.begin(), in.end());
     sources[static_cast<std::size_t>(state.rank)] = own_block_of(state, out);
-  task.read(in.empty() ? out : sources);
+    in = sources;
+  }
+  task.read(in.empty() ? out : in);
   task.write(out);
   task.call.own_counts = !is_even;
   task.call.in_counts = task.in->counts();
