@@ -57,13 +57,13 @@ void Choice::end(Runner runner, std::chrono::duration<double> time, MPI_Comm com
 }
 
 void Choice::decide(MPI_Comm comm) {
-  std::array<double, kRunners> own{}, sums{};
+  std::array<double, kRunners> own{}, slowest{};
   for (std::size_t i = 0; i < kRunners; ++i) {
     own[i] = lower_quartile_but_first(seconds_[i]);
     seconds_[i].clear();
   }
-  PMPI_Allreduce(own.data(), sums.data(), kRunners, MPI_DOUBLE, MPI_SUM, comm);
-  chosen_ = sums[1] < kFaster * sums[0] ? Runner::mpi : Runner::tutti;
+  PMPI_Allreduce(own.data(), slowest.data(), kRunners, MPI_DOUBLE, MPI_MAX, comm);
+  chosen_ = slowest[1] < kFaster * slowest[0] ? Runner::mpi : Runner::tutti;
   is_open_ = false;
   pause_ = next_pause_;
   next_pause_ = std::min(next_pause_ * kLonger, kLongestPause);

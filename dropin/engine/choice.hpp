@@ -19,9 +19,10 @@
 namespace tutti::dropin {
 
 /// The choice for similar calls on a communicator. Both take turns in a few of them, then the
-/// ranks exchange the lower quartiles of their times, and the faster one runs all calls until the
-/// next round, which is four times as far away as the one before. So all ranks choose the same. A
-/// round begins only once the ranks have found that they made the same calls.
+/// ranks exchange the lower quartiles of their times, and the one with which the slowest rank is
+/// faster runs all calls until the next round, which is four times as far away as the one before.
+/// So all ranks choose the same. A round begins only once the ranks have found that they made the
+/// same calls.
 class Choice {
  public:
   /// One call.

@@ -6,10 +6,7 @@
 namespace tutti::dropin {
 
 bool SameCalls::begin() noexcept {
-  if (--left_ > 0) return false;
-  between_ = std::min(2 * between_, kMostBetween);
-  left_ = between_;
-  return true;
+  return --left_ == 0;
 }
 
 void SameCalls::add(const SimilarCalls& calls) noexcept {
@@ -20,10 +17,16 @@ void SameCalls::add(const SimilarCalls& calls) noexcept {
   digest_ ^= digest_ >> 32U;
 }
 
-bool SameCalls::are_same(MPI_Comm comm) const {
-  const std::array<std::uint64_t, 3> own{digest_, ~digest_, differs_ ? 0U : 1U};
-  std::array<std::uint64_t, 3> least{};
-  PMPI_Allreduce(own.data(), least.data(), 3, MPI_UINT64_T, MPI_MIN, comm);
+bool SameCalls::are_same(MPI_Comm comm) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto nanoseconds = static_cast<std::uint64_t>((now - since_) / std::chrono::nanoseconds{1});
+  const std::array<std::uint64_t, 4> own{digest_, ~digest_, differs_ ? 0U : 1U, ~nanoseconds};
+  std::array<std::uint64_t, 4> least{};
+  PMPI_Allreduce(own.data(), least.data(), 4, MPI_UINT64_T, MPI_MIN, comm);
+  const bool is_quick = ~least[3] < between_ * kNanosecondsOfQuickCall;  // of the slowest rank
+  between_ = is_quick ? std::min(2 * between_, kMostBetween) : kLeastBetween;
+  left_ = between_;
+  since_ = now;
   return least[0] == ~least[1] && least[2] == 1;
 }
 

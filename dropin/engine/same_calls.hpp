@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdint>
 
 #include "dropin/engine/times.hpp"
@@ -24,16 +25,19 @@ class SameCalls {
   /// Makes the next comparison fail.
   void differ() noexcept { differs_ = true; }
   /// Compares. Collective. @return whether all ranks have added the same calls.
-  [[nodiscard]] bool are_same(MPI_Comm comm) const;
+  [[nodiscard]] bool are_same(MPI_Comm comm);
 
  private:
-  static constexpr std::uint32_t kFirst = 16;
+  // Calls between two comparisons: more of them where they follow each other quickly.
+  static constexpr std::uint32_t kLeastBetween = 16;
   static constexpr std::uint32_t kMostBetween = 256;
+  static constexpr std::uint64_t kNanosecondsOfQuickCall = 20'000;
 
   std::uint64_t digest_ = 0;
-  std::uint32_t between_ = kFirst;
-  std::uint32_t left_ = kFirst;
+  std::uint32_t between_ = kLeastBetween;
+  std::uint32_t left_ = kLeastBetween;
   bool differs_ = false;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace tutti::dropin
