@@ -101,7 +101,6 @@ HANDED_OVER = "ranks pass different counts to a collective; from now on the MPI 
 class Counts(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        FOLDER.mkdir(parents=True, exist_ok=True)
         cls.program = compile_program("shorter.c", SHORTER)
 
     def test_shorter_broadcasts_are_delivered(self):

@@ -197,6 +197,7 @@ SERVED_WITH_WAIT = r"tutti-mpi: handled=11 passed_on=0"
 
 
 def compile_program(name, text, *flags, compiler=CC):
+    FOLDER.mkdir(parents=True, exist_ok=True)
     source = FOLDER / name
     source.write_text(text, "utf-8")
     program = source.with_suffix(".so" if "-shared" in flags else ".out")
@@ -219,7 +220,6 @@ def run(*words, **variables):
 class Exec(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        FOLDER.mkdir(parents=True, exist_ok=True)
         cls.program = compile_program("program.c", PROGRAM)
 
     def test_a_program_in_c(self):

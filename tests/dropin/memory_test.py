@@ -95,7 +95,6 @@ int main(int count, char** words) {
 class Memory(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        exec_test.FOLDER.mkdir(parents=True, exist_ok=True)
         cls.program = exec_test.compile_program("memory.c", PROGRAM)
 
     def run_program(self, *words, **variables):

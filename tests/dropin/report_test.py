@@ -57,10 +57,6 @@ int main(int count, char** words) {
 
 
 class Report(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        FOLDER.mkdir(parents=True, exist_ok=True)
-
     def test_a_report_divides_time_into_waiting_and_moving(self):
         report = FOLDER / "late.jsonl"
         program = compile_program("late.c", LATE, "-g")
