@@ -57,6 +57,11 @@ milliseconds patience_of(std::size_t round, std::size_t addresses) {
   return std::min(kFirstReply, kShortest * (1 << turn));
 }
 
+/// The program at an address belongs to no rank of this job: a rank may listen at another address.
+struct OtherProgram : Error {
+  explicit OtherProgram(const Error& error) : Error{error} {}
+};
+
 /// Makes one attempt. @return the connection, or nothing if no Unix socket listens.
 Descriptor attempt(const Identity& self, const Target& target, std::size_t round,
                    Deadline deadline) {
@@ -71,6 +76,7 @@ Descriptor attempt(const Identity& self, const Target& target, std::size_t round
                 target.to};
   ConnectorHandshake handshake{self, target.to, target.purpose};
   run_handshake(connection.get(), handshake, patience, deadline);
+  if (handshake.found_other_program()) throw OtherProgram{handshake.refusal(target.peer)};
   if (handshake.state() == HandshakeState::refused) throw handshake.refusal(target.peer);
   return connection;
 }
@@ -96,17 +102,25 @@ class AttemptErrors {
  public:
   void add(std::size_t address, const Error& error) {
     errors_.resize(std::max(errors_.size(), address + 1));
-    errors_[address] = error.what();
+    errors_[address] = {error.what(), is_retryable(error)};
+  }
+  /// @return whether nothing changes by waiting: a program refused at each address.
+  [[nodiscard]] bool all_refused(std::size_t addresses) const {
+    return errors_.size() >= addresses && std::ranges::none_of(errors_, &Attempt::is_retryable);
   }
   [[nodiscard]] std::string text() const {
     std::string text;
-    for (const std::string& error : errors_)
+    for (const auto& [error, _] : errors_)
       if (!error.empty()) text += (text.empty() ? "" : "; ") + error;
     return text;
   }
 
  private:
-  std::vector<std::string> errors_{};
+  struct Attempt {
+    std::string text{};
+    bool is_retryable = true;
+  };
+  std::vector<Attempt> errors_{};
 };
 
 }  // namespace
@@ -127,15 +141,17 @@ Descriptor dial(const Identity& self, const Target& given, Deadline deadline) {
     } catch (const DescriptorShortage&) {
       throw;
     } catch (const Error& error) {
-      // Another program may listen at one of several addresses.
-      if (!is_retryable(error) && round + 1 >= addresses) throw;
+      errors.add(round % addresses, error);
+      const bool is_other = dynamic_cast<const OtherProgram*>(&error) != nullptr;
+      if (!is_retryable(error) &&
+          (is_other ? errors.all_refused(addresses) : round + 1 >= addresses))
+        throw;
       // A peer that has stopped listening will not start again. A peer to which there is no route
       // may be alive.
       const bool is_alive = dynamic_cast<const Unreachable*>(&error) != nullptr;
       if (target.listening && error.code() == ErrorCode::transport)
         throw Error{is_alive ? ErrorCode::transport : ErrorCode::peer_dead,
                     target.peer + " cannot be reached: " + error.what(), target.to};
-      errors.add(round % addresses, error);
       if (Clock::now() >= deadline)
         throw Error{ErrorCode::timeout,
                     "rank " + std::to_string(self.rank) + " waited " +

@@ -117,6 +117,10 @@ class ConnectorHandshake {
   [[nodiscard]] HandshakeState state() const noexcept { return state_; }
   /// @return whether the peer has answered, so that it is alive and will send its outcome.
   [[nodiscard]] bool answered() const noexcept { return answered_; }
+  /// @return whether the peer has another protocol or belongs to another job.
+  [[nodiscard]] bool found_other_program() const noexcept {
+    return reason_ == Reason::not_tutti || reason_ == Reason::wrong_job;
+  }
   /// @param peer its name. @return the reason for the refusal: Error{mismatch} in one sentence.
   [[nodiscard]] Error refusal(const std::string& peer) const;
 
@@ -192,9 +196,9 @@ struct Target {
 
 /// Connects and authenticates. Tries again until the deadline while nothing answers.
 /// @return the connection, or nothing if no process listens on the Unix socket. Throws
-/// Error{mismatch} if the peer refuses or is another one, after one attempt at every address;
-/// Error{peer_dead} at once if a listening peer has ended; Error{transport} at once if there is no
-/// route to it; Error{timeout} that contains the last error of each address.
+/// Error{mismatch} if the peer refuses, after one attempt at every address, or if other programs
+/// answer at all of them; Error{peer_dead} at once if a listening peer has ended; Error{transport} at
+/// once if there is no route to it; Error{timeout} that contains the last error of each address.
 [[nodiscard]] Descriptor dial(const Identity& self, const Target& target, Deadline deadline);
 
 }  // namespace tutti::runtime

@@ -107,22 +107,39 @@ class Names(Hosts):
                 world.names = {host: names for host in world.hosts}
                 self.check(world)
 
-    def test_what_listens_at_one_address_may_be_something_else(self):
-        world = self.world(["h0", "h1"])
-        port = world.variables["TUTTI_URL"].rpartition(":")[2]
+    def listen_as_another_program(self, host, port):
+        """A program on a host answers each connection with bytes of no meaning."""
         listen = ("import socket, sys\n"
-                  f"server = socket.create_server(('{address_of('h2')}', {port}))\n"
+                  f"server = socket.create_server(('{address_of(host)}', {port}))\n"
                   "print('here', flush=True)\n"
                   "while True:\n"
                   "    server.accept()[0].sendall(bytes(200))\n")
-        other = subprocess.Popen(cluster.on("h2", [sys.executable, "-c", listen]),
+        other = subprocess.Popen(cluster.on(host, [sys.executable, "-c", listen]),
                                  stdout=subprocess.PIPE, text=True)
         self.addCleanup(other.stdout.close)
         self.addCleanup(other.wait)
         self.addCleanup(other.kill)
         self.assertEqual(other.stdout.readline(), "here\n")
-        world.names["h1"] = self.names(h0=[address_of("h2"), address_of("h0")])
-        self.check(world)
+
+    def test_what_listens_at_one_address_may_be_something_else(self):
+        for rank_0_is_late in (False, True):
+            self.begin = time.monotonic()
+            world = self.world(["h0", "h1"])
+            self.listen_as_another_program("h2", world.variables["TUTTI_URL"].rpartition(":")[2])
+            world.names["h1"] = self.names(h0=[address_of("h2"), address_of("h0")])
+            if rank_0_is_late:
+                world.start(1)
+                time.sleep(1)
+                world.processes.insert(0, world.start(0).processes.pop())
+            self.check(world)
+
+    def test_what_listens_at_every_address_is_something_else(self):
+        world = self.world(["h0", "h1"])
+        world.names["h1"] = self.names(h0=[address_of("h2"), address_of("h3")])
+        for host in ("h2", "h3"):
+            self.listen_as_another_program(host, world.variables["TUTTI_URL"].rpartition(":")[2])
+        world.processes.append(world.start(1).processes.pop())
+        self.refused(world, "^mismatch: the program that answers as rank 0 .* does not use tutti's protocol")
 
     def test_a_name_becomes_known_late(self):
         for late in ({"h0"}, {"h1"}, {"h0", "h1"}):

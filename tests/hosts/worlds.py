@@ -83,9 +83,8 @@ class World:
         return self.start_all().finish()
 
     def finish(self):
-        """Waits for all. Returns their statuses and what they said."""
-        said = [process.communicate(timeout=PATIENCE)[0] for process in self.processes]
-        return [process.returncode for process in self.processes], said
+        """As members.finish."""
+        return members.finish(self.processes)
 
 
 class Hosts(unittest.TestCase):

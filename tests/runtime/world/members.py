@@ -42,8 +42,15 @@ def start(member, n, mode, number=0, transport="auto", **variables):
 
 
 def finish(processes):
-    """Waits for all ranks. Returns their exit statuses and what they said."""
-    said = [process.communicate(timeout=PATIENCE)[0] for process in processes]
+    """Waits for all ranks, and kills those that do not end. Returns their statuses and what they said."""
+    end = time.monotonic() + PATIENCE
+    said = []
+    for process in processes:
+        try:
+            said.append(process.communicate(timeout=max(1, end - time.monotonic()))[0])
+        except subprocess.TimeoutExpired:
+            process.kill()
+            said.append(process.communicate()[0] + f"did not end in {PATIENCE} s")
     return [process.returncode for process in processes], said
 
 
