@@ -16,6 +16,9 @@ SCALAPACK = pathlib.Path("/usr/lib/x86_64-linux-gnu/scalapack")
 LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpiexec.hydra"]}
 # They compare numbers that they never set: they fail too where a tool without tutti fills the stack with NaN.
 UNSET = {"xcheevr", "xzheevr"}
+# Without tutti too, four ranks sometimes wait for ever, in xdlu in different collectives of pdlacon.
+DIVERGING = {"xsllt", "xdllt", "xslu", "xdlu"}
+NEEDS_FOUR = re.compile("sep$|svd$|syevr$")
 EXEC = [TUTTI, "exec", "--report"]
 HPCC_INPUT = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 LAMMPS_INPUT = pathlib.Path("/usr/share/lammps/examples/melt/in.melt")
@@ -43,15 +46,16 @@ class Programs(unittest.TestCase):
 
     def test_scalapack(self):
         served = 0
-        for mpi in LAUNCHERS:
+        for mpi, usual in (("openmpi", 4), ("mpich", 2)):  # four ranks of MPICH take many minutes on two cores
             programs = sorted(file for file in (SCALAPACK / f"{mpi}-tests").glob("x*") if file.name not in UNSET)
             if not programs or not shutil.which(LAUNCHERS[mpi][0]):
                 self.skipTest("no scalapack-mpi-test")
             shutil.rmtree(self.folder)
             shutil.copytree("/usr/share/scalapack", self.folder)
             for program in programs:
+                ranks = 4 if NEEDS_FOUR.search(program.name) else 2 if program.name in DIVERGING else usual
                 with self.subTest(mpi, program=program.name):
-                    plain, ours = self.run_job(mpi, 4, program), self.run_job(mpi, 4, *EXEC, program)
+                    plain, ours = self.run_job(mpi, ranks, program), self.run_job(mpi, ranks, *EXEC, program)
                     verdicts = [re.findall(r"(\d+) +tests? completed and (passed|failed)", output) for _, output in (plain, ours)]
                     self.assertEqual((ours[0], verdicts[1]), (plain[0], verdicts[0]), ours[1])
                     if ours[0] == 0:
@@ -82,4 +86,4 @@ class Programs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
