@@ -21,6 +21,7 @@ int main(int count, char** words) {
   MPI_Comm_split(MPI_COMM_WORLD, world.rank % 2, world.rank, &halves);
   const std::array<World, 4> worlds{world, World{backward}, World{halves}, World{MPI_COMM_SELF}};
   const std::vector<Layout> types = layouts();
+  start_first(world);
   renew_types(world);
   free_before_the_end(world);
   start_prepared(world);

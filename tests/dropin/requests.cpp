@@ -14,10 +14,11 @@ void by_tests(MPI_Request request) {
   if (request != MPI_REQUEST_NULL) ++wrong;
 }
 
-// Among no request, and a receive that ends only after the call.
+// Among a prepared message that is not started, and a receive that ends only after the call.
 void by_any(MPI_Request request, bool some) {
   int mine = 7, other = 0;
   std::array<MPI_Request, 3> all{MPI_REQUEST_NULL, request, MPI_REQUEST_NULL};
+  MPI_Send_init(&mine, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &all[0]);
   MPI_Irecv(&other, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &all[2]);
   std::array<int, 3> indices{};
   int count = 1;
@@ -28,6 +29,16 @@ void by_any(MPI_Request request, bool some) {
   int done = 0;
   while (done == 0) MPI_Testall(3, all.data(), &done, MPI_STATUSES_IGNORE);
   if (other != mine) ++wrong;
+  MPI_Request_free(&all[0]);
+}
+
+// The others send only once the call has ended, while rank 0 waits for their messages alone.
+void by_messages(const World& world, MPI_Request request) {
+  int other = 0;
+  for (int rank = 1; world.rank == 0 && rank < world.size; ++rank)
+    MPI_Recv(&other, 1, MPI_INT, rank, 9, world.comm, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (world.rank != 0) MPI_Send(&world.rank, 1, MPI_INT, 0, 9, world.comm);
 }
 
 // All ranks get a message while the call is pending: its sender may be one that only waits for
@@ -44,6 +55,15 @@ void send_around(const World& world) {
 
 }  // namespace
 
+void start_first(const World& world) {
+  int sum = 0;
+  MPI_Request request;
+  MPI_Iallreduce(&world.size, &sum, 1, MPI_INT, MPI_SUM, world.comm, &request);
+  send_around(world);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  wrong += sum != world.size * world.size;
+}
+
 void free_before_the_end(const World& world) {
   MPI_Comm comm;
   MPI_Comm_dup(world.comm, &comm);
@@ -59,11 +79,12 @@ void free_before_the_end(const World& world) {
 
 void finish(const World& world, MPI_Request request) {
   if (below(2) == 0 && world.size > 1) send_around(world);
-  switch (below(5)) {
+  switch (below(6)) {
     case 0: return by_tests(request);
     case 1: return by_any(request, false);
     case 2: return by_any(request, true);
     case 3: MPI_Waitall(1, &request, MPI_STATUSES_IGNORE); return;
+    case 4: return by_messages(world, request);
     default: MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 }

@@ -41,6 +41,9 @@ inline long value(long call, int rank, std::size_t i) {
 /// after a message.
 void finish(const World& world, MPI_Request request);
 
+/// Starts a collective before any has blocked, and waits for it after a message.
+void start_first(const World& world);
+
 /// Frees a communicator while a call on it is pending.
 void free_before_the_end(const World& world);
 

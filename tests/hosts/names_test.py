@@ -141,6 +141,15 @@ class Names(Hosts):
         world.processes.append(world.start(1).processes.pop())
         self.refused(world, "^mismatch: the program that answers as rank 0 .* does not use tutti's protocol")
 
+    def test_an_address_goes_while_something_else_listens_at_the_other(self):
+        world = self.world(["h0", "h1"])
+        self.listen_as_another_program("h2", world.variables["TUTTI_URL"].rpartition(":")[2])
+        world.names["h1"] = self.names(h0=[address_of("h2"), "10.77.0.99"])
+        world.start(1)
+        time.sleep(1)
+        self.write_names(world.names["h1"], h0=[address_of("h2")])
+        self.refused(world, "^mismatch: the program that answers as rank 0 .* does not use tutti's protocol")
+
     def test_a_name_becomes_known_late(self):
         for late in ({"h0"}, {"h1"}, {"h0", "h1"}):
             world = self.world(["h0", "h0", "h1"])
