@@ -59,6 +59,15 @@ bool is_from_the_mpi(const void* caller) noexcept {
   return number_of(caller) >= first && number_of(caller) < behind;
 }
 
+bool ChosenMpi::begin_chosen(const void* caller) const noexcept {
+  if (is_from_the_mpi(caller) || state->reason != Reason::served ||
+      state->same_calls.compare_next() || !choice->begin_if_mpis())
+    return false;
+  state->same_calls.begin();
+  state->same_calls.add(calls);
+  return true;
+}
+
 bool copies_input(const Error& error, Task& task) {
   Call& call = task.call;
   if (error.code() != ErrorCode::invalid_argument || call.in == nullptr || call.in == call.out)
@@ -113,6 +122,9 @@ State* admit(MPI_Comm comm, const Origin& origin) {
   State* const state = origin.form.starts() ? find_state(comm) : &state_of(comm);
   if (state != nullptr && state->communicator && !origin.form.starts()) compare_calls(comm, *state);
   if (state != nullptr && state->reason == Reason::served) return state;
+  if (state != nullptr && origin.chosen != nullptr && state->reason != Reason::is_young &&
+      !reports_times())
+    *origin.chosen = {.state = state, .freed = freed()};
   count(state == nullptr ? Reason::no_state : state->reason);
   return nullptr;
 }

@@ -12,6 +12,7 @@
 
 #include "dropin/engine/choice.hpp"
 #include "dropin/engine/mpi_functions.hpp"
+#include "dropin/engine/recent_calls.hpp"
 #include "dropin/engine/state.hpp"
 #include "dropin/engine/task.hpp"
 #include "dropin/engine/timed_call.hpp"
@@ -22,6 +23,7 @@ namespace tutti::dropin {
 struct Origin {
   const void* caller = nullptr;  ///< The return address of the program's call.
   Form form{};
+  ChosenMpi* chosen = nullptr;  ///< Set by a call that blocks, if others like it go to the MPI.
 };
 
 /// Finds where the MPI's library lies.
@@ -74,7 +76,13 @@ int choose(State& state, const Origin& origin, MPI_Comm comm, const SimilarCalls
     count(turn.is_sample ? Reason::sample : Reason::faster);
     return hand_on<kName, Count>(Form{}, comm, arguments...);
   };
-  if (!turn.is_sample && !reports_times()) return run_by();
+  if (!turn.is_sample && !reports_times()) {
+    // Numbers in arrays may change where they lie.
+    constexpr bool kHasArrays = (kIsArray<A> || ...);
+    if (turn.runner == Runner::mpi && (!kHasArrays || !calls.bytes))
+      *origin.chosen = {&state, choice, calls, freed()};
+    return run_by();
+  }
   TimedCall timed{state, calls, origin.caller};
   const int code = run_by();
   const std::chrono::nanoseconds time = timed.end(turn.runner);

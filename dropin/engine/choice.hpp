@@ -38,6 +38,12 @@ class Choice {
   void open_round() noexcept { is_open_ = pause_ == 0; }
   /// Begins the next call.
   [[nodiscard]] Turn begin() noexcept;
+  /// Begins the next call if it is the MPI's, and no sample. @return whether it is.
+  [[nodiscard]] bool begin_if_mpis() noexcept {
+    if (is_open_ || chosen_ != Runner::mpi) return false;
+    if (pause_ > 0) --pause_;
+    return true;
+  }
   /// Ends a sample. Collective at the end of a round.
   void end(Runner runner, std::chrono::duration<double> time, MPI_Comm comm);
 

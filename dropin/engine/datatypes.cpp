@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <mutex>
@@ -11,6 +10,8 @@
 
 #include <tutti/mpi.hpp>
 #include <tutti/spi/copy.hpp>
+
+#include "dropin/engine/freed.hpp"
 
 namespace tutti::dropin {
 namespace {
@@ -69,14 +70,12 @@ class Cache {
   void forget(MPI_Datatype type) {
     const std::scoped_lock lock{mutex_};
     facts_.erase(type);
-    generation_.fetch_add(1);
+    freed_datatypes.fetch_add(1);
   }
-  [[nodiscard]] unsigned generation() const { return generation_.load(std::memory_order_acquire); }
 
  private:
   std::mutex mutex_{};
   std::unordered_map<MPI_Datatype, DatatypeFacts> facts_{};
-  std::atomic<unsigned> generation_{1};
 };
 
 Cache& cache() {
@@ -115,17 +114,17 @@ Reduction by_mpi(MPI_Datatype type, MPI_Op op, const DatatypeFacts& facts, bool 
 const DatatypeFacts& facts_of(MPI_Datatype type) {
   struct Last {
     MPI_Datatype type{};
-    unsigned generation = 0;
+    unsigned freed = 0;
     const DatatypeFacts* facts = nullptr;
   };
   thread_local std::array<Last, 2> last;
   thread_local std::size_t oldest = 0;
-  const unsigned generation = cache().generation();
+  const unsigned freed = freed_datatypes.load(std::memory_order_acquire);
   for (const Last& one : last)
-    if (one.type == type && one.generation == generation) return *one.facts;
+    if (one.type == type && one.freed == freed) return *one.facts;
   Last& replaced = last[oldest];
   oldest = 1 - oldest;
-  replaced = {type, generation, &cache().at(type)};
+  replaced = {type, freed, &cache().at(type)};
   return *replaced.facts;
 }
 

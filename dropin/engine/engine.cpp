@@ -44,16 +44,30 @@ const void* address(Function* function) {
 }
 
 struct Entry {
-  std::string_view name;  // of the function that blocks
+  std::string_view name;  // in small letters
   const void* blocking;
   const void* starting;
   const void* preparing;
 };
 
-// Functions of MPI's types, of one that knows where the call comes from.
+// Apart from the way of calls like recent ones, which is short.
 template <auto kFunction, class... A>
+[[gnu::noinline]] int block_first(RecentCalls<A...>* recent, const void* caller, A... arguments) {
+  ChosenMpi chosen;  // not among the recent ones: an error handler of the program may add there too
+  const int code = kFunction(Origin{caller, {}, &chosen}, arguments...);
+  if (chosen.state != nullptr && recent != nullptr) recent->add(chosen, arguments...);
+  return code;
+}
+
+// Functions of MPI's types, of one that knows where the call comes from.
+template <Name kName, class Count, auto kFunction, class... A>
 int block(A... arguments) {
-  return kFunction(Origin{__builtin_return_address(0), {}}, arguments...);
+  static constinit thread_local RecentCalls<A...> recent;
+  void* const function = blocking_function<kName, Count>();
+  const void* const caller = __builtin_return_address(0);
+  if (recent.begin_again(caller, arguments...))
+    return reinterpret_cast<int (*)(A...)>(function)(arguments...);
+  return block_first<kFunction>(function == nullptr ? nullptr : &recent, caller, arguments...);
 }
 template <auto kFunction, class... A>
 int start_call(A... arguments, MPI_Request* request) {
@@ -63,46 +77,47 @@ template <auto kFunction, class... A>
 int prepare_call(A... arguments, Info info, MPI_Request* request) {
   return kFunction(Origin{__builtin_return_address(0), {request, true, info}}, arguments...);
 }
-template <auto kFunction, class... A>
-Entry entry(std::string_view name, int (*)(const Origin&, A...)) {
-  return {name, reinterpret_cast<const void*>(&block<kFunction, A...>),
+template <Name kName, class Count, auto kFunction, class... A>
+Entry entry(int (*)(const Origin&, A...)) {
+  static constexpr Name kOwn = kName;
+  return {kOwn.view(), reinterpret_cast<const void*>(&block<kName, Count, kFunction, A...>),
           reinterpret_cast<const void*>(
               static_cast<int (*)(A..., MPI_Request*)>(&start_call<kFunction, A...>)),
           reinterpret_cast<const void*>(
               static_cast<int (*)(A..., Info, MPI_Request*)>(&prepare_call<kFunction, A...>))};
 }
-template <auto kFunction>
-Entry entry(std::string_view name) {
-  return entry<kFunction>(name, kFunction);
+template <Name kName, class Count, auto kFunction>
+Entry entry() {
+  return entry<kName, Count, kFunction>(kFunction);
 }
 
 template <class Count>
 auto collectives() {
   return std::array{
-      entry<allgather<Count>>("Allgather"),
-      entry<allgatherv<Count>>("Allgatherv"),
-      entry<allreduce<Count>>("Allreduce"),
-      entry<alltoall<Count>>("Alltoall"),
-      entry<alltoallv<Count>>("Alltoallv"),
-      entry<alltoallw<Count>>("Alltoallw"),
-      entry<barrier>("Barrier"),
-      entry<bcast<Count>>("Bcast"),
-      entry<exscan<Count>>("Exscan"),
-      entry<gather<Count>>("Gather"),
-      entry<gatherv<Count>>("Gatherv"),
-      entry<reduce<Count>>("Reduce"),
-      entry<reduce_scatter<Count>>("Reduce_scatter"),
-      entry<reduce_scatter_block<Count>>("Reduce_scatter_block"),
-      entry<scan<Count>>("Scan"),
-      entry<scatter<Count>>("Scatter"),
-      entry<scatterv<Count>>("Scatterv"),
+      entry<"allgather", Count, allgather<Count>>(),
+      entry<"allgatherv", Count, allgatherv<Count>>(),
+      entry<"allreduce", Count, allreduce<Count>>(),
+      entry<"alltoall", Count, alltoall<Count>>(),
+      entry<"alltoallv", Count, alltoallv<Count>>(),
+      entry<"alltoallw", Count, alltoallw<Count>>(),
+      entry<"barrier", int, barrier>(),
+      entry<"bcast", Count, bcast<Count>>(),
+      entry<"exscan", Count, exscan<Count>>(),
+      entry<"gather", Count, gather<Count>>(),
+      entry<"gatherv", Count, gatherv<Count>>(),
+      entry<"reduce", Count, reduce<Count>>(),
+      entry<"reduce_scatter", Count, reduce_scatter<Count>>(),
+      entry<"reduce_scatter_block", Count, reduce_scatter_block<Count>>(),
+      entry<"scan", Count, scan<Count>>(),
+      entry<"scatter", Count, scatter<Count>>(),
+      entry<"scatterv", Count, scatterv<Count>>(),
   };
 }
 
 // @param name in small letters.
 bool is_collective(std::string_view name) {
   return std::ranges::any_of(collectives<int>(),
-                             [name](const Entry& entry) { return lower(entry.name) == name; });
+                             [name](const Entry& entry) { return entry.name == name; });
 }
 
 void begin() noexcept {
@@ -135,9 +150,9 @@ const void* serve_collective(const char* function, std::string_view name) noexce
   const bool prepares = word.ends_with(kInit);
   if (prepares) word.remove_suffix(kInit.size());
   for (const Entry& entry : is_large ? collectives<Large>() : collectives<int>()) {
-    const bool starts = word.front() == 'I' && word.substr(1) == lower(entry.name);
-    if (word != entry.name && !starts) continue;
-    const bool is_wanted = least_bytes(lower(entry.name)) != Served::kNever;
+    const bool starts = word.front() == 'I' && word.substr(1) == entry.name;
+    if (lower(word) != entry.name && !starts) continue;
+    const bool is_wanted = least_bytes(entry.name) != Served::kNever;
     if (!is_wanted && find_in_mpi(function) != nullptr) return nullptr;
     return prepares ? entry.preparing : starts ? entry.starting : entry.blocking;
   }

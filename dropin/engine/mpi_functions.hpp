@@ -156,25 +156,33 @@ inline std::size_t ranks_of(MPI_Comm comm, bool is_local) {
   return static_cast<std::size_t>(ranks);
 }
 
+// The MPI's function with counts of this width, or null.
+template <Name kName, class Count, Kind kKind>
+void* function_of() {
+  static constexpr auto kFull = full_name<kName, kKind>(std::is_same_v<Count, Large> ? "_c" : "");
+  static void* const function = find_function<kKind>(kFull.data());
+  return function;
+}
+
 template <Name kName, class Count, Kind kKind, class... A>
 int find_and_call(const Form& form, MPI_Comm comm, A... arguments) {
-  static constexpr auto kPlain = full_name<kName, kKind>("");
-  static void* const plain = find_function<kKind>(kPlain.data());
-  if constexpr (std::is_same_v<Count, Large>) {
-    static constexpr auto kLarge = full_name<kName, kKind>("_c");
-    static void* const large = find_function<kKind>(kLarge.data());
-    if (large != nullptr) return call<kKind>(large, form, comm, form.request, arguments...);
-  }
-  if (plain == nullptr) return raise_code(comm, MPI_ERR_OTHER);
-  if constexpr (std::is_same_v<Count, Large>) {
-    const std::size_t ranks = ranks_of(comm, kName.view() == "reduce_scatter");
-    return call_narrow<kKind, A...>(plain, form, comm, Narrow<A>{arguments, ranks}...);
-  } else {
-    return call<kKind>(plain, form, comm, form.request, arguments...);
-  }
+  if (void* const function = function_of<kName, Count, kKind>())
+    return call<kKind>(function, form, comm, form.request, arguments...);
+  if constexpr (std::is_same_v<Count, Large>)
+    if (void* const plain = function_of<kName, int, kKind>()) {
+      const std::size_t ranks = ranks_of(comm, kName.view() == "reduce_scatter");
+      return call_narrow<kKind, A...>(plain, form, comm, Narrow<A>{arguments, ranks}...);
+    }
+  return raise_code(comm, MPI_ERR_OTHER);
 }
 
 }  // namespace detail
+
+/// @return the MPI's own collective that blocks, with counts of this width; null if it lacks that.
+template <Name kName, class Count>
+void* blocking_function() {
+  return detail::function_of<kName, Count, detail::Kind::blocking>();
+}
 
 /// Runs, starts or prepares the MPI's own collective. Counts of Large take the function that ends
 /// in _c, or the other one if the MPI lacks that; then the communicator's error handler gets a

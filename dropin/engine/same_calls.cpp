@@ -5,10 +5,6 @@
 
 namespace tutti::dropin {
 
-bool SameCalls::begin() noexcept {
-  return --left_ == 0;
-}
-
 void SameCalls::add(const SimilarCalls& calls) noexcept {
   constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
   const auto collective = static_cast<std::uint64_t>(calls.collective) + 1;

@@ -17,9 +17,11 @@ namespace tutti::dropin {
 /// then, by the number of the call, which is equal on all ranks whatever the counts are.
 class SameCalls {
  public:
+  /// @return whether the ranks compare before they run the next call.
+  [[nodiscard]] bool compare_next() const noexcept { return left_ == 1; }
   /// Counts a call, whatever its arguments are. @return whether the ranks compare before they run
   /// it.
-  [[nodiscard]] bool begin() noexcept;
+  bool begin() noexcept { return --left_ == 0; }
   /// Adds what the ranks have in common in a call.
   void add(const SimilarCalls& calls) noexcept;
   /// Makes the next comparison fail.

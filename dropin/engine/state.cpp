@@ -15,6 +15,7 @@
 #include <tutti/mpi.hpp>
 #include <tutti/spi/communicator.hpp>
 
+#include "dropin/engine/freed.hpp"
 #include "dropin/engine/hooks.hpp"
 #include "dropin/engine/timed_call.hpp"
 
@@ -49,8 +50,6 @@ States& states() {
   return *states;
 }
 
-// Handles of freed communicators are used again, so a freed one makes all remembered states stale.
-std::atomic<unsigned> generation{1};
 std::atomic<bool> ended{false};
 int keyval = MPI_KEYVAL_INVALID;
 // The state of MPI_COMM_WORLD once its ranks are connected, of which others then are groups.
@@ -62,7 +61,7 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
 }
 
 int remove_state(MPI_Comm, int, void* state, void*) {
-  generation.fetch_add(1);
+  freed_communicators.fetch_add(1);
   if (!ended.load()) states().remove(static_cast<State*>(state));
   return MPI_SUCCESS;
 }
@@ -78,7 +77,7 @@ int hosts_in(State* world) {
 int end_all(MPI_Comm, int, void*, void*) {
   ended.store(true);
   State* const world = connected_world.exchange(nullptr);
-  generation.fetch_add(1);
+  freed_communicators.fetch_add(1);
   leave_progress();
   if (world != nullptr) compare_at_end(*world);
   report(hosts_in(world));
@@ -186,13 +185,13 @@ State& find_or_make(MPI_Comm comm) {
 
 State& remembered(MPI_Comm comm) {
   thread_local MPI_Comm last = MPI_COMM_NULL;
-  thread_local unsigned last_generation = 0;
+  thread_local unsigned last_freed = 0;
   thread_local State* state = nullptr;
-  const unsigned now = generation.load(std::memory_order_acquire);
-  if (comm == last && now == last_generation) return *state;
+  const unsigned now = freed_communicators.load(std::memory_order_acquire);
+  if (comm == last && now == last_freed) return *state;
   state = &find_or_make(comm);
   last = comm;
-  last_generation = now;
+  last_freed = now;
   return *state;
 }
 
