@@ -32,7 +32,7 @@ class SameCalls {
  private:
   // Calls between two comparisons: more of them where they follow each other quickly.
   static constexpr std::uint32_t kLeastBetween = 16;
-  static constexpr std::uint32_t kMostBetween = 256;
+  static constexpr std::uint32_t kMostBetween = 64;
   static constexpr std::uint64_t kNanosecondsOfQuickCall = 20'000;
 
   std::uint64_t digest_ = 0;
