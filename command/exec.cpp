@@ -74,7 +74,7 @@ int run_program(const ExecOptions& options) {
   const std::string front = perf::module_folder() + "/libtutti-mpi.so";
   if (access(front.c_str(), R_OK) != 0)
     throw Failure{ExitCode::environment,
-                  front + " is missing: tutti has the drop-in for MPI programs on x86-64 only"};
+                  front + " is missing: build tutti's target tutti_dropin, which exists on x86-64"};
   reject_other_rights(file_of(options.program.front(), environment));
   setenv("LD_PRELOAD", preload(front, environment, shares_heap).c_str(), 1);
   if (shares_heap) setenv("TUTTI_SHARED_HEAP", "1", 1);

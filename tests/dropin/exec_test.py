@@ -373,6 +373,14 @@ class Exec(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(error, done.stderr)
 
+    def test_a_build_without_the_library(self):
+        alone = FOLDER / "alone/bin/tutti"
+        alone.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TUTTI, alone)
+        done = subprocess.run([alone, "exec", "true"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertRegex(done.stderr, "alone/lib/tutti/libtutti-mpi.so is missing: build tutti's target tutti_dropin")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
