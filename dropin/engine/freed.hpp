@@ -9,7 +9,7 @@ namespace tutti::dropin {
 inline std::atomic<unsigned> freed_communicators{1};
 inline std::atomic<unsigned> freed_datatypes{1};
 
-/// Both numbers. What was found out for a handle holds as long as they stay.
+/// Both numbers. Findings about a handle hold as long as neither changes.
 struct Freed {
   unsigned communicators = 0;
   unsigned datatypes = 0;
