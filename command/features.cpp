@@ -6,7 +6,7 @@
 
 #include <tutti/error.hpp>
 
-#include "backends/shm/directory.hpp"
+#include "backends/shm/process_copies.hpp"
 #include "perf/mpi/library.hpp"
 
 namespace tutti::command {
@@ -17,7 +17,11 @@ Feature shared_memory() {
   try {
     const auto segment = shm::make_segment();
     segment->deallocate(segment->allocate(window));
-    return {"shm", true, fmt::format("{}a window of {} MiB per rank", memory, window >> 20)};
+    return {"shm", true,
+            fmt::format("{}a window of {} MiB per rank{}", memory, window >> 20,
+                        shm::ReadableProcess{}.published().id == 0
+                            ? ""
+                            : ", and the system copies between processes")};
   } catch (const std::bad_alloc&) {
     return {"shm", true,
             memory + "too little memory for windows, so long messages take small steps"};

@@ -14,12 +14,14 @@ constexpr std::chrono::milliseconds kPatience{100};
 /// messages move in between.
 constexpr std::uint64_t kVisibleBytes = std::uint64_t{256} << 10;
 
-/// @return whether the ranges lie in the peer's segment, and have the message's bytes.
+/// @return whether the ranges have the message's bytes, and lie in the peer's segment, unless the
+/// system checks their addresses.
 bool are_valid(const Peer& peer, const MessageHeader& message,
                std::span<const Range> ranges) noexcept {
+  const bool is_elsewhere = message.access == AccessMode::process;
   std::uint64_t bytes = 0;
   for (const Range& range : ranges) {
-    if (!peer.member->mapping->holds(range.where, range.bytes)) return false;
+    if (!is_elsewhere && !peer.member->mapping->holds(range.where, range.bytes)) return false;
     if (range.bytes == 0 || range.bytes > message.bytes - bytes) return false;
     bytes += range.bytes;
   }
@@ -31,7 +33,8 @@ bool are_valid(const Peer& peer, const MessageHeader& message,
 void DirectCopies::begin(Peer& peer, Record& record, const MessageHeader& message,
                          std::span<const Range> ranges) {
   if (!are_valid(peer, message, ranges)) throw nonsense();
-  if (record.transfer.kind == Transfer::Kind::wait && ranges.size() == 1) {
+  const bool is_elsewhere = message.access == AccessMode::process;
+  if (record.transfer.kind == Transfer::Kind::wait && ranges.size() == 1 && !is_elsewhere) {
     record.in_place = message.in_place;
     --peer.awaited;
     return records_.open_access(record, peer.member->mapping->base() + ranges.front().where);
@@ -43,6 +46,7 @@ void DirectCopies::begin(Peer& peer, Record& record, const MessageHeader& messag
   }
   pull.record = &record;
   pull.ranges.assign(ranges.begin(), ranges.end());
+  pull.is_elsewhere = is_elsewhere;
   pull.range = 0;
   pull.offset = 0;
   peer.pulls.push_back(std::move(pull));
@@ -51,8 +55,11 @@ void DirectCopies::begin(Peer& peer, Record& record, const MessageHeader& messag
 void DirectCopies::pull_all(Peer& peer) {
   for (std::size_t i = 0; i < peer.pulls.size();) {
     Pull& pull = peer.pulls[i];
-    Record& record = *pull.record;
-    if (pull.range < pull.ranges.size()) pull_some(peer, pull);
+    const Record& record = *pull.record;
+    if (pull.range < pull.ranges.size() && !pull_some(peer, pull)) {
+      end(peer, i, SlotType::grant);
+      continue;
+    }
     // If the peer has failed and may use its memory again, the bytes that were read are undefined.
     const bool is_read = pull.range == pull.ranges.size();
     const bool is_undefined = is_read && !Peers::may_access(peer);
@@ -61,23 +68,53 @@ void DirectCopies::pull_all(Peer& peer) {
       ++i;
       continue;
     }
-    --peer.awaited;
-    spare_pulls_.push_back(std::move(pull));
-    peer.pulls.erase(peer.pulls.begin() + static_cast<std::ptrdiff_t>(i));
-    outgoing_.send_reply(peer,
-                         {.kind = SlotType::done, .peer_id = record.peer_id, .id = record.id});
-    records_.complete(record);
+    end(peer, i, SlotType::done);
   }
 }
 
-void DirectCopies::pull_some(Peer& peer, Pull& pull) {
+// A message that is not done is asked for: its sender stages the rest.
+void DirectCopies::end(Peer& peer, std::size_t index, SlotType kind) {
+  Record& record = *peer.pulls[index].record;
+  spare_pulls_.push_back(std::move(peer.pulls[index]));
+  peer.pulls.erase(peer.pulls.begin() + static_cast<std::ptrdiff_t>(index));
+  const bool is_done = kind == SlotType::done;
+  outgoing_.send_reply(peer, {.kind = kind,
+                              .peer_id = record.peer_id,
+                              .id = record.id,
+                              .moved = is_done ? 0 : record.moved});
+  record.is_granted = !is_done;
+  if (!is_done) return;
+  --peer.awaited;
+  records_.complete(record);
+}
+
+bool DirectCopies::pull_some(Peer& peer, Pull& pull) {
   const Range& range = pull.ranges[pull.range];
   const std::uint64_t bytes = std::min(range.bytes - pull.offset, kVisibleBytes);
-  pull.record->deliver({peer.member->mapping->base() + range.where + pull.offset, bytes});
+  const std::uint64_t where = range.where + pull.offset;
+  if (!pull.is_elsewhere) pull.record->deliver({peer.member->mapping->base() + where, bytes});
+  else if (!copy_from_process(peer, *pull.record, where, bytes)) return false;
   pull.offset += bytes;
-  if (pull.offset < range.bytes) return;
+  if (pull.offset < range.bytes) return true;
   ++pull.range;
   pull.offset = 0;
+  return true;
+}
+
+bool DirectCopies::copy_from_process(const Peer& peer, Record& record, std::uint64_t where,
+                                     std::uint64_t bytes) {
+  const Process& process = peer.member->front->process;
+  if (record.transfer.combiner == nullptr) {
+    if (!read_process(process, where, record.cursor, bytes)) return false;
+    record.cursor.pass(bytes, [](std::span<const std::byte>) {});
+    record.moved += bytes;
+    return true;
+  }
+  copied_.resize(kVisibleBytes);
+  const Piece piece{copied_.data(), bytes};
+  if (!read_process(process, where, Cursor{{&piece, 1}}, bytes)) return false;
+  record.deliver({copied_.data(), bytes});
+  return true;
 }
 
 // Either the sender sees that this rank writes, and waits in its abort, or this rank sees that the

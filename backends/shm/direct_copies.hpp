@@ -41,12 +41,16 @@ class DirectCopies {
 
  private:
   void pull_all(Peer& peer);
-  void pull_some(Peer& peer, Pull& pull);
+  [[nodiscard]] bool pull_some(Peer& peer, Pull& pull);
+  [[nodiscard]] bool copy_from_process(const Peer& peer, Record& record, std::uint64_t where,
+                                       std::uint64_t bytes);
+  void end(Peer& peer, std::size_t index, SlotType kind);
 
   Peers& peers_;
   Records& records_;
   Outgoing& outgoing_;
   std::vector<Pull> spare_pulls_{};  // kept for reuse of their memory
+  std::vector<std::byte> copied_{};  // bytes of another process that are combined next
 };
 
 }  // namespace tutti::shm

@@ -40,10 +40,19 @@ struct alignas(32) Entry {
                                       ///< wakes it clears this.
 };
 
+/// The process of a segment's owner. Another process may see the number of a third one, for example
+/// in another container; so whoever reads its memory reads the proof too.
+struct Process {
+  std::int64_t id;              ///< 0: none.
+  std::uint64_t proof_address;  ///< Where in its own memory it has the proof.
+  std::uint64_t proof;          ///< A random number.
+};
+
 /// The front of every segment, at its offset 0.
 struct Front {
-  static constexpr std::uint64_t kMagic = 0x3274757474697368;  // "tuttish2", as an integer
+  static constexpr std::uint64_t kMagic = 0x3374757474697368;  // "tuttish3", as an integer
   std::uint64_t magic;
+  Process process;
   std::atomic<std::uint64_t> levels;  ///< Number of the table's levels that have had an entry.
   Entry entries[kEntries];            ///< The levels, one behind the other.
 };

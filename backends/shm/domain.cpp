@@ -10,6 +10,7 @@ namespace tutti::shm {
 Domain::Domain(Rank self, std::shared_ptr<Segment> own, std::span<const Neighbour> neighbours)
     : segment_{std::move(own)} {
   members_.push_back({self, &segment_->mapping(), &front_of(segment_->mapping())});
+  members_.front().front->process = process_.published();
   for (const Neighbour& neighbour : neighbours) add(neighbour);
 }
 

@@ -15,7 +15,7 @@
 #include <tutti/spi/memory.hpp>
 #include <tutti/spi/transport.hpp>
 
-#include "directory.hpp"
+#include "process_copies.hpp"
 #include "regions.hpp"
 
 namespace tutti::shm {
@@ -29,6 +29,7 @@ struct Neighbour {
 /// Options of a communicator.
 struct Options {
   bool oversubscribed = false;  ///< Whether ranks outnumber cores.
+  bool reads_processes = true;  ///< Whether the system may copy messages between processes.
   /// The longest sleep in Transport::idle_wait. Failures, and ranks that make the communicator
   /// during the sleep, do not end it.
   Duration idle_wait = std::chrono::milliseconds{1};
@@ -106,6 +107,7 @@ class Domain : public std::enable_shared_from_this<Domain> {
   [[nodiscard]] bool end(std::uint64_t communicator, const Opened& opened) noexcept;
 
   std::shared_ptr<Segment> segment_;
+  ReadableProcess process_{};
   Regions regions_{};
   mutable std::mutex mutex_{};      // guards all below, except the first of members_
   std::deque<Mapping> mappings_{};  // of the neighbours; members point at them

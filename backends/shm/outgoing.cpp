@@ -111,13 +111,15 @@ InPlace Outgoing::in_place_of(const Peer& peer, const Transfer& transfer) const 
           .ordinal = result.ordinal};
 }
 
-bool Outgoing::list_ranges(Peer& peer, const Record& record, Request& request) {
+bool Outgoing::list_ranges(Peer& peer, const Record& record, AccessMode access, Request& request) {
   const std::span<const Piece> pieces = record.transfer.pieces;
   open_bytes(peer);
   if (!peer.out.find_room(pieces.size() * sizeof(Range), request.ranges)) return false;
   std::byte* to = peer.out.at(request.ranges);
   for (const Piece& piece : pieces) {
-    const Range range{offset_of(peer, piece.data, piece.bytes), piece.bytes};
+    const Range range{access == AccessMode::process ? reinterpret_cast<std::uint64_t>(piece.data)
+                                                    : offset_of(peer, piece.data, piece.bytes),
+                      piece.bytes};
     std::memcpy(to, &range, sizeof range);
     to += sizeof range;
   }
@@ -128,8 +130,9 @@ bool Outgoing::send_request(Peer& peer, Record& record) {
   if (!peer.out.has_slot()) return false;
   const AccessMode access = access_mode_of(domain(), peer, record);
   Request request{.bytes = record.bytes, .ranges = {}, .first = {}};
-  const bool lists = access == AccessMode::visible;
-  if (lists && !list_ranges(peer, record, request)) return false;
+  record.is_read = access == AccessMode::process;
+  const bool lists = access == AccessMode::visible || record.is_read;
+  if (lists && !list_ranges(peer, record, access, request)) return false;
   Slot& slot = fill(peer.out, SlotType::request, record.transfer, record.id);
   slot.access = access;
   if (access == AccessMode::staged) (void)stage_part(peer, record, request.first);
@@ -167,7 +170,7 @@ void Outgoing::write_reply(Peer& peer, const Reply& reply) {
   Slot& slot = peer.out.slot();
   slot.kind = reply.kind;
   slot.id = reply.peer_id;
-  set_body(slot, Answer{reply.id, reply.is_stored ? 1u : 0u});
+  set_body(slot, Answer{reply.id, reply.is_stored ? 1u : 0u, reply.moved});
   peer.out.send();
 }
 
@@ -180,6 +183,12 @@ void Outgoing::receive_reply(Peer& peer, const Slot& slot) {
     const bool is_stored = answer.is_stored != 0;
     if (is_stored && record.transfer.result.data == nullptr) throw nonsense();
     return records_.complete(record, is_stored);
+  }
+  if (answer.moved > 0 && (!record.is_read || answer.moved >= record.bytes)) throw nonsense();
+  if (record.is_read) {  // the system has not copied it
+    peer.reads_process = false;
+    record.cursor.pass(answer.moved, [](std::span<const std::byte>) {});
+    record.moved = answer.moved;
   }
   record.is_granted = true;
   record.peer_id = answer.id;

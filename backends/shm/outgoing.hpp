@@ -35,7 +35,8 @@ class Outgoing {
   [[nodiscard]] bool send_small(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_buffered(Peer& peer, const Transfer& transfer, std::uint64_t bytes);
   [[nodiscard]] bool send_request(Peer& peer, Record& record);
-  [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, Request& request);
+  [[nodiscard]] bool list_ranges(Peer& peer, const Record& record, AccessMode access,
+                                 Request& request);
   [[nodiscard]] std::uint64_t offset_of(const Peer& peer, const std::byte* data,
                                         std::size_t bytes) const;
   [[nodiscard]] InPlace in_place_of(const Peer& peer, const Transfer& transfer) const;

@@ -32,8 +32,12 @@ AccessMode access_mode_of(const Domain& domain, const Peer& peer, const Record& 
   if (pieces.size() > kMostRanges) return AccessMode::staged;
   if (is_in_place(domain, peer, record.transfer)) return AccessMode::in_place;
   const bool is_long = record.bytes >= kStagedVisible && !record.transfer.reduced;
-  return !is_long && is_visible(domain, peer, record.transfer) ? AccessMode::visible
-                                                               : AccessMode::staged;
+  if (is_visible(domain, peer, record.transfer))
+    return is_long ? AccessMode::staged : AccessMode::visible;
+  // The sender of a message that is sent alone has time to stage it, and the receiver of one that
+  // is reduced combines it in the window, but would copy it before.
+  const bool is_copied_once = peer.reads_process && !record.is_alone && !record.transfer.reduced;
+  return is_copied_once ? AccessMode::process : AccessMode::staged;
 }
 
 }  // namespace tutti::shm

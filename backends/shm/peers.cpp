@@ -22,6 +22,9 @@ Peers::Peers(std::shared_ptr<Domain> domain, std::uint64_t communicator,
     peer.member = domain_->find(members[i]);
     if (members[i] == own.rank) self_ = peer.rank;
     if (peer.member != nullptr) peer.out = SendEnd{queue_of(*own.mapping, block_, i)};
+    // Both must want it, since a rank that waits for a slower one gains nothing.
+    peer.reads_process = options.reads_processes && peer.member != nullptr &&
+                         own.front->process.id != 0 && peer.member->front->process.id != 0;
   }
 }
 

@@ -42,8 +42,9 @@ struct Arrival {
 struct Pull {
   Record* record = nullptr;
   std::vector<Range> ranges{};
-  std::size_t range = 0;     ///< The next range.
-  std::uint64_t offset = 0;  ///< Bytes of it that were read.
+  bool is_elsewhere = false;  ///< Whether it lies outside the sender's segment.
+  std::size_t range = 0;      ///< The next range.
+  std::uint64_t offset = 0;   ///< Bytes of it that were read.
 };
 
 /// An answer to a request, or to an answer.
@@ -52,6 +53,7 @@ struct Reply {
   std::uint32_t peer_id;  ///< The record of the other side.
   std::uint32_t id;       ///< The record of this side.
   bool is_stored = false;
+  std::uint64_t moved = 0;  ///< Bytes of the message that were read.
 };
 
 /// A rank of a communicator, and all pending transfers with it.
@@ -59,6 +61,7 @@ struct Peer {
   Rank rank = 0;
   const Domain::Member* member = nullptr;    ///< Null if it does not share the host.
   Entry* entry = nullptr;                    ///< The state of the communicator in its process.
+  bool reads_process = false;                ///< Whether it reads memory of this process.
   std::uint32_t silent = 0;                  ///< Polls since its last slot.
   Duration suspected{0};                     ///< The time since which it seems to have ended.
   Consumed* consumed_here = nullptr;         ///< Counts of its messages that this rank consumed.

@@ -24,6 +24,7 @@ struct Record {
   InPlace in_place{};         ///< For a message that stays at its sender.
   bool in_use = false;
   bool is_alone = false;     ///< Whether it is the rank's only pending transfer.
+  bool is_read = false;      ///< For a send: whether the receiver reads it in this process.
   bool is_granted = false;   ///< Whether its bytes are staged, one chunk after the other.
   bool is_accessed = false;  ///< For a receive: whether the message stays in the sender's memory.
   bool is_storing = false;   ///< For a receive: whether the result is being stored there.
@@ -112,6 +113,7 @@ inline Record& Records::add(const Transfer& transfer, std::uint64_t bytes) {
   record.posted = posts_;
   record.is_alone = is_alone_;
   record.in_use = true;
+  record.is_read = false;
   record.is_granted = false;
   record.is_accessed = false;
   record.is_storing = false;

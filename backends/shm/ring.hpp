@@ -38,9 +38,10 @@ enum class SlotType : std::uint8_t {
 
 /// The access of a receiver to the bytes of a request. It may always ask for staged ones.
 enum class AccessMode : std::uint8_t {
-  staged,   ///< The sender copies them to its window, or to the ring of bytes.
-  visible,  ///< They lie in the sender's segment.
-  in_place  ///< As visible, in one run; the result may be stored there too. The body is InPlace.
+  staged,    ///< The sender copies them to its window, or to the ring of bytes.
+  visible,   ///< They lie in the sender's segment.
+  in_place,  ///< As visible, in one run; the result may be stored there too. The body is InPlace.
+  process    ///< They lie in other memory of the sender's process; the system copies them.
 };
 
 /// A slot: one cache line. The stamp is written last. It is the turn of the ring in which the slot
@@ -70,7 +71,7 @@ struct Buffered {
 };
 /// A run of bytes of a message that is read in its sender's memory.
 struct Range {
-  std::uint64_t where;  ///< Offset in the segment.
+  std::uint64_t where;  ///< Offset in the segment; with AccessMode::process the address.
   std::uint64_t bytes;
 };
 /// Bytes in the sender's window.
@@ -99,6 +100,7 @@ struct InPlace {
 struct Answer {
   std::uint32_t id;         ///< The record of the side that writes it.
   std::uint32_t is_stored;  ///< For done: whether the result is at its destination.
+  std::uint64_t moved;      ///< For grant, with AccessMode::process: the bytes that were read.
 };
 
 /// The number of pieces of a window.

@@ -77,7 +77,7 @@ class Hostile {
   [[nodiscard]] std::vector<std::byte>& expected() { return expected_; }
 
  private:
-  Host host_{2};
+  Host host_{2, {.reads_processes = false}};
   std::vector<std::byte> expected_ = std::vector<std::byte>(kExpected);
   std::vector<std::byte> sent_ = std::vector<std::byte>(kSent);
   std::vector<std::byte> more_bytes_ = std::vector<std::byte>(kExpected);
@@ -272,6 +272,24 @@ TEST(ShmHostile, RangesThatMakeNoSenseAreRefused) {
   honest.request(AccessMode::visible, kExpected,
                  {{.where = kSegmentSize - kExpected, .bytes = kExpected}});
   EXPECT_EQ(honest.goes_on(), 1u);
+}
+
+TEST(ShmHostile, RangesOfAProcessHaveTheBytesOfTheMessage) {
+  for (const std::uint64_t bytes : {std::uint64_t{0}, kExpected - 1, kExpected + 1}) {
+    Hostile hostile;
+    hostile.request(AccessMode::process, kExpected, {{.where = 4096, .bytes = bytes}});
+    EXPECT_EQ(hostile.failure(), ErrorCode::transport) << bytes;
+  }
+  Hostile honest;
+  honest.request(AccessMode::process, kExpected, {{.where = 4096, .bytes = kExpected}});
+  EXPECT_EQ(honest.goes_on(), 0u) << "no memory: its bytes may still come";
+}
+
+TEST(ShmHostile, BytesThatMayNotBeReadAreMissing) {
+  Hostile hostile;
+  set_body(hostile.slot(SlotType::grant, kSend), Answer{.id = 0, .is_stored = 0, .moved = 8});
+  hostile.out().send();
+  EXPECT_EQ(hostile.failure(), ErrorCode::transport);
 }
 
 TEST(ShmHostile, PiecesThatMakeNoSenseAreRefused) {

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kMost = std::size_t{12} << 20;  // more than a window
 constexpr std::size_t kLong = 100001;                 // stands in one piece
 
+constexpr Options kStaged{.reads_processes = false};
+
 Transfer transfer(Transfer::Kind kind, Rank peer, std::uint32_t tag,
                   std::span<const Piece> pieces) {
   return {.kind = kind, .peer = peer, .tag = tag, .pieces = pieces};
@@ -27,7 +29,7 @@ std::size_t finish(std::initializer_list<Transport*> transports, std::size_t exp
 }
 
 TEST(ShmWindow, EveryByteComesToItsPlace) {
-  Host host{2};
+  Host host{2, kStaged};
   const auto sender = host.transport(0);
   const auto receiver = host.transport(1);
   for (const std::size_t bytes : {std::size_t{32767}, std::size_t{32769}, std::size_t{65536}, kLong,
@@ -50,7 +52,7 @@ TEST(ShmWindow, EveryByteComesToItsPlace) {
 }
 
 TEST(ShmWindow, MessagesInPiecesComeToTheirPlaces) {
-  Host host{2};
+  Host host{2, kStaged};
   const auto sender = host.transport(0);
   const auto receiver = host.transport(1);
   constexpr std::size_t kGap = 5000;
@@ -86,7 +88,7 @@ class ShmWindowOfThree : public testing::Test {
     return {consumed->pieces.begin(), consumed->pieces.end()};
   }
 
-  Host host_{3};
+  Host host_{3, kStaged};
   std::array<std::unique_ptr<Transport>, 3> transports_{host_.transport(0), host_.transport(1),
                                                         host_.transport(2)};
 };
@@ -165,7 +167,7 @@ TEST_F(ShmWindowOfThree, ARankThatReadsNothingKeepsNobody) {
 }
 
 TEST(ShmWindow, MessagesWithoutAReceiveKeepNobody) {
-  Host host{2};
+  Host host{2, kStaged};
   const auto sender = host.transport(0);
   const auto receiver = host.transport(1);
   constexpr std::uint32_t kMessages = 20;
@@ -197,7 +199,7 @@ TEST(ShmWindow, MessagesWithoutAReceiveKeepNobody) {
 
 // The rings carry the messages if there is memory for them.
 TEST(ShmWindow, WithoutMemoryForAWindowMessagesComeToo) {
-  Host host{2};
+  Host host{2, kStaged};
   const auto sender = host.transport(0);
   const auto receiver = host.transport(1);
   const auto take_all = [&host] {
