@@ -161,8 +161,8 @@ Check check_process_access() {
   return {.name = "process access",
           .verdict = Verdict::warning,
           .found = fmt::format("ranks of this host may not read each other's memory "
-                               "(process_vm_readv: {}{}): tutti needs no such access, but MPIs and "
-                               "UCX then copy long messages twice, or fail",
+                               "(process_vm_readv: {}{}): tutti, MPIs and UCX then copy long "
+                               "messages twice, and some MPIs fail",
                                std::strerror(error),
                                is_yama ? ", kernel.yama.ptrace_scope is " + scope : ""),
           .cure = is_yama ? "allow it: sysctl -w kernel.yama.ptrace_scope=0"
