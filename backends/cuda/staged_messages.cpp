@@ -156,13 +156,19 @@ bool StagedMessages::is_held_up(Duration patience) const noexcept {
   return at != 0 && Clock::now().time_since_epoch() - Duration{at} > patience;
 }
 
-void StagedMessages::release(CUdeviceptr data, const Event& after) noexcept {
+void StagedMessages::release(CUdeviceptr data, std::unique_ptr<Event> after) noexcept {
   const DriverCall call{*this};
   try {
-    after.hold(up_.stream.get());
+    after->hold(up_.stream.get());
   } catch (const Error&) {  // the GPU has failed, so nothing uses the memory
   }
   config_.device->free(data, up_.stream.get());
+  after.reset();
+}
+
+void StagedMessages::destroy(std::unique_ptr<Event> event) noexcept {
+  const DriverCall call{*this};
+  event.reset();
 }
 
 /// Makes the context current: without one the query would fail, which does not show an end.

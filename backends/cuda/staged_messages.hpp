@@ -52,7 +52,9 @@ class StagedMessages {
   [[nodiscard]] bool is_held_up(Duration patience) const noexcept;
   /// Frees memory. @param data of cuMemAllocAsync. @param after its last use, which waits for no
   /// group that is not done.
-  void release(CUdeviceptr data, const Event& after) noexcept;
+  void release(CUdeviceptr data, std::unique_ptr<Event> after) noexcept;
+  /// Destroys an event, which the driver can hold up as it does work for streams.
+  void destroy(std::unique_ptr<Event> event) noexcept;
   /// Aborts everything for good, and informs other ranks of the cause.
   void stop(const Error& cause) noexcept;
 

@@ -71,10 +71,10 @@ void StreamWorker::release_up_to(std::uint64_t number) noexcept {
   for (;;) {
     std::unique_lock lock{mutex_};
     if (releases_.empty() || releases_.front().number > number) return;
-    const Release release = std::move(releases_.front());
+    Release release = std::move(releases_.front());
     releases_.pop_front();
     lock.unlock();
-    staged_.release(release.data, *release.after);
+    staged_.release(release.data, std::move(release.after));
   }
 }
 
@@ -199,6 +199,7 @@ void StreamWorker::complete(std::uint64_t number) {
     groups_.pop_front();
   }
   done_.reach(number);
+  staged_.destroy(std::move(done.ready));
   release_up_to(number);
 }
 

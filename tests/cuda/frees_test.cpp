@@ -80,9 +80,9 @@ TEST(FreesWhileCallsArePending, OfCommunicatorsDoNotHoldThemUp) {
       [&] { other.end(0); });
 }
 
-/// The program's own cudaFree is an error at the deadline, and does not hang.
-TEST(FreesWhileCallsArePending, OfTheProgramEndByTheDeadline) {
-  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+/// The program's own cudaFree is an error at the deadline, and does not hang. @param call a number
+/// of calls on the stream, of which rank 1 takes part in only after rank 0 has begun to free.
+void end_by_the_deadline(const std::function<void(Communicator&, std::span<float>, Stream)>& call) {
   GpuWorld world{2};
   std::latch is_pending{2};
   const auto errors = world.run([&](Rank rank) {
@@ -95,7 +95,7 @@ TEST(FreesWhileCallsArePending, OfTheProgramEndByTheDeadline) {
     world.device(rank).driver().check(calls.allocate_now(&own, 100), "allocate");
     if (rank == 1) is_pending.arrive_and_wait();
     if (rank == 1) std::this_thread::sleep_for(100ms);  // rank 0 is in cuMemFree
-    world[rank].all_reduce(data.span(), sum, {.algorithm = "ring", .stream = stream.get()});
+    call(world[rank], data.span(), stream.get());
     if (rank == 0) is_pending.arrive_and_wait();
     EXPECT_EQ(calls.free_now(own), CUDA_SUCCESS);
     cuda::wait(world[rank], stream.get(), test::kAmple);
@@ -103,6 +103,24 @@ TEST(FreesWhileCallsArePending, OfTheProgramEndByTheDeadline) {
   EXPECT_NE(errors[0].find("the driver holds up the thread of tutti"), std::string::npos)
       << errors[0];
   EXPECT_NE(errors[1], "");
+}
+
+TEST(FreesWhileCallsArePending, OfTheProgramEndByTheDeadline) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  end_by_the_deadline([](Communicator& world, std::span<float> data, Stream stream) {
+    world.all_reduce(data, sum, {.algorithm = "ring", .stream = stream});
+  });
+}
+
+/// Rank 0 has copied its first message, and has only to destroy an event before the next call.
+TEST(FreesWhileCallsArePending, OfTheProgramEndByTheDeadlineBetweenCalls) {
+  if (const std::string why = lack_of(2); !why.empty()) GTEST_SKIP() << why;
+  end_by_the_deadline([](Communicator& world, std::span<float> data, Stream stream) {
+    const std::span<float> few = data.first(50'000);
+    world.broadcast(few, 0, {.stream = stream});
+    std::this_thread::sleep_for(100ms);
+    world.broadcast(few, 1, {.stream = stream});
+  });
 }
 
 }  // namespace
