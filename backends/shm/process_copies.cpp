@@ -53,11 +53,13 @@ bool copies_well(const Process& own) {
 
 }  // namespace
 
-ReadableProcess::ReadableProcess() noexcept try {
-  if (getrandom(&proof_, sizeof proof_, 0) != sizeof proof_) proof_ = 0;
-  if (proof_ != 0 && !copies_well(published())) proof_ = 0;
-} catch (const std::bad_alloc&) {
-  proof_ = 0;
+ReadableProcess::ReadableProcess() noexcept {
+  const bool is_random = getrandom(&proof_, sizeof proof_, 0) == sizeof proof_;
+  try {
+    if (!is_random || !copies_well(published())) proof_ = 0;
+  } catch (const std::bad_alloc&) {
+    proof_ = 0;
+  }
 }
 
 Process ReadableProcess::published() const noexcept {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
+#include <span>
 
 #include "runtime/security/authenticate.hpp"
 #include "runtime/sockets/descriptors.hpp"
@@ -108,7 +108,7 @@ class AttemptErrors {
   /// @return whether nothing changes by waiting: a program refused at each address.
   [[nodiscard]] bool all_refused(std::size_t addresses) const {
     return errors_.size() >= addresses &&
-           std::ranges::none_of(errors_ | std::views::take(addresses), &Attempt::is_retryable);
+           std::ranges::none_of(std::span{errors_}.first(addresses), &Attempt::is_retryable);
   }
   [[nodiscard]] std::string text() const {
     std::string text;
