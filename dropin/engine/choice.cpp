@@ -19,8 +19,6 @@ constexpr std::uint32_t kLonger = 4;
 
 // The MPI must be faster by this, or noise would choose it.
 constexpr double kFaster = 0.95;
-// The checks of a call come before its sample's time; once the MPI is chosen, its calls skip them.
-constexpr double kSecondsOfChecks = 50e-9;
 
 // Interrupted calls and those that touch memory first are longer, so the quick ones tell more than
 // the median.
@@ -65,7 +63,7 @@ void Choice::decide(MPI_Comm comm) {
     seconds_[i].clear();
   }
   PMPI_Allreduce(own.data(), slowest.data(), kRunners, MPI_DOUBLE, MPI_MAX, comm);
-  chosen_ = slowest[1] < kFaster * (slowest[0] + kSecondsOfChecks) ? Runner::mpi : Runner::tutti;
+  chosen_ = slowest[1] < kFaster * slowest[0] ? Runner::mpi : Runner::tutti;
   is_open_ = false;
   pause_ = next_pause_;
   next_pause_ = std::min(next_pause_ * kLonger, kLongestPause);
