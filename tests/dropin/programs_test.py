@@ -44,6 +44,11 @@ class Programs(unittest.TestCase):
         self.assertRegex(output, r"handled=\d+ passed_on=")
         return sum(int(number) for number in re.findall(r"(?:handled=|faster |sample )(\d+)", output))
 
+    def verdicts(self, output):
+        """Returns how many checks of ScaLAPACK's passed, and how many failed: in many runs without tutti one of xdsep's does."""
+        found = re.findall(r"(\d+) +tests? completed and (passed|failed)", output)
+        return [sum(int(number) for number, verdict in found if verdict == word) for word in ("passed", "failed")]
+
     def test_scalapack(self):
         for mpi, usual in (("openmpi", 4), ("mpich", 2)):  # four ranks of MPICH take many minutes on two cores
             programs = sorted(file for file in (SCALAPACK / f"{mpi}-tests").glob("x*") if file.name not in UNSET)
@@ -56,8 +61,9 @@ class Programs(unittest.TestCase):
                 ranks = 4 if NEEDS_FOUR.search(program.name) else 2 if program.name in DIVERGING else usual
                 with self.subTest(mpi, program=program.name):
                     plain, ours = self.run_job(mpi, ranks, program), self.run_job(mpi, ranks, *EXEC, program)
-                    verdicts = [re.findall(r"(\d+) +tests? completed and (passed|failed)", output) for _, output in (plain, ours)]
-                    self.assertEqual((ours[0], verdicts[1]), (plain[0], verdicts[0]), ours[1])
+                    (passed, failed), (passed_with, failed_with) = self.verdicts(plain[1]), self.verdicts(ours[1])
+                    self.assertEqual((ours[0], passed_with + failed_with), (plain[0], passed + failed), ours[1])
+                    self.assertLessEqual(failed_with, failed, ours[1])
                     if ours[0] == 0:
                         served += self.check_served(ours[1])
             self.assertGreater(served, 100000, mpi)
