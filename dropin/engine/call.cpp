@@ -92,15 +92,27 @@ int raise(MPI_Comm comm, const Error& error) {
 
 namespace {
 
+// Compares the calls of all ranks, and their times if they are the same. The ranks do so by tutti's
+// own collectives, since those of an MPI with more ranks than cores may take a thousand times as
+// long. @return why the MPI has to run the calls that follow.
+Reason compare(State& state) try {
+  const std::scoped_lock alone{state.mutex};
+  if (!state.same_calls.are_same(*state.communicator)) return Reason::other_counts;
+  compare_times(state);
+  return Reason::served;
+} catch (const Error& error) {
+  // A call that did not fit has failed the communicator.
+  if (error.code() == ErrorCode::mismatch) return Reason::other_counts;
+  warn_once(error.what());
+  return Reason::no_connection;
+}
+
 // All ranks come here in the same call.
-void compare_calls(MPI_Comm comm, State& state) {
+void compare_calls(State& state) {
   if (state.reason != Reason::served || !state.same_calls.begin()) return;
-  if (state.same_calls.are_same(comm)) {
-    compare_times(comm, state);
-    return state.choices.open_rounds();
-  }
-  state.reason = Reason::other_counts;
-  if (state.rank == 0)
+  state.reason = compare(state);
+  if (state.reason == Reason::served) return state.choices.open_rounds();
+  if (state.reason == Reason::other_counts && state.rank == 0)
     warn_here(
         "ranks pass different counts to a collective; from now on the MPI runs the "
         "collectives of their communicator");
@@ -120,7 +132,7 @@ State* admit(MPI_Comm comm, const Origin& origin) {
     return nullptr;
   }
   State* const state = origin.form.starts() ? find_state(comm) : &state_of(comm);
-  if (state != nullptr && state->communicator && !origin.form.starts()) compare_calls(comm, *state);
+  if (state != nullptr && state->communicator && !origin.form.starts()) compare_calls(*state);
   if (state != nullptr && state->reason == Reason::served) return state;
   if (state != nullptr && origin.chosen != nullptr && state->reason != Reason::is_young &&
       !reports_times())
@@ -143,12 +155,10 @@ int run(State& state, const Origin& origin, MPI_Comm comm, Task& task) {
   if (origin.form.is_prepared) return prepare(state, comm, std::move(task), origin.form.request);
   count(Reason::served);
   if (reports_times()) add_arrays(task.call);
-  const int code = run_step(comm, task, [&] {
+  return run_step(comm, task, [&] {
     if (origin.form.starts()) start(state, task, origin.form.request);
     else run_blocking(state, task);
   });
-  if (code == MPI_ERR_TRUNCATE) state.same_calls.differ();
-  return code;
 }
 
 }  // namespace tutti::dropin

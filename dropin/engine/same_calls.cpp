@@ -13,17 +13,16 @@ void SameCalls::add(const SimilarCalls& calls) noexcept {
   digest_ ^= digest_ >> 32U;
 }
 
-bool SameCalls::are_same(MPI_Comm comm) {
+bool SameCalls::are_same(Communicator& communicator) {
   const auto now = std::chrono::steady_clock::now();
   const auto nanoseconds = static_cast<std::uint64_t>((now - since_) / std::chrono::nanoseconds{1});
-  const std::array<std::uint64_t, 4> own{digest_, ~digest_, differs_ ? 0U : 1U, ~nanoseconds};
-  std::array<std::uint64_t, 4> least{};
-  PMPI_Allreduce(own.data(), least.data(), 4, MPI_UINT64_T, MPI_MIN, comm);
-  const bool is_quick = ~least[3] < between_ * kNanosecondsOfQuickCall;  // of the slowest rank
+  std::array<std::uint64_t, 3> least{digest_, ~digest_, ~nanoseconds};
+  communicator.all_reduce(least, min);
+  const bool is_quick = ~least[2] < between_ * kNanosecondsOfQuickCall;  // of the slowest rank
   between_ = is_quick ? std::min(2 * between_, kMostBetween) : kLeastBetween;
   left_ = between_;
   since_ = now;
-  return least[0] == ~least[1] && least[2] == 1;
+  return least[0] == ~least[1];
 }
 
 }  // namespace tutti::dropin

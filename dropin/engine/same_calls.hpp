@@ -2,10 +2,10 @@
 /// Whether the ranks of a communicator pass the same counts.
 #pragma once
 
-#include <mpi.h>
-
 #include <chrono>
 #include <cstdint>
+
+#include <tutti/communicator.hpp>
 
 #include "dropin/engine/times.hpp"
 
@@ -24,10 +24,9 @@ class SameCalls {
   bool begin() noexcept { return --left_ == 0; }
   /// Adds what the ranks have in common in a call.
   void add(const SimilarCalls& calls) noexcept;
-  /// Makes the next comparison fail.
-  void differ() noexcept { differs_ = true; }
-  /// Compares. Collective. @return whether all ranks have added the same calls.
-  [[nodiscard]] bool are_same(MPI_Comm comm);
+  /// Compares, by the communicator of the calls. Collective. Throws the Error of a call before that
+  /// has failed. @return whether all ranks have added the same calls.
+  [[nodiscard]] bool are_same(Communicator& communicator);
 
  private:
   // Calls between two comparisons: more of them where they follow each other quickly.
@@ -38,7 +37,6 @@ class SameCalls {
   std::uint64_t digest_ = 0;
   std::uint32_t between_ = kLeastBetween;
   std::uint32_t left_ = kLeastBetween;
-  bool differs_ = false;
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 

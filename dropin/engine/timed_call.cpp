@@ -17,15 +17,12 @@ Sites& sites() {
 
 }  // namespace
 
-void compare_times(MPI_Comm comm, State& state) {
+void compare_times(State& state) {
   if (!state.kept || state.kept->size() == 0) return;
-  KeptCalls& kept = *state.kept;
-  const int count = static_cast<int>(kept.size());
-  const std::vector<std::int64_t> keys = kept.keys();
-  std::vector<std::int64_t> least(kept.size()), sums(kept.size());
-  PMPI_Allreduce(keys.data(), least.data(), count, MPI_INT64_T, MPI_MIN, comm);
-  PMPI_Allreduce(kept.times().data(), sums.data(), count, MPI_INT64_T, MPI_SUM, comm);
-  kept.compare(least, sums, state.size, times());
+  std::vector<std::int64_t> least = state.kept->keys(), sums = state.kept->times();
+  state.communicator->all_reduce(least, min);
+  state.communicator->all_reduce(sums);
+  state.kept->compare(least, sums, state.size, times());
 }
 
 TimedCall::TimedCall(State& state, const SimilarCalls& calls, const void* caller)
@@ -46,11 +43,12 @@ std::chrono::nanoseconds TimedCall::end(Runner runner) {
 void compare_at_end(State& world) {
   if (!world.kept) return;
   // An error that only some ranks have seen may have kept them from some calls.
-  const auto own = static_cast<std::int64_t>(world.kept->size());
+  const bool is_served = world.reason == Reason::served;
+  const auto own = static_cast<std::int64_t>(is_served ? world.kept->size() : 0);
   const std::array<std::int64_t, 2> numbers{own, -own};
   std::array<std::int64_t, 2> least{};
   PMPI_Allreduce(numbers.data(), least.data(), 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
-  if (least[0] == -least[1]) compare_times(MPI_COMM_WORLD, world);
+  if (least[0] == -least[1] && own > 0) compare_times(world);
 }
 
 }  // namespace tutti::dropin

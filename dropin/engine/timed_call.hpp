@@ -2,8 +2,6 @@
 /// The time of a blocking call, for the report and for samples.
 #pragma once
 
-#include <mpi.h>
-
 #include <chrono>
 #include <cstdint>
 
@@ -31,7 +29,7 @@ class TimedCall {
 
 /// Compares the times that a state keeps. Collective, once the ranks have found that they made the
 /// same calls.
-void compare_times(MPI_Comm comm, State& state);
+void compare_times(State& state);
 /// Compares the times that are left in MPI_COMM_WORLD. Collective, when the MPI ends; in the state
 /// of a world whose ranks are connected.
 void compare_at_end(State& world);

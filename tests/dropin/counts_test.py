@@ -72,27 +72,36 @@ int main(int count, char** words) {
   return 0;
 }
 """
-# Broadcasts that are longer than what rank 1 expects, and calls after them.
+# Broadcasts that are longer than what rank 1 expects, and calls after them: on all ranks (w), on a copy of their
+# communicator (d), or on its halves (s).
 LONGER = """#include <mpi.h>
 #include <stdio.h>
 int main(int count, char** words) {
-  int rank, truncated = 0, failed = 0, right = 0, numbers[8] = {0};
+  int rank, size, truncated = 0, failed = 0, right = 0, numbers[8] = {0};
+  MPI_Comm comm = MPI_COMM_WORLD;
   MPI_Init(&count, &words);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  for (int turn = 0; turn < 20; ++turn) {
-    int class, code = MPI_Bcast(numbers, rank == 0 ? 8 : 4, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  if (words[1][0] == 'd') MPI_Comm_dup(comm, &comm);
+  if (words[1][0] == 's') MPI_Comm_split(comm, rank < size / 2, rank, &comm);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  for (int turn = 0; turn < 40; ++turn) MPI_Barrier(comm);  // then tutti runs the calls of this communicator
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  for (int turn = 0; turn < 100; ++turn) {
+    int class, code = MPI_Bcast(numbers, rank == 0 ? 8 : 4, MPI_INT, 0, comm);
     MPI_Error_class(code, &class);
     truncated += class == MPI_ERR_TRUNCATE;
     failed += code != MPI_SUCCESS;
   }
   for (int turn = 0; turn < 20; ++turn) {
     int one = 1, sum = 0;
-    right += MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS && sum == 2;
+    right += MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size;
   }
   if (rank == 1) printf("truncated %d of %d\\n", truncated, failed);
   printf("right %d\\n", right);
   MPI_Finalize();
+  return 0;
 }
 """
 HANDED_OVER = "ranks pass different counts to a collective; from now on the MPI runs the collectives of their communicator"
@@ -129,11 +138,14 @@ class Counts(unittest.TestCase):
                 self.assertNotIn(HANDED_OVER, output)
 
     def test_what_does_not_fit_is_an_error_and_the_mpi_goes_on(self):
-        output = run(TUTTI, "exec", compile_program("longer.c", LONGER))
-        self.assertIn("TUTTI_MPI with the names of the other collectives leaves this one to it", output)
-        self.assertEqual(output.count(HANDED_OVER), 1, output)
-        self.assertIn("truncated 20 of 20\n", output)
-        self.assertEqual(output.count("right 20\n"), 2, output)
+        program = compile_program("longer.c", LONGER)
+        for ranks, kind in ((2, "w"), (2, "d"), (4, "s")):
+            with self.subTest(kind):
+                output = run(TUTTI, "exec", program, kind, ranks=ranks)
+                self.assertIn("TUTTI_MPI with the names of the other collectives leaves this one to it", output)
+                self.assertEqual(output.count(HANDED_OVER), ranks // 2, output)
+                self.assertEqual(output.count("truncated 100 of 100\n"), ranks // 2, output)
+                self.assertEqual(output.count("right 20\n"), ranks, output)
 
 
 if __name__ == "__main__":

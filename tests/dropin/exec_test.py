@@ -205,10 +205,10 @@ def compile_program(name, text, *flags, compiler=CC):
     return str(program)
 
 
-def run(*words, **variables):
-    """Runs words on two ranks. Returns all that was printed, and checks the status. By itself tutti serves all calls."""
+def run(*words, ranks=2, **variables):
+    """Runs words on some ranks. Returns all that was printed, and checks the status. By itself tutti serves all calls."""
     never, writer = os.pipe()  # Hydra of MPICH 4.0 may fail where standard input has ended
-    done = subprocess.run([LAUNCHER, "-n", "2", *words], stdin=never, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    done = subprocess.run([LAUNCHER, "-n", str(ranks), *words], stdin=never, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, timeout=300, env={**os.environ, "TUTTI_MPI_NATIVE": "off", **variables})
     for end in (never, writer):
         os.close(end)
