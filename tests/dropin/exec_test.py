@@ -208,8 +208,8 @@ def compile_program(name, text, *flags, compiler=CC):
 def run(*words, ranks=2, **variables):
     """Runs words on some ranks. Returns all that was printed, and checks the status. By itself tutti serves all calls."""
     never, writer = os.pipe()  # Hydra of MPICH 4.0 may fail where standard input has ended
-    done = subprocess.run([LAUNCHER, "-n", str(ranks), *words], stdin=never, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False, timeout=300, env={**os.environ, "TUTTI_MPI_NATIVE": "off", **variables})
+    done = subprocess.run([LAUNCHER, "-n", str(ranks), *words], stdin=never, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False, timeout=300, env={**os.environ, "TUTTI_MPI_NATIVE": "off", **variables})
     for end in (never, writer):
         os.close(end)
     if done.returncode != 0:
