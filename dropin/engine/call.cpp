@@ -93,7 +93,7 @@ int raise(MPI_Comm comm, const Error& error) {
 namespace {
 
 // Compares the calls of all ranks, and their times if they are the same. The ranks do so by tutti's
-// own collectives, since those of an MPI with more ranks than cores may take a thousand times as
+// own collectives, since those of an MPI with more ranks than cores may take hundreds of times as
 // long. @return why the MPI has to run the calls that follow.
 Reason compare(State& state) try {
   const std::scoped_lock alone{state.mutex};

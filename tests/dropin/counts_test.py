@@ -73,10 +73,12 @@ int main(int count, char** words) {
 }
 """
 # Broadcasts that are longer than what rank 1 expects, and calls after them: on all ranks (w), on a copy of their
-# communicator (d), or on its halves (s).
+# communicator (d), or on its halves (s). A number after that: so many broadcasts, and no other calls.
 LONGER = """#include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 int main(int count, char** words) {
+  const int turns = count > 2 ? atoi(words[2]) : 100;
   int rank, size, truncated = 0, failed = 0, right = 0, numbers[8] = {0};
   MPI_Comm comm = MPI_COMM_WORLD;
   MPI_Init(&count, &words);
@@ -88,13 +90,13 @@ int main(int count, char** words) {
   MPI_Comm_size(comm, &size);
   for (int turn = 0; turn < 40; ++turn) MPI_Barrier(comm);  // then tutti runs the calls of this communicator
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  for (int turn = 0; turn < 100; ++turn) {
+  for (int turn = 0; turn < turns; ++turn) {
     int class, code = MPI_Bcast(numbers, rank == 0 ? 8 : 4, MPI_INT, 0, comm);
     MPI_Error_class(code, &class);
     truncated += class == MPI_ERR_TRUNCATE;
     failed += code != MPI_SUCCESS;
   }
-  for (int turn = 0; turn < 20; ++turn) {
+  for (int turn = 0; count == 2 && turn < 20; ++turn) {
     int one = 1, sum = 0;
     right += MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size;
   }
@@ -146,6 +148,11 @@ class Counts(unittest.TestCase):
                 self.assertEqual(output.count(HANDED_OVER), ranks // 2, output)
                 self.assertEqual(output.count("truncated 100 of 100\n"), ranks // 2, output)
                 self.assertEqual(output.count("right 20\n"), ranks, output)
+
+    def test_a_report_after_a_call_that_failed(self):
+        output = run(TUTTI, "exec", "--report", compile_program("longer.c", LONGER), "w", "3")
+        self.assertIn("truncated 3 of 3\n", output)
+        self.assertRegex(output, "tutti-mpi: broadcast +32 B")
 
 
 if __name__ == "__main__":
