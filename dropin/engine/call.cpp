@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -94,28 +95,27 @@ namespace {
 
 // Compares the calls of all ranks, and their times if they are the same. The ranks do so by tutti's
 // own collectives, since those of an MPI with more ranks than cores may take hundreds of times as
-// long. @return why the MPI has to run the calls that follow.
-Reason compare(State& state) try {
+// long. @return whether the calls are the same.
+bool compare(State& state) {
   const std::scoped_lock alone{state.mutex};
-  if (!state.same_calls.are_same(*state.communicator)) return Reason::other_counts;
+  if (!state.same_calls.are_same(*state.communicator)) return false;
   compare_times(state);
-  return Reason::served;
-} catch (const Error& error) {
-  // A call that did not fit has failed the communicator.
-  if (error.code() == ErrorCode::mismatch) return Reason::other_counts;
-  warn_once(error.what());
-  return Reason::no_connection;
+  return true;
 }
 
 // All ranks come here in the same call.
-void compare_calls(State& state) {
+void compare_calls(State& state) try {
   if (state.reason != Reason::served || !state.same_calls.begin()) return;
-  state.reason = compare(state);
-  if (state.reason == Reason::served) return state.choices.open_rounds();
-  if (state.reason == Reason::other_counts && state.rank == 0)
-    warn_here(
-        "ranks pass different counts to a collective; from now on the MPI runs the "
-        "collectives of their communicator");
+  if (compare(state)) return state.choices.open_rounds();
+  state.reason = Reason::other_counts;
+  static std::atomic<bool> has_printed{false};
+  if (state.rank == 0 && !has_printed.exchange(true))
+    print_line(
+        "ranks pass different counts to a collective; from now on the MPI runs the collectives of "
+        "their communicator");
+} catch (const Error&) {
+  // A call before has failed the communicator, so the one that follows fails, too. The MPI does not
+  // take over: a rank that had ended its comparison before would not know of that.
 }
 
 }  // namespace

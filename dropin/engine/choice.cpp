@@ -29,6 +29,14 @@ double lower_quartile_but_first(std::vector<double>& seconds) {
   return *quarter;
 }
 
+// Many MPIs let ranks have more room than they get, and programs give such calls a buffer for the
+// longest text. Ranks must choose alike for them too, so all of less than 8 KiB are similar.
+constexpr std::size_t kLeastRoom = 4 << 10;
+bool allows_room(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::gather ||
+         collective == Collective::scatter || collective == Collective::all_gather;
+}
+
 bool is_long(std::optional<std::size_t> bytes) {
   return bytes.value_or(0) > kLongBytes;
 }
@@ -72,8 +80,10 @@ void Choice::decide(MPI_Comm comm) {
 Choice& Choices::of(const SimilarCalls& calls) {
   auto& of_collective = choices_[static_cast<std::size_t>(calls.collective)];
   if (!of_collective) of_collective = std::make_unique<OfCollective>();
+  const std::size_t least = allows_room(calls.collective) ? kLeastRoom : 0;
   const std::size_t size =
-      calls.bytes ? static_cast<std::size_t>(std::bit_width(*calls.bytes)) : kSizes - 1;
+      calls.bytes ? static_cast<std::size_t>(std::bit_width(std::max(*calls.bytes, least)))
+                  : kSizes - 1;
   auto& choice = (*of_collective)[size];
   if (!choice) choice = std::make_unique<Choice>(calls.bytes);
   return *choice;

@@ -43,10 +43,6 @@ bool is_rank_zero() {
   return rank == 0;
 }
 
-void print(const std::string& line) {
-  std::fputs(("tutti-mpi: " + line + "\n").c_str(), stderr);
-}
-
 Job job(int hosts) {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
   int length = 0;
@@ -71,11 +67,11 @@ void print_report(const TimesText& text) {
       reasons += (reasons.empty() ? ": " : ", ") + std::string{kReasonTexts[i]} + " " +
                  std::to_string(number);
   }
-  print("handled=" + std::to_string(counts[0].load()) + " passed_on=" + std::to_string(handed_on) +
-        reasons);
-  for (const std::string& line : text.lines()) print(line);
+  print_line("handled=" + std::to_string(counts[0].load()) +
+             " passed_on=" + std::to_string(handed_on) + reasons);
+  for (const std::string& line : text.lines()) print_line(line);
   if (const std::uint64_t shared = array_bytes[1].load(); shared > 0 || settings.shared_heap)
-    print(
+    print_line(
         "arrays: " +
         std::to_string(shared * 100 / std::max<std::uint64_t>(1, shared + array_bytes[0].load())) +
         " % of their bytes in shared memory");
@@ -133,7 +129,7 @@ Native native() noexcept {
 void count(Reason reason) noexcept {
   counts[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
   if (reason != Reason::no_connection || !settings.mpi_strict) return;
-  print("a call is handed on to the MPI, which TUTTI_MPI_STRICT forbids");
+  print_line("a call is handed on to the MPI, which TUTTI_MPI_STRICT forbids");
   PMPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -158,8 +154,12 @@ void report(int hosts) noexcept {
     if (!settings.report_file.empty())
       v0::detail::write_text_file(settings.report_file, text.records());
   } catch (const std::exception& error) {
-    print(error.what());
+    print_line(error.what());
   }
+}
+
+void print_line(std::string_view text) {
+  std::fputs(("tutti-mpi: " + std::string{text} + "\n").c_str(), stderr);
 }
 
 void warn_once(std::string_view text) {
@@ -167,7 +167,7 @@ void warn_once(std::string_view text) {
 }
 
 void warn_here(std::string_view text) {
-  if (!has_warned.exchange(true)) print(std::string{text});
+  if (!has_warned.exchange(true)) print_line(text);
 }
 
 }  // namespace tutti::dropin

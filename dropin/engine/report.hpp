@@ -70,7 +70,9 @@ void add_array(bool is_shared, std::size_t bytes) noexcept;
 /// On rank 0 prints the counts and times if TUTTI_REPORT=1, and writes them to TUTTI_REPORT_FILE.
 /// Called once, when the MPI ends. @param hosts number of hosts of the job; 0: unknown.
 void report(int hosts) noexcept;
-/// Prints a line on rank 0 of the world; later ones are left out.
+/// Prints a line.
+void print_line(std::string_view text);
+/// Prints a line on rank 0 of the world; later ones of this and the next function are left out.
 void warn_once(std::string_view text);
 /// The same on this rank.
 void warn_here(std::string_view text);

@@ -130,11 +130,11 @@ void connect(MPI_Comm comm, State& state, const std::vector<Rank>& in_world) {
     if (agreed.has_world) {
       // Local, and allowed while another thread is in a call of the world.
       state.communicator.emplace(connected_world.load()->communicator->group(in_world, agreed.key));
-      return;
+    } else {
+      state.communicator.emplace(
+          mpi::init(comm, {.warn = warn_once,
+                           .communicator = {.timeout = Duration::max(), .accepts_shorter = true}}));
     }
-    state.communicator.emplace(
-        mpi::init(comm, {.warn = warn_once,
-                         .communicator = {.timeout = Duration::max(), .accepts_shorter = true}}));
   } catch (const std::exception& caught) {
     error = caught.what();
   }
