@@ -10,8 +10,11 @@ namespace {
 constexpr std::uint32_t kShortSamples = 24;
 constexpr std::uint32_t kLongSamples = 12;
 constexpr std::size_t kLongBytes = 32 << 10;
-// Calls of tutti before the first round, in which it gets and touches its own memory.
-constexpr std::uint32_t kWarmUp = 10;
+// Calls of tutti before the first round, in which it gets its own memory. Each call of a page or
+// more touches new pages of it, until it has touched all of a queue between two ranks.
+constexpr std::size_t kWarmUp = 10;
+constexpr std::size_t kPage = 4 << 10;
+constexpr std::size_t kQueue = 512 << 10;
 constexpr std::uint32_t kFirstPause = 2000;
 constexpr std::uint32_t kFirstPauseOfLong = 250;
 constexpr std::uint32_t kLongestPause = 1 << 28;
@@ -37,8 +40,14 @@ bool allows_room(Collective collective) {
          collective == Collective::scatter || collective == Collective::all_gather;
 }
 
+// Unknown sizes may be such ones.
+std::uint32_t warm_up_of(std::optional<std::size_t> bytes) {
+  const std::size_t known = bytes.value_or(kPage);
+  return static_cast<std::uint32_t>(known < kPage ? kWarmUp : std::max(kWarmUp, kQueue / known));
+}
+
 bool is_long(std::optional<std::size_t> bytes) {
-  return bytes.value_or(0) > kLongBytes;
+  return bytes.value_or(0) >= kLongBytes;
 }
 
 // Programs alternate too, as between two sizes, so that strict turns could give each runner one of
@@ -50,7 +59,7 @@ Runner runner_of(std::size_t call) {
 }  // namespace
 
 Choice::Choice(std::optional<std::size_t> bytes) noexcept
-    : pause_{kWarmUp}, next_pause_{is_long(bytes) ? kFirstPauseOfLong : kFirstPause},
+    : pause_{warm_up_of(bytes)}, next_pause_{is_long(bytes) ? kFirstPauseOfLong : kFirstPause},
       samples_{is_long(bytes) ? kLongSamples : kShortSamples} {}
 
 Choice::Turn Choice::begin() noexcept {
@@ -81,11 +90,11 @@ Choice& Choices::of(const SimilarCalls& calls) {
   auto& of_collective = choices_[static_cast<std::size_t>(calls.collective)];
   if (!of_collective) of_collective = std::make_unique<OfCollective>();
   const std::size_t least = allows_room(calls.collective) ? kLeastRoom : 0;
-  const std::size_t size =
-      calls.bytes ? static_cast<std::size_t>(std::bit_width(std::max(*calls.bytes, least)))
-                  : kSizes - 1;
-  auto& choice = (*of_collective)[size];
-  if (!choice) choice = std::make_unique<Choice>(calls.bytes);
+  std::optional<std::size_t> bytes{};  // the power of two that similar calls have in common
+  if (calls.bytes) bytes = std::bit_floor(std::max(*calls.bytes, least));
+  auto& choice =
+      (*of_collective)[bytes ? static_cast<std::size_t>(std::bit_width(*bytes)) : kSizes - 1];
+  if (!choice) choice = std::make_unique<Choice>(bytes);
   return *choice;
 }
 

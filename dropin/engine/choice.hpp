@@ -31,7 +31,7 @@ class Choice {
     bool is_sample = false;  ///< Whether end() needs its time.
   };
 
-  /// @param bytes as SimilarCalls: long calls are sampled less often.
+  /// @param bytes the fewest of these calls; none if unknown. Long calls are sampled less often.
   explicit Choice(std::optional<std::size_t> bytes) noexcept;
 
   /// Lets a round begin if one is due.
