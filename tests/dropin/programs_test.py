@@ -14,11 +14,12 @@ import unittest
 TUTTI = sys.argv[1]
 SCALAPACK = pathlib.Path("/usr/lib/x86_64-linux-gnu/scalapack")
 LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpiexec.hydra"]}
-# They compare numbers that they never set: they fail too where a tool without tutti fills the stack with NaN.
-UNSET = {"xcheevr", "xzheevr"}
+# They compare numbers that they never set (VL and VU in the first call of psseprsubtst), so they fail without tutti, too:
+# xcheevr where the stack is filled with NaN, xssyevr in 3 of 23 runs on 4 ranks.
+UNSET = {"xcheevr", "xzheevr", "xssyevr", "xdsyevr"}
 # Without tutti too, four ranks sometimes wait for ever, in xdlu in different collectives of pdlacon.
 DIVERGING = {"xsllt", "xdllt", "xslu", "xdlu"}
-NEEDS_FOUR = re.compile("sep$|svd$|syevr$")
+NEEDS_FOUR = re.compile("sep$|svd$")
 EXEC = [TUTTI, "exec", "--report"]
 HPCC_INPUT = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 LAMMPS_INPUT = pathlib.Path("/usr/share/lammps/examples/melt/in.melt")
