@@ -114,8 +114,10 @@ void compare_calls(State& state) try {
         "ranks pass different counts to a collective; from now on the MPI runs the collectives of "
         "their communicator");
 } catch (const Error&) {
-  // A call before has failed the communicator, so the one that follows fails, too. The MPI does not
-  // take over: a rank that had ended its comparison before would not know of that.
+  // A call before has failed the communicator, so the next one of tutti's fails, too. The MPI does
+  // not take over: a rank that has ended its comparison before does not know of that. It has opened
+  // rounds.
+  state.choices.open_rounds();
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ class Choices {
   void open_rounds() noexcept;
 
  private:
-  // By the bits of the number of bytes; the last is for unknown ones.
+  // By the bits of the least number of bytes; the last is for unknown ones.
   static constexpr std::size_t kSizes = 66;
   using OfCollective = std::array<std::unique_ptr<Choice>, kSizes>;
   std::array<std::unique_ptr<OfCollective>, kCollectives> choices_{};

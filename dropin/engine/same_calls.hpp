@@ -13,7 +13,7 @@ namespace tutti::dropin {
 
 /// A digest of the calls of a communicator that block. MPI demands equal counts of all ranks, but
 /// many MPIs deliver a broadcast to a rank that has room for more, and programs rely on it. Such
-/// ranks would choose differently between tutti and the MPI. So they compare their digests now and
+/// ranks could choose differently between tutti and the MPI. So they compare their digests now and
 /// then, by the number of the call, which is equal on all ranks whatever the counts are.
 class SameCalls {
  public:

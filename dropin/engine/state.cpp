@@ -145,7 +145,7 @@ void connect(MPI_Comm comm, State& state, const std::vector<Rank>& in_world) {
     if (comm == MPI_COMM_WORLD) connected_world.store(&state);
     return;
   }
-  if (!error.empty()) warn_once(error);
+  if (!error.empty()) agreed.has_world ? warn_here(error) : warn_once(error);
   state.communicator.reset();
   state.reason = Reason::no_connection;
 }

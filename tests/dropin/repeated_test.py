@@ -65,7 +65,7 @@ static void communicators(void) {
   for (int i = 0; i < 5 && rank == 0; ++i) MPI_Bcast(numbers, 2, MPI_INT, 0, one);
   MPI_Comm_free(&one);
   MPI_Comm_dup(MPI_COMM_WORLD, &both);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 400; ++i) {
     numbers[1] = rank == 0 ? i : -1;
     MPI_Bcast(numbers, 2, MPI_INT, 0, both);
     wrong += numbers[1] != i;
