@@ -14,9 +14,10 @@ import unittest
 TUTTI = sys.argv[1]
 SCALAPACK = pathlib.Path("/usr/lib/x86_64-linux-gnu/scalapack")
 LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpiexec.hydra"]}
-# They fail without tutti, too: xcheevr and xzheevr compare numbers that they never set, and fail where a tool fills the stack with NaN;
-# checks of xssyevr fail in 3 of 23 runs on 4 ranks, for a reason that is not known.
-FAILING = {"xcheevr", "xzheevr", "xssyevr"}
+# They compare numbers that they never set: they fail too where a tool without tutti fills the stack with NaN.
+UNSET = {"xcheevr", "xzheevr"}
+# Without tutti too, some checks fail in 3 of 37 runs on 4 ranks.
+SOMETIMES_FAILING = {"xssyevr"}
 # Without tutti too, four ranks sometimes wait for ever, in xdlu in different collectives of pdlacon.
 DIVERGING = {"xsllt", "xdllt", "xslu", "xdlu"}
 NEEDS_FOUR = re.compile("sep$|svd$|syevr$")
@@ -52,7 +53,7 @@ class Programs(unittest.TestCase):
 
     def test_scalapack(self):
         for mpi, usual in (("openmpi", 4), ("mpich", 2)):  # four ranks of MPICH take many minutes on two cores
-            programs = sorted(file for file in (SCALAPACK / f"{mpi}-tests").glob("x*") if file.name not in FAILING)
+            programs = sorted(file for file in (SCALAPACK / f"{mpi}-tests").glob("x*") if file.name not in UNSET)
             if not programs or not shutil.which(LAUNCHERS[mpi][0]):
                 self.skipTest("no scalapack-mpi-test")
             shutil.rmtree(self.folder)
@@ -64,7 +65,8 @@ class Programs(unittest.TestCase):
                     plain, ours = self.run_job(mpi, ranks, program), self.run_job(mpi, ranks, *EXEC, program)
                     (passed, failed), (passed_with, failed_with) = self.verdicts(plain[1]), self.verdicts(ours[1])
                     self.assertEqual((ours[0], passed_with + failed_with), (plain[0], passed + failed), ours[1])
-                    self.assertLessEqual(failed_with, failed, ours[1])
+                    if program.name not in SOMETIMES_FAILING:
+                        self.assertLessEqual(failed_with, failed, ours[1])
                     if ours[0] == 0:
                         served += self.check_served(ours[1])
             self.assertGreater(served, 100000, mpi)
